@@ -9,6 +9,7 @@ import { performance } from 'node:perf_hooks'
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { encode } from 'gpt-tokenizer'
 import { compose } from '../src/compose.ts'
 import type { Actor } from '../src/domain/id.ts'
 import { trusted } from '../src/engine/roles.ts'
@@ -23,6 +24,8 @@ export interface Drained {
   readonly done: number
   readonly claimMs: readonly number[]
   readonly seconds: number
+  /** Of the answers to claim and report, per task. */
+  readonly answerTokens: number
 }
 
 interface Agent {
@@ -41,6 +44,7 @@ export async function drain(
       await createPlan(all[0]!, tasks)
       const claims = new Map<string, number>()
       const claimMs: number[] = []
+      let tokens = 0
       const began = performance.now()
       const which = named ? { plan: 'drain' } : {}
       await Promise.all(
@@ -57,12 +61,14 @@ export async function drain(
             claims.set(task, (claims.get(task) ?? 0) + 1)
             const reported = await agent.call('plan_write', { action: 'report', plan: 'drain', task, status: 'done' })
             if (reported.error) throw new Error(reported.text)
+            tokens += encode(claimed.text).length + encode(reported.text).length
           }
         }),
       )
       const seconds = (performance.now() - began) / 1_000
       const { text } = await all[0]!.call('plan_read', { what: 'completed', plan: 'drain' })
-      return { tasks, claims, done: Number(/(\d+) of \d+ tasks are done/.exec(text)?.[1]), claimMs, seconds }
+      const done = Number(/(\d+) of \d+ tasks are done/.exec(text)?.[1])
+      return { tasks, claims, done, claimMs, seconds, answerTokens: Math.round(tokens / tasks) }
     } finally {
       await Promise.all(all.map(agent => agent.close()))
     }
@@ -70,7 +76,8 @@ export async function drain(
 }
 
 /** Nothing is left to claim, or somebody else is about to report the last one. */
-const isDrained = (text: string): boolean => /no task to claim|is ready to be claimed|status: completed/.test(text)
+const isDrained = (text: string): boolean =>
+  /nothing can be claimed|no task to claim|is ready to be claimed|status: completed/.test(text)
 
 interface Waited {
   readonly times: readonly number[]
@@ -186,13 +193,13 @@ async function main(): Promise<void> {
   const tasks = Number(process.env.BENCH_TASKS ?? 2_000)
   const stored = Number(process.env.BENCH_STORED ?? 20_000)
   for (const named of [true, false]) {
-    const { claims, done, claimMs, seconds } = await drain(built, { agents, tasks, named })
+    const { claims, done, claimMs, seconds, answerTokens } = await drain(built, { agents, tasks, named })
     const twice = [...claims.values()].filter(times => times > 1).length
     const what = named ? 'of the plan they name' : 'of all plans'
     console.log(
       `${agents} agents over stdio drained ${tasks} tasks ${what} in ${seconds.toFixed(1)} s: ${twice} claimed twice, ${tasks - claims.size} never, ${done} done`,
     )
-    console.log(`  claim: ${timesText(claimMs)}`)
+    console.log(`  claim: ${timesText(claimMs)}; answers to claim and report: ${answerTokens} tokens per task`)
     if (twice > 0 || claims.size !== tasks || done !== tasks) process.exitCode = 1
   }
   for (const how of ['in process', 'stdio'] as const) {

@@ -155,7 +155,7 @@ it('and where its criteria hold by then, the task is completed', async () => {
 
 it('a bare name of a model is told to the agent as it is, and the default provider is asked', () => {
   const claude = profileOf('claude')
-  const request = { use: 'claude', turns: null, command: null } as const
+  const request = { use: 'claude', models: null, turns: null, command: null } as const
   expect(modelOf({ ...request, model: 'sonnet-x' }, claude)).toEqual({ use: null, name: 'sonnet-x' })
   expect(modelOf({ ...request, model: 'anthropic/sonnet-x' }, claude)).toEqual({
     ...{ use: 'anthropic/sonnet-x', name: 'sonnet-x' },

@@ -1,10 +1,12 @@
 // The documents keep their word: every plan in them can be read, every link leads somewhere, and what the code can say, the
 // documents explain.
 
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { EXIT } from '../src/cli/exit.ts'
 import { buildProgram } from '../src/cli/program.ts'
 import type { Actor } from '../src/domain/id.ts'
@@ -49,6 +51,25 @@ describe('plans in documents', () => {
 })
 
 describe('links', () => {
+  test('of the README, and of what it links to, lead to files of the npm package', () => {
+    const copy = mkdtempSync(join(tmpdir(), 'planfold-pack-'))
+    onTestFinished(() => rmSync(copy, { recursive: true }))
+    // Without the compiled code, which takes npm long and which no document links to.
+    for (const name of readdirSync(root).filter(
+      name => !/^(\.git|dist|node_modules|\.bench|src|web|bench|sim)$/.test(name),
+    ))
+      cpSync(join(root, name), join(copy, name), { recursive: true })
+    const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: copy, stdio: 'pipe' })
+    const [{ files }] = JSON.parse(String(told)) as [{ files: readonly { path: string }[] }]
+    const packed = files.map(({ path }) => path)
+    const targets = (file: string) =>
+      linksOf(file).map(link => relative(root, resolve(root, dirname(file), link.split('#')[0]!)))
+    const first = targets('README.md')
+    const all = [...first, ...first.filter(path => path.endsWith('.md')).flatMap(targets)]
+    const isPacked = (path: string) => packed.some(one => one === path || one.startsWith(`${path}/`))
+    expect([...new Set(all)].filter(path => path !== '' && !isPacked(path))).toEqual([])
+  })
+
   test.each(documents)('those of %s lead somewhere', file => {
     const broken = linksOf(file).filter(link => !leads(file, link))
     expect(broken).toEqual([])

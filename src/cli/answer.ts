@@ -4,6 +4,7 @@ import { shellWord } from '../safety/text/terminal.ts'
 import type { Entry } from '../stores/store.ts'
 import type { Context } from './context.ts'
 import type { CliError } from './exit.ts'
+import { hanging } from './terminal/table.ts'
 import { wordHints } from './text/hint-text.ts'
 
 export const ENVELOPE = 1
@@ -38,7 +39,16 @@ export function withDir({ settings: { dir } }: Pick<Context, 'settings'>, text: 
 
 /** Something said beside the answer; not for scripts and not for the quiet. */
 export function printNote(context: Context, line: string): void {
-  if (!context.settings.quiet && !context.settings.json) context.stderr.write(`${withDir(context, line)}\n`)
+  if (!context.settings.quiet && !context.settings.json)
+    context.stderr.write(`${fitted(context, withDir(context, line))}\n`)
+}
+
+/** Each line broken between words where it is wider than the terminal. */
+export function fitted({ terminal }: Pick<Context, 'terminal'>, text: string): string {
+  return text
+    .split('\n')
+    .map(line => hanging(line, line.search(/[^ ]|$/) + 2, terminal?.columns()))
+    .join('\n')
 }
 
 /** One line of JSON; inside it every control character is escaped by JSON itself, and hints are words. */

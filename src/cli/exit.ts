@@ -50,6 +50,9 @@ export const notFound = (message: string, hint?: Hint): CliError => new CliError
 export const notConfirmed = (message: string, hint: Hint): CliError =>
   new CliError(EXIT.refused, 'not-confirmed', message, hint)
 
+/** A person was asked and said no. That is an answer and no error: what was left as it is, is said in a plain sentence. */
+export const declined = (message: string): CliError => new CliError(EXIT.done, 'declined', message)
+
 export function refused(refusal: Refusal): CliError {
   return new CliError(REFUSAL_EXIT[refusal.code], refusal.code, refusal.message, refusal.hint)
 }

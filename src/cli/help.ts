@@ -3,6 +3,7 @@
 
 import { type Command, Help } from 'commander'
 import { suggest } from '../domain/phrases.ts'
+import { shellWord } from '../safety/text/terminal.ts'
 import { type CliError, usage } from './exit.ts'
 
 /** Each line of the first page: the commands, and their line where it is not the description of the one command. */
@@ -96,7 +97,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   'exit-codes': {
     about: 'what each exit code means',
     commands: [],
-    text: `  0    success; of run and resume: the plan is completed
+    text: `  0    success, or you answered no to a question; of run and resume: the plan is completed
   1    the plan, or what the command tried, failed
   2    bad input or usage
   3    refused: conflict, policy, missing permission, or no terminal where you could be asked
@@ -160,10 +161,26 @@ const takesPlan = (group: Command): boolean =>
     command => ['list', 'show'].includes(command.name()) && command.registeredArguments[0]?.required === false,
   )
 
-/** Words that people try for something that has another name. */
-const OTHER_WORDS: { readonly [word: string]: string } = {
-  search: '`planfold list --text WORD` searches plans, `planfold log --grep WORD` events and output',
-}
+/** Words that people try for something that has another name, and the commands it may be. */
+const OTHER_WORDS: readonly (readonly [words: string, ...commands: string[]])[] = [
+  ['start execute exec go', 'run'],
+  ['continue unpause', 'resume'],
+  ['stop abort kill', 'pause', 'cancel'],
+  ['delete del rm remove clean', 'cancel', 'prune'],
+  ['ls ps plans', 'list'],
+  ['revert', 'rollback'],
+  ['new create', 'plan', 'init'],
+]
+const SEARCH_HINT = '`planfold list --text WORD` searches plans, `planfold log --grep WORD` events and output'
+
+/** What is written in another place than people expect, by the command line up to the word that was not understood. */
+const OTHER_PLACES: readonly (readonly [line: RegExp, hint: string])[] = [
+  [/^planfold serve (\d+)$/, 'did you mean `planfold serve --port $1`?'],
+  [
+    /^planfold (?:run|resume) (?:--(?:parallel|parallelism|concurrency|jobs|workers)|-j)$/,
+    'write how many tasks may run at once in the plan file: `concurrency: 2`',
+  ],
+]
 
 export function unknownCommand(parent: Command, word: string): CliError {
   const known = parent.createHelp().visibleCommands(parent)
@@ -171,9 +188,37 @@ export function unknownCommand(parent: Command, word: string): CliError {
     word,
     known.map(command => command.name()),
   )
-  const other = parent.parent === null && Object.hasOwn(OTHER_WORDS, word) ? OTHER_WORDS[word] : undefined
-  const guess = near === null ? `see \`${pathOf(parent)} --help\`` : `did you mean '${near}'?`
-  return usage(`unknown command '${word}'`, other ?? guess)
+  const other = parent.parent === null ? otherWordHint(parent, word) : null
+  const guess = near === null ? null : `did you mean '${near}'?`
+  return usage(`unknown command '${word}'`, other ?? guess ?? goalHint(parent) ?? `see \`${pathOf(parent)} --help\``)
+}
+
+function otherWordHint(program: Command, word: string): string | null {
+  if (/\.(ya?ml|json|jsonl|md)$/i.test(word)) return `did you mean \`planfold run ${quotedWords(program.args)}\`?`
+  if (word === 'search') return SEARCH_HINT
+  const [, only, ...more] = OTHER_WORDS.find(([words]) => words.split(' ').includes(word)) ?? []
+  if (only === undefined) return null
+  if (more.length === 0) return `did you mean \`planfold ${quotedWords([only, ...program.args.slice(1)])}\`?`
+  return [only, ...more].map(name => `\`planfold ${name}\`: ${commandAt(program, [name])!.description()}`).join('; ')
+}
+
+/** Several words, none of them a command: perhaps what somebody wants done. */
+function goalHint({ parent, args }: Command): string | null {
+  const goal = args.filter(word => !word.startsWith('-')).join(' ')
+  if (parent !== null || !goal.includes(' ')) return null
+  return `for a plan that does this: \`planfold plan ${shellWord(goal)}\`; for all commands: \`planfold --help\``
+}
+
+const quotedWords = (words: readonly string[]): string => words.map(shellWord).join(' ')
+
+/** Where the word belongs that `command` did not take; null when nobody knows. */
+export function otherPlace(command: Command, error: Error): CliError | null {
+  const word = /unknown option '(.+?)'/.exec(error.message)?.[1] ?? command.args[0]
+  const line = `${pathOf(command)} ${word}`
+  const [pattern, hint] = OTHER_PLACES.find(([each]) => each.test(line)) ?? []
+  return pattern === undefined
+    ? null
+    : usage(error.message.replace(/^error: /, '').split('\n')[0]!, line.replace(pattern, hint!))
 }
 
 /** As in `planfold checkpoints`. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { BadConfiguration, type Composed, type ComposeOptions, compose, locate } from '../compose.ts'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
 import { type Caller, trusted } from '../engine/roles.ts'
-import { programBehind } from '../operations/policy/network-rules.ts'
+import { programBehind } from '../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../safety/find-program.ts'
 
 export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {

@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Context, Terminal } from './context.ts'
-import { CliError } from './exit.ts'
+import { CliError, EXIT } from './exit.ts'
 import { openState } from './open-state.ts'
 import { paint } from './terminal/paint.ts'
 
@@ -64,6 +64,7 @@ export async function newPlace() {
         return { exit: await body(context), ...said }
       } catch (error) {
         if (!(error instanceof CliError)) throw error
+        if (error.exit === EXIT.done) return { exit: 0, ...said, stderr: `${said.stderr}${error.message}\n` }
         return { exit: error.code, stdout: said.stdout, stderr: `${said.stderr}${error.message}` }
       }
     },

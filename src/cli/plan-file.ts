@@ -2,7 +2,7 @@
 
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { TaskName } from '../domain/id.ts'
 import { DOCUMENT_MAX_BYTES } from '../domain/limits.ts'
 import { suggest } from '../domain/phrases.ts'
@@ -184,9 +184,25 @@ export function refuseSketch({ path, told }: PlanFile): void {
   )
 }
 
+const DOCUMENT = /\.(ya?ml|json|jsonl|md)$/i
+
+/** The names of files that may hold a plan. */
+async function documentsIn(context: Context, folder: string): Promise<readonly string[]> {
+  return (await readdir(resolve(context.cwd, folder)).catch(() => [])).filter(name => DOCUMENT.test(name)).sort()
+}
+
+/** Files of the working folder that are written as plans for Planfold. */
+export async function planFilesHere(context: Context): Promise<readonly string[]> {
+  const names = (await documentsIn(context, '.')).slice(0, DOCUMENTS_READ_MAX)
+  const texts = await Promise.all(names.map(name => readText(context, name).catch(() => '')))
+  return names.filter((_, at) => /^\uFEFF?[ \t]*(?:\{[ \t]*)?"?planfold"?[ \t]*:/m.test(texts[at]!))
+}
+
+const DOCUMENTS_READ_MAX = 50
+
 /** Does a word on the command line mean a file, and not a plan by its name? */
 export async function isFile(context: Context, word: string): Promise<boolean> {
-  if (word === '-' || /^\.+$/.test(word) || word.includes('/') || /\.(ya?ml|json|jsonl|md)$/i.test(word)) return true
+  if (word === '-' || /^\.+$/.test(word) || word.includes('/') || DOCUMENT.test(word)) return true
   const found = await stat(resolve(context.cwd, word)).catch(() => null)
   return found?.isFile() === true
 }
@@ -213,7 +229,7 @@ async function readBounded(context: Context, path: string): Promise<Uint8Array> 
       if (size > DOCUMENT_MAX_BYTES) break
     }
   } catch (error) {
-    throw unreadable(path, error)
+    throw await unreadable(context, path, error)
   }
   if (size > DOCUMENT_MAX_BYTES) {
     throw pointing(
@@ -225,10 +241,17 @@ async function readBounded(context: Context, path: string): Promise<Uint8Array> 
   return Buffer.concat(chunks)
 }
 
-function unreadable(path: string, error: unknown): unknown {
+async function unreadable(context: Context, path: string, error: unknown): Promise<unknown> {
   switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-      return usage(`there is no file '${path}'`, 'check the path; `planfold init` writes an example plan')
+    case 'ENOENT': {
+      const near = suggest(basename(path), await documentsIn(context, dirname(path)))
+      return usage(
+        `there is no file '${path}'`,
+        near === null
+          ? 'check the path; `planfold init` writes an example plan'
+          : `did you mean '${join(dirname(path), near)}'?`,
+      )
+    }
     case 'EISDIR':
       return usage(`'${path}' is a folder`, 'name a plan file in it')
     case 'EACCES':

@@ -87,6 +87,29 @@ describe('the words of the command line', () => {
         "too many arguments for 'list'. Expected 0 arguments but got 1.",
         'see `planfold inbox list --help`',
       ],
+      [['start', 'ok.yaml'], "unknown command 'start'", 'did you mean `planfold run ok.yaml`?'],
+      [['ls'], "unknown command 'ls'", 'did you mean `planfold list`?'],
+      [['my plan.yaml'], "unknown command 'my plan.yaml'", "did you mean `planfold run 'my plan.yaml'`?"],
+      [
+        ['delete', 'ok'],
+        "unknown command 'delete'",
+        '`planfold cancel`: stop a plan for good and run the undo steps of completed tasks; `planfold prune`: delete archived plans and unused data',
+      ],
+      [
+        ['fix', 'the', 'login', 'bug'],
+        "unknown command 'fix'",
+        "for a plan that does this: `planfold plan 'fix the login bug'`; for all commands: `planfold --help`",
+      ],
+      [
+        ['serve', '8080'],
+        "too many arguments for 'serve'. Expected 0 arguments but got 1.",
+        'did you mean `planfold serve --port 8080`?',
+      ],
+      [
+        ['run', 'x.yaml', '--parallel', '2'],
+        "unknown option '--parallel'",
+        'write how many tasks may run at once in the plan file: `concurrency: 2`',
+      ],
       [
         ['search', 'foo'],
         "unknown command 'search'",
@@ -189,7 +212,7 @@ describe('help', () => {
 
   it('shows the first page, a topic or a command; where a word is both, the topic, and how to see the command', async () => {
     expect(await helpOf('help')).toMatch(
-      /^Usage: planfold <command>\n[\s\S]*\n {2}run <plan-or-file> {3}run a plan file/,
+      /^Usage: planfold <command>\n[\s\S]*\n {2}run \[plan-or-file\] {3}run a plan file/,
     )
     expect(await helpOf('help', 'agents')).toMatch(/^agents: .*\n {2}next {7}list tasks that can start now\n/)
     expect(await helpOf('help', 'run')).toMatch(

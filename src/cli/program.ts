@@ -18,7 +18,7 @@ import { addServing } from './commands/service/service-commands.ts'
 import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Act } from './context.ts'
-import { addHelp, pathOf, unknownCommand } from './help.ts'
+import { addHelp, otherPlace, pathOf, unknownCommand } from './help.ts'
 
 export function buildProgram(version: string, act: Act): Command {
   const program = new Command('planfold')
@@ -57,6 +57,8 @@ export function buildProgram(version: string, act: Act): Command {
   return program
 }
 
+const PLACE_CODES: ReadonlySet<string> = new Set(['commander.excessArguments', 'commander.unknownOption'])
+
 /** A usage error names its command, so that the hint can point to the help of that command. */
 function nameInErrors(command: Command): void {
   command.exitOverride(error => {
@@ -66,7 +68,8 @@ function nameInErrors(command: Command): void {
     // `planfold inbox nosuch` reaches `inbox list`, the default, with an argument too many.
     if (error.code === 'commander.excessArguments' && parent?.parent != null && word !== command.name())
       throw unknownCommand(parent, word ?? '')
-    throw Object.assign(error, { command: pathOf(command) })
+    const place = PLACE_CODES.has(error.code) ? otherPlace(command, error) : null
+    throw place ?? Object.assign(error, { command: pathOf(command) })
   })
   if (command.parent !== null && command.commands.length > 0)
     command.helpCommand('help [command]', 'show help for one of these commands')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Context } from './context.ts'
-import { usage } from './exit.ts'
+import { declined, usage } from './exit.ts'
 import { complain } from './report-error.ts'
 import { paint } from './terminal/paint.ts'
 
@@ -54,11 +54,17 @@ describe('a complaint', () => {
     expect(said).toEqual({ stdout: '', stderr: "error: no plan '\\u{1b}[2J'\nhint: name one\n" })
   })
 
+  it('is none where a person said no: a plain sentence and success', async () => {
+    const { context, said } = setup()
+    expect(await complain(context, declined('nothing was changed'))).toBe(0)
+    expect(said).toEqual({ stdout: '', stderr: 'nothing was changed\n' })
+  })
+
   it('about a bug is one line, and the stack lies in a file', async () => {
     const { context, said } = setup({ opened: folder })
     expect(await complain(context, new TypeError('x is undefined'))).toBe(5)
     expect(said.stderr).toMatch(
-      /^error: a bug in Planfold: x is undefined\nhint: details are in .*; please report it\n$/,
+      /^error: this is a bug in Planfold; as far as known, it changed nothing\nhint: details are in .*; please report it\n$/,
     )
     const [file] = await readdir(join(folder, 'bugs'))
     expect(await readFile(join(folder, 'bugs', file!), 'utf8')).toContain('TypeError: x is undefined\n    at ')

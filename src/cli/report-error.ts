@@ -3,18 +3,23 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { BUG } from '../domain/phrases.ts'
 import { escapeForTerminal } from '../safety/text/terminal.ts'
-import { errorEnvelope, withDir } from './answer.ts'
+import { errorEnvelope, fitted, withDir } from './answer.ts'
 import type { Context } from './context.ts'
 import { CliError, complaintOf, EXIT } from './exit.ts'
 import { printDiagnostics } from './text/diagnostics.ts'
 
 export async function complain(context: Context, error: unknown): Promise<number> {
-  const complaint = inPlace(context, complaintOf(error) ?? (await bug(context, error)))
+  const complaint = inPlace(context, await complaintFor(context, error))
   if (context.settings.json) context.stdout.write(errorEnvelope(complaint))
-  else context.stderr.write(`${lines(context, complaint).join('\n')}\n`)
+  else context.stderr.write(`${fitted(context, lines(context, complaint).join('\n'))}\n`)
   return complaint.exit
 }
+
+/** Everything that can be thrown; of a bug the details are kept. */
+export const complaintFor = async (context: Context, error: unknown): Promise<CliError> =>
+  complaintOf(error) ?? (await bug(context, error))
 
 /** With a hint that can be pasted. */
 function inPlace(context: Context, complaint: CliError): CliError {
@@ -24,8 +29,9 @@ function inPlace(context: Context, complaint: CliError): CliError {
     : new CliError(exit, code, withDir(context, message), withDir(context, hint), diagnostics, details)
 }
 
-function lines({ paint }: Context, { message, hint, diagnostics }: CliError): readonly string[] {
+function lines({ paint }: Context, { exit, message, hint, diagnostics }: CliError): readonly string[] {
   if (diagnostics.length > 0) return printDiagnostics(paint, diagnostics)
+  if (exit === EXIT.done) return [escapeForTerminal(message)]
   const text = `${paint.red('error')}: ${escapeForTerminal(message)}`
   return hint === null ? [text] : [text, `${paint.cyan('hint')}: ${escapeForTerminal(hint)}`]
 }
@@ -35,15 +41,8 @@ async function bug(context: Context, error: unknown): Promise<CliError> {
   if (context.environment.PLANFOLD_DEBUG === '1')
     context.stderr.write(`${escapeForTerminal(stack, { keepLines: true })}\n`)
   const place = context.opened === null ? null : await write(join(context.opened, 'bugs'), context.now(), stack)
-  const message = error instanceof Error ? error.message : String(error)
-  return new CliError(
-    EXIT.bug,
-    'bug',
-    `a bug in Planfold: ${message.split('\n')[0]}`,
-    place === null
-      ? 'run it again with PLANFOLD_DEBUG=1 for details, and please report it'
-      : `details are in ${place}; please report it`,
-  )
+  const hint = place === null ? 'run it again with PLANFOLD_DEBUG=1 for details' : `details are in ${place}`
+  return new CliError(EXIT.bug, 'bug', BUG, `${hint}; please report it`)
 }
 
 async function write(folder: string, now: number, stack: string): Promise<string | null> {

@@ -280,6 +280,7 @@ export interface BudgetBody {
     foreign: string | null
   }[]
   used: AmountsBody | null
+  assumed?: AmountsBody
   unpriced_calls: number
   large_above: number
   asked: { [x: string]: unknown; id: string; text: string } | null

@@ -19,7 +19,7 @@ import type { Json, JsonObject } from './json.ts'
 import type { NetworkDecided } from './network-decision.ts'
 import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition, Writer } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
-import type { PolicyLayer } from './policy/policy-layer.ts'
+import type { PolicyAgain, PolicyLayer } from './policy/policy-layer.ts'
 import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
@@ -52,6 +52,7 @@ export type Command =
   | {
       readonly type: 'revise'
       readonly policy?: readonly PolicyLayer[]
+      readonly changed?: readonly string[]
       readonly definition: PlanDefinition
       readonly hash: Sha256
       readonly rationale: string
@@ -91,9 +92,16 @@ export type Command =
   /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
   | Start
   /** With `force` also what may not be run again is ended; it is parked. */
-  | { readonly type: 'pause'; readonly reason?: string; readonly force?: true; readonly cause?: Shortage }
-  /** `policy`, here and below: the policy around the plan was read again, and says something else than at the start. */
-  | { readonly type: 'resume'; readonly policy?: readonly PolicyLayer[] }
+  | {
+      readonly type: 'pause'
+      readonly reason?: string
+      readonly force?: true
+      /** Of a pause by force: whether everything is halted. */
+      readonly halt?: boolean
+      readonly cause?: Shortage
+    }
+  /** `policy`, here and below: the policy around the plan was read again, and says something else than at the start. `changed`: in these files. */
+  | ({ readonly type: 'resume' } & PolicyAgain)
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
   /**
@@ -168,6 +176,7 @@ export type Command =
   | {
       readonly type: 'retry'
       readonly policy?: readonly PolicyLayer[]
+      readonly changed?: readonly string[]
       readonly task: TaskName
       readonly reason?: string
       readonly by?: string

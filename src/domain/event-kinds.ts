@@ -1,6 +1,7 @@
 // Every type of event, and what it is about.
 
-import type { EventType } from './event.ts'
+import type { Event, EventType } from './event.ts'
+import type { TaskName } from './id.ts'
 
 /** What an event is about; the audit trail is sorted by it. */
 export type EventKind =
@@ -89,3 +90,11 @@ export const EVENT_KINDS: { readonly [T in EventType]: EventKind | null } = {
 }
 
 export const EVENT_TYPES = Object.keys(EVENT_KINDS) as readonly EventType[]
+
+/** The tasks an event is about. */
+export function tasksOf(event: Event): readonly TaskName[] {
+  if (event.type === 'task.imported') return event.tasks.map(({ task }) => task)
+  if (event.type === 'task.added') return event.tasks.map(({ id }) => id)
+  if ('tasks' in event && event.tasks !== undefined) return event.tasks
+  return 'task' in event && event.task !== undefined ? [event.task] : []
+}

@@ -25,7 +25,7 @@ import type {
   Writer,
 } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
-import type { PolicyLayer } from './policy/policy-layer.ts'
+import type { PolicyAgain, PolicyLayer } from './policy/policy-layer.ts'
 import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
@@ -293,15 +293,17 @@ export type Event =
       readonly type: 'plan.paused'
       readonly reason: string
       readonly force?: true
+      /** Of a pause by force: whether everything was halted. Older journals do not say. */
+      readonly halt?: boolean
       readonly cause?: Shortage
       /** Its budget is used up, and a person is asked for more; what runs goes on. */
       readonly budget?: true
     }
   /** `policy`: the policy around the plan, where it was read again and has changed. */
-  | { readonly type: 'plan.resumed'; readonly policy?: readonly PolicyLayer[] }
+  | ({ readonly type: 'plan.resumed' } & PolicyAgain)
   | { readonly type: 'plan.cancelled'; readonly reason: string; readonly force: boolean }
   | { readonly type: 'plan.finished'; readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
-  | { readonly type: 'plan.reopened'; readonly reason: string; readonly policy?: readonly PolicyLayer[] }
+  | ({ readonly type: 'plan.reopened'; readonly reason: string } & PolicyAgain)
   | { readonly type: 'plan.archived' }
   | { readonly type: 'task.readied'; readonly tasks: readonly TaskName[] }
   /** `by`: the person who passed over it; absent when nobody did, and in journals from before it was said. */
@@ -496,14 +498,6 @@ export interface NotePlace {
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
-
-/** The tasks an event is about. */
-export function tasksOf(event: Event): readonly TaskName[] {
-  if (event.type === 'task.imported') return event.tasks.map(({ task }) => task)
-  if (event.type === 'task.added') return event.tasks.map(({ id }) => id)
-  if ('tasks' in event && event.tasks !== undefined) return event.tasks
-  return 'task' in event && event.task !== undefined ? [event.task] : []
-}
 
 /** A task that had ended when the plan was written, by the word of whoever brought it. */
 export interface ImportedTask {

@@ -72,6 +72,9 @@ export function choiceHint(word: string, known: readonly string[]): string {
 
 const LISTED_MAX = 12
 
+/** What every face says of an exception that is no refusal; its own text is for the log. */
+export const BUG = 'this is a bug in Planfold; as far as known, it changed nothing'
+
 /** Levenshtein with neighbouring letters swapped counting once; stops early above `max`. */
 export function editDistance(a: string, b: string, max: number): number {
   let before: number[] = []

@@ -371,7 +371,8 @@ export interface FailureMode {
 export type CommandLine = { readonly argv: readonly string[] } | { readonly script: string }
 
 export type Action =
-  | { readonly type: 'run'; readonly command: CommandLine; readonly stdin?: string }
+  /** `links: refuse`: the last word of the command is a path of the workspace, and no symbolic link may be on the way to it. */
+  | { readonly type: 'run'; readonly command: CommandLine; readonly stdin?: string; readonly links?: 'refuse' }
   | { readonly type: 'edit'; readonly edits: readonly Edit[] }
   | { readonly type: 'decide'; readonly expression: string }
   | GateAction

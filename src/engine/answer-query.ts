@@ -110,7 +110,7 @@ const answerers: Answerer = {
     const state = await tendedState(rooms, plan)
     if (state === null) return null
     if (since === state.version) return UNCHANGED
-    return { summary: summary(state), definition: wholeDefinition(state) }
+    return { summary: summary(state), definition: wholeDefinition(state), dialect: state.dialect }
   },
   records: async (rooms, { plan, tasks }) => {
     const state = await tendedState(rooms, plan)

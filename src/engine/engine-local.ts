@@ -30,7 +30,7 @@ import {
 } from './permissions/scope.ts'
 import { ownGoals, ownSessions } from './permissions/streams.ts'
 import type { AnswerOf, QueryOf, QueryType } from './queries.ts'
-import { approvedBy, create, keptOthers, policyAnew, startOf } from './revisions/create-plan.ts'
+import { approvedBy, create, keptOthers, policyAnew, policyOnResume, startOf } from './revisions/create-plan.ts'
 import { SEALS, sealed } from './revisions/edit-tasks.ts'
 import { actingAs, type Caller, denyWithout, NotAllowed, type Right, requireRight } from './roles.ts'
 import { standingNow } from './rollback/attempt-changes.ts'
@@ -248,12 +248,13 @@ export class EngineLocal implements EngineInProcess {
         return await write(rooms, plan, { ...order, by }, writing)
       }
       case 'raise': {
-        const refusal = (await lazy.machineAnswer()).refuseTask(rooms)
+        const refusal = (await lazy.machineAnswer()).refuseProgram(rooms.environment, this.caller, 'add to a budget')
         return refusal === null ? await write(rooms, plan, { ...order, by }, writing) : { ok: false, refusal }
       }
       case 'resume':
       case 'retry': {
-        const anew = await policyAnew(rooms, await rooms.store.state(plan))
+        const state = await rooms.store.state(plan)
+        const anew = await (order.type === 'resume' ? policyOnResume : policyAnew)(rooms, state)
         if (!anew.ok) return anew
         const { policy } = anew
         return await write(
@@ -277,6 +278,8 @@ export class EngineLocal implements EngineInProcess {
         const decisions = order.decisions.map(each => ({ ...each, type: 'decide' as const, by }))
         return await write(rooms, plan, { type: 'review', decisions }, writing)
       }
+      case 'pause':
+        return await write(rooms, plan, order.force === true ? { ...order, halt: false } : order, writing)
       default:
         return await write(rooms, plan, order, writing)
     }

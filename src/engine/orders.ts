@@ -202,7 +202,7 @@ export type Order =
     }
   /** `shown`: tasks whose commands a person was shown when they approved the plan. `unseen`: nobody has looked at it. */
   | { readonly type: 'start'; readonly shown?: readonly TaskName[]; readonly unseen?: true }
-  | CommandOf<'pause'>
+  | Omit<CommandOf<'pause'>, 'halt'>
   | CommandOf<'resume'>
   | CommandOf<'cancel'>
   | CommandOf<'archive'>

@@ -12,7 +12,7 @@ import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { GitStanding, LostOutput } from '../domain/result.ts'
-import type { SetBack } from '../domain/state/state.ts'
+import type { PlanState, SetBack } from '../domain/state/state.ts'
 import type { PlanStatus } from '../domain/status.ts'
 import type { AuditLine } from '../domain/views/audit.ts'
 import type { Briefing, Card, Removed } from '../domain/views/board.ts'
@@ -172,9 +172,8 @@ export interface RecordQueries {
 }
 
 /** A plan with everything that is written about it. */
-export interface PlanRecord {
+export interface PlanRecord extends Readonly<Pick<PlanState, 'definition' | 'dialect'>> {
   readonly summary: Summary
-  readonly definition: PlanDefinition
 }
 
 export interface Records {

@@ -1,5 +1,6 @@
 // What the tools answer is what is so: how a task stands after a call, whose word something is, what can be done next.
 
+import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
 import { primePlan } from '../operations/agents/prime-plan.ts'
 import { agents } from './mcp.fixture.ts'
@@ -40,7 +41,7 @@ test('an agent may lower the budget of a drafting, and does not allow itself mor
       { model, budget: { calls: 21 } },
       'may not allow a budget for drafting of 21 calls, only 20 calls; nothing was sent',
     ],
-    [{ model, budget: { cost: '3 EUR' } }, 'budget.cost: is not in USD'],
+    [{ model, budget: { cost: '3 EUR' } }, 'budget.cost: the amount is not in USD'],
     [{ budget: { calls: 2 } }, 'leave out `budget`, or name a `model`'],
   ]
   for (const [more, text] of refused)
@@ -67,8 +68,21 @@ describe('a report', () => {
       "prices is reported as done; it waits for a person to confirm: 'the page was looked at'",
     )
     expect(done.text).not.toContain('prices is done')
-    expect(done.text).toContain('- [?] prices (waiting)')
+    expect((await me.read({ what: 'plan' })).text).toContain('- [?] prices (waiting)')
     expect((await me.write({ action: 'status', task: 'free', status: 'done' })).text).toContain('ok: free is done')
+  })
+
+  test('that a check refuses shows what the check printed', async () => {
+    const { agent } = agents(async (_, tools) => {
+      tools.log('stdout', Buffer.from('one\nAssertionError: 1 == 2\nnpm notice\n'))
+      return { type: 'exited', exit: 1, signal: null, timedOut: false, stdout: '', stderr: '', truncated: false }
+    })
+    const me = await agent({ as: 'agent-7' })
+    await me.write({ action: 'create', name: 'p', tasks: [{ id: 'a', accept: [{ check: 'npm test' }] }], start: true })
+    await me.write({ action: 'claim' })
+    const { text } = await me.write({ action: 'report', status: 'done' })
+    expect(text).toContain('check failed: npm test (exit 1: AssertionError: 1 == 2)')
+    expect(text).toContain('- failed: npm test (exit 1)\n| one\n| AssertionError: 1 == 2\nhint: it is yours')
   })
 
   test('of an older client too; it is not handed out again', async () => {
@@ -165,7 +179,7 @@ describe('in a plan of a person', () => {
     expect(await me.write({ action: 'ask', text: 'Which?', fields })).toMatchObject({
       error: true,
       text: expect.stringMatching(
-        /^error: the field 'region' has choices, but is a text; .*\nhint: add "type": "choice"\n/,
+        /^error: the field 'region' has choices, but is a text; .*\nhint: add "type": "choice"$/,
       ),
     })
     expect(await engine.ask({ type: 'questions', plan: 'shop' })).toEqual([])
@@ -197,7 +211,7 @@ describe('in a plan of a person', () => {
     expect((await me.read()).text).toContain('shop is paused (wait for me): nothing can be claimed')
     expect((await me.read()).text).not.toContain('Ready to claim')
     expect((await me.read({ what: 'plan' })).text).not.toContain('"action":"claim"')
-    expect((await me.write({ action: 'claim' })).text).toContain('error: shop is paused (wait for me)')
+    expect((await me.write({ action: 'claim' })).text).toContain('nothing can be claimed: shop is paused (wait for me)')
     await engine.submit('shop', { type: 'resume' })
     await me.write({ action: 'pause' })
     expect((await me.write({ action: 'resume' })).text).toContain('ok: resumed')
@@ -232,6 +246,78 @@ test('whoever has a claim gets its token again, and sees all that is theirs', as
   expect((await other.write({ action: 'claim', task: 'prices' })).error).toBe(true)
 })
 
+describe('a claim of the next task, where there is none,', () => {
+  const chain = { action: 'create', name: 'p', goal: 'g', start: true, tasks: [{ id: 'a' }, { id: 'b', needs: ['a'] }] }
+
+  test.each([{}, { plan: 'p' }])('says who has it, and at the end that all is done (%o)', async named => {
+    const { agent } = agents()
+    const [x, y] = [await agent({ as: 'x' }), await agent({ as: 'y' })]
+    await x.write(chain)
+    const claim = { action: 'claim', ...named }
+    expect((await x.write(claim)).text).toContain('ok: a is yours')
+    expect(await y.write(claim)).toEqual({
+      error: true,
+      text: expect.stringMatching(
+        /^error: nothing can be claimed: p: 'a' is claimed by x, 'b' needs 'a'.*\nhint: report what you have claimed; .* plan_read/,
+      ),
+    })
+    expect((await x.write(claim)).text).toContain("'a' is claimed by x")
+    const reported = await x.write({ action: 'report', status: 'done' })
+    expect(reported.text).toBe(
+      'ok: a is done\n1 of 2 done; ready now: b. Next: plan_write {"action":"claim","plan":"p"}',
+    )
+    await x.write(claim)
+    expect((await x.write({ action: 'report', status: 'done' })).text).toBe('ok: b is done\nAll tasks are done.')
+    expect((await y.write(claim)).text).toMatch(
+      /^error: nothing can be claimed: (no plan is unfinished|p is completed, 2 of 2 done)/,
+    )
+  })
+
+  test('says that a person is asked, of each plan that is open', async () => {
+    const { me, engine } = await shop()
+    await me.write({ action: 'status', task: 'free', status: 'done' })
+    await me.write({ action: 'claim' })
+    await me.write({ action: 'report', status: 'done', outputs: { tests: 2 } })
+    await me.write({ action: 'create', name: 'q', tasks: [{ id: 'ok', gate: 'approval' }], start: true })
+    await engine.ask({ type: 'inbox' })
+    const { text } = await me.write({ action: 'claim' })
+    expect(text).toMatch(/nothing can be claimed: .*q: 'ok' waits for approval.*\nhint: .*plan_read \{"what":"inbox"\}/)
+    expect(text).toMatch(/shop: 'prices' waits for .*'docs' needs 'prices'/)
+  })
+})
+
+test('claim and report cost less than 200 tokens a task, however long the plan is', async () => {
+  const me = await agents().agent({ as: 'agent-7' })
+  const tasks = Array.from({ length: 300 }, (_, at) => ({ id: `t${at}`, title: `Task ${at}` }))
+  await me.write({ action: 'create', name: 'long', goal: 'Nothing is left', tasks, start: true })
+  const claimed = await me.write({ action: 'claim' })
+  const reported = await me.write({ action: 'report', status: 'done' })
+  expect(encode(claimed.text + reported.text).length).toBeLessThan(200)
+  const refused = await me.write({ action: 'heartbeat', task: 't9' })
+  expect(refused.error).toBe(true)
+  expect(encode(refused.text).length).toBeLessThan(100)
+})
+
+test('what is thrown and is no refusal is called a bug of ours, and its own text is kept from the agent', async () => {
+  const thrown: unknown[] = []
+  const open = async () => {
+    throw new TypeError("Cannot read properties of null (reading 'length')")
+  }
+  const plain = await agents().agent({ open })
+  const told = await plain.write({ action: 'claim' })
+  expect(told).toEqual({
+    error: true,
+    text: 'error: this is a bug in Planfold; as far as known, it changed nothing\nhint: read the plan before you try again',
+  })
+  const trouble = async (error: unknown) => {
+    thrown.push(error)
+    return { message: 'm', hint: 'details are in bugs/1.txt' }
+  }
+  const kept = await (await agents().agent({ open, trouble })).read()
+  expect(kept.text).toBe('error: m\nhint: details are in bugs/1.txt; read the plan before you try again')
+  expect(thrown).toEqual([expect.any(TypeError)])
+})
+
 describe('what is said', () => {
   test('is heard: unknown arguments, empty notes, odd pages and contradictions are refused', async () => {
     const { me } = await shop()
@@ -248,6 +334,33 @@ describe('what is said', () => {
     expect((await me.read({ what: 'task', task: 'zz' })).text).toContain('see plan_read {"what":"plan"}')
   })
 
+  test('in the words of models is understood: other names of keys, a checkpoint in a few words', async () => {
+    const { agent, engine } = agents()
+    const me = await agent({ as: 'agent-7' })
+    await me.write({ action: 'create', name: 'empty', goal: 'by mistake', tasks: [] })
+    const tasks = [
+      { id: 'code', name: 'Write it', acceptance_criteria: ['it reads well'] },
+      { id: 'release', depends_on: 'code', acceptance: 'it is out', accept: [{ check: 'true' }], write: ['x'] },
+    ]
+    expect((await me.write({ action: 'create', name: 'shop', goal: 'g', tasks })).text).toContain('acceptance')
+    delete (tasks[1] as { acceptance?: string }).acceptance
+    const made = await me.write({ action: 'create', name: 'shop', goal: 'g', tasks })
+    expect(made.text).toContain('note: 1 task has checks only a person can confirm: code (use {check: "command"})')
+    await me.write({ action: 'edit', tasks: [{ id: 'docs', criteria: 'clear' }] })
+    const { definition } = (await engine.ask({ type: 'definition', plan: 'shop' }))!
+    expect(definition.tasks).toMatchObject([
+      { title: 'Write it', accept: [{ type: 'prose', text: 'it reads well' }] },
+      { needs: ['code'], accept: [{ type: 'check' }] },
+      { accept: [{ type: 'prose', text: 'clear' }] },
+    ])
+    // The empty draft makes nothing ambiguous.
+    expect((await me.write({ action: 'start' })).text).toContain('# shop')
+    const taken = await me.write({ action: 'checkpoint', text: 'before docs', key: 'k' })
+    expect(taken.text).toContain('ok: checkpoint before-docs made')
+    const again = await me.write({ action: 'checkpoint', text: 'before docs', key: 'k' })
+    expect(again.text).toContain('ok: checkpoint before-docs made')
+  })
+
   test('of a document bears the name that was given', async () => {
     const { me } = await shop()
     const document = '# My plan\n\n- [ ] one\n- [ ] two\n'
@@ -258,7 +371,10 @@ describe('what is said', () => {
     const { me } = await shop()
     const made = await me.write({ ...CREATE, name: 'other' })
     expect(made.text).toContain('Next: plan_write {"action":"claim","plan":"other"}')
-    expect((await me.read()).text).toContain('several plans may be meant: name the plan\nhint: one of ')
+    expect(await me.read()).toMatchObject({
+      error: false,
+      text: expect.stringContaining('several plans may be meant: name the plan\nNext: one of '),
+    })
     const empty = await me.write({ action: 'create', name: 'empty', tasks: [] })
     expect(empty.text).toContain('Next: plan_write {"action":"edit","plan":"empty","tasks":[…]}')
     const early = await me.write({ action: 'resume', plan: 'empty' })

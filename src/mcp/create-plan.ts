@@ -6,7 +6,7 @@ import { haltedBy } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
 import { slug } from '../format/dialects/names.ts'
-import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
+import { type PlanWriteInput, taskInOurWords } from '../format/wire/agent-tools.ts'
 import { draftingBudget } from '../format/wire/budget.ts'
 import { readDefinition } from '../format/wire/definition.ts'
 import { checkPlan } from '../operations/check-plan.ts'
@@ -17,6 +17,7 @@ import { createOrder } from '../operations/run-plan.ts'
 import type { PlanStart } from '../operations/start-plan.ts'
 import { findTemplate, planFromTemplate } from '../operations/templates.ts'
 import { faultLines, hintText, refusalText } from './hint-text.ts'
+import { names } from './nothing-to-claim.ts'
 import { clean } from './plan-text.ts'
 import { type Room, ToolError, type Written } from './room.ts'
 
@@ -26,7 +27,14 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   const asked = isPlanned(input) ? { asked: { ...input } as Json } : {}
   const create = (await draftedBefore(room, input, { ...submit, ...asked })) ?? (await orderFrom(room, input))
   if (input.preview === true)
-    return { plan: null, said: [previewText(create.definition), ...(await aroundLines(room, create.definition))] }
+    return {
+      plan: null,
+      said: [
+        previewText(create.definition),
+        ...personLines(create.definition),
+        ...(await aroundLines(room, create.definition)),
+      ],
+    }
   // Made and started, or neither: what would keep it from starting is looked at first.
   if (input.start === true) await mustRun(room)
   const made = await createPlan(
@@ -40,7 +48,16 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
   const { plan, name } = made.made
   if (made.started !== null) mustStart(made.started, plan)
-  return { plan, said: [`ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`] }
+  const head = `ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`
+  return { plan, said: [head, ...personLines(create.definition)] }
+}
+
+/** Checks that stop the work until a person has looked: whoever plans for themselves may want other ones. */
+function personLines({ tasks }: PlanDefinition): readonly string[] {
+  const held = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
+  const have = held.length === 1 ? '1 task has' : `${held.length} tasks have`
+  const note = `note: ${have} checks only a person can confirm: ${names(held)} (use {check: "command"})`
+  return held.length === 0 ? [] : [note]
 }
 
 /** What a model drafted under the same key: it is not asked a second time. Null when it was not. */
@@ -112,7 +129,11 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   if (document !== undefined) return fromDocument(document, input)
   if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
   const name = input.name ?? slug(goal ?? '') ?? 'plan'
-  const read = readDefinition({ name, ...(goal === undefined ? {} : { goal }), tasks: (tasks ?? []) as Json })
+  const read = readDefinition({
+    name,
+    ...(goal === undefined ? {} : { goal }),
+    tasks: (tasks ?? []).map(task => taskInOurWords(task as JsonObject)),
+  })
   if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))
   // Tasks may come later: nothing is wrong with a draft that has none yet.
   const faults = (read.value.tasks.length === 0 ? [] : checkPlan(read.value)).map(({ task, key, message, hint }) => ({

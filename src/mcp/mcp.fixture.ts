@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { onTestFinished } from 'vitest'
-import { setup } from '../engine/rooms.fixture.ts'
+import { type Script, setup } from '../engine/rooms.fixture.ts'
 import { proposedPlan } from '../operations/goals/plan-goal.ts'
 import { surroundingFaults } from '../operations/policy/plan-surroundings.ts'
 import { heuristicPlanner } from '../planners/heuristic-planner.ts'
@@ -45,8 +45,8 @@ export const propose: Propose = async goal => {
 }
 
 /** One store; as many agents on it as are asked for. */
-export function agents() {
-  const { engine, worker, rooms } = setup()
+export function agents(script?: Script) {
+  const { engine, worker, rooms } = setup(script)
   const place = { root: rooms.root, stateDir: rooms.stateDir, environment: { HOME: '/nonexistent' } }
   const around: Around = async definition => await surroundingFaults(place, definition)
   const opened = { engine, now: () => rooms.clock.now(), templates: rooms.stateDir, propose, around }

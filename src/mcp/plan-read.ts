@@ -10,7 +10,16 @@ import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
 import { linesWithin } from '../operations/agents/token-budget.ts'
 import { hintText } from './hint-text.ts'
-import { briefingLines, clean, headLines, TOKENS_DEFAULT, taskLine, withinBudget } from './plan-text.ts'
+import {
+  briefingLines,
+  clean,
+  DATA_NOTE,
+  headLines,
+  quote,
+  TOKENS_DEFAULT,
+  taskLine,
+  withinBudget,
+} from './plan-text.ts'
 import {
   claimedAmong,
   findOpenTask,
@@ -119,7 +128,7 @@ async function stateLines(room: Room, summary: Summary): Promise<readonly string
   return claimable > 0 && (status === 'active' || status === 'blocked') ? [claimLine(name)] : []
 }
 
-const claimLine = (plan: string): string => `Next: plan_write {"action":"claim","plan":"${plan}"}`
+export const claimLine = (plan: string): string => `Next: plan_write {"action":"claim","plan":"${plan}"}`
 
 async function nextText(room: Room, plan: PlanId, { max_tokens }: Budget): Promise<string> {
   const { engine } = room
@@ -189,7 +198,8 @@ async function taskText(room: Room, input: PlanReadInput): Promise<string> {
     input.plan === undefined && input.task !== undefined
       ? await findOpenTask(room, input.task)
       : await findTask(room, input.plan, input.task)
-  return withinBudget(await aboutTask(room, plan, task), input.max_tokens, 'ask with more max_tokens')
+  const lines = [DATA_NOTE, ...(await aboutTask(room, plan, task))]
+  return withinBudget(lines, input.max_tokens, 'ask with more max_tokens')
 }
 
 /** An empty plan is never completed. */
@@ -233,11 +243,12 @@ async function list({ engine }: Room, { page, max_tokens }: Budget): Promise<str
   const found = await engine.ask({ type: 'plans', archived: false, limit: LIST_PAGE, cursor: page })
   const lines = found.items.map(
     ({ name, title, status, done, tasks }) =>
-      `- ${clean(name)}: ${status}, ${done} of ${tasks} done${title === null ? '' : `, ${clean(title)}`}`,
+      `- ${clean(name)}: ${status}, ${done} of ${tasks} done${title === null ? '' : `, ${quote(title)}`}`,
   )
+  const note = found.items.some(({ title }) => title !== null) ? [DATA_NOTE] : []
   const more = found.next === null ? [] : [`… more: plan_read {"what":"list","page":"${found.next}"}`]
   return withinBudget(
-    [...(lines.length === 0 ? ['There are no plans.'] : lines), ...more],
+    [...note, ...(lines.length === 0 ? ['There are no plans.'] : lines), ...more],
     max_tokens,
     'ask with more max_tokens',
   )

@@ -1,13 +1,14 @@
-// The tool `plan_write`: makes one change and answers with the plan as it is then, in one call. Whatever is not done is an error that
-// says what to change; nothing is done by halves.
+// The tool `plan_write`: makes one change, in one call. The answer to a change of the plan shows it as it is then; the answer about one
+// task is short. Whatever is not done is an error that says what to change; nothing is done by halves.
 
-import type { PlanId, TaskName } from '../domain/id.ts'
+import { isCheckpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Field } from '../domain/plan.ts'
 import { refuse } from '../domain/refusal.ts'
 import type { Fate } from '../domain/revisions/merge.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
-import type { Action, PlanWriteInput } from '../format/wire/agent-tools.ts'
+import { slug } from '../format/dialects/names.ts'
+import { type Action, type PlanWriteInput, taskInOurWords } from '../format/wire/agent-tools.ts'
 import { editPlan } from '../operations/agents/edit-plan.ts'
 import { requestRollback, undoneBy } from '../operations/agents/request-rollback.ts'
 import { resumeOwnPause } from '../operations/agents/resume-plan.ts'
@@ -18,10 +19,12 @@ import { keepClaim } from '../operations/report-task.ts'
 import { startPlan } from '../operations/start-plan.ts'
 import { createFrom, mustRun, mustStart } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
+import { nothingToClaim } from './nothing-to-claim.ts'
 import { planText } from './plan-read.ts'
 import { clean } from './plan-text.ts'
 import { answerAgain } from './repeated-call.ts'
 import {
+  type Accepted,
   accepted,
   findOpenTask,
   findPlan,
@@ -32,7 +35,6 @@ import {
   type Room,
   ToolError,
   type Written,
-  whyStopped,
 } from './room.ts'
 import {
   askedLines,
@@ -52,8 +54,9 @@ export async function planWrite(room: Room, input: PlanWriteInput, key: string |
     if (key === undefined) return await write(room, input, key)
     return await oneAfterTheOther(`${room.engine.caller.actor}\0${key}`, async () => await write(room, input, key))
   } catch (error) {
-    if (error instanceof Refused) throw new ToolError(refusalText(error.refusal), error.plan)
-    throw error
+    const said = error instanceof Refused ? new ToolError(refusalText(error.refusal), error.plan) : error
+    // What was refused about one task needs no list of the others.
+    throw said instanceof ToolError && isShort(input) ? new ToolError(said.message) : said
   }
 }
 
@@ -75,11 +78,18 @@ async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promis
   }
 }
 
-/** The answer: what was done, then the plan as it is now. */
-export async function writtenText(room: Room, { plan, said }: Written, maxTokens?: number): Promise<string> {
-  if (plan === null) return said.join('\n')
-  return [...said, '', await planText(room, plan, { max_tokens: maxTokens ?? 600 })].join('\n')
+/** The answer: what was done, and after a change of the plan the plan as it is now. */
+export async function writtenText(room: Room, input: PlanWriteInput, { plan, said }: Written): Promise<string> {
+  if (plan === null || isShort(input)) return said.join('\n')
+  return [...said, '', await planText(room, plan, { max_tokens: input.max_tokens ?? 600 })].join('\n')
 }
+
+/** About one's own work; sent many times in a plan, so every word of the answer costs. */
+const SHORT: ReadonlySet<Action> = new Set(['claim', 'heartbeat', 'report', 'status', 'tick', 'note', 'ask'])
+
+/** Whoever names a revision wants to see the plan if it is another. */
+const isShort = ({ action, expected_revision: revision }: PlanWriteInput): boolean =>
+  SHORT.has(action) && revision === undefined
 
 const isBlank = (text: string | undefined): text is undefined => text === undefined || text.trim() === ''
 
@@ -98,6 +108,7 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
   if (before !== null) return await answerAgain(room, input, accepted(before, null))
   const submit: SubmitOptions = key === undefined ? {} : { once: key, asked: askedIn(input) }
   if (action === 'claim' || action === 'start' || action === 'resume') await mustRun(room)
+  if (action === 'claim' && input.plan === undefined && input.task === undefined) return await claimAny(room, submit)
   const { plan, task: meant } = await planMeant(room, input)
   if (meant !== undefined) input = { ...input, task: meant }
   if (input.expected_revision !== undefined && action !== 'edit')
@@ -112,8 +123,7 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
     case 'pause':
       return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, input, submit)
     case 'resume':
-      accepted(await resumeOwnPause(engine, plan, submit), plan)
-      return { plan, said: orderLines(input) }
+      return { plan, said: orderLines(input, accepted(await resumeOwnPause(engine, plan, submit), plan)) }
     case 'claim':
       return await claim(room, plan, input, submit)
     case 'heartbeat':
@@ -141,7 +151,7 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
       return await order(room, plan, { type: 'note', text: input.text, task }, input, submit)
     }
     case 'checkpoint':
-      return await order(room, plan, { type: 'checkpoint', name: input.text }, input, submit)
+      return await checkpoint(room, plan, input, submit)
     case 'rollback':
       return await rollback(room, plan, input, submit)
     default:
@@ -161,7 +171,6 @@ async function planMeant(
 ): Promise<{ readonly plan: PlanId; readonly task?: TaskName }> {
   if (input.plan !== undefined) return { plan: (await findPlan(room, input.plan)).plan }
   if (input.task !== undefined) return await findOpenTask(room, input.task)
-  if (input.action === 'claim') return await claimPlan(room)
   const { plan } = AT_HAND.has(input.action) ? await findPlanInHand(room, undefined) : await findPlan(room, undefined)
   return { plan }
 }
@@ -176,8 +185,14 @@ async function order(
   input: PlanWriteInput,
   submit: SubmitOptions,
 ): Promise<Written> {
-  accepted(await room.engine.submit(plan, what, submit), plan)
-  return { plan, said: orderLines(input) }
+  return { plan, said: orderLines(input, accepted(await room.engine.submit(plan, what, submit), plan)) }
+}
+
+/** Agents name one by a few words: what cannot be a name becomes one. */
+async function checkpoint(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { text } = input
+  const name = text === undefined || isCheckpointName(text) ? text : (slug(text) ?? text)
+  return await order(room, plan, { type: 'checkpoint', name }, input, submit)
 }
 
 async function expectRevision({ engine }: Room, plan: PlanId, expected: number): Promise<void> {
@@ -189,7 +204,7 @@ async function expectRevision({ engine }: Room, plan: PlanId, expected: number):
 
 async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { remove, order: wanted, expected_revision: expectedRevision, text: rationale } = input
-  const tasks = input.tasks as readonly JsonObject[] | undefined
+  const tasks = input.tasks?.map(task => taskInOurWords(task as JsonObject))
   if (tasks === undefined && remove === undefined && wanted === undefined)
     throw missing('tasks', 'give at least one of tasks, remove and order')
   const edits = { tasks, remove, order: wanted }
@@ -221,11 +236,11 @@ const fateLines = (fates: readonly Fate[]): readonly string[] =>
     .slice(0, 20)
     .map(({ task, fate }) => `- ${clean(task)}: ${fate}`)
 
-/** Without a plan the next task of all plans is claimed; where nothing is ready, the only open plan says why. */
-async function claimPlan(room: Room): Promise<{ readonly plan: PlanId }> {
-  const { items } = await room.engine.ask({ type: 'tasks', status: 'ready', limit: 1 })
-  const [first] = items
-  return first === undefined ? await findPlan(room, undefined) : { plan: first.plan }
+/** The next task of all plans. */
+async function claimAny(room: Room, submit: SubmitOptions): Promise<Written> {
+  const made = await claimTask(room, { submit })
+  if (!made.ok && made.refusal.code === 'not-ready') throw new ToolError(await nothingToClaim(room))
+  return await claimed(room, accepted(made, null))
 }
 
 async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -237,18 +252,21 @@ async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: Su
   const made =
     isMine && task !== undefined
       ? await engine.submit(plan, { type: 'heartbeat', task })
-      : await claimTask(room, input.plan === undefined && task === undefined ? { submit } : { plan, task, submit })
-  if (!made.ok) await mustBeOpen(room, plan)
-  const { claim: held, plan: of } = accepted(made, plan)
-  if (held === undefined) throw new ToolError('error: nothing was claimed', plan)
-  return { plan: of, said: await claimedLines(room, { plan: of, ...held, isAgain: isMine }) }
+      : await claimTask(room, { plan, task, submit })
+  const isStopped = !made.ok && made.refusal.code === 'illegal-transition' && (await isClosed(room, plan))
+  if (isStopped || (!made.ok && task === undefined && made.refusal.code === 'not-ready'))
+    throw new ToolError(await nothingToClaim(room, plan))
+  return await claimed(room, accepted(made, plan), isMine)
 }
 
-/** Why nothing of the plan can be claimed, where that is known. */
-async function mustBeOpen(room: Room, plan: PlanId): Promise<void> {
-  const summary = await room.engine.ask({ type: 'summary', plan })
-  const stopped = summary === null ? null : await whyStopped(room, summary)
-  if (stopped !== null) throw new ToolError(`error: ${stopped}\nhint: wait, or work on another plan`, plan)
+async function claimed(room: Room, { plan, claim: held }: Accepted, isAgain = false): Promise<Written> {
+  if (held === undefined) throw new Error('bug: a task was claimed and has no claim')
+  return { plan, said: await claimedLines(room, { plan, ...held, isAgain }) }
+}
+
+async function isClosed({ engine }: Room, plan: PlanId): Promise<boolean> {
+  const status = (await engine.ask({ type: 'summary', plan }))?.status
+  return status !== 'active' && status !== 'blocked'
 }
 
 async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promise<Written> {

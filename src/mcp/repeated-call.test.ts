@@ -172,7 +172,7 @@ describe('without a plan, where several are open,', () => {
     await owner.write({ action: 'create', name: 'other', tasks: [{ id: 'alone' }], start: true })
     await me.write({ action: 'claim', plan: 'other' })
     expect((await me.read()).text).toContain('Your task:\n## alone')
-    expect((await me.write({ action: 'note', text: 'at it' })).text).toContain('# other')
+    expect((await me.write({ action: 'note', text: 'at it' })).text).toBe('ok: noted in other')
     expect((await me.write({ action: 'pause' })).text).toContain('several plans may be meant')
     expect((await me.write({ action: 'report', status: 'done' })).text).toContain('ok: alone is done')
   })

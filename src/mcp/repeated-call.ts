@@ -43,7 +43,7 @@ export async function answerAgain(room: Room, input: PlanWriteInput, done: Accep
     case 'rollback':
       return { plan, said: rollbackLines(done) }
     default:
-      return { plan, said: orderLines(input) }
+      return { plan, said: orderLines(input, done) }
   }
 }
 

@@ -67,6 +67,9 @@ export class ToolError extends Error {
   }
 }
 
+/** No plan was named, and it is not clear which is meant: whoever only looks is told what there is. */
+export class PlanNotNamed extends ToolError {}
+
 /** The engine said no; it is worded where the answer is given. */
 export class Refused extends Error {
   readonly refusal: Refusal
@@ -130,7 +133,7 @@ export async function findOpenTask(room: Room, task: string): Promise<TaskTarget
 
 async function found<T>(engine: EngineInProcess, lookup: Lookup<T>): Promise<T> {
   if (lookup.ok) return lookup.target
-  if (lookup.missing.what === 'only-plan') throw new ToolError(unnamedText(lookup.missing.plans))
+  if (lookup.missing.what === 'only-plan') throw new PlanNotNamed(unnamedText(lookup.missing.plans))
   const { near, removedBy } = await suggestTargets(engine, lookup.missing)
   const hint =
     near === null

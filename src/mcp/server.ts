@@ -22,6 +22,8 @@ export interface McpOptions {
   readonly isNamed?: boolean
   /** Seals questions that a client carries from one round to the next; its own for every factory when absent. */
   readonly seal?: Uint8Array
+  /** Says what was thrown that is no refusal: trouble of the store, or a bug of ours. It keeps the details where a person finds them. */
+  readonly trouble?: (error: unknown) => Promise<{ readonly message: string; readonly hint?: string | null }>
   /** Offer `manage_plan` instead. */
   readonly compat?: boolean
 }
@@ -89,7 +91,7 @@ function registerWrite(connection: Connection): void {
     'plan_write',
     {
       description:
-        'Change the plan and get it back as it is then, in one call. Errors say what to change; nothing is half done.',
+        'Change the plan, or claim and report a task. Answers say what to do next; errors what to change, and nothing is half done.',
       inputSchema: schemas.planWrite,
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
       _meta: ALWAYS,

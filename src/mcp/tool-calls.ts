@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { ACTOR_MAX, type Actor, type PlanId } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import { BUG } from '../domain/phrases.ts'
 import type { Field } from '../domain/plan.ts'
 import { listFrom } from '../domain/plan-rules/form.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
@@ -27,7 +28,7 @@ import { planRead, planText } from './plan-read.ts'
 import { clean } from './plan-text.ts'
 import { planWrite, writtenText } from './plan-write.ts'
 import { type ViewName, viewText } from './resources.ts'
-import { type Room, ToolError, type Written } from './room.ts'
+import { PlanNotNamed, type Room, ToolError, type Written } from './room.ts'
 import type { McpOptions } from './server.ts'
 
 /** What a call is made on. */
@@ -41,8 +42,16 @@ export interface Connection {
 type Result = CallToolResult | InputRequiredResult
 
 export async function readCall(connection: Connection, context: ServerContext, input: PlanReadInput): Promise<Result> {
-  const none = input.what === 'list' ? text(NO_PLANS) : failed(NO_PLANS)
-  return await answered(roomFor(connection, context, { none }), async room => text(await planRead(room, input)))
+  const none = input.plan === undefined && input.task === undefined ? text(NO_PLANS) : failed(NO_PLANS)
+  return await answered(connection, roomFor(connection, context, { none }), async room =>
+    text(await planRead(room, input).catch(whatThereIs)),
+  )
+}
+
+/** Without a name nothing went wrong: the plans are told. */
+function whatThereIs(error: unknown): string {
+  if (error instanceof PlanNotNamed) return error.message.replace(/^error: /, '').replace('\nhint: ', '\nNext: ')
+  throw error
 }
 
 export async function writeCall(
@@ -51,12 +60,12 @@ export async function writeCall(
   input: PlanWriteInput,
 ): Promise<Result> {
   const create = input.action === 'create'
-  return await answered(roomFor(connection, context, { create, none: failed(NO_PLANS) }), async room => {
+  return await answered(connection, roomFor(connection, context, { create, none: failed(NO_PLANS) }), async room => {
     const returned = await answerFromClient(connection, room, context)
     if (returned !== null) return returned
     const written = await planWrite(room, input, callKey(context.mcpReq._meta, input.key))
     const asked = await elicited(connection, context, written)
-    return asked ?? text(await writtenText(room, written, input.max_tokens))
+    return asked ?? text(await writtenText(room, input, written))
   })
 }
 
@@ -67,7 +76,9 @@ export async function manageCall(
 ): Promise<Result> {
   const create = input.action === 'add_steps'
   const opening = roomFor(connection, context, { create, none: withoutPlans(input) })
-  return await answered(opening, async room => text(JSON.stringify(await managePlan(room, input).catch(inItsWords))))
+  return await answered(connection, opening, async room =>
+    text(JSON.stringify(await managePlan(room, input).catch(inItsWords))),
+  )
 }
 
 /** Before the first plan is made there is no store, and nobody who only looks makes one. */
@@ -131,6 +142,7 @@ const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text
 
 /** What is refused is an error with what to change, and with the plan as it is where one was named. */
 async function answered(
+  { options }: Connection,
   opening: Promise<Room | CallToolResult>,
   body: (room: Room) => Promise<Result>,
 ): Promise<Result> {
@@ -142,12 +154,16 @@ async function answered(
     return await body(room)
   } catch (error) {
     if (error instanceof NotAllowed) return failed(refusalText(error.refusal))
-    if (!(error instanceof ToolError))
-      return failed(`error: ${clean(error instanceof Error ? error.message : String(error), 1_000)}`)
+    if (!(error instanceof ToolError)) return failed(await troubleText(options, error))
     if (room === null || error.plan === null) return failed(error.message)
     const view = await planText(room, error.plan, { max_tokens: 600 }).catch(() => '')
     return failed(`${error.message}\n\n${view}`)
   }
+}
+
+async function troubleText({ trouble }: McpOptions, error: unknown): Promise<string> {
+  const { message, hint } = (await trouble?.(error)) ?? { message: BUG }
+  return `error: ${clean(message, 1_000)}\nhint: ${hint == null ? '' : `${clean(hint, 1_000)}; `}read the plan before you try again`
 }
 
 const failed = (said: string): CallToolResult => ({ ...text(said), isError: true })

@@ -6,20 +6,23 @@ import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import type { WantedStatus } from '../operations/agents/set-status.ts'
 import { hintText } from './hint-text.ts'
-import { briefingLines, clean } from './plan-text.ts'
+import { names, whyNothing } from './nothing-to-claim.ts'
+import { claimLine } from './plan-read.ts'
+import { briefingLines, clean, cleanBlock, DATA_NOTE } from './plan-text.ts'
 import { type Accepted, type Room, ToolError } from './room.ts'
 
 type Target = { readonly plan: PlanId; readonly task: TaskName }
 
 /** Of what is one order, and no more. */
-export function orderLines({ action, task = '' }: PlanWriteInput): readonly string[] {
+export function orderLines({ action, task = '' }: PlanWriteInput, { name, events }: Accepted): readonly string[] {
+  const taken = events.find(event => event.type === 'checkpoint.taken')
   const words: { readonly [action: string]: string } = {
     pause: 'paused',
     resume: 'resumed',
     skip: `skipped ${task}`,
     retry: `${task} is open again`,
-    note: 'noted',
-    checkpoint: 'checkpoint made',
+    note: `noted in ${name}`,
+    checkpoint: `checkpoint ${taken?.name ?? ''} made`,
   }
   return [`ok: ${clean(words[action] ?? action)}`]
 }
@@ -44,8 +47,8 @@ export async function claimedLines({ engine }: Room, held: Held): Promise<readon
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   return [
     `ok: ${clean(task)} is ${isAgain ? 'still ' : ''}yours for ${Math.round(expiresInMs / 60_000)} minutes; token: ${token}`,
-    'Send heartbeat before the time is over, and report when it is done or failed.',
-    ...(briefing === null ? [] : briefingLines(briefing)),
+    ...(briefing === null ? [] : [DATA_NOTE, ...briefingLines(briefing)]),
+    `Next: do the work, then plan_write {"action":"report","task":"${clean(task)}","status":"done"} (or failed, with text); heartbeat if it takes longer.`,
   ]
 }
 
@@ -59,7 +62,23 @@ export async function statusLines(
   const token = done.claim?.token ?? startedIn(done)?.claim?.token
   const unaccepted = wanted === 'done' ? unacceptedIn(done.events) : null
   if (unaccepted !== null) throw new ToolError(unacceptedLines(target.task, unaccepted, token).join('\n'), target.plan)
-  return [`ok: ${await standingText(room, target, wanted)}${token === undefined ? '' : `; token: ${token}`}`]
+  return [
+    `ok: ${await standingText(room, target, wanted)}${token === undefined ? '' : `; token: ${token}`}`,
+    ...(token === undefined ? await afterwards(room, target.plan, done) : []),
+  ]
+}
+
+/** What became ready, and the next call, in a line or two. */
+async function afterwards(room: Room, plan: PlanId, { events }: Accepted): Promise<readonly string[]> {
+  const summary = await room.engine.ask({ type: 'summary', plan })
+  if (summary === null) return []
+  const { progress, claimable, status, name } = summary
+  const ready = events.flatMap(event => (event.type === 'task.readied' ? event.tasks : []))
+  const known = `${progress.done} of ${progress.total} done${ready.length === 0 ? '' : `; ready now: ${names(ready)}`}.`
+  const isOpen = claimable > 0 && (status === 'active' || status === 'blocked')
+  if (isOpen) return [`${known} ${claimLine(clean(name))}`]
+  if (status === 'completed') return ['All tasks are done.']
+  return [`${known} Nothing can be claimed now: ${await whyNothing(room, plan)}`]
 }
 
 export const startedIn = ({ events }: Accepted): EventOf<'attempt.started'> | undefined =>
@@ -95,10 +114,10 @@ function unacceptedLines(
     `error: ${clean(task)} is not accepted as done: ${clean(failure.message)}`,
     ...verdicts
       .filter(({ holds }) => holds === false)
-      .map(
-        ({ criterion, evidence }) =>
-          `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
-      ),
+      .flatMap(({ criterion, evidence, said }) => [
+        `- failed: ${clean(criterion)}${evidence === undefined ? '' : ` (${clean(evidence)})`}`,
+        ...(said === undefined ? [] : [cleanBlock(said)]),
+      ]),
     ...(failure.hint === undefined || verdicts.length > 0 ? [] : [`hint: ${clean(hintText(failure.hint), 1_000)}`]),
     ...(kept
       ? [

@@ -5,13 +5,14 @@
 import { appendFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
+import { type ModelCost, type ModelUsage, tokensOf } from '../domain/model-use.ts'
 import { makeFolder } from '../safety/files/directory.ts'
 import { codeOf } from '../safety/safety-refusal.ts'
 import { add, NOTHING_SPENT } from './meter.ts'
 import type { ModelCallRecord, ModelSpending } from './model.ts'
 
-type Begun = Omit<ModelCallRecord, 'status' | 'code' | 'durationMs'>
+type Begun = Omit<ModelCallRecord, 'status' | 'code' | 'durationMs' | 'assumedTokens'>
+type Said = Pick<ModelCallRecord, 'usage' | 'cost' | 'assumedTokens'>
 
 interface Ended {
   readonly id: string
@@ -21,8 +22,11 @@ interface Ended {
     readonly durationMs: number
     readonly usage: ModelUsage
     readonly cost: ModelCost
+    readonly assumedTokens?: number
   }
 }
+
+type Line = Begun | Ended | { readonly id: string; readonly said: Said }
 
 export class CallList {
   readonly #folder: string
@@ -34,6 +38,11 @@ export class CallList {
   /** `usage` and `cost` are the most it can use: they count until its end is known. */
   begin(call: Begun): void {
     this.#append(call)
+  }
+
+  /** What the provider has said of it so far: that counts instead. */
+  said(id: string, said: Said): void {
+    this.#append({ id, said })
   }
 
   end(id: string, ended: Ended['ended']): void {
@@ -52,10 +61,14 @@ export class CallList {
     for (const line of text.split('\n')) {
       const said = lineOf(line)
       if (said === null) continue
-      if ('ended' in said) {
+      if ('ended' in said || 'said' in said) {
         const begun = calls.get(said.id)
-        if (begun !== undefined) calls.set(said.id, { ...begun, ...said.ended })
-      } else calls.set(said.id, { ...said, status: 'cut off', code: null, durationMs: null })
+        const more = 'said' in said ? said.said : { assumedTokens: 0, ...said.ended }
+        if (begun !== undefined) calls.set(said.id, { ...begun, ...more })
+      } else {
+        const assumedTokens = tokensOf(said.usage)
+        calls.set(said.id, { ...said, status: 'cut off', code: null, durationMs: null, assumedTokens })
+      }
     }
     return [...calls.values()]
   }
@@ -72,7 +85,7 @@ export class CallList {
   }
 
   /** One write of one line, at the end of the file: lines of several processes do not mix. */
-  #append(line: Begun | Ended): void {
+  #append(line: Line): void {
     const text = `${JSON.stringify(line)}\n`
     try {
       appendFileSync(this.#file, text, { mode: 0o600 })
@@ -85,10 +98,10 @@ export class CallList {
 }
 
 /** Null for a line that a crash left half. */
-function lineOf(line: string): Begun | Ended | null {
+function lineOf(line: string): Line | null {
   if (line === '') return null
   try {
-    return JSON.parse(line) as Begun | Ended
+    return JSON.parse(line) as Line
   } catch {
     return null
   }

@@ -256,7 +256,9 @@ async function begin(
     for (const meter of meters) meter.settle(most, used)
     // When nobody knows what was used, all that is held of a budget stays spent.
     if (reserved !== null && isCounted) settling.push(room.budget!.settle(reserved, spendOf(used)))
-    if (isSent) calls?.end(id, { status, code, durationMs: Math.round(clock.monotonic() - began), ...used })
+    const durationMs = Math.round(clock.monotonic() - began)
+    const assumedTokens = isCounted ? 0 : tokensOf(usage)
+    if (isSent) calls?.end(id, { status, code, durationMs, assumedTokens, ...used })
   }
   return {
     id,

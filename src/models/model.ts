@@ -216,8 +216,10 @@ export interface ModelCallRecord {
   /** The code of the failure, if it failed. */
   readonly code: string | null
   readonly durationMs: number | null
-  /** Of a call that was cut off: the most it can have used. */
+  /** Of a call that was cut off: the most it can have used, by what is known. */
   readonly usage: ModelUsage
+  /** How many of its tokens nobody counted. */
+  readonly assumedTokens: number
   readonly cost: ModelCost
 }
 

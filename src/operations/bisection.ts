@@ -42,6 +42,8 @@ export type Candidate =
 export interface BisectAsk {
   readonly question: BisectQuestion
   readonly command: readonly string[]
+  /** For each word of the command the hash of the file that it names: with another script it is another question. */
+  readonly files?: readonly (string | null)[]
   readonly timeoutMs?: number
   /** Where commits are checked out. */
   readonly scratch: string
@@ -62,11 +64,11 @@ const ANSWER = 'answer' as TaskName
 /** The command cannot tell, cannot be executed, or was not found: nothing was tested. */
 const EXITS_UNTESTED: ReadonlySet<number> = new Set([125, 126, 127])
 /** Part of the name: answers that an earlier version of the search found are not taken for answers of this one. */
-const SEARCH_VERSION = 2
+const SEARCH_VERSION = 3
 
 /** The same question has the same name, so that it is found again. */
-export function bisectionName({ question, command, timeoutMs = 0 }: Omit<BisectAsk, 'scratch'>): PlanName {
-  const said = JSON.stringify([SEARCH_VERSION, question, command, timeoutMs])
+export function bisectionName({ question, command, files, timeoutMs = 0 }: Omit<BisectAsk, 'scratch'>): PlanName {
+  const said = JSON.stringify([SEARCH_VERSION, question, command, files, timeoutMs])
   return `bisect-${createHash('sha256').update(said).digest('hex').slice(0, 12)}` as PlanName
 }
 
@@ -76,11 +78,14 @@ export function verdictOf(exit: number): BisectVerdict {
 
 /** Where the search stands after these tries, in order. Null when they do not belong to it. */
 function searched({ question }: BisectAsk, probed: readonly Probed[]): Bisection<Candidate> | null {
-  let state = startBisection(question.candidates, { last: question.over === 'commits' ? 'known' : 'unknown' })
+  const first = question.over === 'commits' ? ({ first: 'unknown' } as const) : {}
+  let state = startBisection(question.candidates, { last: 'unknown', ...first })
   for (const { index, exit } of probed) {
     const step = nextProbe(state)
     if (step.status !== 'probe' || step.index !== index) return null
-    state = judgeProbe(state, verdictOf(exit))
+    const verdict = verdictOf(exit)
+    // Where the good commit cannot be tested, the word of the person counts.
+    state = judgeProbe(state, verdict === 'skip' && index === 0 && question.over === 'commits' ? 'good' : verdict)
   }
   return state
 }
@@ -159,12 +164,12 @@ export function candidateLabel(candidate: Candidate): string {
 /** Text that stays text: nothing in it is taken for a reference. */
 const plain = (text: string): string => text.replaceAll('${{', () => '$${{')
 
-/** The commits after the good one, up to the bad one; none when they are the same. */
+/** The good commit and those after it, up to the bad one. Nobody takes it for granted that the ends are good and bad. */
 export async function commitsQuestion(
   git: Pick<Git, 'commitsBetween'>,
   range: { readonly good: string; readonly bad: string },
 ): Promise<GitAnswer<BisectQuestion>> {
-  const lines = await git.commitsBetween(range)
+  const lines = await git.commitsBetween({ ...range, withGood: true })
   if (!lines.ok) return lines
   const candidates = lines.value.map(line => ({ type: 'commit', ...line }) as const)
   return { ok: true, value: { over: 'commits', candidates } }
@@ -190,7 +195,10 @@ export interface ProbeTold {
   readonly remaining: number
 }
 
-export type BisectEnd = Exclude<BisectStep<Candidate>, { readonly status: 'probe' }>
+export type BisectEnd =
+  | Exclude<BisectStep<Candidate>, { readonly status: 'probe' }>
+  /** The commit that was said to be good is bad, too. */
+  | { readonly status: 'good-is-bad'; readonly good: Candidate }
 
 export type Bisected =
   | {
@@ -256,8 +264,10 @@ class Search {
       if (state === null) throw new SearchHalted({ status: 'strange', name: this.#plan!.name })
       const step = nextProbe(state)
       if (step.status !== 'probe') {
-        const left = await this.#conclude(step)
-        return { status: 'ended', end: step, plan: this.#plan, tries: this.#probed, left }
+        const isGoodBad = step.status === 'found' && step.index === 0 && this.#asked.question.over === 'commits'
+        const end = isGoodBad ? ({ status: 'good-is-bad', good: step.culprit } as const) : step
+        const left = await this.#conclude(end)
+        return { status: 'ended', end, plan: this.#plan, tries: this.#probed, left }
       }
       const { index, candidate, remaining } = step
       const number = this.#probed.length + 1

@@ -136,10 +136,13 @@ function near(reference: string, items: readonly { readonly name: string }[]): M
 
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 
-/** Plans that are under way, the latest first; drafts count only when nothing else is open. */
+/** Plans that are under way, the latest first; drafts count only when nothing else is open, empty ones when there is no other. */
 export async function openPlans(engine: Asked, limit = 50): Promise<readonly PlanRow[]> {
   const underWay = await plansIn(engine, OPEN, limit)
-  return underWay.length > 0 ? underWay : await plansIn(engine, ['draft'], limit)
+  if (underWay.length > 0) return underWay
+  const drafts = await plansIn(engine, ['draft'], limit)
+  const filled = drafts.filter(({ tasks }) => tasks > 0)
+  return filled.length > 0 ? filled : drafts
 }
 
 async function plansIn(engine: Asked, statuses: readonly PlanStatus[], limit: number): Promise<readonly PlanRow[]> {

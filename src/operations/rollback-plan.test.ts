@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FilePreview } from '../engine/engine.ts'
 import { realRooms, sh } from '../engine/rollback/perform-rollback.fixture.ts'
+import { requestRollback } from './agents/request-rollback.ts'
 import {
   choiceFor,
   isRollbackEnd,
@@ -92,5 +93,21 @@ describe('a rollback', () => {
     expect(await orderRollback(engine, { ...wanted, ask: { to: 'nowhere' } }, async () => null)).toMatchObject({
       status: 'refused',
     })
+  })
+
+  it('that an agent asked for answers its question, once it is done', async () => {
+    place = await realRooms()
+    await place.run([sh('one', 'echo after > made'), { id: 'rest' as never, action: { type: 'external' } }])
+    const { engine } = place
+    const { plan } = (await engine.ask({ type: 'find', reference: 'plan' }))!
+    const task = 'one' as never
+    expect(await requestRollback(engine, { plan, task }, { why: 'it is wrong', command: () => 'x' })).toMatchObject({
+      status: 'asked',
+    })
+    const asked = async () => (await engine.ask({ type: 'summary', plan }))?.asked ?? []
+    expect(await asked()).toMatchObject([{ text: expect.stringContaining('a person resumes the plan afterwards') }])
+    const wanted = { plan, kind: 'rollback', ask: { tasks: [task], includeUnclaimed: true } } as const
+    await orderRollback(engine, wanted, async () => await place.drive())
+    expect(await asked()).toEqual([])
   })
 })

@@ -4,6 +4,7 @@
 import type { Event, EventOf } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import { ENDED } from '../domain/status.ts'
 import type {
   Engine,
   FilePreview,
@@ -130,9 +131,26 @@ export async function orderRollback<T>(
   try {
     const accepted = await engine.submit(plan, orderOf(kind, ask), submit)
     if (!accepted.ok) return { status: 'refused', refusal: accepted.refusal }
-    return { status: 'ordered', accepted, carried: await carryOut(accepted) }
+    const carried = await carryOut(accepted)
+    await settleRequests(engine, plan, ask)
+    return { status: 'ordered', accepted, carried }
   } finally {
     await held?.resume()
+  }
+}
+
+/** How an agent asks for a rollback of a task. */
+export const rollbackRequest = (task: string): string => `roll back '${task}'?`
+
+/** Agents that asked for the rollback of these tasks are answered, where it was done. */
+async function settleRequests(engine: CallerEngine, plan: PlanId, { tasks = [] }: RollbackAsk): Promise<void> {
+  const { asked = [] } = (tasks.length === 0 ? null : await engine.ask({ type: 'summary', plan })) ?? {}
+  for (const { id, what, task, text } of asked) {
+    if (what !== 'question' || task === null || !tasks.includes(task) || !text.startsWith(rollbackRequest(task)))
+      continue
+    const card = await engine.ask({ type: 'task', plan, task })
+    if (card !== null && !ENDED.has(card.status))
+      await engine.submit(plan, { type: 'answer', id, answers: { answer: 'done' } })
   }
 }
 

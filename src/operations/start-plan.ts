@@ -98,8 +98,6 @@ export async function setGoing(engine: CallerEngine, plan: PlanId, options: Goin
     // Whoever was quicker has started it; this call is one that comes later.
     if ((await engine.ask({ type: 'summary', plan }))?.status === 'draft') return started
   }
-  const isUnderWay = summary.status === 'active' || summary.status === 'blocked'
-  if (isUnderWay && options.once === undefined) return { status: 'attached', accepted: unchanged(summary) }
   const resumed = await submitKeyed(engine, plan, { type: 'resume' }, { once: options.once })
   if (resumed.ok) return attachedOr('resumed', resumed)
   if (resumed.refusal.code !== 'illegal-transition')

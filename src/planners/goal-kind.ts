@@ -128,6 +128,15 @@ function kindOf(goal: GoalWords): { readonly kind: GoalKind; readonly because: s
   return { kind: 'vague', because: 'no word in it says what to do' }
 }
 
+/** `fix`, `make it work`: nothing in it says what to work on. `asdf qwer` is no better where no path has a word of it. */
+export function saysNothing(goal: GoalWords, paths: readonly string[]): boolean {
+  const { wanted, limits, frames, errors, files, symbols, quoted, terms } = goal
+  if ([limits, frames, errors, files, symbols, quoted].some(({ length }) => length > 0)) return false
+  if (terms.length === 0) return true
+  if (terms.length > 2 || WISHFUL.test(wanted) || KINDS.some(([, pattern]) => pattern.test(wanted))) return false
+  return !paths.some(path => terms.some(({ stem }) => path.toLowerCase().includes(stem)))
+}
+
 const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 57)}…` : text).replace(/\s+/g, ' ').trim()
 
 export const CONSTRAINT =

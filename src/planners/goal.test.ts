@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { readGoal, stemOf, wordParts } from './goal.ts'
-import { conflictIn, judgeGoal } from './goal-kind.ts'
+import { conflictIn, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
 
 describe('a goal', () => {
@@ -98,6 +98,21 @@ describe('the kind of a goal', () => {
 
   test('where there is no source yet, it is a new project', () => {
     expect(kindOf('Add a flag that prints JSON', 0)).toBe('empty-repository')
+  })
+
+  test('may be nothing that anybody could work on', () => {
+    const isNothing = (text: string) => saysNothing(readGoal(text), ['src/login.ts'])
+    expect(['fix', 'Fix the bug!', 'make it work', 'asdf qwer', '???'].filter(text => !isNothing(text))).toEqual([])
+    const said = [
+      'login page',
+      'add tests',
+      'make it better',
+      'fix `a`',
+      'Greet two people',
+      'do not crash',
+      '修复登录',
+    ]
+    expect(said.filter(isNothing)).toEqual([])
   })
 
   test('two parts about the same thing that want the opposite contradict each other', () => {

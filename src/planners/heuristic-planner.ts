@@ -17,7 +17,7 @@ import {
   routeIn,
 } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
-import { type JudgedGoal, judgeGoal } from './goal-kind.ts'
+import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
 import type {
   FoundCommand,
@@ -40,6 +40,12 @@ export function heuristicPlanner(): Planner {
 }
 
 const NAME = 'heuristic'
+
+export const isUnclearGoal = async (goal: string, repository: Pick<RepositoryView, 'files'>): Promise<boolean> =>
+  saysNothing(
+    readGoal(goal),
+    (await repository.files()).map(({ path }) => path),
+  )
 
 /** Documents of a repository that are read beside its sources, because goals name what stands in them. */
 const READ_BESIDE =

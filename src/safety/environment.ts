@@ -125,3 +125,12 @@ const DANGEROUS = new Set([
   ...['OPENSSL_CONF', 'OPENSSL_MODULES', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'SSLKEYLOGFILE', 'PROXY'],
   ...['PLANFOLD_KEY', 'PLANFOLD_PLAN', 'PLANFOLD_TASK', 'PLANFOLD_ATTEMPT', 'PLANFOLD_OWNER', 'PLANFOLD_INPUTS'],
 ])
+
+/** Who runs this process instead of the person, as far as its environment tells. */
+export function programBehind(environment: Variables): 'a task' | 'a coding agent' | null {
+  if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined) return 'a task'
+  return AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '') ? 'a coding agent' : null
+}
+
+/** What coding agents set for the commands they run. Who takes them away is no agent that means well; the sandbox is for those. */
+const AGENT_VARIABLES = ['CLAUDECODE', 'CODEX_SANDBOX', 'CURSOR_AGENT', 'GEMINI_CLI', 'OPENCODE', 'AI_AGENT']

@@ -8,17 +8,7 @@ import { type Context, Hono } from 'hono'
 import type { EngineInProcess, OwnStreams } from '../engine/engine.ts'
 import { NotAllowed, RIGHTS, type Right } from '../engine/roles.ts'
 import type { Fault } from '../format/wire/wire.ts'
-import {
-  BadCursor,
-  ChainBroken,
-  CommitUnknown,
-  StoreBusy,
-  StoreDamaged,
-  StoreFull,
-  StoreGone,
-  StoreRefused,
-  type Streams,
-} from '../stores/store.ts'
+import type { Streams } from '../stores/store.ts'
 import { inTokenWords, refuseRoute } from './auth/denial-text.ts'
 import type { Guard, Who } from './auth/guard.ts'
 import { checkBody, decode, readBytes, unkeptInQuery } from './body.ts'
@@ -27,6 +17,7 @@ import { invalidRequest, isProblem, type Problem, problem, refused } from './pro
 import { responseTo, streamTo } from './reply.ts'
 import type { Answer, ListedRoute, Route, Stream } from './route.ts'
 import type { RouteRooms, ServerRooms } from './service.ts'
+import { textOf, troubleOf } from './trouble.ts'
 
 // Notices that a request was asked before under its key, however many orders it makes and whichever route makes them: the engine as
 // one request sees it, which remembers whether anything was answered again.
@@ -393,43 +384,6 @@ function nowhere(request: IncomingMessage, methods: readonly string[]): Problem 
   })
 }
 
-/** What was thrown: the store's known troubles as what they are, anything else as a fault of ours, told only to the log. */
-function troubleOf(error: unknown, { log }: RouteRooms, id: string): Problem {
-  if (error instanceof BadCursor)
-    return problem(422, 'bad-cursor', error.message, { hint: "use 'next' of the page before, or leave it out" })
-  if (error instanceof StoreBusy)
-    return problem(503, 'busy', 'another process is writing; nothing was changed', {
-      hint: 'try again',
-      headers: { 'retry-after': '1' },
-    })
-  if (error instanceof StoreFull)
-    return problem(507, 'full', 'there is no space left; nothing was changed', {
-      hint: 'free some space, then try again',
-    })
-  if (error instanceof CommitUnknown)
-    return problem(503, 'commit-unknown', 'nobody can say whether it was written', {
-      hint: 'look at the plan before trying again, or repeat with the same Idempotency-Key',
-    })
-  log.error({ id, error: textOf(error) }, 'request failed')
-  if (error instanceof StoreGone)
-    return problem(503, 'gone', 'the state folder is gone; nothing is written any more', {
-      hint: 'put the state folder back from a copy, then start the service again',
-    })
-  if (error instanceof StoreRefused) return problem(503, 'store-refused', error.message, { hint: error.hint })
-  if (error instanceof ChainBroken)
-    return problem(500, 'damaged', error.message, {
-      hint:
-        error.hint ??
-        'check the store where the service runs, and restore the state folder from a copy; what stands before it is sound',
-      more: { entry: error.version, fault: error.fault },
-    })
-  if (error instanceof StoreDamaged)
-    return problem(500, 'damaged', 'what is stored contradicts itself', {
-      hint: 'check the store where the service runs',
-    })
-  return problem(500, 'bug', 'this is a fault of ours', { hint: `tell us, with the request id ${id}`, more: { id } })
-}
-
 interface Delivery {
   readonly asked: Asked
   readonly answer: Stream
@@ -463,6 +417,3 @@ function cutUnless(outgoing: ServerResponse, holds: () => boolean): void {
   const holding = setInterval(() => holds() || outgoing.destroy(), HOLDS_MS)
   outgoing.once('close', () => clearInterval(holding))
 }
-
-export const textOf = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -108,7 +108,7 @@ const TITLES: { readonly [status: number]: string } = {
   422: 'Not valid',
   429: 'Too many requests',
   431: 'Headers too large',
-  500: 'A fault of ours',
+  500: 'A bug in Planfold',
   501: 'Not there yet',
   502: 'Asked in vain',
   503: 'Try again',

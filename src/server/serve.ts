@@ -6,11 +6,13 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
-import { type AppOptions, openApp, textOf } from './app.ts'
+import { BUG } from '../domain/phrases.ts'
+import { type AppOptions, openApp } from './app.ts'
 import { TOO_SLOW } from './body.ts'
 import { type Problem, problem } from './problem.ts'
 import { problemResponse } from './reply.ts'
 import type { ServerRooms } from './service.ts'
+import { textOf } from './trouble.ts'
 
 // The answers under way, by their connection, each begun when the one before it has left: whoever does not listen makes us work for
 // one answer, not for all they asked for. Whoever asks far ahead all the same is cut off: what waits for them is memory of ours.
@@ -167,7 +169,7 @@ const MISDIRECTED = problem(421, 'misdirected', 'the request names no host or pa
   hint: 'send a path, and the name of the service as Host',
   headers: { connection: 'close' },
 })
-const FAILED = problem(500, 'bug', 'this is a fault of ours', { hint: 'tell us what you asked for' })
+const FAILED = problem(500, 'bug', BUG, { hint: 'tell us what you asked for' })
 
 /** Rejects with what the system said when the address cannot be had. */
 export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<Serving> {

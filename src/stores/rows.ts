@@ -233,6 +233,8 @@ export interface CheckReport {
   /** What the content store takes up. */
   readonly bytes: number
   readonly faults: readonly { readonly plan: string | null; readonly what: string; readonly hint: string }[]
+  /** Plans of rules or a format that this program does not know: their hash chain holds, and no more can be checked. Absent: none. */
+  readonly unread?: readonly { readonly plan: string; readonly why: string }[]
 }
 export interface Pruned {
   readonly plans: number

@@ -40,7 +40,7 @@ export const CALLS: readonly Call[] = [
   {
     name: 'plan_write status',
     argv: tool('plan_write', { action: 'status', task: 'first', status: 'done' }),
-    holds: ['- [x] first (completed)', '- [ ] second (ready)'],
+    holds: ['ok: first is done', 'ready now: second'],
   },
   {
     name: 'resources/read',

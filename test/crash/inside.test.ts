@@ -49,7 +49,7 @@ tasks:
       task: 'pay',
       evidence: {
         effect: 'unsafe',
-        reason: 'the process running it died',
+        reason: expect.stringContaining('the process running it died'),
         startedAt: ground.events('attempt.started')[0]!.at,
       },
     })

@@ -31,7 +31,7 @@ export async function goOn(
   expect(end.parked[0]!.asks.evidence).toMatchObject({
     effect: 'unsafe',
     startedAt: expect.any(Number),
-    reason: 'the process running it died',
+    reason: expect.stringContaining('the process running it died'),
   })
   const happened = recorder.effects(end.plan).some(({ name }) => name === 'ship')
   const decided = await successor.go('drive', ground, { CRASH_VERDICT: happened ? 'done' : 'again' })

@@ -81,7 +81,7 @@ test('in a plan that was imported it is held, also after an approval: nothing is
   const steps = [{ id: 'deploy', tool: 'bash', params: { command: 'sh deploy.sh' } }]
   writeFileSync(join(here.root, 'p.json'), JSON.stringify({ name: 'ship', tools: 'run', steps }))
   expect(here.planfold('run', 'p.json').exit).toBe(4)
-  expect(here.planfold('approve', 'ship', 'allow-deploy').exit).toBe(0)
+  expect(here.planfold('approve', 'ship', 'allow-steps').exit).toBe(0)
   expect(here.planfold('resume', 'ship').exit).toBe(1)
   expect(here.runs('ship')).toMatchObject({ deploy: 'held, failed' })
   expect([here.isDeployed(), here.pushed()]).toEqual([false, ''])

@@ -47,7 +47,7 @@ describe('planfold bisect', () => {
       `n=$(cat n); echo "begin $n" >> ${log}; if [ ! -e ${log}.$n ]; then touch ${log}.$n; kill -9 $PPID; exit 1; fi
 echo "end $n" >> ${log}; test "$(cat state)" = good\n`,
     )
-    const words = ['bisect', '--good', 'main~7', '--', 'sh', join(here.folder, '.check')]
+    const words = ['bisect', '--good', 'main~6', '--', 'sh', join(here.folder, '.check')]
     const head = sh('git rev-parse HEAD; git status --porcelain --untracked-files=no')
     let kills = 0
     let said = planfold(words)

@@ -103,6 +103,9 @@ function TaskShown({ task, waits }: { readonly task: ShownTask; readonly waits: 
       </h4>
       {waits.length > 0 && <p className="dim">It is also waiting for {waits.join(', ')}.</p>}
       {open !== null && <p className="impact">Not all of it is known yet ({open}); you are asked again when it is.</p>}
+      {task.filledLater !== undefined && task.filledLater.length > 0 && (
+        <p className="impact">Earlier tasks fill this in, and you are not asked again: {task.filledLater.join(', ')}</p>
+      )}
       {does.type === 'argv' && <Argv argv={does.argv} />}
       {does.type === 'script' && <pre className="block">{does.script}</pre>}
       {does.type === 'edit' && <Diff text={does.diff} />}

@@ -1,7 +1,8 @@
 // The live view at work: redraws at most ten times a second, and puts gates to the person one after the other.
 
 import type { Composed } from '../../compose.ts'
-import { type Event, tasksOf } from '../../domain/event.ts'
+import type { Event } from '../../domain/event.ts'
+import { tasksOf } from '../../domain/event-kinds.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { agentLineKind, lastSpend, shortSpend } from '../../domain/views/pages/agent-lines.ts'

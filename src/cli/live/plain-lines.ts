@@ -3,7 +3,7 @@
 import type { Event } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
-import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import { escapeForTerminal, indentedLines } from '../../safety/text/terminal.ts'
 import type { Entry } from '../../stores/store.ts'
 import { withDir } from '../answer.ts'
 import type { Context } from '../context.ts'
@@ -90,7 +90,7 @@ export class PlainReporter implements Reporter {
   async close(): Promise<void> {}
 
   #told(event: Event, now: number): string {
-    const text = withDir(this.#context, escapeForTerminal(sentence(event, wordsFor(this.#plan))))
+    const text = withDir(this.#context, indentedLines(sentence(event, wordsFor(this.#plan)), 9))
     if (event.type === 'retry.scheduled' && event.at - now >= SOON_MS) return `${text} in ${elapsed(event.at - now)}`
     const { paint } = this.#context
     if (event.type === 'attempt.succeeded') return tint(paint, 'completed')(text)

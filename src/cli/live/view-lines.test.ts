@@ -52,6 +52,29 @@ describe('the live view', () => {
     )
   })
 
+  it('keeps the title of a task before it begins, while it runs and after it ended', () => {
+    const title = 'Compile everything into dist'
+    const cards = [
+      cardOf('a', 'completed', { title, startedAt: 0, endedAt: 2_500 }),
+      cardOf('b', 'running', { title, startedAt: NOW - 12_000 }),
+      cardOf('c', 'failed', { title, optional: true, startedAt: 0, endedAt: 100, reason: 'exit 3' }),
+      cardOf('d', 'pending', { title }),
+    ]
+    const drawn = draw(sightOf(cards, { status: 'completed', lastLine: new Map([['b', 'main.ts']]) }))
+    expect(drawn.slice(0, -1).map(line => line.replace(/ {2,}/g, ' '))).toEqual([
+      expect.stringMatching(/^! demo A demo/),
+      `✔ a 2.5s ${title}`,
+      `⠋ b 12s ${title} · main.ts`,
+      `✖ c 0.1s ${title} · exit 3`,
+      `· d ${title}`,
+    ])
+    const narrow = draw(sightOf(cards, { lastLine: new Map([['b', 'main.ts']]) }), { columns: 36 })
+    expect(narrow.slice(1, 3).map(line => line.replace(/ {2,}/g, ' '))).toEqual([
+      '✔ a 2.5s Compile everything…',
+      '⠋ b 12s main.ts',
+    ])
+  })
+
   it('shows what an agent spent at the right of what it does, where there is room for both', () => {
     const sight = sightOf([cardOf('fix', 'running', { action: 'agent', startedAt: NOW - 12_000 })], {
       lastLine: new Map([['fix', '→ edit sum.js (+1 −1)']]),

@@ -5,6 +5,7 @@ import type { Millis } from '../../domain/id.ts'
 import type { SetBack } from '../../domain/state/state.ts'
 import { ENDED, type PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
+import { failedOptional } from '../../domain/views/pages/plan-state.ts'
 import type { Progress } from '../../domain/views/summary.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { elapsed } from '../terminal/elapsed-time.ts'
@@ -145,7 +146,7 @@ function squeezed(question: readonly string[], rows: number): readonly string[] 
 }
 
 function header(
-  { name, title, status, startedAt, progress }: Sight,
+  { name, title, status, startedAt, progress, cards }: Sight,
   columns: number,
   now: Millis,
   paint: Paint,
@@ -158,7 +159,8 @@ function header(
   const room = columns - width(right) - 2
   const left = cut(escapeForTerminal(title === null ? name : `${name}  ${title}`), room)
   const painted = left.startsWith(name) ? paint.bold(name) + paint.dim(left.slice(name.length)) : paint.bold(left)
-  return `${planSymbol(paint, status)} ${painted}${' '.repeat(Math.max(0, room - width(left)))}${tint(paint, status)(right)}`
+  const sign = status === 'completed' && failedOptional(cards) > 0 ? 'partly' : status
+  return `${planSymbol(paint, sign)} ${painted}${' '.repeat(Math.max(0, room - width(left)))}${tint(paint, sign)(right)}`
 }
 
 /** With less beside it, what was spent is not shown. */
@@ -187,9 +189,20 @@ function row(card: Card, sight: Sight, window: Window, nameColumns: number, pain
   const room = isSpentShown ? whole - width(spent) - 2 : whole
   const { text, colour } = remarkOn(card, sight, window.now, paint)
   const quiet = status === 'pending' || status === 'skipped' || status === 'cancelled' || status === 'abandoned'
-  const remark = cut(escapeForTerminal(sight.pasted?.(text) ?? text), room)
-  const behind = isSpentShown ? `${' '.repeat(Math.max(0, room - width(remark)))}  ${paint.dim(spent)}` : ''
-  return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${colour(remark)}${behind}`.trimEnd()
+  const title = titleOf(card, text, room)
+  const remark = cut(escapeForTerminal(sight.pasted?.(text) ?? text), room - width(title))
+  const behind = isSpentShown
+    ? `${' '.repeat(Math.max(0, room - width(title) - width(remark)))}  ${paint.dim(spent)}`
+    : ''
+  return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${paint.dim(title)}${colour(remark)}${behind}`.trimEnd()
+}
+
+/** The title has the whole room, or half of it before a remark; in a narrow window the remark is worth more. */
+function titleOf({ title }: Card, remark: string, room: number): string {
+  if (title === null || remark.startsWith(title) || (remark !== '' && room < REMARK_COLUMNS_MIN)) return ''
+  return remark === ''
+    ? cut(escapeForTerminal(title), room)
+    : `${cut(escapeForTerminal(title), Math.floor(room / 2))} · `
 }
 
 function timeOf(card: Card, now: Millis): string {
@@ -213,8 +226,7 @@ function remarkOn(
   }
   switch (card.status) {
     case 'running': {
-      const said =
-        card.claimedBy === null ? (sight.lastLine.get(card.name) ?? card.title ?? '') : `claimed by ${card.claimedBy}`
+      const said = card.claimedBy === null ? (sight.lastLine.get(card.name) ?? '') : `claimed by ${card.claimedBy}`
       return { text: card.attempt > 1 ? `(attempt ${card.attempt}) ${said}` : said, colour: paint.dim }
     }
     case 'waiting':

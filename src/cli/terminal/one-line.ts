@@ -1,6 +1,6 @@
 // Text of others in one line that is not theirs to fill: escaped, and cut where it would push away what stands beside it.
 
-import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import { escapeForTerminal, indentedLines } from '../../safety/text/terminal.ts'
 import { cut } from './table.ts'
 
 const TEXT_MAX = 400
@@ -10,6 +10,9 @@ const MEASURED_MAX = 4_000
 
 /** A text of somebody: a title, a reason, a question. */
 export const brief = (text: string): string => cut(escapeForTerminal(headOf(text)), TEXT_MAX)
+
+/** The same where it may have several lines, the further ones below the first. */
+export const briefLines = (text: string, columns: number): string => indentedLines(cut(headOf(text), TEXT_MAX), columns)
 
 /** A line of several such texts. It must be escaped already. */
 export const briefLine = (line: string): string => cut(headOf(line), LINE_MAX)

@@ -14,7 +14,10 @@ export function paint(enabled: boolean): Paint {
 
 export const SPINNER: readonly string[] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
-const SYMBOLS: Record<TaskStatus | PlanStatus, string> = {
+/** `partly`: a plan that is completed although optional tasks failed. */
+export type Sign = TaskStatus | PlanStatus | 'partly'
+
+const SYMBOLS: Record<Sign, string> = {
   pending: '·',
   ready: '○',
   running: '▶',
@@ -28,10 +31,11 @@ const SYMBOLS: Record<TaskStatus | PlanStatus, string> = {
   draft: '·',
   active: '▶',
   paused: '‖',
+  partly: '!',
 }
 
 /** One painted character that stands for a status. */
-export function symbol(colours: Paint, status: TaskStatus | PlanStatus): string {
+export function symbol(colours: Paint, status: Sign): string {
   return tint(colours, status)(SYMBOLS[status])
 }
 
@@ -39,13 +43,13 @@ export function symbol(colours: Paint, status: TaskStatus | PlanStatus): string 
 // words and two signs.
 
 /** The sign of a plan. */
-export const planSymbol = (colours: Paint, status: PlanStatus): string =>
+export const planSymbol = (colours: Paint, status: PlanStatus | 'partly'): string =>
   symbol(colours, status === 'blocked' ? 'waiting' : status)
 
 export { planWord } from '../../domain/status.ts'
 
 /** The colour of a status, the same in every view. */
-export function tint(colours: Paint, status: TaskStatus | PlanStatus): (text: string) => string {
+export function tint(colours: Paint, status: Sign): (text: string) => string {
   switch (status) {
     case 'completed':
       return colours.green
@@ -57,6 +61,7 @@ export function tint(colours: Paint, status: TaskStatus | PlanStatus): (text: st
     case 'waiting':
     case 'blocked':
     case 'paused':
+    case 'partly':
       return colours.yellow
     case 'pending':
     case 'ready':

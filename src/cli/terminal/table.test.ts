@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { cut, fittingEnd, padded, width, wrap } from './table.ts'
+import { cut, fittingEnd, hanging, padded, width, wrap } from './table.ts'
 
 it('counts columns as a terminal does', () => {
   expect([width('abc'), width('日本'), width('e\u0301'), width('✔ ok'), width('🚀')]).toEqual([3, 4, 1, 4, 2])
@@ -12,6 +12,14 @@ it('wraps between words, and through a word that is too long, with nothing left 
   expect(wrap('abcdefghijkl mn', 8)).toEqual(['abcdefgh', 'ijkl mn'])
   expect(wrap('日本語日本語', 8)).toEqual(['日本語日', '本語'])
   expect(wrap('', 8)).toEqual([''])
+})
+
+it('indents what does not fit below the first line, and keeps a command together', () => {
+  expect(hanging('remains publish: run `npm i -g` by hand', 2, 20)).toBe(
+    'remains publish:\n  run `npm i -g` by\n  hand',
+  )
+  expect(hanging('it fits', 2, 20)).toBe('it fits')
+  expect(hanging('nobody looks at a window of this width', 2, undefined)).toBe('nobody looks at a window of this width')
 })
 
 it('cuts and fills to exactly that many columns, never through a wide character', () => {

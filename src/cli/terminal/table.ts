@@ -38,6 +38,15 @@ export function wrap(text: string, columns: number): readonly string[] {
   return [...lines, rest]
 }
 
+/** The same as one text, the lines below the first indented. What stands in backticks, a command, is kept together. */
+export function hanging(text: string, indent: number, columns: number | undefined): string {
+  if (columns === undefined || indent + width(text) <= columns) return text
+  const bound = text.replace(/`[^`]*`/g, command => command.replaceAll(' ', '\u00a0'))
+  return wrap(bound, columns - indent)
+    .join(`\n${' '.repeat(indent)}`)
+    .replaceAll('\u00a0', ' ')
+}
+
 /** As much from the beginning as fits. With room for two columns it is never nothing, so that cutting off piece by piece ends. */
 export function fitting(text: string, columns: number): string {
   if (width(text) <= columns) return text
@@ -79,7 +88,10 @@ export function table(
   rows: readonly (readonly Cell[])[],
   columns: number | null,
 ): readonly string[] {
-  const texts = rows.map(row => row.map(cell => escapeForTerminal(typeof cell === 'string' ? cell : cell.text)))
+  // A tab would move what stands in the columns after it.
+  const texts = rows.map(row =>
+    row.map(cell => escapeForTerminal(typeof cell === 'string' ? cell : cell.text).replaceAll('\t', ' ')),
+  )
   const widths = heads.map((head, at) =>
     Math.min(CELL_MAX, Math.max(width(head), ...texts.map(row => width(row[at] ?? '')))),
   )

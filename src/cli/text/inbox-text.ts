@@ -30,7 +30,7 @@ import type { InboxItem, Left } from '../../domain/views/inbox.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
 import type { AskedQuestion, Engine, InboxEntry } from '../../engine/engine.ts'
 import { printDiff } from '../../format/plan/diff-text.ts'
-import { escapeForTerminal, visible } from '../../safety/text/terminal.ts'
+import { escapeForTerminal, indentedLines, visible } from '../../safety/text/terminal.ts'
 import { answer } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { CliError, EXIT } from '../exit.ts'
@@ -238,7 +238,7 @@ export async function showQuestion(context: Context, engine: Engine, plan: strin
   const found = await engine.ask({ type: 'find', reference: plan })
   const over = found === null ? null : await endedUnanswered(engine, { ...found, question })
   answer(context, { question }, () => [
-    `${context.paint.bold(id)} ${escapeForTerminal(by)}${task === undefined ? '' : `, at ${task},`} asks: ${escapeForTerminal(text)} ${context.paint.dim(`(${ago(since, now)})`)}`,
+    `${context.paint.bold(id)} ${escapeForTerminal(by)}${task === undefined ? '' : `, at ${task},`} asks: ${indentedLines(text, 4)} ${context.paint.dim(`(${ago(since, now)})`)}`,
     ...(given === null
       ? [
           over === null ? '  waits for an answer:' : '  was not answered before the plan finished:',

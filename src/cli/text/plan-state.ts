@@ -2,6 +2,7 @@
 
 import type { PlanId } from '../../domain/id.ts'
 import { type PlanFacts, planState, type ShownState } from '../../domain/views/pages/plan-state.ts'
+import type { Summary } from '../../domain/views/summary.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { brief } from '../terminal/one-line.ts'
 
@@ -17,5 +18,7 @@ export async function stateNow(engine: Engine, plan: PlanId): Promise<ShownState
 }
 
 /** A plan that was paused by a halt stays paused when the halt is lifted: then it is not said to be halted. */
-export const liftedReason = (reason: string | null, isHalted: boolean): string | null =>
-  !isHalted && reason?.startsWith('halted by ') === true ? 'the halt is lifted' : reason
+export const liftedReason = (
+  { reason, halted }: Pick<Summary, 'reason' | 'halted'>,
+  isHalted: boolean,
+): string | null => (!isHalted && halted === true ? 'the halt is lifted' : reason)

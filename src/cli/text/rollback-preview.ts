@@ -8,6 +8,7 @@ import { escapeForTerminal, shellWord } from '../../safety/text/terminal.ts'
 import type { Choice } from '../../workspace/workspace.ts'
 import type { Context } from '../context.ts'
 import { ago } from '../terminal/elapsed-time.ts'
+import { hanging } from '../terminal/table.ts'
 import { shownPath } from './path-text.ts'
 import { whyWords } from './rollback-result.ts'
 
@@ -39,9 +40,9 @@ export function previewLines(context: Context, asked: Asked): readonly string[] 
   const { paint } = context
   const { preview, filesOnly } = asked
   const line = (word: string, text: string, tint = paint.dim): string =>
-    `  ${tint(word.padEnd(9))} ${escapeForTerminal(text)}`
+    `  ${tint(word.padEnd(9))} ${hanging(escapeForTerminal(text), 12, context.terminal?.columns())}`
   return [
-    headOf(context, asked),
+    hanging(headOf(context, asked), 2, context.terminal?.columns()),
     ...fileLines(context, asked),
     ...taskLines(preview.resets, filesOnly).map(text => line('tasks', text)),
     ...(preview.decisionsLost.length === 0
@@ -130,7 +131,7 @@ export function placeName({ preview: { checkpoint, to, label }, isStart }: Pick<
   return checkpoint?.name ?? (isStart ? `before its first task (entry ${to})` : `entry ${to}`)
 }
 
-function fileLines({ paint }: Context, asked: Asked): readonly string[] {
+function fileLines({ paint, terminal }: Context, asked: Asked): readonly string[] {
   const { files } = asked.preview
   const open = new Set(undecided(asked).map(({ path }) => path))
   const right = files.filter(
@@ -152,7 +153,8 @@ function fileLines({ paint }: Context, asked: Asked): readonly string[] {
     .map(file => {
       const [word, note] = wordsFor(file, asked)
       const tint = open.has(file.path) ? paint.yellow : (TINTS(paint)[word] ?? paint.dim)
-      return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
+      const text = `${shownPath(file.path)}${note === null ? '' : paint.dim(`  ${escapeForTerminal(note)}`)}`
+      return `  ${open.has(file.path) ? paint.yellow('!') : ' '} ${tint(word.padEnd(8))} ${hanging(text, 13, terminal?.columns())}`
     })
   return [
     `  ${paint.dim('files'.padEnd(9))} ${counts.length === 0 ? 'none to revert' : counts.join(', ')}`,

@@ -2,7 +2,7 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import type { RunMode, Writer } from '../../domain/plan.ts'
-import { programBehind } from '../../operations/policy/network-rules.ts'
+import { programBehind } from '../../safety/environment.ts'
 import type { Context } from '../context.ts'
 import type { PlanFile } from '../plan-file.ts'
 

@@ -24,6 +24,14 @@ describe('the end of a run', () => {
     ])
   })
 
+  it('does not look like a success where optional tasks failed', () => {
+    const cards = [cardOf('build', 'completed'), cardOf('size', 'failed', { optional: true })]
+    const summary = summaryOf(cards, { status: 'completed', startedAt: 0, endedAt: 9_000 })
+    expect(endingLines(summary, cards, NOBODY, 9_000, paint(false))[0]).toBe(
+      '! demo completed (1 optional task failed) in 9.0s',
+    )
+  })
+
   it('counts the failed tasks that it does not name', () => {
     const failed = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => ({ task: task(name), reason: 'no', handled: false }))
     const lines = endingLines(summaryOf([], { status: 'failed', failed }), [], NOBODY, 0, paint(false))
@@ -56,6 +64,14 @@ describe('the end of a run', () => {
       '           planfold reject demo push    mark as failed',
       '  Next: answer it, then planfold resume demo',
     ])
+  })
+
+  it('names the models that were asked', () => {
+    const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+    const asked = { model: 'p/small', calls: 2, failed: 0, cutOff: 0, usage, usd: 0, unpriced: 0, assumedTokens: 0 }
+    const models = [asked, { ...asked, model: 'p/dear', calls: 1, assumedTokens: 33_000 }]
+    const lines = endingLines(summaryOf([], { status: 'paused' }), [], { ...NOBODY, models }, 0, paint(false))
+    expect(lines).toContain('  models   p/small (2 calls), p/dear (1 call, 33000 of its tokens assumed)')
   })
 
   it('says how to resume, and how to try again', () => {

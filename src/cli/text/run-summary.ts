@@ -5,13 +5,14 @@ import type { Composed } from '../../compose.ts'
 import { USED_UP } from '../../domain/budget/budget-text.ts'
 import { type Hint, next, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
-import { reasonBesides } from '../../domain/phrases.ts'
+import { numberOf, reasonBesides } from '../../domain/phrases.ts'
 import { uncoveredNames } from '../../domain/result.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
 
 import type { ScopeWait } from '../../engine/engine.ts'
+import { planModels } from '../../operations/models/model-usage.ts'
 import type { Holder } from '../../stores/store.ts'
 import { envelope, print, withDir } from '../answer.ts'
 import type { Context, StopSignal } from '../context.ts'
@@ -31,9 +32,17 @@ export interface EndingOf {
   readonly held?: readonly ScopeWait[]
   /** The rollback that was stopped while we drove it: why. */
   readonly rollback?: string | null
+  /** Which models its tasks asked. */
+  readonly models?: Models
   /** All plans are halted: nothing goes on before that is lifted. */
   readonly halted?: boolean
 }
+
+type Models = Awaited<ReturnType<typeof planModels>>
+
+/** `anthropic/NAME (3 calls, 900 of its tokens assumed)` */
+const modelText = ({ model, calls, assumedTokens }: Models[number]): string =>
+  `${brief(model)} (${numberOf(calls, 'call')}${assumedTokens === 0 ? '' : `, ${assumedTokens} of its tokens assumed`})`
 
 export async function tellEnd(
   context: Context,
@@ -47,6 +56,8 @@ export async function tellEnd(
   const mayBeHalted = summary.status === 'paused' && summary.shortage === undefined
   const how = { ...driven, halted: mayBeHalted && (await composed.engine.killSwitch.halted()) !== null }
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
+  const asksModels = board.some(({ action }) => action === 'agent' || action === 'model')
+  const models = asksModels ? await planModels(composed.models, plan) : []
   if (context.settings.json) {
     const retried = board
       .filter(isRetried)
@@ -59,11 +70,12 @@ export async function tellEnd(
           summary,
           retried,
           held: how.held ?? [],
+          models,
           next: next === null ? null : withDir(context, next),
         },
       }),
     )
-  } else print(context, endingLines(summary, board, how, context.now(), context.paint))
+  } else print(context, endingLines(summary, board, { ...how, models }, context.now(), context.paint))
   return summary.status
 }
 
@@ -90,6 +102,7 @@ export function endingLines(
     lines.push(
       `  longest  ${longest.map(card => `${card.name} ${elapsed(card.endedAt! - card.startedAt!)}`).join(', ')}`,
     )
+  if (how.models !== undefined && how.models.length > 0) lines.push(`  models   ${few(how.models.map(modelText))}`)
   lines.push(...failedLines(summary, board, paint))
   lines.push(...setBackLines(summary, paint))
   for (const { task, ...unsaved } of summary.uncovered ?? [])

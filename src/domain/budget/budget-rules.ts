@@ -1,10 +1,11 @@
 // The rules of budgets: what begins only when there is enough left, who is asked for more, and what a person's answer does.
 
 import type { CommandOf } from '../command.ts'
-import type { EventOf, Question } from '../event.ts'
+import type { Question } from '../event.ts'
 import { advise, next, quoted } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import type { Field } from '../plan.ts'
+import type { PolicyAgain } from '../policy/policy-layer.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { Failure } from '../result.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
@@ -325,7 +326,7 @@ function isShort(state: PlanState, { task, visit, key, needed }: Shortfall, now:
 }
 
 /** When nothing is lacking any more, the question about it is closed and the plan goes on. */
-export function goOnWithin(draft: DecisionDraft, by: string, anew: Pick<EventOf<'plan.resumed'>, 'policy'> = {}): void {
+export function goOnWithin(draft: DecisionDraft, by: string, anew: PolicyAgain = {}): void {
   const { state } = draft
   const isOpen = ({ budget }: Question) => budget !== undefined
   if (stillShort(state, draft.now).length === 0)

@@ -36,6 +36,8 @@ export interface BudgetView {
   readonly blocks: readonly BudgetBlock[]
   /** What the plan used so far, also where no limit says; null where nothing is counted. */
   readonly used: Amounts | null
+  /** Of `used`: calls whose end nobody saw, with all that was reserved for them; absent when there are none. */
+  readonly assumed?: Amounts
   /** Calls whose price nobody knows: their cost is not in `used`. */
   readonly unpricedCalls: number
   /** US dollars: a single call that may cost more is asked about first. */

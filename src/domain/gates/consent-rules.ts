@@ -91,6 +91,10 @@ export const isApproval = ({ action }: TaskDefinition): boolean =>
 export const isReview = ({ action }: TaskDefinition): boolean =>
   action.type === 'gate' && isApproval({ action } as TaskDefinition) && showsDiff(action)
 
+/** Does one approval there cover every task right behind it, as it is written? */
+export const isStepReview = ({ action }: TaskDefinition): boolean =>
+  action.type === 'gate' && action.gate === 'approval' && action.show?.includes('steps') === true
+
 const showsDiff = ({ gate, show = [] }: { readonly gate: string; readonly show?: readonly string[] }): boolean =>
   gate === 'diff' || show.includes('diff')
 

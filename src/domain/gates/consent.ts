@@ -25,6 +25,11 @@ export interface ShownTask {
   readonly effect: EffectClass
   /** Why not all of it is known yet; then `does` is as it was written, with its references. */
   readonly open: string | null
+  /**
+   * Approved as it is written, at a gate that shows its steps: the references in it, which earlier tasks fill in without another
+   * question. Absent: only what is fully known can be approved.
+   */
+  readonly filledLater?: readonly string[]
   readonly does: ShownAction
   readonly inputs: JsonObject
   /** What the references in a script stand for, by the name under which it finds them. */

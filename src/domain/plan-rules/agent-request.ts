@@ -25,6 +25,8 @@ export interface AgentRequest {
   readonly use: AgentName | null
   /** As the agent calls it; null: its own default. */
   readonly model: string | null
+  /** The only models it may ask besides `model`, each a name, or the beginning of one and `*`; null: any of the provider. */
+  readonly models: readonly string[] | null
   /** At most so many calls of its tools. */
   readonly turns: number | null
   /** Any other agent: it is given the brief on its standard input. */
@@ -42,11 +44,12 @@ export interface AgentFault {
 export function agentRequest(action: Action): AgentRequest | null {
   if (action.type !== 'agent' || agentFault(action.spec) !== null) return null
   const { spec } = action
-  if (typeof spec === 'string') return { use: nameOf(spec), model: null, turns: null, command: null }
-  const { use, model, turns, command } = spec as JsonObject
+  if (typeof spec === 'string') return { use: nameOf(spec), model: null, models: null, turns: null, command: null }
+  const { use, model, models, turns, command } = spec as JsonObject
   return {
     use: typeof use === 'string' ? nameOf(use) : null,
     model: typeof model === 'string' ? model : null,
+    models: Array.isArray(models) ? (models as string[]) : null,
     turns: typeof turns === 'number' ? turns : null,
     command: Array.isArray(command) ? (command as string[]) : null,
   }
@@ -63,9 +66,11 @@ export function agentFault(spec: Json): AgentFault | null {
       message: RESERVED.has(strange)
         ? `'${strange}' is reserved; this release does not carry it out`
         : `'${strange}' is not a key of 'agent'`,
-      hint: 'write { use, model, turns } or { command: [program, argument] }',
+      hint: 'write { use, model, models, turns } or { command: [program, argument] }',
     }
-  const { use, command } = spec
+  const { use, models, command } = spec
+  if (models !== undefined && !isCommand(models))
+    return { key: 'models', message: "'models' is not a list of names", hint: 'write models: [NAME, NAME-*]' }
   if (use !== undefined && command !== undefined)
     return {
       key: 'command',
@@ -77,7 +82,7 @@ export function agentFault(spec: Json): AgentFault | null {
   return typeof use === 'string' ? nameFault(use, 'use') : null
 }
 
-const KEYS: ReadonlySet<string> = new Set(['use', 'model', 'turns', 'command'])
+const KEYS: ReadonlySet<string> = new Set(['use', 'model', 'models', 'turns', 'command'])
 const RESERVED: ReadonlySet<string> = new Set(['strategy'])
 const NAMES_HINT = `write one of ${AGENT_NAMES.join(', ')}, or { command: [program, argument] }`
 
@@ -91,6 +96,14 @@ function nameFault(name: string, key: string | null): AgentFault | null {
 export const isAgentName = (name: string): name is AgentName => (AGENT_NAMES as readonly string[]).includes(name)
 
 const nameOf = (name: string): AgentName | null => (isAgentName(name) ? name : null)
+/** May a model be asked by these? `name` is `provider/id`; a rule is either of them, or the beginning of one and `*`. */
+export const isModelAllowed = (rules: readonly string[], name: string): boolean => {
+  const id = name.slice(name.indexOf('/') + 1)
+  return rules.some(rule =>
+    rule.endsWith('*') ? [name, id].some(one => one.startsWith(rule.slice(0, -1))) : rule === name || rule === id,
+  )
+}
+
 const isCommand = (value: Json): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
 

@@ -1,6 +1,7 @@
 // The layers of a policy, widest first: organisation, user, project, plan, task. Each may only narrow what those before it leave. What they
 // come to is worked out here, and nowhere else.
 
+import { same } from '../json.ts'
 import type { Budget, DataRules, GatePolicy, PlanDefinition, Policy, SandboxMode, TaskDefinition } from '../plan.ts'
 import { type NetworkUse, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 import type { CommandRules } from './command-rules.ts'
@@ -21,6 +22,16 @@ export interface PolicyLayer {
   readonly lines?: { readonly [key: string]: number }
   readonly policy: LayerPolicy
 }
+
+/** The policy around a plan, where it was read again and has changed, and the files in which it has. Older journals do not name them. */
+export interface PolicyAgain {
+  readonly policy?: readonly PolicyLayer[]
+  readonly changed?: readonly string[]
+}
+
+/** Those of `layers` that are not among `others`, or say something else there. Where a line stands in its file is no matter. */
+export const layersBesides = (layers: readonly PolicyLayer[], others: readonly PolicyLayer[]): readonly PolicyLayer[] =>
+  layers.filter(({ file, policy }) => !others.some(other => other.file === file && same(other.policy, policy)))
 
 /** One layer's word, where all words hold at once. */
 export interface Limit<T> {

@@ -1,7 +1,8 @@
 // Whoever was to help has ended: then the failed task is done, has its next visit, or the next rule is tried. Looked at from the
 // events of one command, so that it does not matter how the helper ended: by itself, by hand, or by a revision that removed it.
 
-import { type Feedback, tasksOf } from '../event.ts'
+import type { Feedback } from '../event.ts'
+import { tasksOf } from '../event-kinds.ts'
 import type { Result } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { exhausted, reopen } from '../rules/routing.ts'

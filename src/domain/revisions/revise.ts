@@ -111,7 +111,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   if (refusal !== undefined) return refusal
   const onward = goesOn(state, command) ? planContinuation(state, command) : null
   if (onward !== null && hash === state.hash) {
-    emit(draft, { type: 'plan.reopened', reason: rationale, ...policyAgain(command.policy) })
+    emit(draft, { type: 'plan.reopened', reason: rationale, ...policyAgain(command) })
     goOn(draft, onward)
     return undefined
   }
@@ -126,7 +126,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   })
   const before = state.definition
   const isTakenUp = PLAN_ENDED.has(state.status)
-  if (isTakenUp) emit(draft, { type: 'plan.reopened', reason: rationale, ...policyAgain(command.policy) })
+  if (isTakenUp) emit(draft, { type: 'plan.reopened', reason: rationale, ...policyAgain(command) })
   for (const task of state.order) {
     if (kept.has(task.definition.id) || !hasRun(task)) continue
     const reason = `removed in revision ${state.revision + 1}; it was ${task.status}`

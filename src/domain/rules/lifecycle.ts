@@ -19,7 +19,7 @@ import { modelRequest } from '../plan-rules/model-request.ts'
 import { runnerRequest } from '../plan-rules/runner-request.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
 import { isBelowHome } from '../policy/policy-in-state.ts'
-import type { PolicyLayer } from '../policy/policy-layer.ts'
+import { layersBesides, type PolicyAgain, type PolicyLayer } from '../policy/policy-layer.ts'
 import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
@@ -154,7 +154,7 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
   if (!isOpen) return illegal(draft.state, 'pause', 'only a running plan can be paused')
   if (draft.state.compensating !== null) return illegal(draft.state, 'pause', 'its tasks are being undone')
-  const said = { ...(force ? { force } : {}), cause }
+  const said = { ...(force ? { force } : {}), ...(command.halt === undefined ? {} : { halt: command.halt }), cause }
   emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
   return undefined
 }
@@ -166,8 +166,10 @@ export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
     emit(draft, { type: 'plan.paused', reason: shortageReason(cause), cause })
 }
 
-export function resume(draft: DecisionDraft, { policy }: CommandOf<'resume'>): Refusal | undefined {
-  if (draft.state.status === 'active' || draft.state.rollback !== null) return undefined
+export function resume(draft: DecisionDraft, command: CommandOf<'resume'>): Refusal | undefined {
+  if (draft.state.rollback !== null) return undefined
+  if (draft.state.status === 'active') return takeUpStricter(draft, command)
+  const { policy } = command
   if (draft.state.status !== 'paused') return illegal(draft.state, 'resume', 'only a paused plan can be resumed')
   const open = draft.state.questions.find(({ sandbox }) => sandbox === true)
   if (open !== undefined) {
@@ -180,16 +182,28 @@ export function resume(draft: DecisionDraft, { policy }: CommandOf<'resume'>): R
   const objection = resumeObjection(draft.state, draft.now)
   if (objection !== null) return objection
   // The budget was raised in the plan file meanwhile.
-  goOnWithin(draft, 'planfold', policyAgain(policy))
-  if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed', ...policyAgain(policy) })
+  goOnWithin(draft, 'planfold', policyAgain(command))
+  if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed', ...policyAgain(command) })
   conclude(draft)
   return undefined
 }
 
+/** A plan that waits or runs keeps every layer it has: what was written since comes on top, and layers only narrow. */
+function takeUpStricter(draft: DecisionDraft, command: CommandOf<'resume'>): Refusal | undefined {
+  const { state } = draft
+  const { policy } = command
+  const isOver = state.compensating !== null || state.ending !== null
+  if (policy === undefined || isOver || layersBesides(state.layers, policy).length > 0) return undefined
+  const beyond = refuseLayers(state.definition, policy)
+  if (beyond === undefined) emit(draft, { type: 'plan.resumed', ...policyAgain(command) })
+  return beyond
+}
+
 /** What is said of the policy around the plan when it has changed. */
-export const policyAgain = (
-  policy: readonly PolicyLayer[] | undefined,
-): { readonly policy?: readonly PolicyLayer[] } => (policy === undefined ? {} : { policy })
+export const policyAgain = ({ policy, changed }: PolicyAgain): PolicyAgain => ({
+  ...(policy === undefined ? {} : { policy }),
+  ...(changed === undefined ? {} : { changed }),
+})
 
 /** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
 export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refusal | undefined {

@@ -327,7 +327,7 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
   const unsure = command.repeat === true ? null : refuseRepeat(state, again)
   if (unsure !== null) return unsure
   if (PLAN_ENDED.has(state.status))
-    emit(draft, { type: 'plan.reopened', reason: `retry of '${id}'`, ...policyAgain(command.policy) })
+    emit(draft, { type: 'plan.reopened', reason: `retry of '${id}'`, ...policyAgain(command) })
   reopen(draft, again, command.reason ?? 'manual retry')
   redoDone(draft)
   conclude(draft)

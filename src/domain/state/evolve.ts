@@ -144,6 +144,8 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.status = 'paused'
       state.reason = event.reason
       state.halted = event.force === true
+      // Journals from before it was said have only the words of the reason.
+      state.byHalt = event.halt ?? (state.halted && event.reason.startsWith('halted by '))
       state.shortage = event.cause ?? null
       state.overBudget = event.budget === true
       return
@@ -151,7 +153,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       takeUpPolicy(state, event.policy)
       state.status = 'active'
       state.reason = null
-      state.halted = false
+      state.halted = state.byHalt = false
       state.shortage = null
       state.overBudget = false
       return

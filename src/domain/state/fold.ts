@@ -59,6 +59,7 @@ export function newState(): PlanState {
     permits: [],
     proposals: [],
     halted: false,
+    byHalt: false,
     shortage: null,
     budget: null,
     overBudget: false,
@@ -136,6 +137,7 @@ const LATER_KEYS = [
   'lostOutputs',
   'overBudget',
   'authors',
+  'byHalt',
 ] as const satisfies readonly (keyof PlanState)[]
 
 const BLANK = newState()

@@ -117,6 +117,8 @@ export interface PlanState {
   proposals: readonly (Proposal & { readonly since: Millis })[]
   /** Paused by force: nothing goes on to its end. */
   halted: boolean
+  /** Paused because everything was halted. */
+  byHalt: boolean
   /** What the engine lacks to go on, when it is paused for that. */
   shortage: Shortage | null
   /** What is spent and held, of a plan that has a budget. */

@@ -2,8 +2,8 @@
 // the entry it stands in and that entry's hash. Bookkeeping (who became ready, who is blocked) is left to the log.
 
 import type { Command } from '../command.ts'
-import { type Event, type EventOf, tasksOf } from '../event.ts'
-import { EVENT_KINDS, type EventKind } from '../event-kinds.ts'
+import type { Event, EventOf } from '../event.ts'
+import { EVENT_KINDS, type EventKind, tasksOf } from '../event-kinds.ts'
 import type { Millis, Sha256, TaskName } from '../id.ts'
 import { defined, type Json, type JsonObject } from '../json.ts'
 import type { Action, CompensatingTask, PlanDefinition, TaskDefinition } from '../plan.ts'

@@ -18,7 +18,7 @@ export interface Convergence {
   readonly isAppended: boolean
   /** Rounds for which tasks were added, since all held last. */
   readonly made: number
-  /** The last round found what the one before it had found, although tasks were added in between. */
+  /** The last round found what the one before it had found, although tasks were added in between; nor has any task changed a file. */
   readonly isStuck: boolean
 }
 
@@ -29,14 +29,18 @@ interface Told {
 
 export function convergenceOf(entries: Iterable<Told>): Convergence {
   let last: Convergence = { round: 0, verdicts: [], version: 0, isAppended: false, made: 0, isStuck: false }
+  let hasWritten = false
   for (const { version, events } of entries) {
     for (const event of events) {
       if (event.type === 'assessment.made') {
         const { round, verdicts } = event
-        const isStuck = last.isAppended && found(verdicts) === found(last.verdicts)
+        const isStuck = last.isAppended && !hasWritten && found(verdicts) === found(last.verdicts)
         const made = unmetIn(verdicts).length === 0 ? 0 : last.made
         last = { round, verdicts, version, isAppended: false, made, isStuck }
-      } else if (event.type === 'plan.revised' && !last.isAppended && hasRound(event.definition, last.round))
+        hasWritten = false
+      } else if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed')
+        hasWritten ||= (event.result.wrote?.changes ?? null) !== null
+      else if (event.type === 'plan.revised' && !last.isAppended && hasRound(event.definition, last.round))
         last = { ...last, isAppended: true, made: last.made + 1 }
     }
   }

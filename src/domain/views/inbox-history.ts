@@ -1,7 +1,8 @@
 // What became of something that waited for a person once: found by folding a journal and asking, entry by entry, whether it was
 // there and whether it still is. Also: is a rollback that was stopped still waiting, as the last entries tell.
 
-import { type Event, type EventOf, tasksOf } from '../event.ts'
+import type { Event, EventOf } from '../event.ts'
+import { tasksOf } from '../event-kinds.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { evolve } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'

@@ -262,6 +262,8 @@ export interface Summary {
   readonly uncovered?: readonly ({ readonly task: TaskName } & Uncovered)[]
   /** Of a plan that is paused because the engine lacks something: what. No task failed by it. */
   readonly shortage?: Shortage
+  /** It is paused because everything was halted; it stays paused when the halt is lifted. */
+  readonly halted?: true
   /** The rollback under way; whoever drives the plan next finishes it. */
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
@@ -347,6 +349,7 @@ function summarize(state: PlanState): Summary {
     ...(state.restored.length === 0 ? {} : { restored: state.restored }),
     ...(uncovered.length === 0 ? {} : { uncovered }),
     ...underWay(state),
+    ...(state.status === 'paused' && state.byHalt ? { halted: true } : {}),
   }
 }
 

@@ -1,7 +1,8 @@
 // What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
 
 import { amountsText, raisedText } from '../budget/budget-text.ts'
-import { type Event, type EventOf, type JudgementEvent, type NotePlace, tasksOf } from '../event.ts'
+import type { Event, EventOf, JudgementEvent, NotePlace } from '../event.ts'
+import { tasksOf } from '../event-kinds.ts'
 import { next, type Step, type Wording } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { decisionWords, type NetworkDecided } from '../network-decision.ts'
@@ -165,13 +166,13 @@ export function sentence(event: Event, words?: PlanWording): string {
     case 'plan.paused':
       return `plan paused${reasonUnless('paused', event.reason)}${event.cause === undefined ? '' : `. ${event.cause.hint} No task failed`}`
     case 'plan.resumed':
-      return `plan resumed${underPolicy(event.policy)}`
+      return `plan resumed${underPolicy(event.policy, event.changed)}`
     case 'plan.cancelled':
       return `cancelling the plan${event.force ? ' without undo steps' : ''}${reasonUnless('cancelled', event.reason)}`
     case 'plan.finished':
       return `plan ${event.status}${reasonUnless(event.status, event.reason)}`
     case 'plan.reopened':
-      return `plan reopened: ${event.reason}${underPolicy(event.policy)}`
+      return `plan reopened: ${event.reason}${underPolicy(event.policy, event.changed)}`
     case 'plan.archived':
       return 'plan archived'
     case 'task.readied':
@@ -290,11 +291,12 @@ export function sentence(event: Event, words?: PlanWording): string {
 export const placeText = ({ field, line }: NotePlace): string =>
   [...(field === undefined ? [] : [`at ${field}`]), ...(line === undefined ? [] : [`line ${line}`])].join(', ')
 
-/** Whose policy holds around the plan from now on; nothing when that was not said. */
-function underPolicy(layers: readonly PolicyLayer[] | undefined): string {
+/** Whose policy holds around the plan from now on, and where it has changed; nothing when that was not said. */
+function underPolicy(layers: readonly PolicyLayer[] | undefined, changed: readonly string[] = []): string {
   if (layers === undefined) return ''
-  if (layers.length === 0) return '; under no policy but its own'
-  return `; under the policy of ${names(layers.map(({ file, from }) => file ?? from))}`
+  const since = changed.length === 0 ? '' : `; the policy has changed in ${names(changed)}`
+  if (layers.length === 0) return `${since}; under no policy but its own`
+  return `${since}; under the policy of ${names([...new Set(layers.map(({ file, from }) => file ?? from))])}`
 }
 
 function networkLine({ task, decisions, more = 0 }: NetworkDecided): string {

@@ -6,6 +6,7 @@ import type { Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { CommandLine, Criterion, TaskDefinition } from '../../domain/plan.ts'
 import { commandText, criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { tellingLine, withoutNoise } from '../../domain/recovery/telling-line.ts'
 import type { Failure, Verdict } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Context, Evaluation } from '../../format/expression/expression.ts'
@@ -50,13 +51,14 @@ export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
 /** A criterion that does not hold, as the failure it makes of the attempt; called by its title, where it has one. */
-export function failedCriterion({ criterion, evidence, stage }: Verdict, definition: TaskDefinition): Failure {
+export function failedCriterion({ criterion, evidence, said, stage }: Verdict, definition: TaskDefinition): Failure {
   const { accept = [], postconditions = [] } = definition
   const title = [...accept, ...postconditions].find(one => criterionText(one) === criterion)?.text
   const what = stage === 'postcondition' ? 'postcondition' : 'check'
+  const told = [evidence, said === undefined ? null : tellingLine(said)].filter(one => one != null).join(': ')
   return {
     class: 'logic',
-    message: `${what} failed: ${title ?? criterion}${evidence === undefined ? '' : ` (${evidence})`}`,
+    message: `${what} failed: ${title ?? criterion}${told === '' ? '' : ` (${told})`}`,
     hint: advise`see ${quoted('log', { output: true })}`,
     retryable: true,
   }
@@ -146,8 +148,8 @@ class Heard {
   /** Empty when nothing was printed. */
   told(): Pick<Verdict, 'said' | 'log'> {
     if (this.#bytes === 0) return {}
-    const lines = this.#tail.toString('utf8').replaceAll('\0', '␀').trimEnd().split('\n').slice(-SAID_MAX_LINES)
-    const said = lines.join('\n').slice(-SAID_MAX)
+    const lines = this.#tail.toString('utf8').replaceAll('\0', '␀').trimEnd().split('\n')
+    const said = withoutNoise(lines).slice(-SAID_MAX_LINES).join('\n').slice(-SAID_MAX)
     const log = { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
     return { ...(said.trim() === '' ? {} : { said }), log }
   }

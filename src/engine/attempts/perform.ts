@@ -12,6 +12,7 @@ import type { Action, TaskDefinition } from '../../domain/plan.ts'
 import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { commandIn } from '../../domain/policy/policy-in-state.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
+import { tellingLine } from '../../domain/recovery/telling-line.ts'
 import { clearedSentence, type Failed, type Failure, type Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -73,13 +74,8 @@ function endedBadly(
 function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
   if (timedOut) return `timed out after ${timeoutMs / 1000} s; its processes were ended`
   if (exit === null) return `ended by signal ${signal ?? 'unknown'}`
-  const said = lastLine(stderr) ?? lastLine(stdout)
+  const said = tellingLine(stderr, stdout)
   return `exit ${exit}${said === null ? '' : `: ${said}`}`
-}
-
-function lastLine(text: string): string | null {
-  const line = text.trimEnd().split('\n').at(-1)?.trim() ?? ''
-  return line === '' ? null : line.length > 200 ? `${line.slice(0, 200)}…` : line
 }
 
 interface PerformOptions extends HoldOptions {

@@ -127,7 +127,7 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
       : stdin
   }
   if (action.type === 'edit') {
-    const edits = resolve(action.edits as unknown as Json, evaluate)
+    const edits = resolve(action.edits as unknown as Json, evaluate, resolveText)
     return edits.ok
       ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } }
       : edits

@@ -67,6 +67,18 @@ describe('reserve and settle', () => {
     expect(await here.cost()).toMatchObject({ spent: 0.8, reserved: 0, left: 0.2 })
   })
 
+  it('a call whose end nobody saw is spent as it was reserved, and said to be assumed', async () => {
+    const here = await world(within({ cost: usd(1) }, spender('a')), async budget => {
+      const seen = await budget.reserve({ cost: 0.3, tokens: 500 })
+      if (seen.ok) await budget.settle(seen.id, { cost: 0.1, tokens: 100 })
+      await budget.reserve({ cost: 0.2, tokens: 900 })
+      expect(await here.report()).not.toHaveProperty('assumed')
+      return exited(0)
+    })
+    await here.drive()
+    expect(await here.report()).toMatchObject({ used: { tokens: 1_000 }, assumed: { cost: 0.2, tokens: 900 } })
+  })
+
   it('a call that waits for a person goes on after more, in the same attempt', async () => {
     let calls = 0
     const here = await world(

@@ -1,5 +1,6 @@
 // Answers `budget`: the accounts of a plan, and a forecast of the rest from its own journal and those of the last plans before it.
 
+import { type Amounts, addAmounts } from '../../domain/budget/amounts.ts'
 import { budgetView } from '../../domain/budget/budget-view.ts'
 import { forecast, type Sample, SampleReader } from '../../domain/budget/forecast.ts'
 import type { PlanId } from '../../domain/id.ts'
@@ -19,21 +20,33 @@ export async function budgetReport(
   state: PlanState,
   { earlier }: { readonly earlier?: false | undefined },
 ): Promise<BudgetReport> {
-  const samples = [...(await samplesOf(rooms, state.id))]
+  const open = new Map<string, Amounts>()
+  const samples = [...(await samplesOf(rooms, state.id, open))]
   if (earlier !== false) {
     const { items } = await rooms.store.plans({ limit: PLANS_MAX + 1 })
     for (const { id } of items) if (id !== state.id) samples.push(...(await samplesOf(rooms, id)))
   }
-  return { ...budgetView(state, rooms.clock.now()), forecast: forecast(state, samples) }
+  // What is reserved still is not spent; any other call without an end was counted in full.
+  const unseen = [...open].filter(([id]) => state.budget?.holds.has(id) !== true).map(([, amount]) => amount)
+  const assumed = unseen.length === 0 ? {} : { assumed: unseen.reduce(addAmounts) }
+  return { ...budgetView(state, rooms.clock.now()), ...assumed, forecast: forecast(state, samples) }
 }
 
-/** A plan that cannot be read teaches nothing. */
-async function samplesOf({ store }: Rooms, plan: PlanId): Promise<readonly Sample[]> {
+/** A plan that cannot be read teaches nothing. `open`: calls that were not settled are put there. */
+async function samplesOf(
+  { store }: Rooms,
+  plan: PlanId,
+  open = new Map<string, Amounts>(),
+): Promise<readonly Sample[]> {
   const reader = new SampleReader()
   try {
     for (let after = 0; after < ENTRIES_MAX; ) {
       const page = await store.read(plan, { after, limit: PAGE })
-      for (const { events } of page) for (const event of events) reader.read(event)
+      for (const event of page.flatMap(({ events }) => events)) {
+        reader.read(event)
+        if (event.type === 'budget.reserved') open.set(event.id, event.amount)
+        if (event.type === 'budget.settled') open.delete(event.id)
+      }
       if (page.length < PAGE) break
       after = page.at(-1)!.version
     }

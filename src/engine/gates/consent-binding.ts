@@ -14,11 +14,13 @@ import {
 import { approversOf, impactIn } from '../../domain/gates/consent-rules.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type {
   Action,
   Approvers,
   Budget,
   CommandLine,
+  Edit,
   EffectClass,
   PlanDefinition,
   TaskDefinition,
@@ -29,6 +31,7 @@ import { downloadFile, httpRequest, requestLines } from '../../domain/plan-rules
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
 import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import { fromLiteral, templateExpressions } from '../../format/expression/template.ts'
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
@@ -57,6 +60,10 @@ export interface BindOptions {
 export type Resolution =
   | { readonly attempt: Attempt; readonly open: null }
   | { readonly attempt: null; readonly open: string }
+  | typeof AS_WRITTEN
+
+/** What it does as it is written, to be approved like that: earlier tasks fill in the rest. */
+export const AS_WRITTEN = { attempt: null, open: null } as const
 
 export async function bindTask(
   rooms: Rooms,
@@ -73,7 +80,8 @@ export async function bindTask(
   const cwd = definition.cwd ?? '.'
   const impact = impactIn(state, task)
   const written = Object.keys(task.definition.env ?? {})
-  const does = await doing(rooms, state, definition, action, attempt)
+  const isWritten = attempt === null && open === null
+  const does = await doing(rooms, state, definition, action, isWritten ? 'as written' : attempt)
   const words = wordsOf(does)
   const given = givenTo(does, env, written)
   const named = namesOf(action, [...words, ...given], cwd, rooms.root)
@@ -95,6 +103,7 @@ export async function bindTask(
     impact,
     effect,
     open,
+    ...(isWritten ? { filledLater: [...new Set(expressionsIn([action, inputs, env, definition.cwd]))] } : {}),
     does,
     inputs,
     values: Object.fromEntries(Object.entries(env).filter(([name]) => !written.includes(name))),
@@ -165,7 +174,7 @@ async function doing(
   state: PlanState,
   { instruction }: TaskDefinition,
   action: Action,
-  attempt: Attempt | null,
+  attempt: Attempt | 'as written' | null,
 ): Promise<ShownAction> {
   switch (action.type) {
     case 'run': {
@@ -175,6 +184,7 @@ async function doing(
         : { type: 'script', script: action.command.script, stdin }
     }
     case 'edit':
+      if (attempt === 'as written') return { type: 'edit', diff: action.edits.map(editText).join('\n') }
       return {
         type: 'edit',
         diff: attempt === null ? JSON.stringify(action.edits) : await diffOf(rooms, state, attempt),
@@ -201,6 +211,43 @@ async function doing(
       throw new Error(`bug: nobody is asked for ${CONSENT} before '${action.type}'`)
   }
 }
+
+/** Do earlier tasks fill in which program runs? Elsewhere in a command what they fill in is data. */
+export function isProgramFilledIn({ action }: TaskDefinition): boolean {
+  if (action.type !== 'run') return false
+  return 'script' in action.command
+    ? /(^|[;&|(`\n])\s*["']?\$\{\{/.test(action.command.script)
+    : expressionsIn(action.command.argv[0]).length > 0
+}
+
+/** The expressions in every text of a value. */
+function expressionsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return templateExpressions(value).map(({ source }) => source)
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(expressionsIn) : []
+}
+
+/** An edit of a file that may not be there yet, with all of its text. */
+function editText(edit: Edit): string {
+  const text = (sign: string, written: string): string =>
+    asRead(written)
+      .replace(/\n$/, '')
+      .split('\n')
+      .map(line => `${sign}${line}`)
+      .join('\n')
+  if (edit.type === 'create')
+    return `writes the whole of ${edit.file}, ${lengthOf(edit.content)}:\n${text('+', edit.content)}`
+  if (edit.type !== 'replace') return JSON.stringify(edit)
+  const where = edit.all === true ? 'everywhere in' : 'once in'
+  return `replaces ${where} ${edit.file}, ${lengthOf(edit.find)} by ${lengthOf(edit.replace)}:\n${text('-', edit.find)}\n${text('+', edit.replace)}`
+}
+
+const asRead = (written: string): string =>
+  templateExpressions(written).length === 0 ? String(fromLiteral(written)) : written
+
+const lengthOf = (written: string): string =>
+  templateExpressions(written).length === 0
+    ? numberOf(Buffer.byteLength(asRead(written)), 'byte')
+    : 'text filled in later'
 
 /** What the files would become, worked out against what they are. */
 async function diffOf(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<string> {
@@ -361,8 +408,10 @@ export function differenceOf(approved: ShownTask, now: ShownTask): string {
     key => canonicalJson(fieldOf(approved, key)) !== canonicalJson(fieldOf(now, key)),
   )
   const told = names.flatMap(name => (name in FIELD_WORDS ? [FIELD_WORDS[name as keyof typeof FIELD_WORDS]] : []))
-  const files = changedFiles(approved, now)
-  const all = [...new Set([...told, ...(files === '' ? [] : [files])])]
+  const files = [
+    ...new Set([...changedFiles(approved, now), ...changedReviews(approved.reviewed ?? [], now.reviewed ?? [])]),
+  ]
+  const all = [...new Set([...told, ...(files.length === 0 ? [] : [files.slice(0, 5).join(', ')])])]
   return all.length === 0 ? 'it is not what was approved' : `${all.join(', ')} changed since`
 }
 
@@ -383,14 +432,13 @@ const FIELD_WORDS = {
   push: 'what it pushes, or how',
 } as const
 
-function changedFiles(approved: ShownTask, now: ShownTask): string {
+/** Files that the command names and that are not as they were approved, as they are named. */
+export function changedFiles(approved: ShownTask, now: ShownTask): readonly string[] {
   const before = new Map(approved.files.map(({ path, sha256 }) => [path, sha256]))
-  const changed = [
+  return [
     ...now.files.filter(({ path, sha256 }) => before.get(path) !== sha256).map(({ path }) => path),
     ...approved.files.filter(({ path }) => !now.files.some(file => file.path === path)).map(({ path }) => path),
-    ...changedReviews(approved.reviewed ?? [], now.reviewed ?? []),
   ]
-  return [...new Set(changed)].slice(0, 5).join(', ')
 }
 
 function changedReviews(approved: readonly ShownChange[], now: readonly ShownChange[]): readonly string[] {

@@ -1,6 +1,7 @@
 // Consent, where it meets the world: what a task would do is looked at when a gate asks, before the task begins, and once more
 // immediately before its runner is called. Between the last look and the first system call of the runner there is nothing of ours.
 
+import { join } from 'node:path'
 import type { Consent, GateQuestion } from '../../domain/event.ts'
 import { CONSENT, type ShownChange, type ShownGate, type ShownTask } from '../../domain/gates/consent.ts'
 import {
@@ -11,6 +12,7 @@ import {
   impactIn,
   isReview,
   isShownWhole,
+  isStepReview,
   needsConsent,
   UNAGREED,
 } from '../../domain/gates/consent-rules.ts'
@@ -35,9 +37,12 @@ import { changesOf, entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { contentAt } from './command-files.ts'
 import {
+  AS_WRITTEN,
   type Binding,
   bindTask,
+  changedFiles,
   differenceOf,
+  isProgramFilledIn,
   policyHash,
   type Resolution,
   sealed,
@@ -188,7 +193,10 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   const next = nextOf(state, gate)
   for (const task of type === 'question' ? [] : releasedBy(state, gate, next)) {
     const demanded = demandedBy(state, task)
-    const resolved = await resolution(state, task)
+    // At a review of steps only what is hard to undo, and which program runs, must be known exactly.
+    const isExact = impactIn(state, task) !== null || isProgramFilledIn(task.definition)
+    const isWritten = isStepReview(definition) && next.has(task) && !isExact
+    const resolved = isWritten ? AS_WRITTEN : await resolution(state, task)
     // Whoever must agree to it by policy is asked when its turn comes, and so is whoever cannot know yet what it will be.
     const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)
     // Led back to it begins its next visit, to which nobody can have agreed before.
@@ -273,10 +281,16 @@ async function look(
 ): Promise<Binding<ShownTask>> {
   const demanded = demandedBy(state, task)
   const approvers = demanded === null && approved !== null ? { approvers: approved.approvers } : {}
-  return await bindTask(rooms, state, task, resolution, {
+  const isWritten = approved?.filledLater !== undefined
+  const now = await bindTask(rooms, state, task, isWritten ? AS_WRITTEN : resolution, {
     ...approvers,
     reviewed: await reviewedFor(rooms, state, task, approved),
   })
+  if (!isWritten || task.consent === null) return now
+  // A file that a step before it has written, approved at the same gate, is as that approval wants it.
+  const excused = await leftByApproved(rooms, state, task, task.consent)
+  const isExcused = changedFiles(approved, now.shown).every(path => excused(join(now.shown.cwd, path)))
+  return isExcused ? { ...sealed({ ...now.shown, files: approved.files }), contents: now.contents } : now
 }
 
 async function keep(rooms: Rooms, { bytes, contents }: Binding<unknown>): Promise<void> {

@@ -8,6 +8,7 @@ import { addressBeyond } from '../../domain/policy/policy-layer.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
+import { programBehind } from '../../safety/environment.ts'
 import { changeUserRules } from '../../safety/network/user-rules.ts'
 import { type Caller, deny } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
@@ -23,7 +24,7 @@ export async function keepForMachine(
   if (question === undefined || (question.network ?? question.sandbox ?? question.budget) === undefined) return null
   // What cannot be an answer is refused where it is written.
   if (PLAN_ENDED.has(state.status) || !fillIn(question.form, answers).ok) return null
-  const within = refuseTask({ environment })
+  const within = refuseProgram(environment, caller, 'answer this')
   if (within !== null || question.budget !== undefined) return within
   const { network } = question
   if (network === undefined || answers.allow !== 'machine') return null
@@ -39,8 +40,9 @@ export async function keepForMachine(
   return kept.ok ? null : refuse('not-allowed', kept.failure.message, kept.failure.hint)
 }
 
-/** What only a person may say is not taken from a command that a task runs. */
-export const refuseTask = ({ environment }: Pick<Rooms, 'environment'>): Refusal | null =>
-  environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined
-    ? refuse('not-allowed', 'a task may not answer this', 'answer it yourself, in a terminal')
-    : null
+/** What only a person may say is taken neither from a task's command nor from an agent's shell. On the page, the person says it. */
+export function refuseProgram(environment: Rooms['environment'], { isPerson }: Caller, what: string): Refusal | null {
+  const program = programBehind(environment)
+  if (program === null || (program === 'a coding agent' && isPerson === true)) return null
+  return refuse('not-allowed', `${program} may not ${what}`, 'run the command yourself, in a terminal')
+}

@@ -9,9 +9,10 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Store } from '../../stores/store.ts'
 import type { KillSwitch } from '../engine.ts'
+import { lazy } from '../lazy-imports.ts'
 import type { Order } from '../orders.ts'
 import type { Halt, Halted } from '../queries.ts'
-import { type Caller, requireAllPlans, requireRight } from '../roles.ts'
+import { type Caller, NotAllowed, requireAllPlans, requireRight } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
 const PIN = 'halt'
@@ -50,6 +51,8 @@ export const killSwitch = (rooms: Rooms, caller: Caller): KillSwitch => ({
   },
   lift: async () => {
     requireHalting(caller)
+    const refusal = (await lazy.machineAnswer()).refuseProgram(rooms.environment, caller, 'lift the halt')
+    if (refusal !== null) throw new NotAllowed({ ...refusal, lacks: 'administer' })
     return lift(rooms)
   },
   halted: async () => {
@@ -86,7 +89,7 @@ function lift({ store }: Rooms): Halt | null {
 }
 
 export async function pauseHalted(store: Store, plan: PlanId, halt: Halt): Promise<Refusal | null> {
-  const command = { type: 'pause', reason: haltedBy(halt), force: true } as const
+  const command = { type: 'pause', reason: haltedBy(halt), force: true, halt: true } as const
   const updated = await store.update(plan, command, { actor: halt.by as Actor })
   return updated.ok ? null : updated.refusal
 }

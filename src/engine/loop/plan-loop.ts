@@ -70,11 +70,16 @@ interface Flight {
 
 type Chore = 'commit' | 'rollback' | 'propose'
 
+export interface LoopOptions extends DriveOptions {
+  /** Processes of the owner that died were still running, and were ended before the plan was taken over. */
+  hasEndedProcesses?: boolean
+}
+
 export class PlanLoop {
   readonly #rooms: Rooms
   readonly #plan: PlanId
   readonly #lease: Lease
-  readonly #options: DriveOptions
+  readonly #options: LoopOptions
   readonly #bell = new Bell()
   readonly #flights = new Map<string, Flight>()
   /** By task and visit; stays here until the turn that tells of it is durable, like a flight. */
@@ -101,7 +106,7 @@ export class PlanLoop {
   readonly #notices: ReturnType<Hands['notices']>
   readonly #scopes: ReturnType<Hands['scopeWaits']>
 
-  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: DriveOptions, hands: Hands = HANDS) {
+  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: LoopOptions, hands: Hands = HANDS) {
     this.#hands = hands
     this.#rooms = rooms
     this.#plan = plan
@@ -216,7 +221,8 @@ export class PlanLoop {
   async #sayRecover(found: Pick<CommandOf<'recover'>, 'lastSign' | 'lost'>): Promise<PlanState> {
     for (;;) {
       let known = true
-      const state = await this.#submit({ type: 'recover', reason: LEFT_OPEN, ...found }, () => {
+      const reason = this.#options.hasEndedProcesses === true ? `${LEFT_OPEN}; ${WERE_ENDED}` : LEFT_OPEN
+      const state = await this.#submit({ type: 'recover', reason, ...found }, () => {
         known = false
       })
       if (known) return state
@@ -498,6 +504,7 @@ const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5
 
 const LEFT_OPEN = 'the process running it died'
+const WERE_ENDED = 'what was still running of it has been ended'
 
 /** Has a completed task declared a file as an output? */
 const leavesFiles = ({ order }: PlanState): boolean =>

@@ -19,6 +19,8 @@ test('a plan whose owner died is taken over at once, and only its open attempt i
   if (!claimed.ok) throw new Error('not claimed')
   await dead.update(plan, { type: 'turn' }, { actor: 'engine' as never, lease: claimed.lease })
   room.kill(2)
+  // A command of it lives on.
+  Object.assign(room.rooms.processes, { endOwner: async () => ({ ended: 2, left: 0 }) })
 
   const stop = new AbortController()
   const rescued: PlanId[] = []
@@ -32,6 +34,10 @@ test('a plan whose owner died is taken over at once, and only its open attempt i
   expect(await room.statuses(plan)).toEqual({ plan: 'completed', a: 'completed', b: 'completed' })
   expect(room.attempts.map(({ task, attempt }) => `${task} ${attempt}`)).toEqual(['a 2', 'b 1'])
   expect(room.disk).toBeInstanceOf(MemoryDisk)
+  const entries = (await room.engine.ask({ type: 'entries', plan, after: 0, limit: 50 })) ?? []
+  expect(entries.flatMap(({ events }) => events).filter(({ type }) => type === 'attempt.lost')).toMatchObject([
+    { task: 'a', reason: 'the process running it died; what was still running of it has been ended' },
+  ])
 })
 
 test('a claim without heartbeats is given back', async () => {

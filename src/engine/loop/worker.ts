@@ -10,7 +10,7 @@ import { ensurePlace, isGone, roomsOf } from '../git/plan-worktree.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
 import { haltOf, pauseHalted } from './kill-switch.ts'
-import { PlanLoop } from './plan-loop.ts'
+import { type LoopOptions, PlanLoop } from './plan-loop.ts'
 import { rescue } from './rescuer.ts'
 import { missingFolder, ShortageMet } from './shortage.ts'
 
@@ -147,7 +147,7 @@ export class WorkerLocal implements Worker {
   }
 
   /** The lease of the plan, or why it is not to be had. */
-  async #take(plan: PlanId, owner: Owner): Promise<Lease | Driven> {
+  async #take(plan: PlanId, owner: Owner, found: Pick<LoopOptions, 'hasEndedProcesses'> = {}): Promise<Lease | Driven> {
     const { store, processes } = this.#rooms
     // What is left of a dead owner's processes ends before the plan is ours, not after: if we died in between, whoever takes
     // over from us would be told of us, and never of them.
@@ -156,6 +156,7 @@ export class WorkerLocal implements Worker {
     if (over !== null) {
       const { ended, left } = await processes.endOwner(over.owner)
       if (ended > 0) await this.#livedUntilNow(over.owner)
+      found.hasEndedProcesses = ended > 0
       if (left > 0) return { status: 'held', holder: over }
     }
     const claimed = await this.#claim(plan, owner, over?.owner ?? null)
@@ -176,14 +177,15 @@ export class WorkerLocal implements Worker {
     const halt = haltOf(this.#rooms)
     if (halt !== null && (await pauseHalted(store, plan, halt)) === null) return { status: 'rested', rest: 'paused' }
     const owner = await this.#open()
-    const taken = await this.#take(plan, owner)
+    const found: LoopOptions = { ...options }
+    const taken = await this.#take(plan, owner, found)
     if ('status' in taken) return taken
     try {
       const rooms = await this.#roomsFor(plan)
       if (rooms === null) return { status: 'rested', rest: 'paused' }
       // Remembers where they are now.
       missingFolder(rooms)
-      const loop = new PlanLoop(rooms, plan, taken, options)
+      const loop = new PlanLoop(rooms, plan, taken, found)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
       if (hasEnded && rooms !== this.#rooms) await (await lazy.forkChanges()).storeForkEnd(this.#rooms, plan)

@@ -9,6 +9,7 @@ import type { EngineInProcess } from '../engine.ts'
 import type { Order } from '../orders.ts'
 import { RIGHTS } from '../roles.ts'
 import { setup } from '../rooms.fixture.ts'
+import { loosenedBy } from './loosening-rules.ts'
 
 let engine: EngineInProcess
 let agent: EngineInProcess
@@ -163,4 +164,18 @@ test('a draft of a person, one that a person started, and one whose gate a perso
   expect(await said(agent, gated, revise(plan('c', { ...WORK, accept: [], write: ['**'] }, gate('g'))))).toContain(
     'could write more',
   )
+})
+
+test('an agent of others is not given more models', () => {
+  const asks = (spec: TaskDefinition['action']) => plan('p', { ...external('work'), action: spec })
+  const before = asks({ type: 'agent', spec: { use: 'claude', model: 'p/main', models: ['small-*'] } })
+  const looser = (spec: object) =>
+    loosenedBy({ definition: before, tasks: new Map() } as never, asks({ type: 'agent', spec: spec as never }))
+  for (const spec of [
+    { use: 'claude' },
+    { use: 'claude', models: ['*'] },
+    { use: 'claude', model: 'p/dear', models: ['small-*'] },
+  ])
+    expect(looser(spec)).toBe("'work' could ask other models")
+  expect(looser({ use: 'claude', models: ['small-*', 'p/main'] })).toBe(null)
 })

@@ -16,6 +16,7 @@ import type {
   SandboxMode,
   TaskDefinition,
 } from '../../domain/plan.ts'
+import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
 import { networkOf, reachedBeyond } from '../../domain/plan-rules/network.ts'
@@ -98,9 +99,18 @@ function looserTask(was: TaskDefinition, is: TaskDefinition): string | null {
   if (seen !== null) return `could read more (${seen})`
   const host = reachedBeyond(networkOf({}, was), networkOf({}, is))
   if (host !== null) return `could reach more of the network (${host})`
+  const [before, after] = [modelsOf(was), modelsOf(is)]
+  if (is.action.type === 'agent' && before !== null && after?.every(one => before.includes(one)) !== true)
+    return 'could ask other models'
   const isLonger = TIMES.some(key => isRaised(was[key], is[key])) || isRaised(was.retry?.attempts, is.retry?.attempts)
   if (isLonger || isDearer(ownBudget(was), ownBudget(is))) return 'would have a larger budget'
   return null
+}
+
+/** The models that its agent is limited to; null: any. */
+function modelsOf({ action }: TaskDefinition): readonly string[] | null {
+  const { models = null, model = null } = agentRequest(action) ?? {}
+  return models === null ? null : [...models, ...(model === null ? [] : [model])]
 }
 
 const TIMES = ['timeboxMs', 'timeoutMs', 'visits'] as const

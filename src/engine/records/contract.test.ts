@@ -51,7 +51,7 @@ describe('postconditions', () => {
     expect(await place.statuses()).toMatchObject({ make: 'failed', use: 'blocked' })
     expect(await failure('make')).toMatchObject({
       class: 'logic',
-      message: 'postcondition failed: echo one; echo two; test -f other.txt (exit 1)',
+      message: 'postcondition failed: echo one; echo two; test -f other.txt (exit 1: two)',
     })
     const { lines, counts } = await contract()
     expect(counts).toEqual({ holds: 2, broken: 1, open: 0 })

@@ -7,7 +7,7 @@ import { same } from '../../domain/json.ts'
 import { NAME_TRIES_MAX } from '../../domain/limits.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { isOwn, othersIn } from '../../domain/plan-rules/authors.ts'
-import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
+import { layersBesides, type PolicyAgain } from '../../domain/policy/policy-layer.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { RULES } from '../../domain/rules-number.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -95,19 +95,25 @@ export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
   return { ok: true, start: { rules: RULES, ...files, ...sandbox, ...budget, ...policy, ...stamp } }
 }
 
+type PolicyNow = { readonly ok: true; readonly policy: PolicyAgain } | { readonly ok: false; readonly refusal: Refusal }
+
 /** A plan that somebody takes up again, paused or ended, goes on under the policy of then. Empty: it is the same as before. */
-export async function policyAnew(
-  rooms: Rooms,
-  state: PlanState | null,
-): Promise<
-  | { readonly ok: true; readonly policy: { readonly policy?: readonly PolicyLayer[] } }
-  | { readonly ok: false; readonly refusal: Refusal }
-> {
-  const isOpen = state === null || state.status === 'draft' || state.status === 'active'
-  if (rooms.policy === undefined || isOpen) return { ok: true, policy: {} }
+export async function policyAnew(rooms: Rooms, state: PlanState | null): Promise<PolicyNow> {
+  return state?.status === 'active' ? { ok: true, policy: {} } : await policyOnResume(rooms, state)
+}
+
+/** The same; but a plan that waits or runs keeps its layers, and takes on top those that say something else by now. */
+export async function policyOnResume(rooms: Rooms, state: PlanState | null): Promise<PolicyNow> {
+  if (state === null || state.status === 'draft' || rooms.policy === undefined) return { ok: true, policy: {} }
   const read = await rooms.policy()
   if (!read.ok) return { ok: false, refusal: refuse('not-allowed', read.failure.message, read.failure.hint) }
-  return { ok: true, policy: same(read.value, state.layers) ? {} : { policy: read.value } }
+  const isKept = state.status === 'active'
+  const fresh = layersBesides(read.value, state.layers)
+  const gone = isKept ? [] : layersBesides(state.layers, read.value)
+  if (isKept ? fresh.length === 0 : same(read.value, state.layers)) return { ok: true, policy: {} }
+  const changed = [...new Set([...fresh, ...gone].flatMap(({ file }) => file ?? []))]
+  const policy = isKept ? [...fresh, ...state.layers] : read.value
+  return { ok: true, policy: { policy, ...(changed.length === 0 ? {} : { changed }) } }
 }
 
 /** Tasks that are not in the person's file, and that they did not write before. */

@@ -2,7 +2,8 @@
 // checkpoint or the beginning of exactly one such name, the number of an entry, a task (where it had ended last), or
 // `before:TASK` (where it began last).
 
-import { type Event, tasksOf } from '../../domain/event.ts'
+import type { Event } from '../../domain/event.ts'
+import { tasksOf } from '../../domain/event-kinds.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'

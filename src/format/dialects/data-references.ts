@@ -9,15 +9,23 @@ import type { DocumentBuilder, Fields } from './document-builder.ts'
 import type { References } from './planstore/plan-steps-order.ts'
 import { isList } from './source.ts'
 
+interface Known {
+  readonly variables?: Json | undefined
+  /** The steps whose one output is `output`, the text they print. */
+  readonly printing?: ReadonlySet<TaskName>
+}
+
 /** What the values of a plan's steps may refer to, and which steps each of them turned out to look at. */
 export class DataReferences {
   readonly #references: References
   readonly #variables: JsonObject
+  readonly #printing: ReadonlySet<TaskName>
   readonly #producers = new Map<TaskName, Set<TaskName>>()
 
-  constructor(references: References, variables: Json | undefined = undefined) {
+  constructor(references: References, { variables, printing = new Set() }: Known = {}) {
     this.#references = references
     this.#variables = isMap(variables) ? variables : {}
+    this.#printing = printing
   }
 
   /** Data, in which nothing is an expression yet, with expressions in it. What cannot be followed is told, once for each text. */
@@ -34,7 +42,7 @@ export class DataReferences {
       if (Object.hasOwn(this.#variables, variable)) return asLiteral(this.#variables[variable] as Json)
       const from = variable.endsWith(OUTPUT) ? this.#find(step, variable.slice(0, -OUTPUT.length)) : null
       if (from === null) return this.#unknown(draft, fields, text, text)
-      return `\${{ ${taskPath(from)}.outputs }}`
+      return `\${{ ${outputText(from, this.#printing)} }}`
     }
     return text.replace(
       /(?<!\$)\{\{\s*([\w./-]{1,100})\.([A-Za-z_]\w{0,99})\s*\}\}/g,
@@ -89,8 +97,15 @@ function above(task: TaskName, needs: ReadonlyMap<TaskName, readonly TaskName[]>
 const OUTPUT = '_output'
 const taskPath = (name: TaskName): string => (/^[A-Za-z_]\w*$/.test(name) ? `tasks.${name}` : `tasks['${name}']`)
 
+/** What a step printed or reported as `output`; all of its outputs where it has none of that name. */
+function outputText(step: TaskName, printing: ReadonlySet<TaskName>): string {
+  const outputs = `${taskPath(step)}.outputs`
+  return printing.has(step) ? `${outputs}.output` : `has(${outputs}.output) ? ${outputs}.output : ${outputs}`
+}
+
 const PATH = String.raw`tasks(?:\.([A-Za-z_]\w*)|\['([\w./-]+)'\])\.outputs`
-const WHOLE = new RegExp(String.raw`^\$\{\{ ${PATH} \}\}$`)
+const EITHER = String.raw`has\(${PATH}\.output\) \? ${PATH}\.output : ${PATH}`
+const WHOLE = new RegExp(String.raw`^\$\{\{ (?:${PATH}|${EITHER}) \}\}$`)
 const PART = new RegExp(String.raw`(?<!\$)\$\{\{ ${PATH}\.([A-Za-z_]\w*) \}\}`, 'g')
 
 /** Inputs as these formats write them: what `read` would make an expression again. Other expressions stay as they are. */
@@ -100,7 +115,7 @@ export const printReferences = (value: Json | undefined): Json | undefined =>
 function withReferences(value: Json): Json {
   if (typeof value === 'string') {
     const whole = WHOLE.exec(value)
-    if (whole !== null) return `\${${whole[1] ?? whole[2]}${OUTPUT}}`
+    if (whole !== null) return `\${${whole.slice(1).find(name => name !== undefined)}${OUTPUT}}`
     return value.replace(PART, (_, bare, quoted, key) => `{{${bare ?? quoted}.${key}}}`)
   }
   if (isList(value)) return value.map(withReferences)

@@ -75,8 +75,32 @@ export class DocumentBuilder {
       this.sketched(path, `${JSON.stringify(String(at(plan, path)).trim())} is a placeholder`)
     }
     const { trace, warnings, sketch, ended, underWay } = this
-    return { ok: true, plan, trace, warnings, sketch, ended, underWay }
+    return {
+      ok: true,
+      plan: isList(plan.tasks) ? { ...plan, tasks: plan.tasks.map(withKind) } : plan,
+      trace,
+      warnings,
+      sketch,
+      ended,
+      underWay,
+    }
   }
+}
+
+const ACTIONS = ['run', 'edit', 'decide', 'gate', 'git', 'checkpoint', 'model', 'agent', 'http', 'db', 'runner', 'kind']
+const DEPLOY =
+  /^(?:step\s+)?[\d.):\s]*(?:deploy(?! (?:keys?|scripts?|docs?|guides?|configs?|pipelines?|logs?)\b)(?!.*\b(?:staging|test|dev|development|preview|local\w*)\b)|(?:deploy|publish|release|ship|promote|push|roll out)\b.*\b(?:prod|production|live|npm|pypi|crates\.io|maven|rubygems|docker ?hub|(?:app|play) store|marketplace|registry|users|customers))\b/i
+
+/**
+ * Most of these formats have no word for the kind of a task, so a title that commands a deployment is one: a person is asked before
+ * somebody claims it.
+ */
+function withKind(task: Json): Json {
+  if (!isMap(task)) return task
+  if (isList(task.subplan)) return { ...task, subplan: task.subplan.map(withKind) }
+  const { title, description } = task
+  const said = typeof title === 'string' ? title : typeof description === 'string' ? description.split('\n', 1)[0]! : ''
+  return DEPLOY.test(said) && !ACTIONS.some(key => Object.hasOwn(task, key)) ? { ...task, kind: 'deploy' } : task
 }
 
 /** Marks lines instead of paths. */

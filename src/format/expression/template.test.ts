@@ -35,6 +35,11 @@ test('an expression that is never closed is told, with its place', () => {
   expect(parseTemplate('ab ${{ x')).toMatchObject({ ok: false, position: 3 })
 })
 
+test('where only text has a meaning, as in an edit, a list is text too', () => {
+  const resolved = resolve({ create: '${{ inputs.list }}', all: true }, evaluate, resolveText)
+  expect(resolved).toEqual({ ok: true, value: { create: '[1,"two"]', all: true } })
+})
+
 test('a value alone keeps its type; among text it becomes text', () => {
   const value = {
     a: '${{ inputs.n }}',

@@ -77,23 +77,26 @@ function mapTexts(value: Json, change: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
 }
 
-/** Resolves every string inside a JSON value. A string that is exactly one expression keeps the type of its value. */
-export function resolve(value: Json, evaluate: Evaluate): Resolved<Json> {
-  if (typeof value === 'string') {
-    const parsed = parseTemplate(value)
-    if (!parsed.ok) return parsed
-    const [only, ...others] = parsed.parts
-    if (only?.type === 'expression' && others.length === 0) return evaluate(only.source)
-    return resolveText(value, evaluate)
-  }
+/** Resolves every string inside a JSON value: as a value, or with `resolveText` to text, where only text has a meaning. */
+export function resolve(value: Json, evaluate: Evaluate, one: typeof resolveValue = resolveValue): Resolved<Json> {
+  if (typeof value === 'string') return one(value, evaluate)
   if (value === null || typeof value !== 'object') return { ok: true, value }
   const entries: [string, Json][] = []
   for (const [key, item] of Object.entries(value)) {
-    const resolved = resolve(item as Json, evaluate)
+    const resolved = resolve(item as Json, evaluate, one)
     if (!resolved.ok) return resolved
     entries.push([key, resolved.value])
   }
   return { ok: true, value: Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries) }
+}
+
+/** A string that is exactly one expression keeps the type of its value. */
+function resolveValue(template: string, evaluate: Evaluate): Resolved<Json> {
+  const parsed = parseTemplate(template)
+  if (!parsed.ok) return parsed
+  const [only, ...others] = parsed.parts
+  if (only?.type === 'expression' && others.length === 0) return evaluate(only.source)
+  return resolveText(template, evaluate)
 }
 
 /** Resolves a template to text: numbers and booleans as they are written, lists and maps as JSON, null as nothing. */

@@ -237,7 +237,7 @@ const RAISE = {
 function raiseAction(action: Action): { readonly [key: string]: Json | undefined } {
   switch (action.type) {
     case 'run':
-      return { run: raiseCommand(action.command), stdin: action.stdin }
+      return { run: raiseCommand(action.command), stdin: action.stdin, links: action.links }
     case 'edit':
       return { edit: action.edits.map(raiseEdit) }
     case 'decide':

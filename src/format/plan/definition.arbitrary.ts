@@ -96,7 +96,7 @@ const answerShape = fc.oneof(
 )
 const agentSpec = fc.oneof(
   fc.constantFrom('claude', 'grok'),
-  fc.constant({ use: 'codex', model: 'model-1', turns: 40 }),
+  fc.constant({ use: 'codex', model: 'model-1', models: ['model-*', 'p/other'], turns: 40 }),
   fc.constant({ command: ['my-agent', 'run'] }),
 )
 
@@ -135,6 +135,11 @@ const dbSpec = fc.oneof(
 ) as fc.Arbitrary<Json>
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: doing },
+  fc.record({
+    type: fc.constant('run' as const),
+    command: command.filter(line => 'argv' in line),
+    links: fc.constant('refuse' as const),
+  }),
   { weight: 1, arbitrary: fc.record({ type: fc.constant('decide' as const), expression }) },
   { weight: 2, arbitrary: gate },
   { weight: 2, arbitrary: fc.constant({ type: 'external' as const }) },

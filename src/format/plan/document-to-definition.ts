@@ -248,6 +248,7 @@ type ActionDocument = Partial<
     | (
         | 'run'
         | 'stdin'
+        | 'links'
         | 'edit'
         | 'decide'
         | 'gate'
@@ -266,8 +267,8 @@ type ActionDocument = Partial<
 >
 
 function lowerAction(document: ActionDocument): Action {
-  const { run, edit, decide, gate, stdin, show, git, checkpoint } = document
-  if (run !== undefined) return sparse<Action>({ type: 'run', command: lowerCommand(run), stdin })
+  const { run, edit, decide, gate, stdin, links, show, git, checkpoint } = document
+  if (run !== undefined) return sparse<Action>({ type: 'run', command: lowerCommand(run), stdin, links })
   if (edit !== undefined) return { type: 'edit', edits: (Array.isArray(edit) ? edit : [edit]).map(lowerEdit) }
   if (decide !== undefined) return { type: 'decide', expression: decide }
   if (gate !== undefined) return lowerGate(gate, show)

@@ -314,6 +314,11 @@ describe('what is wrong is told in place, with what to do', () => {
       task('stdin: x'),
       ["4:5 'stdin' only makes sense beside 'run' (add 'run:', or remove 'stdin:')"],
     ],
+    [
+      'a large call in another currency',
+      task('budget: {large: 50 EUR}'),
+      ['4:21 the amount is not in USD, and prices are known in USD (write the amount in USD: 2 USD)'],
+    ],
     ['a key without a value', task('title:'), ["4:5 'title' has no value (give it a value, or remove the key)"]],
     [
       'an unknown effect',

@@ -99,7 +99,7 @@ const isTree = (value: unknown): value is Tree => value !== null && typeof value
 /** Keys of a task that say neither who comes before whom nor what it makes. */
 const UNRELATED: ReadonlySet<string> = new Set([
   ...WRITTEN.filter(({ relates }) => relates !== true).map(({ key }) => key),
-  ...['stdin', 'show'],
+  ...['stdin', 'links', 'show'],
 ])
 
 export type Parsed =

@@ -258,6 +258,13 @@ function* homeRules(task: Raw, path: Path): Generator<DocumentFault> {
 function* taskRules(task: Raw, path: Path, written: (path: Path) => string | null): Generator<DocumentFault> {
   yield* oneAction(task, path, ACTION_KEYS)
   yield* beside(task, path, 'stdin', 'run')
+  yield* beside(task, path, 'links', 'run')
+  if (task.links !== undefined && typeof task.run === 'string')
+    yield {
+      path: [...path, 'links'],
+      message: "'links' is for a command with a path as its last word, and this 'run' is a script",
+      hint: "write the command as a list: 'run: [cat, --, notes.txt]'",
+    }
   yield* beside(task, path, 'show', 'gate')
   if (task.effect === 'probed' && !Object.hasOwn(task, 'probe')) {
     yield {

@@ -2,6 +2,7 @@
 // what the domain keeps; each complaint carries a hint in `params.hint`.
 
 import { z } from 'zod'
+import { PRICE_CURRENCY } from '../../domain/budget/amounts.ts'
 import {
   type CheckpointName,
   isCheckpointName,
@@ -102,6 +103,11 @@ export const money = measured(readMoney, {
   pattern: '^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$',
   description: 'An amount with its currency: 2 USD.',
   hint: 'write an amount and a currency: 2 USD',
+})
+/** Money that is compared with the price of a single call. */
+export const dollars = money.refine(({ currency }) => currency === PRICE_CURRENCY, {
+  message: `the amount is not in ${PRICE_CURRENCY}, and prices are known in ${PRICE_CURRENCY}`,
+  params: { hint: `write the amount in ${PRICE_CURRENCY}: 2 ${PRICE_CURRENCY}` },
 })
 
 /** A number of tokens, plain or with a unit. */

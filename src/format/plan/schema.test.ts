@@ -16,6 +16,7 @@ type Lowering<K extends Lowered> = (typeof LOWER)[(typeof TASK_FIELDS)[K]['value
 type ActionKey =
   | 'run'
   | 'stdin'
+  | 'links'
   | 'edit'
   | 'decide'
   | 'gate'

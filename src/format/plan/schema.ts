@@ -38,7 +38,7 @@ export const budget = z
       .enum(['ask', 'fail'])
       .optional()
       .meta({ description: 'When it is used up: a person is asked for more (the default), or the task fails.' }),
-    large: value.money
+    large: value.dollars
       .optional()
       .meta({ description: 'A single call of a model that may cost more is asked about first; 5 USD when not said.' }),
   })
@@ -180,6 +180,12 @@ const agent = z
     z.strictObject({
       use: value.line.optional(),
       model: value.line.optional().meta({ description: 'The model the agent asks; its own default when absent.' }),
+      models: z
+        .array(value.line)
+        .min(1)
+        .max(100)
+        .optional()
+        .meta({ description: 'The only models it may ask, besides `model`; a `*` at the end stands for the rest.' }),
       turns: value.count(10_000).optional().meta({ description: 'At most so many calls of its tools.' }),
       command: z
         .array(z.string().min(1).max(10_000))
@@ -191,7 +197,7 @@ const agent = z
   ])
   .meta({
     description: 'Starts a coding agent; the prompt is the instruction.',
-    examples: ['claude', { use: 'codex', model: 'NAME', turns: 40 }],
+    examples: ['claude', { use: 'codex', model: 'NAME', models: ['OTHER-*'], turns: 40 }],
   })
 
 export const task = z.strictObject({
@@ -278,6 +284,7 @@ export const task = z.strictObject({
   // Action keys: at most one. None of them is an external task.
   run: command.optional(),
   stdin: z.string().optional().meta({ description: 'Text for the standard input of run.' }),
+  links: z.literal('refuse').optional().meta({ description: 'The last word of run is a path without symbolic links.' }),
   edit: edits.optional(),
   decide: value.line.optional().meta({ description: 'An expression that yields the name of an outcome.' }),
   gate: gate.optional(),

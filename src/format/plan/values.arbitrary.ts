@@ -148,7 +148,7 @@ export const budget: fc.Arbitrary<Budget> = sparse({
   attempts: fc.integer({ min: 1, max: 1_000_000 }),
   outputBytes: fc.integer({ min: 1, max: 2 ** 40 }),
   exceeded: fc.constantFrom('ask' as const, 'fail' as const),
-  large: cost,
+  large: cost.map(({ amount }) => ({ amount, currency: 'USD' })),
 })
 /** A record whose first keys may be absent, but are never undefined. */
 export function sparse<T extends object, U extends object = object>(

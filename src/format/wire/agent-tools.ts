@@ -2,6 +2,7 @@
 // so every word costs; a test counts them.
 
 import { z } from 'zod'
+import type { Json, JsonObject } from '../../domain/json.ts'
 
 const TEXT_MAX = 100_000
 const LIST_MAX = 1_000
@@ -64,7 +65,33 @@ export type Action = (typeof ACTIONS)[number]
 
 const taskDocument = z
   .looseObject({ id: name })
-  .describe('{id, title, description, needs: [ids], accept: [{check: "npm test"} or text], write: ["src/**"]}')
+  .describe(
+    '{id, title, description, needs: [ids], accept: [{check: "npm test"}; a plain text only a person can confirm], write: ["src/**"]}',
+  )
+
+/** Names that models give to keys of a task, and what they are called here. */
+const TASK_ALIASES: { readonly [alias: string]: string } = {
+  acceptance_criteria: 'accept',
+  acceptanceCriteria: 'accept',
+  acceptance: 'accept',
+  criteria: 'accept',
+  depends_on: 'needs',
+  dependsOn: 'needs',
+  dependencies: 'needs',
+  name: 'title',
+  details: 'description',
+}
+
+/** With our names, where ours is not there too; a single criterion or need as a list. */
+export function taskInOurWords(document: JsonObject): JsonObject {
+  const entries = Object.entries(document).map(([key, value]): [string, Json] => {
+    const own = Object.hasOwn(TASK_ALIASES, key) ? TASK_ALIASES[key]! : key
+    const name = own !== key && Object.hasOwn(document, own) ? key : own
+    const isOne = typeof value === 'string' && (name === 'accept' || name === 'needs')
+    return [name, isOne ? [value] : value]
+  })
+  return Object.fromEntries(entries)
+}
 
 const field = z.strictObject({
   name,
@@ -77,7 +104,7 @@ export const planWrite = z.strictObject({
   action: z
     .enum(ACTIONS)
     .describe(
-      'create: from goal and tasks (without tasks, a plan is drafted for you), document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: name it with text. rollback: asks a person to undo `task`, text says why',
+      'create: from goal and tasks (without tasks, a plan is drafted for you), document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: text is its name. rollback: asks a person to undo `task`, text says why',
     ),
   plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
   task: name.optional(),

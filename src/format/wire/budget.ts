@@ -37,6 +37,7 @@ export const budget = wire(
       }),
     ),
     used: amounts.nullable(),
+    assumed: amounts.optional().meta({ description: 'Of `used`: calls of models whose end nobody saw.' }),
     unpriced_calls: z.int(),
     large_above: z.number(),
     asked: z.looseObject({ id: z.string(), text: z.string() }).nullable(),
@@ -53,12 +54,7 @@ export const budget = wire(
 /** What a drafting may use of a model, as `--budget` says it. */
 export const draftingLimits = z
   .strictObject({
-    cost: value.money
-      .refine(({ currency }) => currency === 'USD', {
-        message: 'is not in USD, and prices are known in USD',
-        params: { hint: 'write the amount in USD: 2 USD' },
-      })
-      .optional(),
+    cost: value.dollars.optional(),
     tokens: value.amount.optional(),
     calls: value.count(1_000_000).optional(),
   })

@@ -319,8 +319,12 @@ const one = z.strictObject({
   description: z.string().nullable(),
   owner: z.string().nullable(),
   labels: z.array(z.string()),
-  plan_type: z.string().meta({ description: 'Of a plan that does not say: `parallel`, only its needs order it.' }),
-  steps: z.array(part.json).meta({ description: 'The outline as it was sent; the work itself is in its tasks.' }),
+  plan_type: z.string().meta({
+    description: 'Of a plan that does not say: `sequential` when each task needs the one before it, else `parallel`.',
+  }),
+  steps: z.array(part.json).meta({
+    description: 'The outline as it was sent; of a plan that was sent as a list of steps, its tasks in that format.',
+  }),
   current_step: z.int(),
   client: z
     .strictObject({ started_at: z.string().nullable(), completed_at: z.string().nullable() })

@@ -8,6 +8,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { type ModelCost, type ModelUsage, NO_USAGE, tokensOf } from '../../domain/model-use.ts'
+import { isModelAllowed } from '../../domain/plan-rules/agent-request.ts'
 import type { Redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
 import type { ModelExchange, PriceRow } from '../model.ts'
@@ -35,6 +36,7 @@ import {
   sendToProvider,
   UpstreamSilent,
 } from './upstream.ts'
+import type { Counted } from './usage-meter.ts'
 import { type RefusalKind, WIRE_RULES } from './wire-rules.ts'
 
 /** What all calls of one gateway share. */
@@ -48,6 +50,8 @@ export interface GatewayRoom {
   readonly limits: GatewayLimits
   /** Who is asked over a protocol, by the name in the settings; null in a replay. */
   provider(wire: GatewayWire): { readonly word: string; readonly place: ProviderPlace } | null
+  /** The only models that may be asked; null: any. */
+  readonly allowed: readonly string[] | null
   /** What the settings say of `provider/name`. */
   modelOf(
     word: string,
@@ -116,6 +120,10 @@ export async function forwardCall(room: GatewayRoom, asked: AskedCall, agent: Se
   if (room.recorded?.else === 'refuse' || provider === null)
     return refuseTo(agent, route.wire, 'request', 'this request was not recorded, and nothing is sent in a replay')
   const name = `${provider.word}/${id}`
+  if (room.allowed !== null && !isModelAllowed(room.allowed, name)) {
+    const only = room.allowed.join(', ')
+    return refuseTo(agent, route.wire, 'request', `this task may not ask the model ${id}, only ${only}`)
+  }
   const { price, outputTokens, limit } = room.modelOf(provider.word, id)
   const of: AskedModel = { model: name, provider: provider.place.type, url: provider.place.url, price }
   const call = { room, asked, agent, rules, name, of, place: provider.place, path, passing, limit }
@@ -186,14 +194,20 @@ async function pay(call: Call, body: JsonObject, outputTokensMax: number | null)
     return refuseBudget(call, room.parked()?.reason ?? '')
   }
   const sent = rules.withOutputLimit(body, output, place.type)
-  const ended = await carryOut(call, sent, reserved.usage)
-  const { status, code, usage, isCounted, httpStatus } = ended
+  // Written down as it comes: if this process is killed, the most it can have used is known better than by the reservation.
+  const onCounted = (counted: Counted, bytes: number): void => {
+    const so = usedBy(sent, reserved.usage, counted, bytes)
+    written(call, () => room.calls?.said(id, { ...so, cost: costOf(so.usage, of.price) }))
+  }
+  const ended = await carryOut({ ...call, passing: { ...call.passing, onCounted } }, sent, reserved.usage)
+  const { status, code, usage, assumedTokens, httpStatus } = ended
+  const isCounted = assumedTokens === 0
   const used = { usage, cost: costOf(usage, of.price) }
   counted(tokensOf(usage))
   if (status === 'answered' && isCounted && !isContinued) estimate.learn(usage.inputTokens)
   room.ledger.settle(id, of, used)
   const durationMs = Math.round(clock.monotonic() - began)
-  written(call, () => room.calls?.end(id, { status, code, durationMs, ...used }))
+  written(call, () => room.calls?.end(id, { status, code, durationMs, assumedTokens, ...used }))
   await settled(call, granted.id, { calls: 1, tokens: tokensOf(usage), cost: used.cost })
   room.told({ id, model: name, wire: asked.route.wire, status, httpStatus, isCounted, ...used })
 }
@@ -289,7 +303,7 @@ interface Ended {
   readonly code: string | null
   readonly httpStatus: number | null
   readonly usage: ModelUsage
-  readonly isCounted: boolean
+  readonly assumedTokens: number
 }
 
 async function carryOut(call: Call, body: JsonObject, reserved: ModelUsage): Promise<Ended> {
@@ -303,37 +317,47 @@ async function carryOut(call: Call, body: JsonObject, reserved: ModelUsage): Pro
     const { code = null } = failureOfCall(error, name, room.clock.now())
     const usage = isFree ? NO_USAGE : reserved
     const status = room.breaking.aborted ? 'cut off' : 'failed'
-    return { status, code, httpStatus: null, usage, isCounted: isFree }
+    return { status, code, httpStatus: null, usage, assumedTokens: tokensOf(usage) }
   }
-  const { status: httpStatus, counted, isWhole } = passed
+  const { status: httpStatus, counted, isWhole, bytes } = passed
   if (isWhole) record(call, body, passed)
   if (httpStatus >= 400) {
     const error = { statusCode: httpStatus, responseHeaders: passed.headers, responseBody: passed.body }
     const { code = null, retryAfterMs } = failureOfCall(error, name, room.clock.now())
     if (retryAfterMs !== undefined) call.limit.pause(retryAfterMs)
     // A provider that said no counts nothing.
-    return { status: 'failed', code, httpStatus, usage: NO_USAGE, isCounted: true }
+    return { status: 'failed', code, httpStatus, usage: NO_USAGE, assumedTokens: 0 }
   }
   if (isWhole && counted?.isFinal === true)
-    return { status: 'answered', code: null, httpStatus, usage: counted.usage, isCounted: true }
-  const usage = counted === null ? reserved : larger(reserved, counted.usage)
+    return { status: 'answered', code: null, httpStatus, usage: counted.usage, assumedTokens: 0 }
   const isSaid = isWhole && counted === null
   return {
     status: isSaid ? 'answered' : 'cut off',
     code: isSaid ? null : 'model:malformed',
     httpStatus,
-    usage,
-    isCounted: false,
+    ...usedBy(body, reserved, counted, bytes),
   }
 }
 
-const larger = (a: ModelUsage, b: ModelUsage): ModelUsage => ({
-  inputTokens: Math.max(a.inputTokens, b.inputTokens),
-  cacheReadTokens: Math.max(a.cacheReadTokens, b.cacheReadTokens),
-  cacheWriteTokens: Math.max(a.cacheWriteTokens, b.cacheWriteTokens),
-  outputTokens: Math.max(a.outputTokens, b.outputTokens),
-  reasoningTokens: Math.max(a.reasoningTokens, b.reasoningTokens),
-})
+/**
+ * What a call used whose end was not heard: what the provider said of it, and for an answer that had only begun the most that fits into
+ * what came: no token of a stream takes less than four bytes. What a model thinks need not be sent, so there the reservation counts, as
+ * it does where nothing was said.
+ */
+function usedBy(
+  { thinking }: JsonObject,
+  reserved: ModelUsage,
+  counted: Counted | null,
+  bytes: number,
+): { readonly usage: ModelUsage; readonly assumedTokens: number } {
+  if (counted === null) return { usage: reserved, assumedTokens: tokensOf(reserved) }
+  const { usage, isFinal } = counted
+  if (isFinal) return { usage, assumedTokens: 0 }
+  const isThinking = isMap(thinking) && thinking.type !== 'disabled'
+  const most = isThinking ? reserved.outputTokens : Math.min(reserved.outputTokens, Math.ceil(bytes / 4))
+  const outputTokens = Math.max(usage.outputTokens, most)
+  return { usage: { ...usage, outputTokens }, assumedTokens: outputTokens - usage.outputTokens }
+}
 
 class LedElsewhere extends Error {
   override readonly name = 'LedElsewhere'

@@ -108,13 +108,27 @@ describe.each(WIRES)('%s', wire => {
     expect(gateway.spent()).toMatchObject({ usage: usageOf(server.served), cost: { usd: bill(server.served) } })
   })
 
-  it('an answer that breaks off is counted with all that was reserved', async () => {
+  it('an answer that breaks off is counted by what was said and what came, else with all that was reserved', async () => {
     const few = { input: 10, output: 3, cacheRead: 0 }
-    const { gateway, spending, calls } = await gatewayFor(wire, [{ text: TEXT, usage: few, breaksOff: true }])
-    await send(gateway, question(wire, 'Say hello.', { stream: true, max: 400 })).done
+    const place = await gatewayFor(wire, [{ text: TEXT, usage: few, breaksOff: true }])
+    const { gateway, spending, calls } = place
+    const heard = await send(gateway, question(wire, 'Say hello.', { stream: true, max: 4_000 })).done
     await expect.poll(() => calls.length).toBe(1)
-    expect(calls).toMatchObject([{ isCounted: false, usage: { outputTokens: 400 } }])
-    expect(spending.spent.tokens).toBe(spending.requests[0]?.tokens)
+    const [listed] = await place.models.calls()
+    expect(calls).toMatchObject([{ isCounted: false }])
+    expect(listed).toMatchObject({ usage: calls[0]?.usage })
+    if (wire === 'anthropic' || wire === 'gemini') {
+      const { inputTokens, outputTokens } = calls[0]!.usage
+      expect(inputTokens).toBe(10)
+      expect(outputTokens).toBe(Math.ceil(Buffer.byteLength(heard.text) / 4))
+      expect(outputTokens).toBeLessThan(1_000)
+      expect(listed?.assumedTokens).toBeGreaterThan(outputTokens - 10)
+      expect(spending.spent.tokens).toBe(inputTokens + outputTokens)
+    } else {
+      expect(calls).toMatchObject([{ usage: { outputTokens: 4_000 } }])
+      expect(listed?.assumedTokens).toBe(spending.requests[0]?.tokens)
+      expect(spending.spent.tokens).toBe(spending.requests[0]?.tokens)
+    }
   })
 
   it('the provider gets the real key, and the agent’s token never leaves', async () => {
@@ -404,6 +418,21 @@ describe('the door', () => {
     const counted = await send(gateway, { ...question('anthropic', '?'), path: '/v1/messages/count_tokens' }).done
     expect(JSON.parse(counted.text)).toMatchObject({ input_tokens: 100 })
     expect(spending.requests).toEqual([])
+  })
+
+  it('with a list of models any other is refused in words, and nothing is sent', async () => {
+    const script = ['one', 'two', 'three'].map(text => ({ text }))
+    const { gateway, server } = await gatewayFor('anthropic', script, { models: ['haiku-*', 'anthropic/exact'] })
+    const ask = async (model: string) => await send(gateway, question('anthropic', 'Hi', { model })).done
+    const refused = await ask('expensive')
+    expect(refused).toMatchObject({ status: 400, headers: { 'x-should-retry': 'false' } })
+    expect(JSON.parse(refused.text).error.message).toBe(
+      'planfold: this task may not ask the model expensive, only haiku-*, anthropic/exact, anthropic/scripted',
+    )
+    expect((await ask('exact-not')).status).toBe(400)
+    expect(server.served.calls).toBe(0)
+    for (const model of ['haiku-4', 'exact', 'scripted']) expect((await ask(model)).status).toBe(200)
+    expect(server.served.calls).toBe(3)
   })
 
   it('a chat that asks what was used hears it; every model it asks has its own report', async () => {

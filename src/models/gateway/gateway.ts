@@ -28,9 +28,11 @@ export interface GatewayRequest {
   readonly wires: readonly GatewayWire[]
   /**
    * `provider/name`: requests go to this provider. When absent, to that of the default model if it speaks the wire, else to the provider
-   * that is known for it. Which of the provider's models is asked is up to the agent: it may ask others on the side.
+   * that is known for it. Which of the provider's models is asked is up to the agent, unless `models` says: it may ask others on the side.
    */
   readonly use?: string
+  /** Models that may be asked besides `use`, as `isModelAllowed` reads them; any other is refused. */
+  readonly models?: readonly string[]
   /** Nobody knows whether a model is asked at all: without a key it is opened all the same, and says so to whoever asks. */
   readonly keyless?: true
   /** Who pays: the key of the task's visit. Shown by `planfold models usage`. */

@@ -2,6 +2,7 @@
 
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
 import { isMap } from '../../domain/json.ts'
+import { isModelAllowed } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import { redaction } from '../../safety/secrets/redaction.ts'
 import type { CallList } from '../call-list.ts'
@@ -62,7 +63,11 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
   const token = `sk-planfold-${newId().replaceAll('-', '')}`
   const words = new Set([...places.values()].map(({ word }) => word))
   const named = [...(request.use === undefined ? [] : [request.use]), ...Object.keys(settings.models)]
-  const models = named.filter(name => words.has(wordOf(name))).map(name => name.slice(wordOf(name).length + 1))
+  const allowed =
+    request.models === undefined ? null : [...request.models, ...(request.use === undefined ? [] : [request.use])]
+  const isServed = (name: string): boolean =>
+    words.has(wordOf(name)) && (allowed === null || isModelAllowed(allowed, name))
+  const models = named.filter(isServed).map(name => name.slice(wordOf(name).length + 1))
   try {
     const gateway = await startGateway({
       request,
@@ -80,6 +85,7 @@ export async function openGateway(request: GatewayRequest, shared: ModelsShared)
         estimates: shared.estimates,
         limits: { ...LIMITS, ...request.limits },
         provider: wire => places.get(wire) ?? null,
+        allowed,
         modelOf: (word, id) => {
           const name = `${word}/${id}`
           const entry = settings.models[name]

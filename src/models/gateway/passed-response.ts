@@ -16,6 +16,8 @@ export interface PassedResponse {
   /** False: it broke off. */
   readonly isWhole: boolean
   readonly counted: Counted | null
+  /** So much has come. */
+  readonly bytes: number
 }
 
 export interface Passing {
@@ -24,12 +26,17 @@ export interface Passing {
   /** The agent did not ask for the last event, which says what was used: we did. */
   readonly dropsUsage: boolean
   readonly bytesMax: number
+  /** Of a stream: what was said, when it is said first and last, and as more comes. Called again before `bytes` have come. */
+  readonly onCounted?: (counted: Counted, bytes: number) => void
 }
+
+/** Between two calls of `onCounted` it doubles at most. */
+const TOLD_BYTES = 8_192
 
 export async function passOn(
   upstream: UpstreamResponse,
   agent: ServerResponse,
-  { rules, redaction, dropsUsage, bytesMax }: Passing,
+  { rules, redaction, dropsUsage, bytesMax, onCounted }: Passing,
 ): Promise<PassedResponse> {
   const { status } = upstream
   const headers = Object.fromEntries(
@@ -45,10 +52,18 @@ export async function passOn(
     if (part.length === 0 || agent.destroyed || agent.write(part)) return
     await drained(agent)
   }
+  let tellAt = 0
+  const tell = (): void => {
+    const counted = tellAt === Number.POSITIVE_INFINITY ? null : meter.now()
+    if (counted === null || (bytes < tellAt && !counted.isFinal)) return
+    tellAt = counted.isFinal ? Number.POSITIVE_INFINITY : Math.max(2 * bytes, TOLD_BYTES)
+    onCounted?.(counted, tellAt)
+  }
   const take = async (part: Buffer): Promise<void> => {
     if (part.length === 0) return
     parts.push(part)
     meter.next(part)
+    tell()
     await give(filter === null ? part : filter.next(part))
   }
   let isWhole = false
@@ -71,7 +86,7 @@ export async function passOn(
     // The agent is to see that it is not whole.
     agent.destroy()
   }
-  return { status, headers, body: Buffer.concat(parts).toString('utf8'), isWhole, counted: meter.end() }
+  return { status, headers, body: Buffer.concat(parts).toString('utf8'), isWhole, counted: meter.end(), bytes }
 }
 
 const drained = (agent: ServerResponse): Promise<void> =>

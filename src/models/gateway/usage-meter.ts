@@ -16,6 +16,8 @@ export interface Counted {
 
 export interface UsageMeter {
   next(chunk: Buffer): void
+  /** What the provider has said so far; null when nothing. */
+  now(): Counted | null
   /** Null when the provider said nothing. */
   end(): Counted | null
 }
@@ -36,6 +38,7 @@ function streamMeter(rules: WireRules): UsageMeter {
   })
   return {
     next: chunk => parser.feed(decoder.write(chunk)),
+    now: () => sum.end(),
     end: () => {
       // The last event may lack its empty line.
       parser.feed(`${decoder.end()}\n\n`)
@@ -50,6 +53,7 @@ function wholeMeter(rules: WireRules): UsageMeter {
     next: chunk => {
       chunks.push(chunk)
     },
+    now: () => null,
     end: () => {
       const body = parsed(Buffer.concat(chunks).toString('utf8'))
       if (body === null) return null

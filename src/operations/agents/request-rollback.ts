@@ -6,7 +6,7 @@ import type { Field } from '../../domain/plan.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { ENDED, PLAN_ENDED, type PlanStatus } from '../../domain/status.ts'
 import type { SubmitOptions, Submitted } from '../../engine/engine.ts'
-import { previewRollback } from '../rollback-plan.ts'
+import { previewRollback, rollbackRequest } from '../rollback-plan.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
 export interface RollbackRequest {
@@ -36,7 +36,8 @@ export async function requestRollback(
   if (summary === null) return { status: 'refused', refusal: GONE }
   const how = command(summary.name, task)
   if (PLAN_ENDED.has(summary.status)) return { status: 'ended', plan: summary.status, command: how }
-  const text = `roll back '${task}'? ${why}. It would ${undone.what}. To do it: \`${how}\`; answering here rolls nothing back.`
+  const then = 'that answers this question, and a person resumes the plan afterwards'
+  const text = `${rollbackRequest(task)} ${why}. It would ${undone.what}. To do it: \`${how}\`; ${then}. Answering here rolls nothing back.`
   const done = await engine.submit(plan, { type: 'ask', text, form: FORM, task }, submit)
   return done.ok ? { status: 'asked', done } : { status: 'refused', refusal: done.refusal }
 }

@@ -47,6 +47,13 @@ export type PlanningChoices = Pick<
   'model' | 'agent' | 'template' | 'draft' | 'ask' | 'budget' | 'more' | 'tell' | 'signal'
 >
 
+/** Nobody can use a plan for a goal that names nothing to work on: a person is better asked first. */
+export async function isUnclear({ planner, repository }: PlanningRooms, goal: string): Promise<boolean> {
+  if (planner.name !== 'heuristic') return false
+  const { isUnclearGoal } = await import('../../planners/heuristic-planner.ts')
+  return await isUnclearGoal(goal, repository)
+}
+
 /** Throws `PlanningFailure` when the planner has no plan. */
 export async function proposePlan(
   { planner, repository, past = [] }: PlanningRooms,

@@ -12,8 +12,10 @@ export interface UsageReport {
 export interface UsageSum {
   readonly calls: number
   readonly failed: number
-  /** Calls whose end nobody saw; they count with the most that they can have used. */
+  /** Calls whose end nobody saw; they count with what was said of them, else with the most they can have used. */
   readonly cutOff: number
+  /** Tokens in `usage` that nobody counted: of calls that were cut off, and of answers without a count. */
+  readonly assumedTokens: number
   readonly usage: ModelUsage
   /** US dollars of all calls whose price is known. */
   readonly usd: number
@@ -30,6 +32,12 @@ export async function modelUsage(models: Models, { since }: { readonly since?: n
   }
 }
 
+/** What the tasks of one plan asked; empty where nothing was. */
+export async function planModels(models: Models, plan: string): Promise<UsageReport['models']> {
+  const calls = (await models.calls()).filter(({ payer }) => payer?.startsWith(`${plan}/`) === true)
+  return groups(calls, 'model').map(([model, list]) => ({ model, ...sumOf(list) }))
+}
+
 function groups(
   calls: readonly ModelCallRecord[],
   key: 'model' | 'purpose',
@@ -43,6 +51,7 @@ function sumOf(calls: readonly ModelCallRecord[]): UsageSum {
     calls: calls.length,
     failed: calls.filter(({ status }) => status === 'failed').length,
     cutOff: calls.filter(({ status }) => status === 'cut off').length,
+    assumedTokens: calls.reduce((sum, call) => sum + call.assumedTokens, 0),
     usage: calls.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
     usd: roundUsd(calls.reduce((sum, { cost }) => sum + (cost.known ? cost.usd : 0), 0)),
     unpriced: calls.filter(({ cost }) => !cost.known).length,

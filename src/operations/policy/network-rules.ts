@@ -9,6 +9,7 @@ import { type CommandRule, ruleAgainst } from '../../domain/policy/command-rules
 import { commandReason } from '../../domain/policy/policy-in-state.ts'
 import { addressBeyond, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
+import { programBehind } from '../../safety/environment.ts'
 import {
   type CommandList,
   changeUserCommands,
@@ -112,12 +113,3 @@ export function refuseTask({
     failure: failure('policy', `${who} may not change your rules`, 'run the command yourself, in a terminal'),
   }
 }
-
-/** Who runs this process instead of the person, as far as its environment tells. */
-export function programBehind(environment: UserRulesPlace['environment']): 'a task' | 'a coding agent' | null {
-  if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined) return 'a task'
-  return AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '') ? 'a coding agent' : null
-}
-
-/** What coding agents set for the commands they run. Who takes them away is no agent that means well; the sandbox is for those. */
-const AGENT_VARIABLES = ['CLAUDECODE', 'CODEX_SANDBOX', 'CURSOR_AGENT', 'GEMINI_CLI', 'OPENCODE', 'AI_AGENT']

@@ -10,6 +10,8 @@ import type { SaidEdit } from './shown-call.ts'
 
 export class AgentLog {
   readonly #tap: OutputTap
+  /** What it writes to standard error. */
+  readonly errors: OutputTap
   readonly #log: RunnerTools['log']
   readonly #redact: Redact
   #line = ''
@@ -21,6 +23,7 @@ export class AgentLog {
     this.#log = log
     this.#redact = redactor(secrets, { parts: true })
     this.#tap = new OutputTap('stdout', log, secrets)
+    this.errors = new OutputTap('stderr', log, secrets)
   }
 
   /** A part of what it says. */
@@ -54,6 +57,7 @@ export class AgentLog {
   close(): string {
     this.#end()
     this.#tap.end()
+    this.errors.end()
     return this.#last.trim().slice(-TEXT_MAX)
   }
 

@@ -9,9 +9,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { advise, quoted } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { tellingLine } from '../../domain/recovery/telling-line.ts'
 import type { Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
 import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire } from '../../models/model.ts'
@@ -145,6 +147,7 @@ async function carryOut(
   const isBoxed = tools.sandbox !== undefined && (tools.sandbox.isRequired || (await tools.sandbox.room.check()).ok)
   // A login is lent to nobody who could carry it away.
   if (!isBoxed && login !== null) return failed(UNBOXED_LOGIN)
+  if (login !== null && request.models !== null) return failed(UNLIMITED_LOGIN)
   if (!isBoxed) {
     const about = { what: `work without a sandbox, with your permissions (${chosen.name})`, about: 'no sandbox' }
     const answer = await agent.permit(about, stop.signal)
@@ -179,6 +182,7 @@ async function carryOut(
     // A command of the user's own may need no model.
     ...(profile === null ? { keyless: true as const } : {}),
     ...(model.use === null ? {} : { use: model.use }),
+    ...(request.models === null ? {} : { models: request.models }),
     payer: attempt.key,
     folder: join(scratch, 'model'),
     listen: isBoxed ? 'socket' : 'loopback',
@@ -275,7 +279,6 @@ async function carryOut(
       `starts ${chosen.name} ${chosen.found.version ?? '(version unknown)'} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
     )
     const said = new PassThrough()
-    const errors: string[] = []
     const lines =
       chosen.road === 'acp'
         ? null
@@ -297,7 +300,7 @@ async function carryOut(
       cwd: folder.value,
       wrapped: wrapped?.value ?? null,
       onOutput: (stream, chunk) => {
-        if (stream === 'stderr') keepTail(errors, chunk)
+        if (stream === 'stderr') log.errors.write(chunk)
         else if (lines === null) said.write(chunk)
         else lines.write(chunk)
       },
@@ -366,7 +369,16 @@ async function carryOut(
       return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...told }
     const fault = isTimedOut
       ? timedOut(attempt)
-      : (exit.excess ?? faultOf({ chosen, turn, isOverTurns, exit: exit.exit, errors: errors.join(''), attempt }))
+      : (exit.excess ??
+        faultOf({
+          chosen,
+          turn,
+          isOverTurns,
+          exit: exit.exit,
+          errors: log.errors.text(),
+          attempt,
+          isResumable: profile !== null && home.session(chosen.name) !== null,
+        }))
     if (fault !== null) return { type: 'failed', failure: fault, ...told }
     return { type: 'done', outputs, ...told }
   } finally {
@@ -392,13 +404,6 @@ function turnCounter(turnsMax: number | null, tooMany: () => void): () => void {
   }
 }
 
-const ERRORS_MAX = 20
-
-function keepTail(errors: string[], chunk: Buffer): void {
-  errors.push(chunk.toString('utf8').slice(-2_000))
-  if (errors.length > ERRORS_MAX) errors.shift()
-}
-
 // How it ended.
 
 const UNBOXED: Failure = {
@@ -419,6 +424,12 @@ const UNBOXED_LOGIN: Failure = {
   code: 'agent:no-sandbox',
 }
 
+const UNLIMITED_LOGIN: Failure = failure(
+  'policy',
+  'the models that an agent asks with your login cannot be limited',
+  'take `models` out of the task, or do not let the agent use your login',
+)
+
 const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   class: 'transient',
   code: 'timeout',
@@ -427,9 +438,6 @@ const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   retryable: true,
 })
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one.
-const COLOURS = /\u001b\[[0-9;]*m/g
-
 function faultOf(ended: {
   readonly chosen: Chosen
   readonly turn: Awaited<ReturnType<typeof converse>> | null
@@ -437,16 +445,18 @@ function faultOf(ended: {
   readonly exit: number | null
   readonly errors: string
   readonly attempt: Attempt
+  /** It has a conversation that the next attempt takes up. */
+  readonly isResumable: boolean
 }): Failure | null {
-  const { chosen, turn, isOverTurns, exit, errors, attempt } = ended
+  const { chosen, turn, isOverTurns, exit, errors, attempt, isResumable } = ended
   const title = chosen.profile?.title ?? chosen.name
-  const last = errors.replace(COLOURS, '').trimEnd().split('\n').at(-1)?.trim().slice(0, 300) ?? ''
-  const because = last === '' ? '' : ` (it said last: ${last})`
+  const told = tellingLine(errors)
+  const because = told === null ? '' : ` (it said: ${told})`
   const broken = (message: string): Failure => ({
     class: 'transient',
     code: 'agent:ended',
     message: `${title}: ${message}${because}`,
-    hint: 'see what it printed; the next attempt resumes its conversation',
+    hint: advise`see what it printed with ${quoted('log', { output: true })}; the next attempt ${isResumable ? 'resumes its conversation' : 'begins anew'}`,
     retryable: true,
   })
   if (turn !== null) {

@@ -145,7 +145,7 @@ test('every login has a way to start its agent, without anything of the gateway,
   for (const [name, login] of Object.entries(AGENT_LOGINS)) {
     for (const host of login.hosts) expect(parseNetworkRule(host)).toMatchObject({ ok: true })
     const profile = AGENT_PROFILES.find(one => one.name === name)!
-    const request = { use: profile.name, model: null, turns: null, command: null }
+    const request = { use: profile.name, model: null, models: null, turns: null, command: null }
     const bare = JSON.stringify({ ...withLogin(profile, request), login: null })
     expect(bare).not.toMatch(/\{url\}|\{token\}|\{model\}|"-m"/)
     const named = JSON.stringify({ ...withLogin(profile, { ...request, model: 'a-model' }), login: null })

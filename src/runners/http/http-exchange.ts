@@ -196,7 +196,11 @@ async function send(
       })
       request.setTimeout(limits.idleMs, () => request.destroy(new Silent()))
       request.once('error', reject)
-      request.once('response', resolve)
+      request.once('response', response => {
+        // Node takes a body without a length for whole when its connection ends, also when a timeout or a reset ended it.
+        request.once('error', error => void (response.complete || response.destroy(error)))
+        resolve(response)
+      })
       request.once('upgrade', () => reject(new Error('the server wants to speak another protocol')))
       request.end(body ?? undefined)
     })

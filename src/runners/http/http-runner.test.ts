@@ -357,6 +357,29 @@ describe('hostile answers end the attempt, not the process', () => {
     expect(failureOf(other.outcome)).toMatchObject({ code: 'timeout', message: 'no whole answer within 0.5 s' })
   })
 
+  it('a body that ends by closing, when the timeout or a reset closes it', async () => {
+    const place = setup()
+    const head = (type: string) => `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nConnection: close\r\n\r\n[1,2]`
+    const late = { code: 'timeout', message: 'no whole answer within 0.3 s' }
+    const ways = [{ type: 'text/plain' }, { type: 'application/json' }, { type: 'text/plain', file: 'got.txt' }]
+    for (const { type, file } of ways) {
+      const port = await bare(socket => socket.write(head(type)))
+      const { outcome } = await send(`http://127.0.0.1:${port}/`, {
+        place,
+        allow: local(port),
+        timeoutMs: 300,
+        ...(file === undefined ? {} : { definition: { outputs: { body: { from: 'file', file } } } }),
+      })
+      expect(failureOf(outcome)).toMatchObject(late)
+    }
+    expect(existsSync(join(place.tools.root, 'got.txt'))).toBe(false)
+    const reset = await bare(socket =>
+      socket.write(head('text/plain'), () => setTimeout(() => socket.resetAndDestroy(), 50)),
+    )
+    const cut = await send(`http://127.0.0.1:${reset}/`, { allow: local(reset) })
+    expect(failureOf(cut.outcome)).toMatchObject({ class: 'transient', message: expect.stringContaining('ECONNRESET') })
+  })
+
   it('a wrong length, headers without end, two lengths, and what is no HTTP', async () => {
     const short = await bare(socket => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello'))
     const one = await send(`http://127.0.0.1:${short}/`, { allow: local(short) })

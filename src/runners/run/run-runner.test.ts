@@ -30,6 +30,29 @@ describe('a command', () => {
     ])
   })
 
+  test('is run whatever it is; only where its task says so, a path that is a link is refused before', async () => {
+    const { root, base, tools, attempt, going } = setup()
+    fs.writeFileSync(join(base, 'elsewhere'), 'theirs\n')
+    fs.writeFileSync(join(root, 'plain'), 'ours\n')
+    fs.symlinkSync(join(base, 'elsewhere'), join(root, 'link'))
+    const cat = (path: string) => run('cat', '--', path)
+    const reads = (path: string) => ({ ...cat(path), links: 'refuse' }) as const
+    expect(exited(await runner.attempt(attempt(cat('link')), tools, going)).stdout).toBe('theirs\n')
+    expect(exited(await runner.attempt(attempt(cat('none')), tools, going)).exit).toBe(1)
+    expect(exited(await runner.attempt(attempt(run('grep', '-rnIE', 's', '--', 'link')), tools, going)).exit).toBe(0)
+    expect(exited(await runner.attempt(attempt(reads('plain')), tools, going)).stdout).toBe('ours\n')
+    for (const [path, message] of [
+      ['link', /symbolic link/],
+      ['none', /does not exist/],
+      ['../elsewhere', /elsewhere/],
+    ] as const)
+      expect(await runner.attempt(attempt(reads(path)), tools, going)).toMatchObject({
+        type: 'failed',
+        begun: false,
+        failure: { message: expect.stringMatching(message) },
+      })
+  })
+
   test('gets its input, or none at all', async () => {
     const { tools, attempt, going } = setup()
     expect(exited(await runner.attempt(attempt({ ...run('cat'), stdin: 'hé\n' }), tools, going)).stdout).toBe('hé\n')

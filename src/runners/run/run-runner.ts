@@ -21,7 +21,7 @@ import {
   VALUE_MAX_BYTES,
 } from '../../safety/environment.ts'
 import type { Directory } from '../../safety/files/directory.ts'
-import { openGate } from '../../safety/files/path-gate.ts'
+import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
 import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
 import type { Leftover } from '../../safety/sandbox/leftover-files.ts'
@@ -29,7 +29,6 @@ import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
 import { beyondOf, type ShutIn, shutIn } from '../../safety/sandbox/shut-in.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
-import { gatedRead } from './gated-read.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
 import { leftoverLine, sandboxHint } from './sandbox-hint.ts'
@@ -270,14 +269,13 @@ export function runRunner(options: RunOptions): Runner {
       const argv = secrets.length === 0 || runsOutside(written) ? written : withoutCore(written)
       const { cwd: folder = '.' } = attempt.definition
       const cwd = await gate.value.directory(folder)
-      // Where not all may be read, the sandbox says what.
-      const isRead = cwd.ok && tools.read === undefined
-      const read = isRead ? await gatedRead(gate.value, folder, written) : cwd
+      const isLinkRefused = cwd.ok && attempt.action.links === 'refuse'
+      const linked = isLinkRefused ? await linkFault(gate.value, join(folder, written.at(-1) ?? '')) : null
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
-      if (!read.ok || read.value instanceof Buffer) {
+      if (linked !== null) {
         await cwd.value.close()
-        return read.ok ? printed(read.value as Buffer, tools) : { type: 'failed', failure: read.failure }
+        return { type: 'failed', failure: linked, begun: false }
       }
       const wrapped = await shut(attempt, tools, argv, environment.value)
       if (wrapped !== null && !wrapped.ok) {
@@ -329,12 +327,15 @@ export function runRunner(options: RunOptions): Runner {
   }
 }
 
-/** As if a command had printed it. */
-function printed(bytes: Buffer, { log }: RunnerTools): Outcome {
-  const taps = { stdout: new OutputTap('stdout', log), stderr: new OutputTap('stderr', log) }
-  taps.stdout.write(bytes)
-  taps.stdout.end()
-  return outcomeOf({ why: 'exited', exit: { exit: 0, signal: null } }, taps)
+/** Why a path that must not lead through a symbolic link cannot be handed to the command. */
+async function linkFault(gate: PathGate, path: string): Promise<Failure | null> {
+  const folder = await gate.directory(path)
+  if (folder.ok) await folder.value.close()
+  const file = folder.ok ? null : await gate.read(path)
+  if (file === null || (file.ok && file.value !== null)) return null
+  return file.ok
+    ? failure('logic', `${JSON.stringify(path)} does not exist`, 'name a file of the workspace')
+    : file.failure
 }
 
 /** The command in the sandbox that was chosen for it; null where it runs without one. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { escapeForTerminal } from './terminal.ts'
+import { escapeForTerminal, indentedLines } from './terminal.ts'
 
 test('whatever moves, hides or turns text is shown instead of done', () => {
   expect(escapeForTerminal('\u001b]52;c;aGk=\u0007')).toBe('\\u{1b}]52;c;aGk=\\u{7}')
@@ -15,7 +15,13 @@ test('plain text in any language stays as it is', () => {
   expect(escapeForTerminal('naïve 漢字 😀 ✓ е́')).toBe('naïve 漢字 😀 ✓ е́')
 })
 
-test('line feeds and tabs are kept only on request', () => {
-  expect(escapeForTerminal('a\n\tb')).toBe('a\\u{a}\\u{9}b')
+test('tabs are kept, line feeds only on request', () => {
+  expect(escapeForTerminal('a\n\tb')).toBe('a\\u{a}\tb')
   expect(escapeForTerminal('a\n\tb\r\n', { keepLines: true })).toBe('a\n\tb\\u{d}\n')
+})
+
+test('of a text with several lines only the first can begin where a line of ours does', () => {
+  expect(indentedLines('one\r\ntwo\tx\u001b[1A\n\n✔ p completed\n', 4)).toBe(
+    'one\n    two\tx\\u{1b}[1A\n    \n    ✔ p completed',
+  )
 })

@@ -6,7 +6,7 @@ import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
 // move the cursor, fill the clipboard or turn the reading direction; here they become visible and harmless.
 
 interface EscapeOptions {
-  /** Leave line feeds and tabs as they are; a lone carriage return is always shown. */
+  /** Leave line feeds as they are; a lone carriage return is always shown. */
   readonly keepLines?: boolean
 }
 
@@ -14,12 +14,20 @@ interface EscapeOptions {
 // fillers that look like nothing. The joiner in emoji is a format character too; shown is better than hidden.
 const UNSAFE = /\p{Cc}|\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/gu
 
+/** Tabs stay: they move nothing back. */
 export function escapeForTerminal(text: string, options: EscapeOptions = {}): string {
   const keep = options.keepLines === true
   return text.replace(UNSAFE, character =>
-    keep && (character === '\n' || character === '\t') ? character : `\\u{${character.codePointAt(0)!.toString(16)}}`,
+    character === '\t' || (keep && character === '\n') ? character : `\\u{${character.codePointAt(0)!.toString(16)}}`,
   )
 }
+
+/** Text of several lines. All but the first are indented, so that none of them can pass for a line of ours. */
+export const indentedLines = (text: string, columns: number): string =>
+  escapeForTerminal(text.trimEnd().replaceAll('\r\n', '\n'), { keepLines: true }).replaceAll(
+    '\n',
+    `\n${' '.repeat(columns)}`,
+  )
 
 /** A path, or any other text, as one word of a shell, in characters that can be seen. */
 export function shellWord(text: string): string {
@@ -30,7 +38,7 @@ export function shellWord(text: string): string {
 // width or only looks like a space is written out, and so is whatever could be mistaken for that.
 
 /** Spaces of other widths, and the blank that is no space. */
-const LIKE_SPACE = /(?! )[\p{Zs}\u2800]/gu
+const LIKE_SPACE = /(?! )[\p{Zs}\u2800\t]/gu
 /** What reads like something we have written out. */
 const LIKE_OURS = /\\(?=u\{)/g
 

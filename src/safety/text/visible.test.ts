@@ -8,6 +8,7 @@ describe('text that somebody agrees to', () => {
     ['has no width', 'a\u200bb\u2060c\ufeff', 'a\\u{200b}b\\u{2060}c\\u{feff}'],
     ['moves the cursor', 'a\u001b[2Jb\rc', 'a\\u{1b}[2Jb\\u{d}c'],
     ['looks like a space', 'a\u00a0b\u2003c\u3000d\u2800e', 'a\\u{a0}b\\u{2003}c\\u{3000}d\\u{2800}e'],
+    ['is a tab, which looks like spaces', 'a\tb', 'a\\u{9}b'],
     ['looks like what we write out', 'a\\u{202e}b', 'a\\\\u{202e}b'],
     ['is plain', 'a b "c"', 'a b "c"'],
   ])('shows what %s', (_, text, shown) => {

@@ -8,6 +8,7 @@ import type { AnswerOf } from '../../engine/engine.ts'
 import type { OverviewItem, PlanBody, PlanItem } from '../../format/wire/plans.ts'
 import { planWord } from '../../format/wire/planstore-fields.ts'
 import type { PlanRow } from '../../stores/store.ts'
+import { isProblem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import type { RouteRooms } from '../service.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
@@ -30,11 +31,26 @@ export async function showPlan(
   if (record === null) return null
   if ('unchanged' in record) return known!
   const { summary, definition } = record
-  const body = planBody(summary, definition)
+  const steps = await stepsNow({ engine, rooms }, record)
+  const body = planBody(summary, definition, steps ?? [])
   const made = { body, text: JSON.stringify(body), version: summary.version }
   if (shown.size >= SHOWN_MAX) shown.clear()
-  shown.set(plan, made)
+  if (steps !== null) shown.set(plan, made)
   return made
+}
+
+const STEP_FORMATS: ReadonlySet<string | null> = new Set(['plan-steps', 'step-list', 'todo-plan'])
+
+/** The tasks of a plan that was sent as a list of steps, as steps of that format; null when they could not be printed now. */
+async function stepsNow(
+  { engine, rooms }: Pick<Call<unknown, unknown>, 'engine' | 'rooms'>,
+  { summary, definition, dialect }: Extract<AnswerOf<'record'>, { readonly summary: unknown }>,
+): Promise<PlanBody['steps'] | null> {
+  if (!STEP_FORMATS.has(dialect)) return []
+  const board = (await engine.ask({ type: 'board', plan: summary.id })) ?? []
+  const statuses = board.map(({ name, status }) => [name, status] as const)
+  const printed = await rooms.documents.runOn('print', { definition, statuses, as: dialect! })
+  return isProblem(printed) ? null : (JSON.parse(printed.text) as { steps: PlanBody['steps'] }).steps
 }
 
 /** What was shown last of each plan: at the same version it is the same. */
@@ -47,7 +63,7 @@ function shownBy(rooms: RouteRooms): Map<string, ShownPlan> {
   return shown
 }
 
-export function planBody(summary: Summary, definition: PlanDefinition): PlanBody {
+function planBody(summary: Summary, definition: PlanDefinition, listed: PlanBody['steps']): PlanBody {
   const { annotations, progress } = summary
   const { plan_type, steps, current_step: written, ...extra } = definition.extra ?? {}
   const { current_step, client, ...kept } = annotations
@@ -61,8 +77,8 @@ export function planBody(summary: Summary, definition: PlanDefinition): PlanBody
     session_id: summary.session,
     owner: definition.owner ?? null,
     labels: [...(definition.labels ?? [])],
-    plan_type: typeof plan_type === 'string' ? plan_type : 'parallel',
-    steps: (Array.isArray(steps) ? steps : []) as PlanBody['steps'],
+    plan_type: typeof plan_type === 'string' ? plan_type : isChain(definition) ? 'sequential' : 'parallel',
+    steps: Array.isArray(steps) ? (steps as PlanBody['steps']) : listed,
     status: planWord(summary.status),
     state: summary.status,
     current_step: wholeIn(current_step) ?? wholeIn(written) ?? progress.done,
@@ -81,6 +97,10 @@ export function planBody(summary: Summary, definition: PlanDefinition): PlanBody
     extra: { ...extra, ...kept } as PlanBody['extra'],
   }
 }
+
+/** Does each of its tasks wait for the one before it, and for nothing else? */
+const isChain = ({ tasks }: PlanDefinition): boolean =>
+  tasks.length > 1 && tasks.every(({ needs = [] }, at) => needs.join() === (tasks[at - 1]?.id ?? ''))
 
 /** Rates of success are told with the metrics, of attempts: two that differ would contradict each other. */
 export const showProgress = ({ successRate: _, ...progress }: Progress): PlanBody['progress'] =>

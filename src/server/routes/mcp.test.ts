@@ -40,7 +40,7 @@ describe.each([
     const call = await agent(mode)
     expect((await call('plan_write', CREATE)).text).toContain('ok: plan demo created and started')
     expect((await call('plan_write', { action: 'status', task: 'a', status: 'done' })).text).toContain(
-      '- [x] a (completed)',
+      'ok: a is done\n1 of 2 done; ready now: b. Next: plan_write {"action":"claim","plan":"demo"}',
     )
     expect((await call('plan_read')).text).toContain('- [ ] b (ready)')
     const entries = (await composed.engine.ask({ type: 'entries', plan: 'demo' })) ?? []

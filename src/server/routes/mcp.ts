@@ -8,6 +8,7 @@ import { mcpFactory } from '../../mcp/server.ts'
 import { isProblem } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { type AnyRoute, type RawRoute, rawRoute } from '../route.ts'
+import { troubleOf } from '../trouble.ts'
 
 /** Seals what a client carries from one round of a question to the next. */
 const SEAL = crypto.getRandomValues(new Uint8Array(32))
@@ -52,6 +53,10 @@ export const mcpRoutes = [
       environment: {},
       isNamed: true,
       seal: SEAL,
+      trouble: async error => {
+        const { detail, hint } = troubleOf(error, rooms, crypto.randomUUID()).problem
+        return { message: detail, hint }
+      },
     })
   }),
 ]

@@ -222,7 +222,7 @@ describe('a document', () => {
       status: 201,
       name: 'build-it',
       goal: 'g1',
-      type: 'parallel',
+      type: 'sequential',
     })
     expect(body.progress.total).toBe(2)
     const again = await ask('POST', '/plans', { planfold: 1, name: 'build-it', tasks: [{ id: 'a' }] })
@@ -261,20 +261,19 @@ describe('a document', () => {
   })
 
   test('of TODO steps with criteria is told by its shape, and plan_name names it (seed 000)', async () => {
-    const { status, body } = await ask('POST', '/plans', {
-      plan_name: 'bird-table',
-      steps: [
-        { id: 'draw', description: 'Draw it to scale', status: 'DONE', acceptance_criteria: ['the roof is drawn'] },
-        {
-          id: 'saw',
-          description: 'Saw the boards',
-          status: 'TODO',
-          acceptance_criteria: ['four boards', 'no splinters'],
-        },
-      ],
-    })
+    const steps = [
+      { id: 'draw', description: 'Draw it to scale', status: 'DONE', acceptance_criteria: ['the roof is drawn'] },
+      {
+        id: 'saw',
+        description: 'Saw the boards',
+        status: 'TODO',
+        acceptance_criteria: ['four boards', 'no splinters'],
+      },
+    ]
+    const { status, body } = await ask('POST', '/plans', { plan_name: 'bird-table', steps })
     expect(status, JSON.stringify(body)).toBe(201)
-    expect(body).toMatchObject({ name: 'bird-table', state: 'draft', progress: { total: 2 } })
+    expect(body).toMatchObject({ name: 'bird-table', state: 'draft', progress: { total: 2 }, plan_type: 'sequential' })
+    expect(body.steps).toEqual(steps)
     expect(await tasksOf(body.id)).toMatchObject([
       { name: 'draw', status: 'completed', description: 'Draw it to scale' },
       { name: 'saw', status: 'pending', depends_on: ['draw'] },
@@ -285,6 +284,33 @@ describe('a document', () => {
       'four boards',
       'no splinters',
     ])
+  })
+
+  test('is replaced by PUT as a revision: sent back as shown, with other steps; not with work that nobody reported', async () => {
+    const steps = [
+      { id: 'dig', description: 'Dig', status: 'TODO' },
+      { id: 'sow', description: 'Sow', status: 'TODO' },
+    ]
+    const { body: made } = await ask('POST', '/plans', { plan_name: 'bed', steps })
+    const same = await ask('PUT', `/plans/${made.id}`, made)
+    expect(same).toMatchObject({ status: 200, body: { revision: 1, steps } })
+    const more = [...steps, { id: 'water', description: 'Water', status: 'TODO' }]
+    const put = await ask('PUT', '/plans/bed', { ...made, steps: more })
+    expect(put).toMatchObject({ status: 200, body: { id: made.id, revision: 2, steps: more } })
+    expect((await tasksOf(made.id)).map(one => one.name)).toEqual(['dig', 'sow', 'water'])
+    const [first, ...others] = more
+    const claimed = await ask('PUT', '/plans/bed', { steps: [{ ...first, status: 'DONE' }, ...others] })
+    expect(claimed).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringMatching(/'dig' is completed; here it is/) },
+    })
+    expect((await ask('PUT', '/plans/bed', { id: 'other', steps })).status).toBe(422)
+    expect((await ask('PUT', '/plans/none', { steps })).status).toBe(404)
+    await ask('POST', '/plans/bed/start')
+    await ask('POST', '/plans/bed/cancel')
+    expect((await ask('PUT', '/plans/bed', { steps })).status).toBe(409)
+    expect((await ask('DELETE', '/plans/bed')).status).toBe(204)
+    expect((await tasksOf(made.id)).length).toBe(0)
   })
 
   test('of steps with tools, parameters and dependencies is told by its shape (seed 001)', async () => {

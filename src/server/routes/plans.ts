@@ -36,7 +36,7 @@ import {
 } from '../planstore/patch.ts'
 import { becomes, checker, notStarted, refuseStatus } from '../planstore/set-plan-status.ts'
 import { showDraft, withoutSeverity } from '../planstore/show-draft.ts'
-import { overviewItem, planBody, showPlan, showProgress } from '../planstore/show-plan.ts'
+import { overviewItem, showPlan, showProgress } from '../planstore/show-plan.ts'
 import { markOf } from '../planstore/show-task.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { CHOICE_KEYS, proposeOnce, readChoice } from '../propose-plan.ts'
@@ -228,8 +228,8 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
     await engine.ask({ type: 'summary', plan }),
     await engine.ask({ type: 'definition', plan }),
   ]
-  if (summary === null || current === null) return gone()
-  const shown = planBody(summary, current.definition)
+  const shown = (await showPlan(call, plan))?.body
+  if (summary === null || current === null || shown === undefined) return gone()
   const body = withoutEcho(call.body, shown, planWord)
   const news = changedFields(body, shown, KNOWN)
   if (isProblem(news)) return news

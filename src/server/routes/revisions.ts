@@ -2,7 +2,8 @@
 
 import type { Event } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
-import type { Json } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
 import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 
@@ -10,6 +11,8 @@ import type { Order } from '../../engine/engine.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import type { Revision } from '../../format/plan/revisions.ts'
+import type { PlanBody } from '../../format/wire/plans.ts'
+import * as plans from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/revisions.ts'
 import { redraftPlan } from '../../operations/goals/redraft-plan.ts'
 import { readRevisions } from '../../operations/read-journal.ts'
@@ -18,10 +21,11 @@ import type { ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
 import { presentFields } from '../planstore/patch.ts'
-import { isProblem, notFound, type Problem, refused } from '../problem.ts'
+import { showPlan } from '../planstore/show-plan.ts'
+import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { options } from '../request.ts'
-import { type AnyRoute, created, ok, route } from '../route.ts'
+import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Accepted, type Asking, answerOf, gone, submit, withNewer, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
@@ -203,6 +207,19 @@ export const revisionRoutes: readonly AnyRoute[] = [
       }),
   }),
   route({
+    method: 'PUT',
+    path: '/plans/:plan',
+    right: 'operate',
+    about:
+      'Replaces the document of a plan by one in any format, as its next revision. It cannot say that work is done.',
+    body: plans.planBody,
+    texts: ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/markdown'],
+    bodyMaxBytes: LIMITS.planBytes,
+    answers: { 200: { about: 'the plan as it is now', body: plans.plan, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => await replaceDocument(call, plan, call.body as Json)),
+  }),
+  route({
     method: 'POST',
     path: '/plans/:plan/redraft',
     right: 'operate',
@@ -248,6 +265,47 @@ export const revisionRoutes: readonly AnyRoute[] = [
       }),
   }),
 ]
+
+async function replaceDocument(call: Asking, plan: PlanId, body: Json): Promise<Answer> {
+  const [before, current] = [await showPlan(call, plan), await call.engine.ask({ type: 'definition', plan })]
+  if (before === null || current === null) return gone()
+  const { id, name } = before.body
+  if (isMap(body) && body.id !== undefined && body.id !== id && body.id !== name)
+    return invalidRequest('body', [{ path: 'id', message: 'is the id of another plan', hint: 'leave it out' }])
+  const document = documentIn(body, before.body, current.definition)
+  const read = await readRevision(call, plan, document, 'replace')
+  if (isProblem(read)) return read
+  const claim = read.notes.find(({ code }) => code === 'status')
+  if (claim !== undefined)
+    return problem(409, 'status', claim.message, {
+      hint: `nothing was written; report the work first: PATCH /tasks/${name}:${claim.task} {"status": "completed"}`,
+    })
+  const ordered = await orderRevised(call, plan, { document, mode: 'replace' }, ({ definition, source }) => ({
+    type: 'revise',
+    definition,
+    rationale: 'replaced over HTTP',
+    source,
+  }))
+  if (isProblem(ordered)) return await withNewer(call, plan, ordered)
+  const shown = await showPlan(call, plan)
+  return shown === null ? gone() : ok(shown.body, shown.version)
+}
+
+const OWN_WORDS: ReadonlySet<string> = new Set(['name', 'title', 'description', 'owner', 'steps'])
+
+/** Clients send a plan back as it was shown to them: what only the service can say of it is no part of the document. */
+function documentIn(body: Json, shown: PlanBody, { extra: written = {} }: PlanDefinition): Json {
+  if (!isMap(body) || !Array.isArray(body.steps)) return body
+  const { extra, ...said } = body
+  const isShown = (key: string, value: Json): boolean =>
+    JSON.stringify(value) === JSON.stringify(shown[key as keyof PlanBody])
+  const own = Object.entries(said).filter(([key, value]) => {
+    if (key === 'plan_type') return Object.hasOwn(written, key) || !isShown(key, value)
+    if (key === 'labels') return !isShown(key, value) || shown.labels.length > 0
+    return value !== null && (OWN_WORDS.has(key) || !(key in shown))
+  })
+  return { ...(isMap(extra) ? extra : {}), ...Object.fromEntries(own) }
+}
 
 /** Going on, a plan opens more tasks again than a revision does. */
 function withReopened(fates: readonly Fate[], events: readonly Event[]): readonly Fate[] {

@@ -431,9 +431,8 @@ async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
   const { plan_id, agent_id: assignee, status: statuses, limit, cursor } = call.query
   const plan = plan_id === undefined ? null : await findPlan(call, plan_id)
   if (plan !== null && isProblem(plan)) return plan
-  const where =
-    plan === null ? ({ order: 'recent', archived: false } as const) : ({ order: 'sequence', plan: plan.plan } as const)
-  const query = { ...where, limit, ...presentFields({ assignee, statuses }) }
+  const where = plan === null ? ({ order: 'recent' } as const) : ({ order: 'sequence', plan: plan.plan } as const)
+  const query = { ...where, archived: false, limit, ...presentFields({ assignee, statuses }) }
   const { items, next } = await call.engine.ask({ type: 'tasks', ...query, ...presentFields({ cursor }) })
   return ok({ items: await wholeTasks(call, items), next })
 }

@@ -3,7 +3,8 @@
 // a step stands after an event is not said by the event alone, so the state is moved along: whoever folds what is told here sees
 // what GET /plan/:plan/status shows.
 
-import { type Event, type EventType, tasksOf } from '../../domain/event.ts'
+import type { Event, EventType } from '../../domain/event.ts'
+import { tasksOf } from '../../domain/event-kinds.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { dueAt } from '../../domain/instant.ts'
 import type { JsonObject } from '../../domain/json.ts'

@@ -10,7 +10,7 @@ import { packFold } from '../../domain/state/fold.ts'
 import { PlanIndexing } from '../search/index-entry.ts'
 import { ChainBroken, type CheckReport, type Entry } from '../store.ts'
 import type { Head, StreamKind, Tables } from '../tables.ts'
-import { type BodyBlobs, entryHash, openEntry, type StoredEntry } from './entry.ts'
+import { type BodyBlobs, entryHash, GENESIS, openEntry, type StoredEntry, UnknownFormat } from './entry.ts'
 import { emptyKept, foldEntry, foldHash, unpackStored } from './plan-states.ts'
 import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } from './projection.ts'
 import { refold, streamHash } from './streams.ts'
@@ -41,6 +41,7 @@ export interface CheckBlobs extends BodyBlobs {
 /** Yields after each plan, so that a large store does not hold the event loop. */
 export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean): Generator<void, CheckReport> {
   const faults: Fault[] = []
+  const unread: { plan: PlanId; why: string }[] = []
   const attempt = (plan: string | null, hint: string, look: () => void) => {
     try {
       look()
@@ -67,8 +68,16 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
       plan = tables.journal.planOf(no)?.id ?? null
     })
     attempt(plan, RESTORE, () => {
-      if (plan !== null)
-        checked += checkPlan(tables, blobs, no, plan, readData, (what, hint) => faults.push({ plan, what, hint }))
+      if (plan === null) return
+      const of = plan
+      try {
+        checked += checkPlan(tables, blobs, no, of, readData, (what, hint) => faults.push({ plan: of, what, hint }))
+      } catch (error) {
+        const cause = error instanceof Error ? error.cause : undefined
+        if (!(cause instanceof UnknownFormat)) throw error
+        checked += checkChain(tables, no, of)
+        unread.push({ plan: of, why: cause.message })
+      }
     })
     yield
   }
@@ -82,7 +91,38 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
     attempt(null, RESTORE, () => void blobs.getNow(id))
     if (seen % 64 === 0) yield
   }
-  return { ok: faults.length === 0, plans, entries: checked, blobs: seen, bytes: blobs.bytesUsed(), faults }
+  return {
+    ok: faults.length === 0,
+    plans,
+    entries: checked,
+    blobs: seen,
+    bytes: blobs.bytesUsed(),
+    faults,
+    ...(unread.length === 0 ? {} : { unread }),
+  }
+}
+
+/** Of a plan that was written by rules this program does not know: it is not damaged, and no more than this can be checked. */
+function checkChain(tables: Tables, no: number, plan: PlanId): number {
+  let version = 0
+  let hash: string = GENESIS
+  for (;;) {
+    const page = tables.journal.entries(no, version, Number.MAX_SAFE_INTEGER, PAGE)
+    for (const stored of page) {
+      if (stored.version !== ++version) throw new Error(`entry ${version} of plan ${plan} is missing`)
+      if (entryHash(hash, plan, stored) !== stored.hash)
+        throw new Error(`entry ${version} of plan ${plan} does not match its hash`)
+      hash = stored.hash
+    }
+    if (page.length === 0) break
+  }
+  demandEnd(tables.journal.head(no), plan, { version, hash })
+  return version
+}
+
+function demandEnd(head: Head | null, plan: PlanId, end: { readonly version: number; readonly hash: string }): void {
+  if (head === null || end.version !== head.version || head.version < head.reached || end.hash !== head.hash)
+    throw new Error(`the journal of plan ${plan} does not end where it must`)
 }
 
 /** Returns how many entries it read. */
@@ -127,9 +167,7 @@ function checkPlan(
       }
     }
   }
-  if (kept.state.version !== head.version || head.version < head.reached || kept.hash !== head.hash) {
-    throw new Error(`the journal of plan ${plan} does not end where it must`)
-  }
+  demandEnd(head, plan, { version: kept.state.version, hash: kept.hash })
   if (fold !== null && fold.version > kept.state.version) fault(`the stored fold is ahead of the journal`, REBUILD)
   const { state } = kept
   const ordinals = new Set(state.order.map(task => task.ordinal))

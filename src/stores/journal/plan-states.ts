@@ -20,7 +20,7 @@ import { type BodyBlobs, GENESIS, openEvents } from './entry.ts'
 const KEPT_MAX = 32
 const PAGE = 500
 /** Of stored folds; one of another format is not used. */
-const FOLD_FORMAT = 2
+const FOLD_FORMAT = 3
 
 /** A state in memory and where its chain stands. */
 export interface Kept {

@@ -64,7 +64,7 @@ test('a draft that is not sealed is stored with its definition, opened again and
   const before = await kept(store)
   await store.close()
   const fold = foldIn(harness.path)
-  expect(fold).toMatchObject({ format: 2, hash: '', agent: 'bo', definition: { name: 'p' } })
+  expect(fold).toMatchObject({ format: 3, hash: '', agent: 'bo', definition: { name: 'p' } })
 
   const again = await harness.open()
   expect(await kept(again)).toEqual(before)
@@ -97,7 +97,7 @@ test('a fold of a format from before is neither used nor called damage', async (
   await again.close()
 
   // One of this format that is not the fold of the journal is told of.
-  foldIn(harness.path, fold => ({ ...fold, format: 2 }))
+  foldIn(harness.path, fold => ({ ...fold, format: 3 }))
   expect(await (await harness.open()).check()).toMatchObject({
     ok: false,
     faults: [{ what: expect.stringContaining('is not the fold of the journal') }],

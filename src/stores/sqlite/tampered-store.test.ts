@@ -2,9 +2,12 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
+import { RULES } from '../../domain/rules-number.ts'
 import { external, plan, task } from '../../testing/index.ts'
+import { entryHash, GENESIS, type StoredEntry } from '../journal/entry.ts'
 import { ana, carryOut, given, must } from '../store.contract.ts'
 import { StoreDamaged } from '../store.ts'
+import { Connection } from './driver.ts'
 import { setup } from './store-sqlite.fixture.ts'
 
 describe('sqlite: tampering is detected', () => {
@@ -82,6 +85,34 @@ describe('sqlite: tampering is detected', () => {
     await store.tidy({ rebuild: true })
     expect((await store.check()).faults).toEqual([])
     expect([await store.search({ text: 'first' }), await store.steps({ by: 'kind' })]).toEqual(before)
+  })
+
+  it('a plan of older rules is not damaged, as long as its chain holds', async () => {
+    const { open, raw, path, id } = await written()
+    // As the program of those rules wrote it: its hashes are right.
+    const connection = new Connection(path, { readOnly: false, busyMs: 1_000 })
+    let previous: string = GENESIS
+    for (const row of connection.prepare('SELECT * FROM entries ORDER BY version').all()) {
+      const { position, version, at, actor, fence, body, blob } = row as unknown as StoredEntry & {
+        blob: Buffer | null
+      }
+      const older = body?.replaceAll(`"rules":${RULES}`, `"rules":${RULES - 1}`) ?? null
+      const hex = blob === null ? null : (Buffer.from(blob).toString('hex') as Sha256)
+      previous = entryHash(previous, id, { position, version, at, actor, fence, body: older, blob: hex })
+      connection
+        .prepare('UPDATE entries SET body = ?, hash = ? WHERE position = ?')
+        .run(older, Buffer.from(previous, 'hex'), position)
+    }
+    connection.close()
+    expect(await (await open()).check()).toMatchObject({
+      ok: true,
+      plans: 1,
+      entries: 5,
+      faults: [],
+      unread: [{ plan: id, why: expect.stringContaining(`it has rules ${RULES - 1}`) }],
+    })
+    raw("UPDATE entries SET actor = 'eve' WHERE version = 4")
+    expect(await (await open()).check()).toMatchObject({ ok: false, faults: [{ plan: id }] })
   })
 
   it('a plan whose chain is broken is not run', async () => {

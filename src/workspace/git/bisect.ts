@@ -15,6 +15,7 @@ export interface Bisection<T> {
   /** Skips since the last real verdict. */
   readonly misses: number
   readonly probes: number
+  readonly isFirstTried?: boolean
 }
 
 export type BisectStep<T> =
@@ -28,11 +29,21 @@ export type BisectStep<T> =
 export interface BisectOptions {
   /** `known`: the last candidate is bad already. `unknown`: it is tried first. */
   readonly last?: 'known' | 'unknown'
+  /** `unknown`: it is tried before those between the ends. */
+  readonly first?: 'unknown'
 }
 
 export function startBisection<T>(candidates: readonly T[], options: BisectOptions = {}): Bisection<T> {
   const bad = options.last === 'unknown' ? candidates.length : Math.max(0, candidates.length - 1)
-  return { candidates, good: -1, bad, skipped: new Set(), misses: 0, probes: 0 }
+  return {
+    candidates,
+    good: -1,
+    bad,
+    skipped: new Set(),
+    misses: 0,
+    probes: 0,
+    isFirstTried: options.first === 'unknown',
+  }
 }
 
 export function nextProbe<T>(state: Bisection<T>): BisectStep<T> {
@@ -43,6 +54,7 @@ export function nextProbe<T>(state: Bisection<T>): BisectStep<T> {
     return { status: 'probe', index, candidate: candidates[index]!, remaining }
   }
   if (bad > last && !state.skipped.has(last)) return probe(last, last - good)
+  if (state.isFirstTried === true && good < 0 && bad > 0 && !state.skipped.has(0)) return probe(0, bad)
   const untried: number[] = []
   for (let index = good + 1; index < bad; index++) if (!state.skipped.has(index)) untried.push(index)
   if (untried.length > 0) {

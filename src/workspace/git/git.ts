@@ -57,8 +57,15 @@ export interface Git {
   previewRollback(request: RollbackRequest): Promise<GitAnswer<readonly RollbackStep[]>>
   /** Takes operations back. Undoing a rollback is the rollback of the operations it answered with. */
   rollback(request: RollbackRequest): Promise<RolledBack>
-  commitsBetween(request: { readonly good: string; readonly bad: string }): Promise<GitAnswer<readonly CommitLine[]>>
+  /** Those after the good one, up to the bad one; the good one before them when it is asked for. */
+  commitsBetween(request: CommitRange): Promise<GitAnswer<readonly CommitLine[]>>
   diffstat(request: { readonly from: string; readonly to: string }): Promise<GitAnswer<readonly FileStat[]>>
+}
+
+export interface CommitRange {
+  readonly good: string
+  readonly bad: string
+  readonly withGood?: boolean
 }
 
 export interface GitGround {

@@ -10,7 +10,7 @@ import { failureOf, ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { pathText } from '../files/path-text.ts'
 import { createTag, ensureBranch } from './branch.ts'
 import { commitPaths } from './commit.ts'
-import type { CommitLine, FileStat, Git, GitAnswer, Oid, RolledBack, ScratchRequest } from './git.ts'
+import type { CommitLine, CommitRange, FileStat, Git, GitAnswer, Oid, RolledBack, ScratchRequest } from './git.ts'
 import { mergeBack } from './merge.ts'
 import { oneLine } from './message.ts'
 import { InTheWay, removeWorktree } from './remove-worktree.ts'
@@ -137,10 +137,7 @@ const COMMITS_MAX = 100_000
  * The commits after `good` up to and with `bad`, oldest first, along the first parents: on that line one commit follows
  * the other, so everything before the culprit is good and everything after it is bad. A merge stands for its side branch.
  */
-async function commitsBetween(
-  repository: Repository,
-  request: { readonly good: string; readonly bad: string },
-): Promise<readonly CommitLine[]> {
+async function commitsBetween(repository: Repository, request: CommitRange): Promise<readonly CommitLine[]> {
   const [good, bad] = [await repository.demandCommit(request.good), await repository.demandCommit(request.bad)]
   if (!(await repository.isAncestor(good, bad))) {
     const hint = repository.shallow
@@ -148,8 +145,10 @@ async function commitsBetween(
       : `take an older good commit: git merge-base ${good.slice(0, 12)} ${bad.slice(0, 12)}`
     refuse('logic', 'the good commit is not an ancestor of the bad one', hint)
   }
-  const args = ['log', '-z', '--first-parent', '--reverse', '--no-patch', '--no-decorate', `--max-count=${COMMITS_MAX}`]
-  const flat = fields(await repository.git([...args, '--format=%H%x00%s', bad, `^${good}`, '--']))
+  const args = ['log', '-z', '--first-parent', '--no-patch', '--no-decorate', '--format=%H%x00%s']
+  const first = request.withGood === true ? fields(await repository.git([...args, '--max-count=1', good, '--'])) : []
+  const after = ['--reverse', `--max-count=${COMMITS_MAX}`, bad, `^${good}`, '--']
+  const flat = [...first, ...fields(await repository.git([...args, ...after]))]
   const found: CommitLine[] = []
   for (let at = 0; at + 1 < flat.length; at += 2) {
     const subject = oneLine(Buffer.from(flat[at + 1]!, 'latin1').toString('utf8'))

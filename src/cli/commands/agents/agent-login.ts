@@ -5,7 +5,7 @@ import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { loginOf, setLogin } from '../../../operations/agents/agent-login.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
+import { declined, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { done, personOf, placeOf } from '../policy/policy.ts'
 
@@ -35,8 +35,7 @@ async function agree(context: Context, agent: AgentName, login: AgentLogin, isSa
   if (isSaid) return
   if (context.terminal === null || context.settings.json)
     throw notConfirmed('nothing was allowed: nobody is at a terminal to be asked', 'add --yes if you agree to this')
-  if (!(await confirm(context, `Lend ${agent} your login?`)))
-    throw new CliError(EXIT.refused, 'declined', 'nothing was allowed')
+  if (!(await confirm(context, `Lend ${agent} your login?`))) throw declined('nothing was allowed')
 }
 
 const risk = (agent: AgentName, { files, hosts }: AgentLogin): readonly string[] => [

@@ -44,17 +44,17 @@ test('install shows what it would write, and asks', async () => {
   expect(nobody).toMatchObject({ exit: 'not-confirmed' })
   expect(nobody.stderr).toContain('nobody is at a terminal')
   const no = await place.say(context => install(context, 'gemini', {}), { keys: 'n' })
-  expect(no).toMatchObject({ exit: 'declined' })
+  expect(no).toMatchObject({ exit: 0, stderr: expect.stringMatching(/nothing was changed\n$/) })
   expect(await place.hash()).toBe(before)
   const yes = await place.say(context => install(context, 'gemini', {}), { keys: 'y' })
   expect(yes).toMatchObject({ exit: 0 })
-  expect(yes.stderr).toContain('Write this file? [y/N] y')
+  expect(yes.stderr).toContain('Make this change? [y/N] y')
   expect(JSON.parse(await place.read('.gemini/settings.json'))).toEqual({
     mcpServers: { planfold: { command: 'planfold', args: ['mcp'] } },
     hooks: { SessionStart: [{ hooks: [{ ...GEMINI_HOOK, name: 'planfold', timeout: 15_000 }] }] },
   })
   const gone = await place.say(context => install(context, 'gemini', { uninstall: true, yes: true }))
-  expect(gone.stdout).toContain('removed from Gemini CLI')
+  expect(gone.stdout).toContain('removed from Gemini CLI: 1 file changed back or deleted\n')
   expect(readdirSync(place.folder)).toEqual(['.git'])
 })
 

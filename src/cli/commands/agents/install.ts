@@ -22,7 +22,7 @@ import { recordFolder } from '../../../operations/install/install-record.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
-import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
+import { CliError, declined, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { VERSION } from '../../version.ts'
 
@@ -95,8 +95,8 @@ async function carryOut(
         'nothing was written: nobody is at a terminal to be asked',
         'add --yes to write this, or --dry-run to only see it',
       )
-    if (!(await confirm(context, `Write ${changes.length === 1 ? 'this file' : `these ${changes.length} files`}?`)))
-      throw new CliError(EXIT.refused, 'declined', 'nothing was written')
+    if (!(await confirm(context, `Make ${changes.length === 1 ? 'this change' : `these ${changes.length} changes`}?`)))
+      throw declined('nothing was changed')
   }
   await apply()
   return changes.length > 0
@@ -125,13 +125,14 @@ function outcome(
 ): readonly string[] {
   const untested =
     tested || isUninstall ? [] : [`${title} was not tested with Planfold: these files follow its documentation.`]
-  if (isDryRun && changes.length > 0) return [`${numberOf(changes.length, 'file')} would be written`, ...untested]
+  const done = isUninstall ? 'changed back or deleted' : 'written'
+  if (isDryRun && changes.length > 0) return [`${numberOf(changes.length, 'file')} would be ${done}`, ...untested]
   if (!isWritten)
     return [
       isUninstall ? `Planfold is not installed for ${title} here` : `Planfold is already installed for ${title} here`,
     ]
   return [
-    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${numberOf(changes.length, 'file')} written${isUninstall && notes.length > 0 ? '; not all of it, see the notes' : ''}`,
+    `${isUninstall ? 'removed from' : 'installed for'} ${title}: ${numberOf(changes.length, 'file')} ${done}${isUninstall && notes.length > 0 ? '; not all of it, see the notes' : ''}`,
     ...untested,
   ]
 }
@@ -142,7 +143,9 @@ function nextSteps({ environment }: Context, { agent }: AgentSetup, scope: Insta
     .some(folder => statSync(join(folder, 'planfold'), { throwIfNoEntry: false })?.isFile() === true)
   return [
     ...STEPS[agent](scope),
-    ...(isFound ? [] : ['`planfold` is not on your PATH, so the agent cannot start it: npm install -g planfold']),
+    ...(isFound
+      ? []
+      : ['`planfold` is not on your PATH, so the agent cannot start it: run `npm link` in the repository of Planfold']),
   ]
 }
 

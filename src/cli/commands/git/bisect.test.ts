@@ -49,11 +49,15 @@ describe('over commits', () => {
     expect(exit).toBe(0)
     expect(data).toMatchObject({
       over: 'commits',
-      candidates: 8,
+      candidates: 9,
       status: 'found',
-      culprit: { index: 5, type: 'commit', subject: 'commit 6', commit: git('rev-parse', 'HEAD~2') },
+      culprit: { index: 6, type: 'commit', subject: 'commit 6', commit: git('rev-parse', 'HEAD~2') },
     })
-    expect(data.probes.length).toBeLessThanOrEqual(3)
+    expect(verdicts(data).slice(0, 2)).toEqual([
+      [8, 'bad'],
+      [0, 'good'],
+    ])
+    expect(data.probes.length).toBeLessThanOrEqual(5)
     expect(kept()).toEqual(before)
     expect(git('worktree', 'list').split('\n')).toHaveLength(1)
     expect(fs.readdirSync(join(place.folder, '.planfold/work'))).toEqual([])
@@ -73,6 +77,16 @@ describe('over commits', () => {
       'commit 3',
       'commit 4',
     ])
+  })
+
+  test('does not take the ends for granted: a good one that is bad and a bad one that is good are said', async () => {
+    history(4, 0)
+    const say = (command: readonly string[]) =>
+      place.say(context => bisect(context, command, { good: 'HEAD~3', bad: 'HEAD' }))
+    const bad = await say(['sh', '-c', 'test "$(cat state)" = good'])
+    expect([bad.exit, bad.stdout]).toEqual([1, expect.stringMatching(/^not good: .*--good:\n {2}\w+ commit 0\n$/)])
+    const good = await say(['true'])
+    expect([good.exit, good.stdout]).toEqual([1, expect.stringContaining('succeeds with the bad commit, too')])
   })
 
   test('refuses what is no range, and more than one question', async () => {
@@ -111,6 +125,17 @@ describe('over switches and inputs', () => {
     const none = await search(['sh', '-c', 'test "${D:-}" != z'], { toggle })
     expect([none.exit, none.data.status]).toEqual([1, 'clean'])
     expect(await search(['true'], { toggle: ['1A=x'] })).toMatchObject({ exit: 'usage' })
+  })
+
+  test('a script that changed since is another question', async () => {
+    await place.write('cases', 'a\nb\nc\n')
+    await place.write('check.sh', 'test "$1" = a')
+    const ask = () => search(['sh', 'check.sh', '{}'], { inputs: 'cases' })
+    const first = await ask()
+    expect(first.data.culprit.input).toBe('b')
+    expect((await ask()).data).toEqual(first.data)
+    await place.write('check.sh', 'test "$1" != c')
+    expect((await ask()).data.culprit.input).toBe('c')
   })
 
   test('an input takes the place of {}, and is in PLANFOLD_INPUT', async () => {
@@ -235,7 +260,7 @@ describe('in the mode a user gets by default, and where everything is held', () 
     })
     expect(said.exit).toBe(1)
     expect(said.stdout.replaceAll(/[0-9a-f]{12} /g, '')).toMatch(
-      /^the first bad one is among these 3 \(\d tests of 7 candidates\):\n {2}c4 {2}not tested\n {2}c5 {2}not tested\n {2}c6\n$/,
+      /^the first bad one is among these 3 \(\d tests of 8 candidates\):\n {2}c4 {2}not tested\n {2}c5 {2}not tested\n {2}c6\n$/,
     )
     expect(said.stderr).toMatch(/skip .*c5 .*not tested: exit 126/)
   })

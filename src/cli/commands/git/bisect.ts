@@ -1,7 +1,8 @@
 // `planfold bisect … -- COMMAND`: which commit, which setting, which input is the first bad one? The search is a plan of its own
 // (operations/bisection.ts), so it can be killed and asked again; here the question is read, and every try and the answer are told.
 
-import { readFile, realpath } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
@@ -38,7 +39,8 @@ export async function bisect(context: Context, command: readonly string[], optio
   return await withState(context, { create: true }, async composed => {
     const question = await questionOf(context, composed, options)
     const { again, keep } = options
-    const asked = { question, command, timeoutMs: options.timeout }
+    const files = await Promise.all(command.map(word => hashOf(resolve(context.cwd, word))))
+    const asked = { question, command, files, timeoutMs: options.timeout }
     const scratch = join(await realpath(composed.stateDir), 'work', bisectionName(asked))
     const stop = new AbortController()
     const unlisten = context.onSignal(() => stop.abort())
@@ -66,6 +68,16 @@ export async function bisect(context: Context, command: readonly string[], optio
   })
 }
 
+/** Null for what is no file, or too large to be a script. */
+async function hashOf(path: string): Promise<string | null> {
+  const found = await stat(path).catch(() => null)
+  if (found?.isFile() !== true || found.size > SCRIPT_BYTES_MAX) return null
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
+}
+
+const SCRIPT_BYTES_MAX = 10_000_000
 const HINT = 'for instance: planfold bisect --good v1.2 --bad HEAD -- npm test'
 
 async function questionOf(context: Context, { git }: Composed, options: BisectOptions): Promise<BisectQuestion> {
@@ -87,7 +99,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
   if (options.good === undefined) throw usage('missing --good', 'name a commit that is good: --good COMMIT')
   const question = await commitsQuestion(git, { good: options.good, bad: options.bad ?? 'HEAD' })
   if (!question.ok) throw haltedAs({ status: 'git', failure: question.failure })
-  if (question.value.candidates.length === 0)
+  if (question.value.candidates.length === 1)
     throw usage('the good and the bad commit are the same', 'name an older one with --good')
   return question.value
 }
@@ -130,6 +142,7 @@ function tell(context: Context, { over, candidates }: BisectQuestion, done: Ende
       `(${numberOf(tries.length, 'test')} of ${numberOf(candidates.length, 'candidate')})`,
     ),
     ...assumed({ over, candidates }, tries),
+    ...(over === 'commits' && end.status === 'clean' ? ['the command succeeds with the bad commit, too'] : []),
   ])
 }
 
@@ -148,6 +161,11 @@ function endLines(
         `the first bad one is among these ${end.suspects.length} ${count}:`,
         ...end.suspects.map(each => `${label(each)}${untested.has(each) ? '  not tested' : ''}`),
         ...untestedLines(new Set([...untested].filter(each => !end.suspects.includes(each)))),
+      ]
+    case 'good-is-bad':
+      return [
+        `${paint.red('not good')}: the command fails there, too; name an older commit with --good:`,
+        label(end.good),
       ]
     case 'clean':
       return [`${paint.green('nothing is bad')} ${count}`, ...untestedLines(untested)]

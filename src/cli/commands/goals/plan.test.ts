@@ -179,6 +179,17 @@ test('an unknown planner and an empty goal are refused', async () => {
   expect((await say('', '  ')).stderr).toContain('the goal is empty')
 })
 
+test('a goal that says nothing makes no draft: a person is asked for it first, anybody else is told', async () => {
+  for (const goal of ['fix', 'asdf qwer']) {
+    const said = await say('', goal, { yes: true })
+    expect(said).toEqual({ exit: 'usage', stdout: '', stderr: `'${goal}' does not say what to work on` })
+  }
+  expect(existsSync(join(place.folder, '.planfold'))).toBe(false)
+  const asked = await say('greet an empty name politely\nq', 'fix')
+  expect(asked.stderr).toContain("'fix' does not say what to work on. What should be different afterwards?")
+  expect(asked.stdout).toContain('fix-greet-an-empty-name-politely')
+})
+
 const FIX = {
   id: 'greet-twice',
   title: 'Greet a second name',

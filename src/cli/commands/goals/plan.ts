@@ -20,6 +20,7 @@ import {
   changeDraft,
   type DraftChanged,
   isByOthers,
+  isUnclear,
   keepComments,
   type PlanningChoices,
   type PlanningRooms,
@@ -65,7 +66,7 @@ export interface PlanOptions {
 }
 
 export async function plan(context: Context, words: readonly string[], options: PlanOptions): Promise<number> {
-  const goal = words.join(' ')
+  let goal = words.join(' ')
   const given = [goal.trim() === '' ? undefined : 'a goal', options.goal && '--goal', options.replay && '--replay']
   const [first, second] = given.filter(one => one !== undefined && one !== '')
   if (first === undefined) throw usage('the goal is empty', 'say what you want: planfold plan "make transfers resume"')
@@ -75,6 +76,7 @@ export async function plan(context: Context, words: readonly string[], options: 
   if (options.replay !== undefined) return await (await import('./replay.ts')).replay(context, options.replay)
   if (options.split === true || options.goal !== undefined)
     return await (await import('./decompose.ts')).decompose(context, goal, options)
+  goal = await clearGoal(context, roomsWithoutState(context, options), goal)
   if (options.dryRun === true) {
     tell(context, await proposed(context, roomsWithoutState(context, options), { goal, comments: [], options }), null)
     return EXIT.done
@@ -95,6 +97,20 @@ export async function plan(context: Context, words: readonly string[], options: 
     }
     return await decide(context, composed, draft, options)
   })
+}
+
+/** The goal; where it names nothing to work on, with what the person adds. */
+async function clearGoal(context: Context, rooms: PlanningRooms, goal: string): Promise<string> {
+  if (!(await isUnclear(rooms, goal))) return goal
+  const message = `'${goal.trim().slice(0, 60)}' does not say what to work on`
+  const question = `${escapeForTerminal(message)}. What should be different afterwards?\n> `
+  const isAsked = context.terminal !== null && !context.settings.json
+  const added = isAsked ? ((await askLine(context, question)) ?? '').trim() : ''
+  if (added !== '') return `${goal}: ${added}`
+  throw usage(
+    message,
+    'name what should be different: a behaviour, a file, a function, an error message; nothing was saved',
+  )
 }
 
 interface Draft {

@@ -82,13 +82,18 @@ export async function showUsage(context: Context, { since }: UsageOptions): Prom
       String(sum.usage.inputTokens),
       String(sum.usage.cacheReadTokens),
       String(sum.usage.outputTokens),
+      ...(report.total.assumedTokens === 0 ? [] : [String(sum.assumedTokens)]),
       sum.unpriced === 0 ? `${sum.usd} USD` : `${sum.usd} USD, and ${numberOf(sum.unpriced, 'call')} of unknown price`,
     ]
     const rows = [...report.models.map(one => row(one.model, one)), row('total', report.total)]
     const columns = context.terminal?.columns() ?? null
     return table(
       context.paint,
-      ['model', 'calls', 'not answered', 'tokens in', 'of it cached', 'tokens out', 'cost'],
+      [
+        ...['model', 'calls', 'not answered', 'tokens in', 'of it cached', 'tokens out'],
+        ...(report.total.assumedTokens === 0 ? [] : ['tokens assumed']),
+        'cost',
+      ],
       rows,
       columns,
     )

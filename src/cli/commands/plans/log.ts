@@ -2,12 +2,13 @@
 
 import { InvalidArgumentError } from 'commander'
 import type { Composed } from '../../../compose.ts'
-import { type Event, tasksOf } from '../../../domain/event.ts'
+import type { Event } from '../../../domain/event.ts'
+import { tasksOf } from '../../../domain/event-kinds.ts'
 import type { Millis, PlanId, TaskName } from '../../../domain/id.ts'
 import { isSetback, type Moment, timeline } from '../../../domain/views/timeline.ts'
 import { readDuration } from '../../../format/text/units.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { escapeForTerminal, indentedLines } from '../../../safety/text/terminal.ts'
 import type { Entry } from '../../../stores/store.ts'
 import { answer, envelope, printNote, withDir } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -135,7 +136,7 @@ function tell(context: Context, entries: readonly Entry[], told: Told): void {
     .flatMap(entry => momentsOf(entry, told))
     .map(
       ({ at, version, actor, text }) =>
-        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${withDir(context, escapeForTerminal(text))} ${paint.dim(`[${escapeForTerminal(actor === 'janitor' ? 'system' : actor)}]`)}\n`,
+        `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${withDir(context, indentedLines(text, 25))} ${paint.dim(`[${escapeForTerminal(actor === 'janitor' ? 'system' : actor)}]`)}\n`,
     )
   if (lines.length > 0) context.stdout.write(lines.join(''))
 }

@@ -28,6 +28,25 @@ async function told(body: (context: Context) => Promise<number>): Promise<string
   return `${stdout}${stderr}${hint}`
 }
 
+describe('run without a plan, or with a file that is not there', () => {
+  it('names the plan file of this folder, and asks for it at a terminal', async () => {
+    const start = (context: Context) => run(context, undefined, { start: true })
+    expect(await told(start)).toContain('hint: `planfold init` writes an example plan')
+    await place.write('ok.yaml', 'planfold: 1\nname: ok\ntasks: [{ id: a, run: "true" }]\n')
+    await place.write('compose.yaml', 'services: {}\n')
+    expect(await told(start)).toBe('name a plan file or a plan\nhint: planfold run ok.yaml')
+    expect(await place.say(start, { keys: 'n' })).toMatchObject({
+      exit: 0,
+      stderr: 'run ok.yaml? [y/N] n\nnothing was run\n',
+    })
+    expect(await place.say(start, { keys: 'y' })).toMatchObject({ exit: 0 })
+    await place.write('two.json', '{"planfold": 1, "name": "two", "tasks": []}')
+    expect(await told(start)).toContain('hint: planfold run ok.yaml or planfold run two.json')
+    const misspelt = await told(context => run(context, './ok.yml', { start: true }))
+    expect(misspelt).toBe("there is no file './ok.yml'\nhint: did you mean 'ok.yaml'?")
+  })
+})
+
 describe('a plan that was cancelled', () => {
   const WAITING = (task: string) =>
     `planfold: 1\nname: p\ntasks:\n  - { id: a, ${task} }\n  - { id: ok, needs: [a], gate: approval }\n`

@@ -1,6 +1,6 @@
 // `planfold note [PLAN] [TASK] -m …`: a remark in the journal, for whoever reads it later.
 
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { indentedLines } from '../../../safety/text/terminal.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
@@ -33,7 +33,7 @@ export async function note(
     answer(
       context,
       { plan, name, version, events },
-      () => `note added to ${name}${task === null ? '' : ` ${task}`}: ${escapeForTerminal(options.message)}`,
+      () => `note added to ${name}${task === null ? '' : ` ${task}`}: ${indentedLines(options.message, 2)}`,
     )
     // A remark moves nothing: what to do next is as before.
     await tellPeople(composed, plan)

@@ -11,7 +11,7 @@ import type { PlanRow } from '../../../stores/store.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive, unsafeRunning } from '../../drive.ts'
-import { CliError, EXIT, notConfirmed, usage } from '../../exit.ts'
+import { CliError, declined, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { printAccepted, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
 import { confirm } from '../../terminal/confirm.ts'
@@ -86,10 +86,7 @@ export async function cancel(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word)
-    if (word === undefined && yes !== true && !(await isMeant(context, name))) {
-      printNote(context, 'nothing was changed')
-      return EXIT.done
-    }
+    if (word === undefined && yes !== true && !(await isMeant(context, name))) throw declined('nothing was changed')
     printAccepted(context, await submit(composed, plan, { type: 'cancel', force, reason }))
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) {

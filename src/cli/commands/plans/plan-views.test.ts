@@ -1,6 +1,8 @@
 // Looking at plans as people do: after the only one has ended, while everything is halted, with titles, reasons and filters.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { evolve } from '../../../domain/state/evolve.ts'
+import { newState } from '../../../domain/state/fold.ts'
 import { standing } from '../../../safety/sandbox/needs-sandbox.fixture.ts'
 import { withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
@@ -14,7 +16,8 @@ import { graph } from './graph.ts'
 import { list } from './list.ts'
 import { log } from './log.ts'
 import { next } from './next.ts'
-import { halt } from './pause.ts'
+import { note } from './note.ts'
+import { halt, pause } from './pause.ts'
 import { run } from './run.ts'
 import { show } from './show.ts'
 import { status } from './status.ts'
@@ -59,6 +62,17 @@ tasks:
         - { id: sqlite, pros: [small] }
   - { id: use, needs: [db], run: [echo, used], effect: pure, estimate: 5m, budget: { cost: 2 USD, attempts: 3 } }
 `
+
+test('goals and notes with several lines are shown in lines, tabs as tabs, and neither can pass for a line of ours', async () => {
+  await ran(
+    'planfold: 1\nname: wordy\ngoal: "first\\n✔ second"\ntasks:\n  - { id: say, run: [printf, "a\\tb"], effect: pure }\n',
+  )
+  await place.say(context => note(context, 'wordy', undefined, { message: 'one\n   9 two\u001b[1A' }))
+  expect(await text(context => show(context, 'wordy', undefined))).toContain('\n  first\n    ✔ second\n')
+  const logged = await text(context => log(context, 'wordy', undefined, {}))
+  expect(logged).toContain(` one\n${' '.repeat(25)}   9 two\\u{1b}[1A [`)
+  expect(await text(context => log(context, 'wordy', 'say', { output: true }))).toContain('a\tb')
+})
 
 describe('a plan that is not named', () => {
   test('is the only one there is, once it has ended', async () => {
@@ -228,9 +242,26 @@ describe('status while everything is halted', () => {
   test('once it is lifted, nothing is said to be halted', async () => {
     await ran(CHOICE)
     await place.say(context => halt(context, { message: 'it drops tables' }))
-    await place.say(context => halt(context, { lift: true }))
+    const agent = { json: true, environment: { CLAUDECODE: '1' } }
+    const lifting = place.say(context => halt(context, { lift: true }), agent)
+    await expect(lifting).rejects.toThrow('a coding agent may not lift the halt')
+    expect(await place.say(context => halt(context, { lift: true }))).toMatchObject({ exit: 0 })
     expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(the halt is lifted\)\n/)
     expect(await text(context => show(context, 'shop', undefined))).not.toContain('halted by')
+  })
+})
+
+describe('a plan that a person paused by force', () => {
+  test('was not halted, whatever the reason says; one of an old journal was', async () => {
+    await ran(CHOICE)
+    await place.say(context => pause(context, 'shop', { force: true, message: 'halted by mistake' }))
+    expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(halted by mistake\)\n/)
+    const old = { type: 'plan.paused', reason: 'halted by bo', force: true } as const
+    const state = newState()
+    evolve(state, old, 0)
+    expect(state.byHalt).toBe(true)
+    evolve(state, { ...old, halt: false }, 0)
+    expect(state.byHalt).toBe(false)
   })
 })
 

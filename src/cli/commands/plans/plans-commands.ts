@@ -124,7 +124,10 @@ export function addDriving(program: Command, act: Act): void {
   program
     .command('run')
     .description('run a plan file, or continue an existing plan')
-    .argument('<plan-or-file>', 'plan file, or name or UUID of a plan')
+    .argument(
+      '[plan-or-file]',
+      'plan file, or name or UUID of a plan (default: asks to run the plan file of this folder)',
+    )
     .option('-n, --dry-run', 'show what each task would do; run nothing')
     .option('--again', 'start over as a new plan, including tasks that are unsafe to repeat')
     .option('--repeat', 'if completed unsafe tasks changed: run them again')
@@ -149,7 +152,7 @@ Running a file again continues the plan. If the file changed, the plan is update
 run again; failed, undone and changed tasks are. A completed or cancelled plan starts over under the next free name
 (hello-2); --again does the same with a failed plan.`,
     )
-    .action((word: string, options: RunOptions) =>
+    .action((word: string | undefined, options: RunOptions) =>
       act(async context => (await import('./run.ts')).run(context, word, options)),
     )
 

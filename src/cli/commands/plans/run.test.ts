@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { EXAMPLE_PLAN } from './init.ts'
-import { dryRun } from './run.ts'
+import { log } from './log.ts'
+import { dryRun, run } from './run.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -221,4 +222,30 @@ push run, unsafe, as you after go
 
 dry run: nothing was written
 `)
+})
+
+it('a failure quotes the line that says why: of a command, of a check, and of an agent, whose errors are in its log', async () => {
+  await place.write(
+    'plan.yaml',
+    `planfold: 1
+name: loud
+tasks:
+  - id: tests
+    run: 'echo "sh: 1: xo: not found" >&2; echo "npm notice" >&2; exit 127'
+  - id: checked
+    run: ["true"]
+    accept: [{ check: 'echo "AssertionError: 1 == 2"; echo; exit 1' }]
+  - id: agent
+    agent: { command: ['${process.execPath}', -e, "require('./nope')"] }
+    instruction: Go.
+`,
+  )
+  const { stdout, stderr } = await place.say(context => run(context, 'plan.yaml', { start: true }))
+  const told = stdout + stderr
+  expect(told).toContain('failed   tests: exit 127: sh: 1: xo: not found\n')
+  expect(told).toContain('exit 1 (exit 1: AssertionError: 1 == 2)\n')
+  expect(told).toContain("it ended with exit code 1 (it said: Error: Cannot find module './nope')\n")
+  expect(told).toContain('see what it printed with `planfold log loud agent --output`; the next attempt begins anew')
+  const output = await place.say(context => log(context, 'loud', 'agent', { output: true }))
+  expect(output.stdout).toContain("Error: Cannot find module './nope'\n")
 })

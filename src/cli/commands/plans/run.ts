@@ -18,15 +18,16 @@ import {
   type WentOn,
 } from '../../../operations/run-plan.ts'
 import { type GoingOptions, type Summary, setGoing } from '../../../operations/start-plan.ts'
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answer, envelope, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { drive } from '../../drive.ts'
-import { CliError, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
+import { CliError, declined, EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 import { isFile, type PlanFile, refuseUnreadablePolicy } from '../../plan-file.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
+import { confirm } from '../../terminal/confirm.ts'
 import { planWord } from '../../terminal/paint.ts'
 import { dryRunLines } from '../../text/dry-run-text.ts'
 import { hintText } from '../../text/hint-text.ts'
@@ -50,7 +51,8 @@ export interface RunOptions extends SetOptions {
   readonly mirror?: MirrorOption
 }
 
-export async function run(context: Context, word: string, options: RunOptions): Promise<number> {
+export async function run(context: Context, given: string | undefined, options: RunOptions): Promise<number> {
+  const word = given ?? (await planFileHere(context))
   if (options.dryRun === true) return await dryRun(context, word, options)
   if (!(await isFile(context, word))) {
     if ((options.set ?? options.setFile) !== undefined)
@@ -89,6 +91,19 @@ export async function run(context: Context, word: string, options: RunOptions): 
     )
     return EXIT.done
   })
+}
+
+/** Where no plan is named: the plan file of this folder, if there is one and the person agrees. */
+async function planFileHere(context: Context): Promise<string> {
+  const { planFilesHere } = await import('../../plan-file.ts')
+  const files = await planFilesHere(context)
+  const [first] = files
+  if (first !== undefined && files.length === 1 && context.terminal !== null && !context.settings.json) {
+    if (await confirm(context, `run ${escapeForTerminal(first)}?`)) return first
+    throw declined('nothing was run')
+  }
+  const commands = files.map(name => `planfold run ${shellWord(name)}`).join(' or ')
+  throw usage('name a plan file or a plan', commands === '' ? '`planfold init` writes an example plan' : commands)
 }
 
 /** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
@@ -211,11 +226,14 @@ async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, pl
   if (!cards.some(isMeant)) return
   const standing = await sandbox.check()
   if (standing.ok) return
-  printNote(context, 'no sandbox here: what `write` and `network` say is not enforced')
   const { isFirstTime } = await import('../../../operations/upkeep/first-time.ts')
   const { message, hint } = standing.failure
-  if (isFirstTime(context.environment, 'sandbox-hint'))
-    printNote(context, escapeForTerminal(`${message}${hint === undefined ? '' : `; ${hintText(hint)}`}`))
+  const why = [
+    message.replace(/^there is no sandbox(?:: | on this system)/, ''),
+    hint === undefined ? '' : hintText(hint),
+  ]
+  const once = isFirstTime(context.environment, 'sandbox-hint') ? ` (${why.filter(Boolean).join('; ')})` : ''
+  printNote(context, `no sandbox here: what \`write\` and \`network\` say is not enforced${escapeForTerminal(once)}`)
 }
 
 export async function setMoving(context: Context, composed: Composed, { plan, name, checked, goOn, approval }: Moved) {

@@ -18,14 +18,14 @@ import type { Summary, Waiting } from '../../../domain/views/summary.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
 import { spentSoFar } from '../../../operations/agents/spent-so-far.ts'
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { escapeForTerminal, indentedLines } from '../../../safety/text/terminal.ts'
 import type { AttemptRow } from '../../../stores/store.ts'
 import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { EXIT } from '../../exit.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
-import { brief } from '../../terminal/one-line.ts'
+import { brief, briefLines } from '../../terminal/one-line.ts'
 import { type Paint, symbol, tint } from '../../terminal/paint.ts'
 import { cut, table } from '../../terminal/table.ts'
 import { briefingLines, leftLines } from '../../text/briefing-text.ts'
@@ -70,7 +70,8 @@ const NARROW = 100
 async function showPlan(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const summary = await engine.ask({ type: 'summary', plan })
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
-  const paused = liftedReason(summary?.reason ?? null, (await engine.killSwitch.halted()) !== null)
+  const isHalted = (await engine.killSwitch.halted()) !== null
+  const paused = summary === null ? null : liftedReason(summary, isHalted)
   const { paint, terminal } = context
   const unheld = await noSandboxLine(
     cards.filter(({ status }) => !ENDED.has(status)),
@@ -102,7 +103,9 @@ async function showPlan(context: Context, { engine, sandbox }: Composed, plan: P
       `${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(word)}${summary.archived ? ', archived' : ''}, revision ${summary.revision}, ${summary.id}`,
       ...[rollbackLine(summary, paint)].filter(line => line !== null),
       ...(summary.status === 'paused' && paused !== null ? [`  ${escapeForTerminal(paused)}`] : []),
-      ...[...new Set([summary.title, summary.goal])].filter(text => text !== null).map(text => `  ${brief(text)}`),
+      ...[...new Set([summary.title, summary.goal])]
+        .filter(text => text !== null)
+        .map(text => `  ${briefLines(text, 4)}`),
       ...(summary.place === null ? [] : [`  works in ${escapeForTerminal(summary.place)}`]),
       '',
       head,
@@ -340,7 +343,7 @@ function taskLines(
   const sign = isInterrupted(card, isDriven) ? 'paused' : card.status
   const lines = [`${symbol(paint, sign)} ${paint.bold(card.name)} ${state.tint(state.text)}`]
   for (const [name, text] of fields)
-    if (text !== null && text !== '') lines.push(`  ${paint.dim(name.padEnd(8))} ${escapeForTerminal(text)}`)
+    if (text !== null && text !== '') lines.push(`  ${paint.dim(name.padEnd(8))} ${indentedLines(text, 11)}`)
   // What the table below tells is not told twice.
   const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
   if (told !== null) lines.push(...briefingLines(told, paint, isFree))

@@ -180,8 +180,9 @@ async function movedLine(engine: Engine, { id, name, status, startedAt }: Held):
 }
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'
-const reasonOf = ({ reason, status }: Held, isHalted: boolean): string => {
-  const text = reasonBesides(status, liftedReason(reason, isHalted))
+const reasonOf = (summary: Held, isHalted: boolean): string => {
+  const { status } = summary
+  const text = reasonBesides(status, liftedReason(summary, isHalted))
   return text === '' || status === 'completed' ? '' : ` (${brief(text)})`
 }
 const tookOf = ({ startedAt, endedAt }: Held, now: number): string =>

@@ -2,8 +2,9 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
+import { answerQuestion } from '../people/approve.ts'
 import { run } from '../plans/run.ts'
-import { addToBudget } from './budget.ts'
+import { addToBudget, showBudget } from './budget.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -38,4 +39,17 @@ test('who adds to the budget is told that, and not that a question was answered'
   const added = await place.say(context => addToBudget(context, 'p', { attempts: 1 }))
   expect(added.stdout).toBe('ana@example.com added 1 attempt to the budget of the plan\nthe plan can be resumed now\n')
   expect(added.stderr).toBe('Next: planfold resume p\n')
+})
+
+test('in the shell of a coding agent nothing is added: neither by the command nor by an answer', async () => {
+  await place.write('p.yaml', planOf('ask'))
+  await place.say(context => run(context, 'p.yaml', { start: true }))
+  const agent = { json: true, environment: { CLAUDECODE: '1', PLANFOLD_AS: 'agent' } }
+  const added = await place.say(context => addToBudget(context, 'p', { attempts: 5 }), agent)
+  expect(added).toMatchObject({ exit: 'not-allowed' })
+  const asked = JSON.parse((await place.say(context => showBudget(context, 'p'), agent)).stdout)
+  const { id } = asked.data.asked as { readonly id: string }
+  const answered = await place.say(context => answerQuestion(context, 'p', id, ['more=yes'], {}), agent)
+  expect(answered).toMatchObject({ exit: 'not-allowed' })
+  expect(await place.say(context => answerQuestion(context, 'p', id, ['more=yes'], {}))).toMatchObject({ exit: 0 })
 })

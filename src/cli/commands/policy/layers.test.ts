@@ -428,6 +428,34 @@ describe('the layers around a plan', () => {
     expect(data.policy.map(({ value }: { value: string }) => value)).toEqual(['sudo **'])
   })
 
+  it('that became stricter while the plan waits hold when it is resumed, and it is said; what they allow by now does not', async () => {
+    await organisation('limits: { attempts: 50 }\n')
+    await project('policy: { commands: { deny: [[rm, "**"]] } }\n')
+    await ran(
+      'planfold: 1\nname: p\nconcurrency: 1\ntasks:\n  - { id: g, gate: approval }\n  - { id: a, needs: [g], run: [touch, made] }\n  - { id: b, needs: [g], run: [rm, p.yaml] }\n',
+    )
+    const { approve } = await import('../people/approve.ts')
+    const { resume } = await import('../plans/resume.ts')
+    const moved = '# a comment moves the lines\npolicy: { commands: { deny: [[rm, "**"]] } }\n'
+    await project(moved)
+    expect((await say(context => resume(context, 'p', {}))).stdout).not.toContain('policy')
+    await project('policy: { commands: { deny: [[touch, "**"]] } }\n')
+    const file = join(place.folder, '.planfold/config.yaml')
+    const { stdout, stderr } = await say(context => resume(context, 'p', {}))
+    expect(`${stdout}${stderr}`).toContain(`plan resumed; the policy has changed in ${file}; under the policy of`)
+    expect((await say(context => resume(context, 'p', {}))).stdout).not.toContain('the policy has changed')
+    // What was shown at the gate was shown under another policy: each task asks again.
+    for (const task of ['g', 'a', 'b']) {
+      expect(await say(context => approve(context, 'p', task, {}))).toMatchObject({ exit: 0 })
+      if (task === 'g') await say(context => resume(context, 'p', {}))
+    }
+    const { stdout: failed } = await say(context => resume(context, 'p', {}))
+    expect(failed).toContain("denies 'touch **'")
+    expect(failed).toContain("denies 'rm **'")
+    await expect(readFile(join(place.folder, 'made'))).rejects.toThrow('ENOENT')
+    expect((await readFile(join(place.folder, 'p.yaml'))).length).toBeGreaterThan(0)
+  })
+
   it('refuse a plan that asks for more than they allow, with the line that says so', async () => {
     await organisation('sandbox: off\nnetwork: [a.example]\n')
     await place.write('p.yaml', 'planfold: 1\nname: p\ntasks: [{ id: a, run: [echo, a], network: [b.example] }]\n')

@@ -205,7 +205,7 @@ function wordsFor(name: string, ended: NotConverged): { readonly why: string; re
       return { why: 'the time is over', hint: 'Next: planfold converge PLAN' }
     case 'no-progress':
       return {
-        why: 'the last round fixed nothing',
+        why: 'the last round changed nothing',
         hint: 'see planfold log PLAN --output, fix it, then planfold converge PLAN',
       }
     case 'rounds':

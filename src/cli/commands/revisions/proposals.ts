@@ -12,7 +12,7 @@ import { readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, notFound, usage } from '../../exit.ts'
+import { declined, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
@@ -146,12 +146,7 @@ async function showCommands(
   printNote(context, 'it would run:')
   for (const line of lines) printNote(context, `  ${escapeForTerminal(line)}`)
   if (!(await askYesNo(context, 'Accept it, with these commands as your own?')))
-    throw new CliError(
-      EXIT.refused,
-      'not-confirmed',
-      'nothing was changed',
-      `planfold decline ${current.definition.name}`,
-    )
+    throw declined(`nothing was changed; to turn it down: planfold decline ${current.definition.name}`)
   return { shown: tasks }
 }
 

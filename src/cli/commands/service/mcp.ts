@@ -33,6 +33,11 @@ export async function serveMcp(context: Context, options: McpCommandOptions): Pr
       environment: context.environment,
       as,
       compat: options.compat === true,
+      trouble: async error => {
+        const { complaintFor } = await import('../../report-error.ts')
+        const { message, hint } = await complaintFor(context, error)
+        return { message, hint }
+      },
     }),
     { transport, onerror: error => context.stderr.write(`mcp: ${error.message}\n`) },
   )

@@ -17,7 +17,7 @@ import type { Change } from '../../../workspace/workspace.ts'
 import { answer, print, printNote, withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { type CarriedOut, carryOut } from '../../drive.ts'
-import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { CliError, declined, EXIT, refused, usage } from '../../exit.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { resolvePaths } from '../../text/path-text.ts'
 import {
@@ -78,8 +78,7 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
     return EXIT.done
   }
   stopAtConflicts(context, asked)
-  if (wanted.confirm !== undefined && !(await wanted.confirm()))
-    throw new CliError(EXIT.refused, 'not-confirmed', 'nothing was changed', 'name a checkpoint with --to, or answer y')
+  if (wanted.confirm !== undefined && !(await wanted.confirm())) throw declined('nothing was changed')
   const carried = await ordered(context, composed, { ...wanted, ask: how }, preview)
   return await tell(context, composed, wanted, asked, carried)
 }

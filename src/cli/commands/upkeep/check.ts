@@ -16,6 +16,10 @@ export async function check(context: Context, options: { readonly readData?: boo
         `  ${paint.red('fault')} ${fault.plan === null ? '' : `${escapeForTerminal(fault.plan)}: `}${escapeForTerminal(fault.what)}`,
         `  ${paint.cyan('hint')}: ${escapeForTerminal(fault.hint)}`,
       ]),
+      ...(report.unread ?? []).map(
+        ({ plan, why }) =>
+          `  note  ${escapeForTerminal(plan)}: not damaged, but not checked any further: ${escapeForTerminal(why)}`,
+      ),
     ])
     return report.ok ? EXIT.done : EXIT.failed
   })

@@ -21,6 +21,7 @@ const usage = { ...NO_USAGE, inputTokens: 1_200, outputTokens: 50 }
 test('each line of a log tells what kind it is; words are never taken for anything else', () => {
   expect(agentLineKind('stdout', actionLine('run ls'))).toBe('action')
   expect(agentLineKind('stdout', diffLine('-x'))).toBe('diff')
+  expect(agentLineKind('stderr', actionLine('run ls'))).toBe('output')
   for (const line of [actionLine('run ls'), diffLine('-x'), 'a answered; spent so far: 1 call'])
     expect(agentLineKind('stdout', saidLine(line))).toBe('said')
   expect(agentLineKind('engine', askLine('push'))).toBe('asks')

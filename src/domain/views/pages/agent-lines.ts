@@ -58,6 +58,8 @@ export function agentLineKinds(
 
 /** A line of an agent at work. */
 export function agentLineKind(stream: string, line: string): AgentLineKind {
+  // Its own bytes, which nobody has looked through for our signs.
+  if (stream === 'stderr') return 'output'
   if (stream !== 'engine') return line.startsWith(ACTION) ? 'action' : line.startsWith(DIFF) ? 'diff' : 'said'
   if (readSpend(line) !== null) return 'spent'
   return line.startsWith('asks to ') ? 'asks' : 'note'

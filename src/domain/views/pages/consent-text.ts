@@ -167,6 +167,10 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
     lines.push([
       yellow(`  not all of it is known yet (${visible(shown.open)}); you are asked again when it is. So far:`),
     ])
+  if (shown.filledLater !== undefined && shown.filledLater.length > 0)
+    lines.push([
+      yellow(`  earlier tasks fill this in, and you are not asked again: ${listOf(shown.filledLater, '', say)}`),
+    ])
   switch (does.type) {
     case 'argv':
       lines.push([

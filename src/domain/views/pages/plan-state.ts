@@ -1,5 +1,6 @@
 // The state of a plan in the words people see: draft, running, waiting for something, interrupted, paused, completed, failed, cancelled.
 
+import { numberOf } from '../../phrases.ts'
 import type { PlanStatus, TaskStatus } from '../../status.ts'
 import type { Card } from '../board.ts'
 import type { ScopeWaitFacts } from '../scope-wait.ts'
@@ -11,12 +12,12 @@ export interface ShownState {
   /** In one word, for tables. */
   readonly word: string
   /** Whose sign and colour it has. */
-  readonly sign: PlanStatus | TaskStatus
+  readonly sign: PlanStatus | TaskStatus | 'partly'
 }
 
 export interface PlanFacts {
   readonly summary: Pick<Summary, 'status' | 'waiting' | 'claimable' | 'progress' | 'asked'>
-  readonly board: readonly Pick<Card, 'name' | 'status' | 'action' | 'claimedBy' | 'retryAt'>[]
+  readonly board: readonly Pick<Card, 'name' | 'status' | 'action' | 'claimedBy' | 'retryAt' | 'optional'>[]
   /** Does a process run it now? */
   readonly isDriven: boolean
   /** Tasks that wait because other plans hold their files. */
@@ -29,6 +30,9 @@ type Say = (text: string) => string
 export function planState({ summary, board, isDriven, held = [] }: PlanFacts, say: Say = text => text): ShownState {
   const { status, waiting } = summary
   if (status === 'draft') return { words: 'draft (not started)', word: 'draft', sign: 'draft' }
+  const lacking = status === 'completed' ? failedOptional(board) : 0
+  if (lacking > 0)
+    return { words: `completed (${numberOf(lacking, 'optional task')} failed)`, word: status, sign: 'partly' }
   if (status !== 'active' && status !== 'blocked') return { words: status, word: status, sign: status }
   const running = board.filter(isUnclaimed).map(({ name }) => name)
   if (running.length > 0 && !isDriven)
@@ -45,6 +49,10 @@ export function planState({ summary, board, isDriven, held = [] }: PlanFacts, sa
     return { words: `waiting for ${for_}`, word: 'waiting', sign: 'waiting' }
   return isDriven ? RUNNING : { words: 'not running', word: 'not running', sign: 'paused' }
 }
+
+/** Tasks that failed without making the plan fail. */
+export const failedOptional = (board: readonly Pick<Card, 'status' | 'optional'>[]): number =>
+  board.filter(card => card.optional && card.status === 'failed').length
 
 const RUNNING: ShownState = { words: 'running', word: 'running', sign: 'running' }
 

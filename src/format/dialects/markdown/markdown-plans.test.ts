@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../../../domain/cpu-time.fixture.ts'
 import { checkGraph } from '../../../domain/plan-rules/graph-rules.ts'
+import { gatedImpact } from '../../../domain/plan-rules/impact.ts'
 import { parsePlan } from '../../plan/parse.ts'
 import { printDiagnostic } from '../../text/diagnostic.ts'
 import { markdownChecklist } from './markdown-checklist.ts'
@@ -33,6 +34,32 @@ describe('what is a task', () => {
       `${text}\n\n  \n`,
     ])
       expect(good(other)).toEqual(plain)
+  })
+
+  test('a title that commands a deployment is asked about before it is claimed; one that only speaks of it is not', () => {
+    const asked = (title: string) => {
+      const plan = good(`# Plan: T\n\n## Steps\n\n1. **Build**\n2. **${title}**\n`)
+      return gatedImpact(plan, plan.tasks[1]!)
+    }
+    for (const title of [
+      'Deploy to production',
+      'Deploy to production after a test',
+      'Deploy the service',
+      'Publish the package to npm',
+      'Release to users',
+    ])
+      expect([title, asked(title)]).toEqual([title, 'deploy'])
+    for (const title of [
+      'Deployment docs updated',
+      'Deploy to staging',
+      'Deploy scripts reviewed',
+      'Publish the notes in the wiki',
+      'Release the lock',
+      'Check that production is up',
+    ])
+      expect([title, asked(title)]).toEqual([title, null])
+    const nested = good('- [ ] Ship\n  - [ ] Deploy to production\n').tasks[0]!
+    expect(nested.action).toMatchObject({ type: 'subplan', tasks: [{ kind: 'deploy' }] })
   })
 
   test('a box nobody knows is refused, not guessed', () => {

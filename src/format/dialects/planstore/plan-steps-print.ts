@@ -70,6 +70,7 @@ function steps(
       estimated_duration: task.estimateMs === undefined ? undefined : printDuration(task.estimateMs),
       priority: task.priority,
       labels: task.labels,
+      command: printReferences(task.instruction),
       inputs: printReferences(task.inputs),
       acceptance_criteria: criteriaOf(task),
       actions: action.type === 'subplan' ? steps(action.tasks, 'parallel', `${name}/`, status) : undefined,

@@ -46,9 +46,11 @@ describe('values from another step', () => {
         },
       ],
     })
+    const FIND_OUTPUT =
+      "has(tasks['find-it'].outputs.output) ? tasks['find-it'].outputs.output : tasks['find-it'].outputs"
     expect(tasks).toEqual([
       { id: 'find-it', inputs: { depth: 3, say: 'cd ${HOME}' }, needs: [] },
-      { id: 'mend', inputs: { hits: "${{ tasks['find-it'].outputs }}", who: '${USER}' }, needs: ['find-it'] },
+      { id: 'mend', inputs: { hits: `\${{ ${FIND_OUTPUT} }}`, who: '${USER}' }, needs: ['find-it'] },
     ])
     expect(told).toEqual(["'${USER}' names no other step"])
     // What a plan was made in is kept, whether or not it is looked at.
@@ -159,6 +161,14 @@ describe('examples', () => {
 })
 
 describe('steps of the plan store', () => {
+  test('a command is an instruction: shown wherever the task is, never run, and printed back', () => {
+    const steps = [{ step: 1, action: 'deploy', command: 'make ship TO=${{ x }}' }]
+    const { definition } = good(parsePlan(JSON.stringify({ plan_type: 'sequential', steps }), NAMED))
+    const instruction = 'make ship TO=$${{ x }}'
+    expect(definition.tasks).toMatchObject([{ action: { type: 'external' }, kind: 'deploy', instruction }])
+    expect(JSON.parse(planSteps.print!(definition, () => 'pending').text)).toMatchObject({ steps })
+  })
+
   test('a later step waits for a whole parallel group', () => {
     const { definition } = good(parsePlan(fixture('004/parallel.json'), {}))
     expect(definition.tasks[1]?.needs).toEqual(['checks'].map(group => `group-${group}`))
@@ -230,7 +240,7 @@ describe('steps of the plan store', () => {
       estimated_duration: 'soon',
     }
     const { definition } = good(parsePlan(JSON.stringify({ steps: [step], mood: [] }), NAMED))
-    expect(definition.tasks[0]?.extra).toEqual({ deep: step.deep, command: step.command, estimated_duration: 'soon' })
+    expect(definition.tasks[0]?.extra).toEqual({ deep: step.deep, estimated_duration: 'soon' })
     expect(definition.tasks[0]?.action).toEqual({ type: 'external' })
     expect(JSON.parse(planSteps.print!(definition, () => 'pending').text)).toMatchObject({ steps: [step], mood: [] })
   })
@@ -299,6 +309,14 @@ describe('steps of the task planner', () => {
     )
     expect(definition.tasks[1]?.needs).toEqual(['a'])
   })
+})
+
+test('steps that look like commands are told to be descriptions, at their place', () => {
+  const told = (text: string) => good(parsePlan(text, NAMED)).warnings.map(one => printDiagnostic(one))
+  expect(told('steps:\n  - read the code\n  - npm ci\n  - npm test\n')).toEqual([
+    expect.stringMatching(/^plan:3:5: warning: steps are descriptions: .*\n.*run: "npm ci"/),
+  ])
+  expect(told('steps: [read the code, make the tests pass, git]\n')).toEqual([])
 })
 
 test('what a format cannot say is named', () => {

@@ -4,6 +4,7 @@
 
 import type { TaskName } from '../../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import { asLiteral } from '../../expression/template.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences } from '../data-references.ts'
@@ -107,6 +108,7 @@ export function readSteps(draft: DocumentBuilder, steps: readonly Json[], level:
     })
     return {}
   })
+  warnOfCommands(draft, steps, level)
   const ids = idsFor(raw.map(step => ({ id: isReadable(step.id) ? step.id : undefined, text: wordsOf(step) })))
   const references = referencesOf(draft, raw, ids, level)
   const ranks = ranksOf(raw.map((step, index) => ({ item: ids[index] as TaskName, mark: groupOf(step) })))
@@ -135,6 +137,24 @@ export function readSteps(draft: DocumentBuilder, steps: readonly Json[], level:
     return fields.document()
   })
   return data.needed(tasks)
+}
+
+/** A program that is often called in a plan, with an argument; or a script. */
+const COMMAND =
+  /^(?:\.{1,2}\/\S|(?:npm|npx|pnpm|yarn|bun|node|deno|tsc|make|git|gh|python3?|pytest|pip3?|uv|ruff|cargo|go|mvn|gradle|docker|bash|sh|curl|rm|cp|mv|mkdir|echo|cd)\s+\S)/
+const PROSE = /\b(?:the|a|an|all|it|that|sure|over|through)\b/i
+
+/** Nobody guesses a command from a description; whoever expects that it runs is told. */
+function warnOfCommands(draft: DocumentBuilder, steps: readonly Json[], { to }: Level): void {
+  const index = steps.findIndex(step => isText(step) && COMMAND.test(step) && !PROSE.test(step))
+  if (index === -1) return
+  const step = String(steps[index]).slice(0, 200)
+  const [id] = idsFor([{ id: undefined, text: step }])
+  draft.warn(
+    [...to, index],
+    'steps are descriptions: somebody has to claim them, and no command in them is run',
+    `to run them, write tasks: {planfold: 1, tasks: [{id: ${id}, run: ${JSON.stringify(step)}}]}`,
+  )
 }
 
 function readStep(
@@ -166,6 +186,9 @@ function readStep(
   readDuration(fields)
   readStatus(draft, fields, 'status', `${level.prefix}${id}`, TASK_WORDS)
   const actions = fields.take('actions')
+  // Whoever claims or approves the step must see its command. It is an instruction for them, and never given to a shell.
+  if (actions === undefined && isText(map.command))
+    fields.put('instruction', asLiteral(fields.take('command')!), 'command')
   if (actions === undefined) return
   if (!isSteps(actions)) {
     fields.remember('actions', actions)

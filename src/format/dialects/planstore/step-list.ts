@@ -28,7 +28,7 @@ import {
   taskStatusWord,
   withOthers,
 } from './plan-steps-words.ts'
-import { approvalName, isRunnable, readTool, runsTools, withoutApprovals } from './tool-steps.ts'
+import { approvalOf, isPrinting, isRunnable, readTool, runsTools, withoutApprovals } from './tool-steps.ts'
 
 /** Steps say `completed`, executions of steps say `success`. */
 const STEP_WORDS: StatusWords<TaskStatus> = statusWords({
@@ -88,13 +88,14 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, r
   references.add(ids.map(id => [id, id] as const))
   // Nobody says what it waits for: then the list is the order.
   const unsaid = steps.some(step => isList(step.dependencies)) ? new Map() : needsByRank(ids.map(id => [id]))
-  const data = new DataReferences(references, variables)
-  const taken = new Set<string>(ids)
-  const tasks: JsonObject[] = []
+  const printing = new Set(ids.filter((_, index) => runs && isPrinting(steps[index]!)))
+  const data = new DataReferences(references, { variables, printing })
+  const gate = runs && steps.some(isRunnable) ? approvalOf(ids) : null
+  const tasks: JsonObject[] = gate === null ? [] : [gate]
   for (const [index, step] of steps.entries()) {
     const id = ids[index] as TaskName
-    const to = runs && isRunnable(step) ? tasks.length + 1 : tasks.length
-    const fields = draft.fields(step, ['steps', index], ['tasks', to])
+    const isRun = gate !== null && isRunnable(step)
+    const fields = draft.fields(step, ['steps', index], ['tasks', tasks.length])
     fields.put('id', id)
     if (step.id !== id) fields.keep(['id'])
     else fields.take('id')
@@ -102,9 +103,10 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, r
     moveText(fields, ['description'], 'description')
     moveInputs(draft, fields, 'params', { step: id, references: data })
     moveCriteria(fields, ['acceptance_criteria'])
-    const gate = to > tasks.length ? readTool(draft, fields, id, approvalName(id, taken)) : null
-    if (gate !== null) fields.keep(['tool'])
-    else if (isText(step.tool)) fields.put('capabilities', [fields.take('tool') as string], 'tool')
+    if (isRun) {
+      readTool(draft, fields)
+      fields.keep(['tool'])
+    } else if (isText(step.tool)) fields.put('capabilities', [fields.take('tool') as string], 'tool')
     readRetry(fields)
     readStatus(draft, fields, 'status', id, STEP_WORDS)
     const said = fields.take('dependencies')
@@ -117,12 +119,7 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, r
     }
     keepOthers(fields)
     const task = fields.document()
-    if (gate === null) {
-      tasks.push(task)
-      continue
-    }
-    const needs = task.needs as readonly Json[] | undefined
-    tasks.push({ ...gate, ...(needs && { needs }) }, { ...task, needs: [...(needs ?? []), gate.id as string] })
+    tasks.push(isRun ? { ...task, needs: [...((task.needs ?? []) as Json[]), gate.id] } : task)
   }
   return data.needed(tasks)
 }

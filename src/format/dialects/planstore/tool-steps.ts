@@ -1,5 +1,5 @@
-// Steps that name a tool, in a plan that says `tools: run`: each becomes a task that Planfold carries out, behind an approval of its
-// own. Without `tools: run` nothing of a step is ever carried out.
+// Steps that name a tool, in a plan that says `tools: run`: each becomes a task that Planfold carries out, behind one approval for all
+// of them, which shows what each would do. Without `tools: run` nothing of a step is ever carried out.
 //
 //   bash         {command}                       a script
 //   read_file    {path}                          its text
@@ -10,7 +10,7 @@
 // What a tool prints is the output `output` of its step. Other tools stay external tasks.
 
 import type { TaskName } from '../../../domain/id.ts'
-import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import { isMap, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { DocumentBuilder, Fields } from '../document-builder.ts'
 import { isText } from './plan-steps-words.ts'
@@ -18,12 +18,11 @@ import { isText } from './plan-steps-words.ts'
 const TOOLS_KEY = 'tools'
 const ALLOW = 'allow-'
 
-/** A name for the approval before a step, which no other task has. */
-export function approvalName(id: TaskName, taken: Set<string>): TaskName {
-  let name = `${ALLOW}${id}`
-  while (taken.has(name)) name += '-step'
-  taken.add(name)
-  return name as TaskName
+/** The approval before all steps that are carried out, under a name that no step has. */
+export function approvalOf(steps: readonly TaskName[]): JsonObject & { readonly id: TaskName } {
+  let name = `${ALLOW}steps`
+  while (steps.includes(name as TaskName)) name += '-2'
+  return { id: name as TaskName, title: 'Run these steps?', gate: 'approval', show: ['steps'] }
 }
 
 /** Does the plan ask for its tools to be run? Any other word than `run` is refused. */
@@ -41,32 +40,27 @@ export function runsTools(draft: DocumentBuilder, fields: Fields): boolean {
 /** Is its tool one that Planfold can carry out? */
 export const isRunnable = ({ tool }: JsonObject): boolean => isText(tool) && Object.hasOwn(TOOLS, tool)
 
-/** Makes a step one that is carried out; returns the gate before it, or null where its tool is none of ours. */
-export function readTool(draft: DocumentBuilder, fields: Fields, id: TaskName, gate: TaskName): JsonObject | null {
-  const { tool } = fields.map
-  const read = isRunnable(fields.map) ? TOOLS[tool as string] : undefined
-  if (read === undefined) return null
+/** Does it leave what it prints, as the output `output`? The tools that write files do not. */
+export const isPrinting = (step: JsonObject): boolean =>
+  isRunnable(step) && step.tool !== 'write_file' && step.tool !== 'edit_file'
+
+/** Makes a step with a tool of ours one that is carried out. */
+export function readTool(draft: DocumentBuilder, fields: Fields): void {
   const inputs = fields.said('inputs')
   const params = new Params(draft, fields, isMap(inputs) ? inputs : {})
-  const { asks, ...keys } = read(params)
+  const keys = TOOLS[fields.map.tool as string]!(params)
   for (const [key, value] of Object.entries(keys)) fields.put(key, value, ['params'])
-  return {
-    id: gate,
-    title: `Allow step '${id}'?`,
-    description: asks,
-    gate: 'approval',
-  }
 }
 
 /** The tasks of a plan that runs its tools as its steps were written: the approvals go, and nobody needs them. */
 export function withoutApprovals({ tasks, extra }: PlanDefinition): readonly TaskDefinition[] {
   if (extra?.[TOOLS_KEY] !== 'run') return tasks
   const gates = new Set(tasks.flatMap(({ id, action }) => (action.type === 'gate' && id.startsWith(ALLOW) ? [id] : [])))
-  const isApproved = ({ extra: said, needs = [] }: TaskDefinition) => isRunnable(said ?? {}) && gates.has(needs.at(-1)!)
-  const approvals = new Set(tasks.filter(isApproved).map(({ needs }) => needs!.at(-1)!))
+  const run = tasks.filter(({ extra: said }) => isRunnable(said ?? {}))
+  const approvals = new Set(run.flatMap(({ needs = [] }) => needs.filter(name => gates.has(name))))
   return tasks.flatMap(task => {
     if (approvals.has(task.id)) return []
-    return [isApproved(task) ? { ...task, needs: task.needs!.slice(0, -1) } : task]
+    return [run.includes(task) ? { ...task, needs: task.needs?.filter(name => !approvals.has(name)) } : task]
   })
 }
 
@@ -119,47 +113,30 @@ class Params {
 
 const PATH_WORDS = ['path', 'file_path', 'file']
 const OUTPUT: JsonObject = { output: 'stdout' }
+/** Of a command that only prints what it finds at a path of the workspace. */
+const READS: JsonObject = { links: 'refuse', effect: 'pure', network: [], outputs: OUTPUT }
 
-interface Carried {
-  /** What the person who approves it reads. */
-  readonly asks: string
-  readonly [key: string]: Json
-}
-
-const TOOLS: { readonly [tool: string]: (params: Params) => Carried } = {
-  bash: params => {
-    const command = params.text(['command', 'cmd', 'script'])
-    return { asks: `Runs a script:\n\n${command}`, run: command, outputs: OUTPUT }
-  },
-  read_file: params => {
-    const path = params.path()
-    return { asks: `Reads ${path}.`, run: ['cat', '--', path], effect: 'pure', network: [], outputs: OUTPUT }
-  },
-  write_file: params => {
-    const path = params.path()
-    return {
-      asks: `Writes the whole of ${path}.`,
-      edit: { file: path, create: params.text(['content', 'text']), overwrite: true },
-    }
-  },
+const TOOLS: { readonly [tool: string]: (params: Params) => JsonObject } = {
+  bash: params => ({ run: params.text(['command', 'cmd', 'script']), outputs: OUTPUT }),
+  read_file: params => ({ run: ['cat', '--', params.path()], ...READS }),
+  write_file: params => ({
+    edit: { file: params.path(), create: params.text(['content', 'text']), overwrite: true },
+  }),
   edit_file: params => {
     const path = params.path()
     const all = params.isSet(['replace_all', 'all'])
     const find = params.text(['old_string', 'old_text', 'old', 'find'])
     const replace = params.text(['new_string', 'new_text', 'new', 'replace'])
-    return { asks: `Replaces text in ${path}.`, edit: { file: path, find, replace, ...(all && { all }) } }
+    return { edit: { file: path, find, replace, ...(all && { all }) } }
   },
   search: params => {
     const pattern = params.text(['pattern', 'query'])
     const path = params.path('.')
     return {
-      asks: `Searches ${path} for ${JSON.stringify(pattern)}.`,
       // Nothing found is an answer as well.
       run: ['grep', '-rnIE', '--exclude-dir=.git', '--exclude-dir=.planfold', '-e', pattern, '--', path],
       expect: 'exit == 0 || exit == 1',
-      effect: 'pure',
-      network: [],
-      outputs: OUTPUT,
+      ...READS,
     }
   },
 }

@@ -16,6 +16,26 @@ import { dialectNamed } from '../dialect-list.ts'
 const folder = resolve(import.meta.dirname, '../../../../test/fixtures/dialects/003')
 const fixture = (name: string): string => readFileSync(join(folder, name), 'utf8')
 
+describe('a gate of the plan that is no node', () => {
+  const NODES =
+    'plan_id: p\nnodes:\n  - { id: a }\n  - { id: b, depends_on: [a] }\n  - { id: c, next: [{ on: failure, to: a }] }\n'
+
+  test('is asked at the end, with its checks, and printed back as a node', () => {
+    const { definition } = good(parsePlan(`${NODES}gates: [{ id: claims-ok, checks: [Two sources agree] }]\n`))
+    const gate = definition.tasks.at(-1)!
+    expect([gate.id, gate.action, gate.needs]).toEqual(['claims-ok', { type: 'gate', gate: 'approval' }, ['b', 'c']])
+    expect(JSON.stringify(gate.preconditions)).toContain('Two sources agree')
+    const { text, lost } = dialectNamed('plan-nodes')!.print!(definition, () => 'pending')
+    expect([good(parsePlan(text)).definition, lost]).toEqual([definition, []])
+  })
+
+  test('is refused where it has no id', () => {
+    const parsed = parsePlan(`${NODES}gates:\n  - checks: [Two sources agree]\n`)
+    const told = parsed.ok ? [] : parsed.diagnostics.map(one => printDiagnostic(one))
+    expect(told[0]).toMatch(/^plan:7:\d+: error: this gate has no id of its own, so nobody would be asked at it/)
+  })
+})
+
 describe('examples', () => {
   test.each([
     ['task.yaml', 'task-yaml'],

@@ -9,8 +9,18 @@ import { raisePlan } from '../../plan/definition-to-document.ts'
 import type { Path } from '../../text/diagnostic.ts'
 import { spaceItems, yamlText } from '../../text/yaml-text.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
-import { alternatives, DocumentBuilder, type Fields, listOf, Names, planSlug, writtenIds } from '../document-builder.ts'
+import {
+  alternatives,
+  DocumentBuilder,
+  type Fields,
+  listOf,
+  Names,
+  NEEDS_KEYS,
+  planSlug,
+  writtenIds,
+} from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
+import { isText } from '../planstore/plan-steps-words.ts'
 import { isList, type Source } from '../source.ts'
 import { statusWords } from '../status-words.ts'
 import { listFault } from '../unknown-format.ts'
@@ -92,7 +102,9 @@ function read(source: Source): Reading {
       listOf(done.value).map(one => readCriterion(one, { exit: false, judged: 'after' }).document),
       done.key,
     )
-  const nodes = fields.take('nodes') as readonly Json[]
+  const written = fields.take('nodes') as readonly Json[]
+  const last = lastGates(written, listOf(map.gates ?? []))
+  const nodes = [...written, ...last.map(({ node }) => node)]
   const names = new Names(nodes.map(node => (isMap(node) ? node.id : undefined)))
   const made = nodes.flatMap(node => [...new Set(produces(node))])
   const around = {
@@ -107,7 +119,8 @@ function read(source: Source): Reading {
     if (!names.has(id))
       draft.warn(['artifacts'], `an artifact comes from '${id.slice(0, 60)}', which is not a node`, 'name a node')
   const tasks = nodes.map((node, index) => {
-    if (isMap(node)) return readNode(draft, node, ['nodes', index], ['tasks', index], around)
+    const at = last[index - written.length]?.at ?? ['nodes', index]
+    if (isMap(node)) return readNode(draft, node, at, ['tasks', index], around)
     draft.trace.mark(['tasks', index], { path: ['nodes', index] })
     return node
   })
@@ -157,24 +170,37 @@ function readState(draft: DocumentBuilder, fields: Fields): void {
   if (!word.ok) draft.refuse({ path: ['state'], message: word.message, hint: word.hint })
 }
 
-/** The plan's `gates` by the node they guard; a gate that guards none is kept, with a warning. */
+/** Gates of the plan that are no node: each comes after every node that no other one waits for or leads to. */
+function lastGates(nodes: readonly Json[], gates: readonly Json[]) {
+  const maps = nodes.filter(isMap)
+  const ids = new Set(maps.map(({ id }) => String(id)))
+  const targets = maps.flatMap(node => [
+    ...NEEDS_KEYS.flatMap(key => listOf(node[key] ?? [])),
+    ...listOf(node.next ?? []).flatMap(way => (isMap(way) ? listOf(way.to ?? []) : [])),
+    ...(isMap(node.on) ? Object.values(node.on).flatMap(to => listOf(to as Json)) : []),
+  ])
+  const inner = new Set(targets.map(String))
+  const ends = [...ids].filter(id => !inner.has(id))
+  return gates.flatMap((gate, index) => {
+    if (!isMap(gate) || !isText(gate.id) || ids.has(gate.id)) return []
+    ids.add(gate.id)
+    return [{ node: { id: gate.id, kind: 'gate', needs: ends }, at: ['gates', index] }]
+  })
+}
+
+/** The plan's `gates` by the node they guard. One that cannot be asked at is refused: nobody would see that it was passed over. */
 function readGates(draft: DocumentBuilder, fields: Fields, names: Names) {
   const gates = new Map<string, { readonly at: Path; readonly gate: JsonObject }>()
   const written = fields.take('gates')
-  const left: Json[] = []
   for (const [index, gate] of (written === undefined ? [] : listOf(written)).entries()) {
     if (isMap(gate) && gate.id !== undefined && names.has(gate.id) && !gates.has(String(gate.id)))
       gates.set(String(gate.id), { at: ['gates', index], gate })
-    else left.push(gate)
-  }
-  if (left.length > 0) {
-    fields.remember('gates', left)
-    fields.mark(['extra', 'gates'], ['gates'])
-    draft.warn(
-      ['extra', 'gates'],
-      'a gate guards no node of this plan',
-      "give it the 'id' of a node; it is kept, not followed",
-    )
+    else
+      draft.refuse({
+        path: isList(written) ? ['gates', index] : ['gates'],
+        message: 'this gate has no id of its own, so nobody would be asked at it',
+        hint: "give it the 'id' of a node, or a new one: then it is asked at the end",
+      })
   }
   return gates
 }
@@ -240,10 +266,6 @@ function print(definition: PlanDefinition, status: StatusOf): Printed {
       done: definition.done?.map(one => printCriterion(one, { exit: false, judged: 'after' })),
       nodes: tasks.filter(task => task.action.type !== 'verify').map(task => printNode(task, printing)),
       ...pick(document, LAST),
-      gates:
-        isList(extra.gates) && extra.gates.every(gate => !isMap(gate) || !idByName.has(String(gate.id)))
-          ? extra.gates
-          : undefined,
       ...Object.fromEntries(Object.entries(extra).filter(([key]) => !PLAN_KEYS.includes(key))),
     }),
     written => spaceItems(written.get('nodes')),

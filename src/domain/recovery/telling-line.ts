@@ -1,0 +1,34 @@
+// The line of an output that says why a command failed: not the last one, where that is a version, a notice or where a log lies.
+
+/** The last line that names a fault; else the last that is no noise. Null when nothing was printed. */
+export function tellingLine(stderr: string, stdout = ''): string | null {
+  const streams = [stderr, stdout].map(text => withoutNoise(linesOf(text)))
+  const own = streams.map(lines => lines.filter(line => !WRAPPER.test(line)))
+  const found = [...own.map(named), ...streams.map(named)].find(line => line !== undefined) ?? linesOf(stderr).at(-1)
+  if (found === undefined) return linesOf(stdout).at(-1) ?? null
+  return found.length > LINE_MAX ? `${found.slice(0, LINE_MAX)}…` : found
+}
+
+const named = (lines: readonly string[]): string | undefined =>
+  lines.findLast(line => FAULT.test(line)) ?? lines.findLast(line => /[\p{L}\p{N}]/u.test(line)) ?? lines.at(-1)
+
+/** Without lines that say nothing about the command itself. */
+export const withoutNoise = (lines: readonly string[]): readonly string[] => lines.filter(line => !NOISE.test(line))
+
+const linesOf = (text: string): readonly string[] =>
+  text
+    .slice(-TAIL_MAX)
+    .replace(COLOURS, '')
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')
+
+const TAIL_MAX = 8_192
+const LINE_MAX = 200
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one.
+const COLOURS = /\u001b\[[0-9;]*m/g
+const FAULT = /(?:error|fatal|panic|exception)\b|\b(?:not found|no such|cannot|can't|unable|denied|failed)\b/i
+const NOISE =
+  /^\s*(?:Node\.js v\d|npm (?:notice|warn|info)\b|npm (?:error|ERR!)\s*(?:A complete log|\S*_logs\/|$)|at .+[:)]\d*)/
+/** Programs that only report that the one they started failed. */
+const WRAPPER = /^(?:npm (?:error|ERR!)|make(?:\[\d+\])?: \*\*\*|error Command failed|ERR_PNPM|\s*ELIFECYCLE)/
