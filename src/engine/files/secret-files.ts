@@ -3,16 +3,15 @@
 // other file may be somebody's who saved it meanwhile: it is named and left as it is. New names and link targets that hold a secret are
 // replaced wherever they are: a path is shown and kept in many places, and a renamed file is not lost.
 
-import type { Dirent } from 'node:fs'
-import { lstat, readdir, readlink } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { lstat, readlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { Outcome, RunnerTools } from '../../runners/runner.ts'
 import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import { failure } from '../../safety/safety-refusal.ts'
-import { inScope, mayHold } from '../../safety/scope.ts'
 import { byteRedactor, REDACTED, type Redact, redactJson, redactor } from '../../safety/secrets/redaction.ts'
 import type { Rooms } from '../rooms.ts'
 
@@ -114,7 +113,7 @@ async function leaksBelow(
   const stat = await lstat(join(root, top)).catch(() => null)
   if (top !== '') await look(top, stat?.isSymbolicLink() === true)
   if (stat?.isDirectory() !== true) return leaks
-  for await (const { path, entry } of entriesBelow(root, stateDir, write, top)) await look(path, entry.isSymbolicLink())
+  for await (const { path, stat } of scopeEntries(root, stateDir, write, top)) await look(path, stat.isSymbolicLink())
   return leaks
 }
 
@@ -171,10 +170,8 @@ async function redactChanged(
   if (!gate.ok) return []
   const found: Found[] = []
   try {
-    for await (const { path, entry } of entriesBelow(root, stateDir, write)) {
-      if (!entry.isFile()) continue
-      const stat = await lstat(join(root, path)).catch(() => null)
-      if (stat === null || stat.ctimeMs < since || stat.size > FILE_MAX_BYTES) continue
+    for await (const { path, stat } of scopeEntries(root, stateDir, write)) {
+      if (!stat.isFile() || stat.ctimeMs < since || stat.size > FILE_MAX_BYTES) continue
       const read = await gate.value.read(path, { maxBytes: FILE_MAX_BYTES })
       if (!read.ok || read.value === null) continue
       const bytes = Buffer.from(read.value.bytes)
@@ -188,23 +185,4 @@ async function redactChanged(
     await gate.value.close()
   }
   return found
-}
-
-async function* entriesBelow(
-  root: string,
-  stateDir: string,
-  write: readonly string[] | null,
-  top = '',
-): AsyncIterable<{ readonly path: string; readonly entry: Dirent }> {
-  const folders = [top]
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries: Dirent[] = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
-    for (const entry of entries) {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-      const isOurs = entry.name === '.git' || relative(stateDir, join(root, path)) === ''
-      const goesDown = entry.isDirectory() && !isOurs && mayHold(write, path)
-      if (goesDown) folders.push(path)
-      if (goesDown || (!entry.isDirectory() && inScope(write, path))) yield { path, entry }
-    }
-  }
 }

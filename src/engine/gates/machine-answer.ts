@@ -22,8 +22,7 @@ export async function keepForMachine(
 ): Promise<Refusal | null> {
   const question = state.questions.find(one => one.id === id)
   if (question === undefined) return null
-  const { network, sandbox, budget, agent, outside } = question
-  if ((network ?? sandbox ?? budget ?? agent ?? outside) === undefined) return null
+  const { network } = question
   // What cannot be an answer is refused where it is written.
   if (PLAN_ENDED.has(state.status) || !fillIn(question.form, answers).ok) return null
   const within = refuseProgram(environment, caller, 'answer this')
