@@ -211,6 +211,9 @@ type Tried =
   | { readonly status: null; readonly cause: unknown; readonly again: number }
 
 async function attempt(connection: Connection, { method, path, body, type, key, signal }: Request): Promise<Tried> {
+  // Held here: a timeout that only `AbortSignal.any` knows would be collected as garbage, and never fire.
+  const over = new AbortController()
+  const timer = setTimeout(() => over.abort(new DOMException('it took too long', 'TimeoutError')), connection.timeoutMs)
   try {
     const response = await connection.fetch(connection.url + path, {
       method,
@@ -221,7 +224,7 @@ async function attempt(connection: Connection, { method, path, body, type, key, 
         ...(key === undefined ? {} : { 'idempotency-key': key }),
       },
       body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(connection.timeoutMs)]),
+      signal: AbortSignal.any([signal, over.signal]),
     })
     const { status } = response
     const text = await response.text()
@@ -231,6 +234,8 @@ async function attempt(connection: Connection, { method, path, body, type, key, 
   } catch (cause) {
     if (signal.aborted) throw closed()
     return { status: null, cause, again: 0 }
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -421,8 +421,13 @@ export interface RollbackOutcome {
   readonly paths: number
   /** A snapshot of what stood there before. */
   readonly saved?: Sha256
-  /** Paths that are not as they were then, and why; at most a hundred are named. `kept`: somebody chose to keep them so. */
-  readonly left?: readonly { readonly path: string; readonly reason: string; readonly kept?: true }[]
+  /** Paths that are not as they were then, and why; at most a hundred. `kept`: by somebody's choice. `uncovered`: never stored. */
+  readonly left?: readonly {
+    readonly path: string
+    readonly reason: string
+    readonly kept?: true
+    readonly uncovered?: true
+  }[]
   /** Of an adoption: the name of the fork. Then `left` names all of them. */
   readonly adopted?: PlanName
   /** Bytes somebody wrote while it worked, or between two tasks, kept under their hash. */

@@ -52,3 +52,8 @@ export const RESTORED_KEPT_MS = 30 * 24 * 3_600_000
 /** Of one list of `policy.commands`, and of one of its rules. */
 export const COMMAND_RULES_MAX = 1_000
 export const COMMAND_WORDS_MAX = 100
+
+/** What is captured of a write scope, so that it can be restored: no larger file, and no scope that holds more. A file is in memory while it is read. */
+export const CAPTURED_FILE_MAX_BYTES = 128 * 1024 ** 2
+export const CAPTURED_ENTRIES_MAX = 200_000
+export const CAPTURED_TOTAL_MAX_BYTES = 4 * 1024 ** 3

@@ -21,6 +21,9 @@ interface Ended {
   /** SHA-256 of what the task was given, when values flowed into it: action, inputs, environment and folder, resolved. */
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
+  readonly uncovered?: Uncovered
+  /** Files in its scope from which the setuid and setgid bits were taken, because it ran in the sandbox; at most a hundred. */
+  readonly cleared?: readonly string[]
   readonly beside?: Beside
   /** It was to be held, and there was no sandbox: it ran with the person's permissions. */
   readonly unheld?: true
@@ -81,6 +84,20 @@ export interface Wrote {
    * `changes`; at most a hundred are named.
    */
   readonly overwrote?: { readonly paths: readonly string[]; readonly more?: number }
+}
+
+/** What a visit changed and nobody could store: a rollback leaves it as it is. At most a hundred paths are named. */
+export interface Uncovered {
+  readonly paths: readonly UncoveredPath[]
+  readonly more?: number
+}
+
+export interface UncoveredPath {
+  /** Or the patterns of the whole scope, where that could not be looked at. */
+  readonly path: string
+  readonly reason: string
+  /** It was there before and is not there any more. */
+  readonly gone?: true
 }
 
 /** What stood in the world when a checkpoint was taken. Recorded facts. */
@@ -233,19 +250,39 @@ export function wroteIn(event: Event): Wrote | undefined {
   return event.type === 'attempt.lost' ? event.wrote : undefined
 }
 
-const BESIDE_NAMED_MAX = 5
+const NAMED_MAX = 5
+
+const listed = (names: readonly string[], more = 0): string => {
+  const rest = Math.max(0, names.length - NAMED_MAX) + more
+  return `${names.slice(0, NAMED_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
+
+/** What people should know about how it went, besides how it ended: one sentence each. */
+export const resultNotes = (task: string, { beside, uncovered, cleared }: Result): readonly string[] => [
+  ...(beside === undefined ? [] : besideSentences(task, beside)),
+  ...(uncovered === undefined ? [] : [`not saved, so a rollback leaves it: ${uncoveredNames(uncovered)}`]),
+  ...(cleared === undefined ? [] : [clearedSentence(cleared)]),
+]
+
+export const clearedSentence = (paths: readonly string[]): string =>
+  `a sandboxed task may not leave setuid or setgid files: the bits were removed from ${listed(paths)}`
+
+/** `data.bin (too big), pipe (special file) and 3 more` */
+export const uncoveredNames = ({ paths, more }: Uncovered): string =>
+  listed(
+    paths.map(({ path, reason, gone }) => `${path} (${reason}${gone === true ? ', deleted' : ''})`),
+    more,
+  )
 
 /** One sentence for what appeared, one for what changed. */
 export function besideSentences(task: string, { appeared = [], changed = [], disclaimed }: Beside): readonly string[] {
-  const named = (paths: readonly string[]): string =>
-    `${paths.slice(0, BESIDE_NAMED_MAX).join(', ')}${paths.length > BESIDE_NAMED_MAX ? ` and ${paths.length - BESIDE_NAMED_MAX} more` : ''}`
   const unknown = disclaimed === true ? 'said not to be its work' : 'Planfold cannot tell by whom'
   return [
-    ...(appeared.length === 0 ? [] : [`${named(appeared)} appeared while ${task} ran; ${unknown}`]),
+    ...(appeared.length === 0 ? [] : [`${listed(appeared)} appeared while ${task} ran; ${unknown}`]),
     ...(changed.length === 0
       ? []
       : [
-          `${named(changed)} changed while ${task} ran, although ${changed.length === 1 ? 'it is' : 'they are'} not in its \`write\`; ${unknown}`,
+          `${listed(changed)} changed while ${task} ran, although ${changed.length === 1 ? 'it is' : 'they are'} not in its \`write\`; ${unknown}`,
         ]),
   ]
 }

@@ -239,7 +239,8 @@ export class EngineLocal implements EngineInProcess {
       case 'answer': {
         const state = await rooms.store.state(plan)
         const isOurs = state?.questions.some(
-          ({ id, network, sandbox, budget }) => id === order.id && (network ?? sandbox ?? budget),
+          ({ id, network, sandbox, budget, agent, outside }) =>
+            id === order.id && (network ?? sandbox ?? budget ?? agent ?? outside),
         )
         const refusal =
           state === null || isOurs !== true

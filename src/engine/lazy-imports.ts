@@ -33,6 +33,7 @@ export const lazy = {
   networkUse: lazily(() => import('./attempts/network-use.ts')),
   networkProxy: lazily(() => import('../safety/network/network-proxy.ts')),
   secretSources: lazily(() => import('../safety/secrets/secret-sources.ts')),
+  specialModes: lazily(() => import('../safety/files/special-modes.ts')),
   secretFiles: lazily(() => import('./files/secret-files.ts')),
   userRules: lazily(() => import('../safety/network/user-rules.ts')),
   notices: lazily(() => import('../domain/views/notices.ts')),

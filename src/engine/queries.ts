@@ -57,7 +57,7 @@ import type {
   TaskRow,
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
-import type { Change, LeftOut, TreeEntry } from '../workspace/workspace.ts'
+import type { Change, LeftOut, Preview, TreeEntry } from '../workspace/workspace.ts'
 import type { RollbackAsk } from './orders.ts'
 
 /** One version of one path. */
@@ -321,14 +321,11 @@ export type AdoptionPreview =
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
-export interface FilePreview {
-  readonly path: string
-  readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
-  /** Somebody has worked there since. */
-  readonly conflict?: 'edited since' | 'appeared' | 'gone'
-  readonly why?: string
+export interface FilePreview extends Preview {
   /** It is perhaps somebody else's, and stays unless it is included: what is done to it then. */
   readonly unclaimed?: 'restore' | 'create' | 'delete' | 'chmod'
+  /** The plan changed it and it was never stored, so that it stays. `path` may be the patterns of a whole scope. */
+  readonly uncovered?: true
 }
 
 /** What a rollback would do. Nothing was changed. */

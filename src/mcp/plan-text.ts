@@ -15,7 +15,8 @@ export const TOKENS_DEFAULT = 1_000
 const LINE_MAX = 300
 const VALUE_MAX = 4_000
 
-export const clean = (text: string, max = LINE_MAX): string => cutText(escapeForTerminal(text).trim(), max)
+export const clean = (text: string, max = LINE_MAX): string =>
+  cutText(escapeForTerminal(text).replaceAll('\t', ' ').trim(), max)
 
 /** What others wrote, in quotes that it cannot end: it is data, and cannot pass for our own words. */
 export const quote = (text: string, max?: number): string => `"${clean(text, max).replaceAll('"', "'")}"`

@@ -48,13 +48,11 @@ function parse(text: string): Json | undefined {
   }
 }
 
-export function repairRequest(faults: readonly string[], wasCut: { readonly atTokens: number } | null): string {
+export function repairRequest(faults: readonly string[]): string {
   const lines = [
-    wasCut === null ? 'Your answer cannot be used:' : `Your answer was cut off after ${wasCut.atTokens} tokens:`,
+    'Your answer cannot be used:',
     ...faults.map(fault => `- ${fault}`),
-    wasCut === null
-      ? 'Answer again, with the whole JSON and nothing else.'
-      : 'Answer again, much shorter, with the whole JSON and nothing else.',
+    'Answer again, with the whole JSON and nothing else.',
   ]
   return lines.join('\n')
 }

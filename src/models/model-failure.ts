@@ -43,14 +43,25 @@ interface ApiError {
 }
 
 export function failureOfCall(error: unknown, model: string, now: number): Failure {
-  const found = causeOf(error)
-  if (found instanceof ModelError) return found.failure
+  const chain = causesOf(error)
+  const own = chain.find(one => one instanceof ModelError)
+  if (own !== undefined) return own.failure
+  const found = chain.find(one => (one as ApiError).statusCode !== undefined) ?? chain.at(-1)
   if (nameOf(found) === 'AbortError' || nameOf(found) === 'TimeoutError')
     return modelFailure('model:cancelled', `the call of ${model} was stopped`)
   const { statusCode, responseHeaders = {}, responseBody = '' } = found as ApiError
   const said = clip(sentenceIn(responseBody) ?? messageOf(found))
   if (statusCode !== undefined && statusCode >= 400)
     return withPatience(ofStatus(statusCode, said, model), responseHeaders, now)
+  if (
+    chain.some(one => CUT.test(`${(one as { readonly code?: unknown })?.code} ${messageOf(one)}`)) &&
+    !isUnsent(error)
+  )
+    return modelFailure(
+      'model:unreachable',
+      `the answer of ${model} was cut off: the connection ended in the middle`,
+      'try again; if it happens each time, look at the server or the proxy between',
+    )
   if (/overloaded/i.test(said)) return modelFailure('model:overloaded', `${model} is overloaded: ${said}`)
   if (/rate.?limit/i.test(said)) return modelFailure('model:rate-limit', `${model} has too many requests: ${said}`)
   if (statusCode !== undefined || /JSON|Validation|InvalidResponse|NoContent|NoOutput/.test(nameOf(found)))
@@ -113,16 +124,18 @@ export function isUnsent(error: unknown): boolean {
   return false
 }
 
-/** Some errors of the library only wrap the one that matters. */
-function causeOf(error: unknown): unknown {
-  let found = error
-  for (let depth = 0; depth < 5; depth++) {
-    if (found instanceof ModelError || (found as ApiError)?.statusCode !== undefined) return found
-    const cause = (found as { readonly cause?: unknown } | null)?.cause
-    if (cause === undefined || cause === null || typeof cause !== 'object') return found
-    found = cause
+/** An answer whose connection ended before it was whole, as undici and the system say it. */
+const CUT = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)\b|\bterminated\b/
+
+/** The error with its causes, the outermost first: some errors of the library only wrap the one that matters. */
+function causesOf(error: unknown): readonly unknown[] {
+  const chain: unknown[] = [error]
+  while (chain.length < 6) {
+    const cause = (chain.at(-1) as { readonly cause?: unknown } | null)?.cause
+    if (cause === undefined || cause === null || typeof cause !== 'object') break
+    chain.push(cause)
   }
-  return found
+  return chain
 }
 
 const nameOf = (error: unknown): string => String((error as { readonly name?: unknown } | null)?.name ?? '')

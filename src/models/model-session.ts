@@ -4,6 +4,7 @@ import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
 import type { Json } from '../domain/json.ts'
 import { type ModelUsage, NO_USAGE, tokensOf } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
+import { printDuration } from '../format/text/units.ts'
 import { redactor, streamRedactor } from '../safety/secrets/redaction.ts'
 import { readAnswer, repairRequest } from './answer-text.ts'
 import type { CallList } from './call-list.ts'
@@ -85,7 +86,7 @@ async function askText(room: SessionRoom, session: Meter, question: TextQuestion
   const own = new Meter(question.caps ?? {}, room.price)
   const said = await ask(room, [session, own], question)
   if (!said.ok) return { ok: false, failure: said.failure, ...own.spent }
-  const failure = endedBadly(room, question, said.answer)
+  const failure = endedBadly(room, question, said)
   return failure === null
     ? { ok: true, value: said.answer.text, repairs: 0, ...own.spent }
     : { ok: false, failure, text: said.answer.text, ...own.spent }
@@ -97,16 +98,17 @@ async function askObject(room: SessionRoom, session: Meter, question: ObjectQues
   const asked = { ...question, answer: { schema, name: schemaName }, ...(await describeTo(room, question)) }
   let messages: readonly ModelMessage[] = question.messages
   for (let repairs = 0; ; repairs++) {
-    const said = await ask(room, [session, own], { ...asked, messages })
+    const said = await askPatiently(room, [session, own], { ...asked, messages })
     if (!said.ok) return { ok: false, failure: said.failure, ...own.spent }
-    const { text, finish } = said.answer
-    const isCut = finish === 'length'
-    const read = isCut ? ({ ok: false, faults: ['it is not whole'] } as const) : readAnswer(text, schema, check)
+    const { text } = said.answer
+    const ended = endedBadly(room, question, said)
+    // The next answer would be paid for and cut off as well.
+    const isHopeless = ended?.code === 'model:refused' || ended?.code === 'model:truncated'
+    const read = isHopeless ? ({ ok: false, faults: [] } as const) : readAnswer(text, schema, check)
     if (read.ok) return { ok: true, value: read.value, repairs, ...own.spent }
-    const hopeless = isCut ? null : endedBadly(room, question, said.answer)
-    if (hopeless?.code === 'model:refused' || repairs >= repairsMax) {
+    if (isHopeless || repairs >= repairsMax) {
       const failure =
-        endedBadly(room, question, said.answer) ??
+        ended ??
         modelFailure(
           'model:malformed',
           `${room.name} did not answer as asked, also after ${repairs} repairs: ${read.faults[0]}`,
@@ -114,7 +116,7 @@ async function askObject(room: SessionRoom, session: Meter, question: ObjectQues
         )
       return { ok: false, failure, text, ...own.spent }
     }
-    const repair = repairRequest(read.faults, isCut ? { atTokens: said.outputTokens } : null)
+    const repair = repairRequest(read.faults)
     // A provider may refuse an empty message.
     const before: ModelMessage[] = text.trim() === '' ? [] : [{ role: 'assistant', text: clipped(text) }]
     messages = [...question.messages, ...before, { role: 'user', text: repair }]
@@ -135,13 +137,17 @@ const clipped = (text: string): string => (text.length > REPAIR_TEXT_MAX ? `${te
 function endedBadly(
   { name, wire }: SessionRoom,
   { stepsMax = STEPS_MAX }: TextQuestion,
-  answer: Asked,
+  { answer, outputTokens }: Extract<Said, { readonly ok: true }>,
 ): Failure | null {
   const refusal = refusalIn(wire.of(answer.call))
   if (answer.finish === 'content-filter' || refusal !== null)
     return modelFailure('model:refused', `${name} declined to answer${refusal === null ? '' : `: ${refusal}`}`)
   if (answer.finish === 'length')
-    return modelFailure('model:truncated', `the answer of ${name} was cut off`, 'allow more tokens, or ask for less')
+    return modelFailure(
+      'model:truncated',
+      `the answer of ${name} was cut off after ${outputTokens} tokens`,
+      'raise `output_tokens` of the model in your settings, or the limit of tokens (`caps`, `--budget`), or ask for less',
+    )
   if (answer.finish === 'tool-calls')
     return modelFailure('model:malformed', `${name} called tools ${stepsMax} times and did not answer`)
   return answer.text.trim() === '' ? modelFailure('model:malformed', `the answer of ${name} is empty`) : null
@@ -153,11 +159,36 @@ type Said =
   | { readonly ok: true; readonly answer: Asked; readonly outputTokens: number }
   | { readonly ok: false; readonly failure: Failure }
 
-async function ask(
-  room: SessionRoom,
-  meters: readonly Meter[],
-  question: TextQuestion & { readonly answer?: { readonly schema: ObjectQuestion['schema']; readonly name: string } },
-): Promise<Said> {
+type Question = TextQuestion & {
+  readonly answer?: { readonly schema: ObjectQuestion['schema']; readonly name: string }
+}
+
+const BUSY: ReadonlySet<string> = new Set(['model:rate-limit', 'model:overloaded'])
+const WAITS_MAX = 4
+const WAIT_MAX_MS = 120_000
+const WAIT_MS = 2_000
+
+/** A provider that is busy is asked again when it says, if somebody who waits is told of it. The rate limit does the waiting. */
+async function askPatiently(room: SessionRoom, meters: readonly Meter[], question: Question): Promise<Said> {
+  for (let waits = 0; ; waits++) {
+    const said = await ask(room, meters, question)
+    if (said.ok || question.onWait === undefined || !BUSY.has(said.failure.code ?? '')) return said
+    const { message, retryAfterMs = WAIT_MS * 2 ** waits } = said.failure
+    const wait = printDuration(Math.ceil(retryAfterMs / 1000) * 1000)
+    const isTooLong = retryAfterMs > WAIT_MAX_MS
+    if (isTooLong || waits >= WAITS_MAX) {
+      const why = isTooLong
+        ? `It asks to wait ${wait}; no longer than ${printDuration(WAIT_MAX_MS)} is waited`
+        : `It was asked ${waits + 1} times`
+      const failure = { ...said.failure, message: `${message}. ${why}`, hint: 'try again later, or use another model' }
+      return { ok: false, failure }
+    }
+    question.onWait(`${message}; asking again in ${wait}`)
+    room.limit?.pause(retryAfterMs)
+  }
+}
+
+async function ask(room: SessionRoom, meters: readonly Meter[], question: Question): Promise<Said> {
   const { clock } = room
   let last = { id: '', outputTokens: 0 }
   const settling: Promise<void>[] = []

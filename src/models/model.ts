@@ -112,6 +112,8 @@ export interface TextQuestion {
   readonly caps?: ModelCaps
   readonly signal?: AbortSignal
   readonly onText?: (part: string) => void
+  /** Somebody waits for a provider that is busy, and is told how long. Absent: that is a failure at once. */
+  readonly onWait?: (note: string) => void
 }
 
 export interface ObjectQuestion extends Omit<TextQuestion, 'onText'> {
@@ -171,6 +173,8 @@ export interface ModelCaps {
 export interface ModelList {
   readonly default: string | null
   readonly models: readonly ListedModel[]
+  /** Those that have a key: the variable or the file it comes from, never the key. */
+  readonly providers: readonly { readonly name: string; readonly key: string }[]
   /** The settings file that was read; null when there is none. */
   readonly file: string | null
   /** What is wrong with the settings, a sentence each. */

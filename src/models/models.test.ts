@@ -1,6 +1,10 @@
 // The door to models, on a scripted model that speaks the protocol of each provider over real HTTP.
 
-import { describe, expect, it } from 'vitest'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonObject } from '../domain/json.ts'
 import { recordedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import type { ModelAnswer, ModelRecording } from './model.ts'
@@ -242,17 +246,30 @@ describe.each(NAMES)('%s', use => {
   })
 
   it.each<[string, ScriptedReply]>([
-    ['JSON that is cut off', { text: '{"title":"Res', finish: 'length' }],
     ['nothing', { text: '' }],
     ['prose', { text: 'I would begin with a baseline.' }],
   ])('%s is repaired at most twice', async (_, reply) => {
     const place = await setup([reply])
     const answer = await (await place.open({ use })).object({ ...ask('Plan it.'), schema: PLAN })
     expect(answer.ok).toBe(false)
-    expect(['model:truncated', 'model:malformed']).toContain(codeOf(answer))
+    expect(codeOf(answer)).toBe('model:malformed')
     expect(place.server.requests).toHaveLength(3)
     const fixed = await setup([reply, { text: JSON.stringify(GOOD) }])
     expect(given(await (await fixed.open({ use })).object({ ...ask('Plan it.'), schema: PLAN }))).toEqual(GOOD)
+  })
+
+  it('JSON that is cut off is not paid for again, and says what to raise', async () => {
+    const place = await setup([{ text: '{"title":"Res', finish: 'length' }])
+    const answer = await (await place.open({ use })).object({ ...ask('Plan it.'), schema: PLAN })
+    expect(answer).toMatchObject({
+      ok: false,
+      failure: {
+        code: 'model:truncated',
+        message: `the answer of ${use} was cut off after 8192 tokens`,
+        hint: expect.stringContaining('raise `output_tokens`'),
+      },
+    })
+    expect(place.server.requests).toHaveLength(1)
   })
 
   it('stops when it is told to, and what it may have used counts', async () => {
@@ -310,5 +327,108 @@ describe.each(NAMES)('%s', use => {
       await place.models.list(),
     ])
     expect(kept).not.toContain(KEY)
+  })
+})
+
+describe('a server of another kind', () => {
+  const open = async (answer: (response: ServerResponse) => void, settings?: object) => {
+    const server = createServer((request, response) => request.resume().once('end', () => answer(response)))
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+    const opened = await (await setup([], settings))
+      .again({ PLANFOLD_MODEL_URL: url })
+      .open({ use: 'local/m', purpose: 'test' })
+    if (!opened.ok) throw new Error(opened.failure.message)
+    return opened.model
+  }
+  const begun = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).write(' ')
+
+  it.each([
+    ['whose answer never ends', true],
+    ['that never answers', false],
+  ])('%s is left when we are told to stop, also after the garbage collector has run', async (_, begins) => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const here: ServerResponse[] = []
+    const model = await open(response => {
+      here.push(response)
+      if (begins) begun(response)
+    })
+    const stop = new AbortController()
+    const asking = model.object({ ...ask('Plan it.'), schema: PLAN, signal: stop.signal })
+    await vi.waitFor(() => expect(here).toHaveLength(1))
+    for (let round = 0; round < 10; round++) {
+      await new Promise(resolve => setTimeout(resolve, 20))
+      collect()
+    }
+    stop.abort()
+    expect(codeOf(await asking)).toBe('model:cancelled')
+  })
+
+  it('that is slow has the time of the settings', async () => {
+    const model = await open(begun, { models: { 'local/m': { timeout: '200ms' } } })
+    expect(await model.object({ ...ask('Plan it.'), schema: PLAN })).toMatchObject({
+      ok: false,
+      failure: {
+        code: 'model:unreachable',
+        message: 'the model did not send its whole answer within 200ms',
+        hint: expect.stringContaining('raise `timeout`'),
+      },
+    })
+  })
+
+  it('that hangs up in the middle is said to have done so', async () => {
+    const model = await open(response => {
+      begun(response)
+      setTimeout(() => response.destroy(), 50)
+    })
+    const message = 'the answer of local/m was cut off: the connection ended in the middle'
+    expect(await model.text(ask('Say hello.'))).toMatchObject({
+      ok: false,
+      failure: { code: 'model:unreachable', message },
+    })
+  })
+})
+
+describe('a provider that is busy', () => {
+  const busy = (headers: Record<string, string>, status = 429): ScriptedReply => ({
+    error: { status, message: 'slow down', headers },
+  })
+
+  it('is asked again when it says, and whoever waits is told', async () => {
+    const good = { text: JSON.stringify(GOOD) }
+    const place = await setup([busy({ 'retry-after-ms': '30' }), busy({ 'retry-after-ms': '40' }, 503), good])
+    const notes: string[] = []
+    const model = await place.open({ use: 'anthropic/scripted' })
+    const answer = await model.object({ ...ask('Plan it.'), schema: PLAN, onWait: note => void notes.push(note) })
+    expect(given(answer)).toEqual(GOOD)
+    expect(notes).toEqual([
+      expect.stringMatching(/too many requests \(429\): slow down.*; asking again in 1s$/),
+      expect.stringMatching(/could not answer \(503\): slow down.*; asking again in 1s$/),
+    ])
+  })
+
+  it('is not waited for longer than two minutes, and a wait can be stopped', async () => {
+    const place = await setup([busy({ 'retry-after': '600' })])
+    const model = await place.open({ use: 'openai/scripted' })
+    const question = { ...ask('Plan it.'), schema: PLAN }
+    expect(await model.object({ ...question, onWait: () => {} })).toMatchObject({
+      failure: {
+        code: 'model:rate-limit',
+        message: expect.stringContaining('It asks to wait 10m; no longer than 2m is waited'),
+      },
+    })
+    const other = await (await setup([busy({ 'retry-after': '60' })])).open({ use: 'openai/scripted' })
+    const stop = new AbortController()
+    const asked = await other.object({
+      ...question,
+      signal: stop.signal,
+      onWait: () => setTimeout(() => stop.abort(), 20),
+    })
+    expect(codeOf(asked)).toBe('model:cancelled')
   })
 })

@@ -8,13 +8,13 @@ import { KEPT_MS, KeptRecordings } from './gateway/kept-recordings.ts'
 import type { AskedModel } from './gateway/ledger.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import type { ListedModel, ModelCaps, ModelExchange, ModelList, Models, Opened, OpenRequest } from './model.ts'
-import { chooseModel } from './model-choice.ts'
+import { chooseModel, keyedProviders } from './model-choice.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
 import { priceOf } from './price-table.ts'
 import { raisingOf } from './raise-caps.ts'
 import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
 import { readCaps, readSettings, type Settings, type SettingsRoom } from './user-settings.ts'
-import { recordingWire, replayWire } from './wire.ts'
+import { recordingWire, replayWire, type TimeLimit } from './wire.ts'
 
 export interface ModelsOptions extends SettingsRoom {
   readonly stateDir: string
@@ -24,6 +24,8 @@ export interface ModelsOptions extends SettingsRoom {
 
 /** The longest answer that is asked for when nobody says otherwise. */
 const OUTPUT_TOKENS = 8_192
+/** And the longest that is waited for it. */
+const CALL_MS = 10 * 60_000
 
 export function openModels(options: ModelsOptions): Models {
   const calls = new CallList(options.stateDir)
@@ -76,7 +78,7 @@ export function openModels(options: ModelsOptions): Models {
         price,
         purpose: request.purpose,
         payer,
-        wire: recordingWire(secretsOf(found, options), before.earlier),
+        wire: recordingWire(secretsOf(found, options), before.earlier, limitOfCall(entry, request, options)),
         limit,
         calls,
         // Where a plan pays, they are part of its budget.
@@ -100,6 +102,16 @@ export function openModels(options: ModelsOptions): Models {
       return { ok: true, model: openSession(room) }
     },
   }
+}
+
+/** A task has a time limit of its own. */
+function limitOfCall(
+  entry: Settings['models'][string] | undefined,
+  { payer }: OpenRequest,
+  { clock }: ModelsOptions,
+): TimeLimit | undefined {
+  const ms = entry?.timeoutMs ?? (payer === undefined ? CALL_MS : null)
+  return ms === null ? undefined : { ms, clock }
 }
 
 function openReplay(
@@ -175,6 +187,7 @@ function listOf(settings: Settings, besides: readonly string[] = []): ModelList 
     file: settings.file,
     faults: [...settings.faults, ...Object.values(settings.providers).flatMap(({ fault }) => fault ?? [])],
     models: [...names].flatMap(name => listed(settings, name)),
+    providers: keyedProviders(settings),
   }
 }
 

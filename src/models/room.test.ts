@@ -49,6 +49,12 @@ describe('settings', () => {
     })
     expect((await place.again({ PLANFOLD_MODEL: 'lab/small' }).list()).default).toBe('lab/small')
     expect((await place.models.list()).models[0]?.key).toBe('missing')
+    expect(list.providers).toContainEqual({ name: 'work', key: 'WORK_SECRET' })
+    const small = await place.models.open({ use: 'small', purpose: 'test' })
+    expect(small.ok && small.model.name).toBe('lab/small')
+    expect(await place.models.open({ use: 'mystery', purpose: 'test' })).toMatchObject({
+      failure: { hint: expect.stringMatching(/^write PROVIDER\/NAME: anthropic\/NAME, openai\/NAME/) },
+    })
     expect(await place.models.open({ use: 'work/big', purpose: 'test' })).toMatchObject({
       failure: { code: 'model:auth', hint: expect.stringContaining('set WORK_SECRET in your environment') },
     })

@@ -3,9 +3,11 @@
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import { stableText } from '../domain/json.ts'
+import { printDuration } from '../format/text/units.ts'
 import { redactor, streamRedactor } from '../safety/secrets/redaction.ts'
 import type { ModelExchange, ModelRecording } from './model.ts'
 import { ModelError, modelFailure } from './model-failure.ts'
+import type { RateClock } from './rate-limit.ts'
 
 export interface Wire {
   readonly fetch: typeof globalThis.fetch
@@ -30,8 +32,20 @@ const RESPONSE_MAX_BYTES = 32 * 1024 * 1024
 
 type Slot = { -readonly [K in keyof ModelExchange]: ModelExchange[K] } & { readonly call: string; whole: boolean }
 
-/** Sends, and keeps what was sent and answered. `earlier`: was paid for already; who asks the same gets it, each once. */
-export function recordingWire(secrets: readonly string[], earlier: readonly ModelExchange[] = []): Wire {
+export interface TimeLimit {
+  readonly ms: number
+  readonly clock: Pick<RateClock, 'after'>
+}
+
+/**
+ * Sends, and keeps what was sent and answered. `earlier`: was paid for already; who asks the same gets it, each once. `limit`: of one
+ * request, until its answer is whole.
+ */
+export function recordingWire(
+  secrets: readonly string[],
+  earlier: readonly ModelExchange[] = [],
+  limit?: TimeLimit,
+): Wire {
   const redact = redactor(secrets)
   const slots: Slot[] = []
   const left = earlier.filter(({ response }) => response.status < 400)
@@ -57,20 +71,33 @@ export function recordingWire(secrets: readonly string[], earlier: readonly Mode
     }
     tell?.()
     // A provider has no reason to lead elsewhere, and the key would go along.
-    const response = await fetch(url, { ...init, headers: sentHeaders, body: sent, redirect: 'error' })
+    const { signal, stopped, over } = endingOf(init?.signal ?? null, limit)
+    const answer = fetch(url, { ...init, headers: sentHeaders, body: sent, redirect: 'error', signal })
+    const response = await Promise.race([answer, stopped]).catch(error => {
+      over()
+      throw error
+    })
     const headers = Object.fromEntries(
       KEPT_HEADERS.flatMap(name => {
         const value = response.headers.get(name)
         return value === null ? [] : [[name, redact(value)]]
       }),
     )
-    const body = response.body?.pipeThrough(
-      cleaner(secrets, text => {
-        slot.response = { status: response.status, headers, body: text }
-        slot.whole = true
-      }),
-    )
-    return new Response(body ?? null, { status: response.status, statusText: response.statusText, headers })
+    const { readable, writable } = cleaner(secrets, text => {
+      slot.response = { status: response.status, headers, body: text }
+      slot.whole = true
+    })
+    if (response.body === null) over()
+    // Whoever reads the other end is told of an error.
+    response.body
+      ?.pipeTo(writable, { signal })
+      .catch(() => {})
+      .finally(over)
+    return new Response(response.body === null ? null : readable, {
+      status: response.status,
+      statusText: response.statusText,
+      headers,
+    })
   }
   return {
     fetch: send,
@@ -86,6 +113,32 @@ export function recordingWire(secrets: readonly string[], earlier: readonly Mode
     },
     secrets,
   }
+}
+
+/**
+ * What ends a request before its answer is whole: whoever asked, or the time. Node's `fetch` with `redirect: 'error'` holds its own link to
+ * the signal only weakly, so after a garbage collection it does not hear an abort; here it is heard, and the body is read with the signal.
+ */
+function endingOf(asked: AbortSignal | null, limit: TimeLimit | undefined) {
+  const ending = new AbortController()
+  const { signal } = ending
+  const stop = () => ending.abort(asked?.reason)
+  asked?.addEventListener('abort', stop)
+  if (asked?.aborted === true) stop()
+  const message = `the model did not send its whole answer within ${printDuration(limit?.ms ?? 0)}`
+  const hint = 'raise `timeout` of the model in your settings, or use a faster one'
+  const cancel = limit?.clock.after(limit.ms, () =>
+    ending.abort(new ModelError(modelFailure('model:unreachable', message, hint))),
+  )
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+  stopped.catch(() => {})
+  const over = () => {
+    cancel?.()
+    asked?.removeEventListener('abort', stop)
+  }
+  return { signal, stopped, over }
 }
 
 /** Answers what was asked before as it was answered before. Each exchange serves once. */

@@ -13,13 +13,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { next, plainHint, quoted, stepsIn } from '../domain/hint.ts'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
+import { CAPTURED_FILE_MAX_BYTES } from '../domain/limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import type { AdoptAsk } from '../engine/engine.ts'
 import { EngineLocal } from '../engine/engine-local.ts'
 import { trusted } from '../engine/roles.ts'
 import { ME, realRooms, sh } from '../engine/rollback/perform-rollback.fixture.ts'
 import type { Rooms } from '../engine/rooms.ts'
-import { FILE_MAX_BYTES } from '../safety/files/regular-file.ts'
 import { adoptFork } from './adopt-fork.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>
@@ -112,7 +112,7 @@ async function undo() {
 /** Larger than what a snapshot stores; takes no room. */
 const putTooBig = (name: string) => {
   writeFileSync(name, '')
-  truncateSync(name, FILE_MAX_BYTES + 1)
+  truncateSync(name, CAPTURED_FILE_MAX_BYTES + 1)
 }
 
 /** An engine whose looks into snapshots of a fork are each followed by `then`. */

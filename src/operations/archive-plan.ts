@@ -61,7 +61,8 @@ export async function waitForEvent<T>(
   const [entry] = (await engine.ask({ type: 'entries', plan, after: version - 1, limit: 1 })) ?? []
   if (entry === undefined || ms <= 0) return null
   const over = new AbortController()
-  const until = AbortSignal.any([signal, AbortSignal.timeout(ms), over.signal])
+  const timer = setTimeout(() => over.abort(), ms)
+  const until = AbortSignal.any([signal, over.signal])
   try {
     for await (const { events } of engine.watch({ plan, after: entry.position, signal: until })) {
       for (const event of events) {
@@ -71,6 +72,7 @@ export async function waitForEvent<T>(
     }
     return null
   } finally {
+    clearTimeout(timer)
     over.abort()
   }
 }

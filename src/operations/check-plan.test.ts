@@ -26,14 +26,14 @@ describe('refused before it runs', () => {
     expect(faults('  - { id: a, run: [ls], cwd: src/lib }\n  - { id: b, run: [ls], cwd: . }\n')).toEqual([])
   })
 
-  test.each(['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'PLANFOLD_KEY', 'PLANFOLD_FEEDBACK', 'https_proxy', 'GIT_DIR'])(
-    'a reserved environment variable: %s',
-    name => {
-      expect(faults(`  - id: a\n    run: [ls]\n    env:\n      FINE: x\n      ${name}: x\n`)).toEqual([
-        expect.stringContaining(`8 'a' sets the environment variable '${name}', which `),
-      ])
-    },
-  )
+  test.each([
+    ...['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'PLANFOLD_KEY', 'PLANFOLD_FEEDBACK', 'https_proxy', 'GIT_DIR'],
+    ...['HOME', 'XDG_CONFIG_HOME', 'XDG_RUNTIME_DIR', 'PLANFOLD_DIR', 'PLANFOLD_SANDBOX', 'DOTNET_STARTUP_HOOKS'],
+  ])('a reserved environment variable: %s', name => {
+    expect(faults(`  - id: a\n    run: [ls]\n    env:\n      FINE: x\n      ${name}: x\n`)).toEqual([
+      expect.stringContaining(`8 'a' sets the environment variable '${name}', which `),
+    ])
+  })
 
   test('outputs of a task that does not come before', () => {
     const tasks =

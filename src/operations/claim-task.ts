@@ -89,9 +89,13 @@ export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: Abo
     if (signal.aborted) return null
     // Much may be written at once, in any plan: one look answers all of it.
     const gap = pause(LOOK_GAP_MS, signal)
-    const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)])
+    // A timeout that only `AbortSignal.any` knows would be collected as garbage, and never fire.
+    const over = new AbortController()
+    const timer = setTimeout(() => over.abort(), LOOK_MS)
+    const look = AbortSignal.any([signal, over.signal])
     // Whatever is written next may have made something ready.
     for await (const _ of engine.watch({ ...planOf(ask), after, signal: look })) break
+    clearTimeout(timer)
     await gap
     if (signal.aborted) return null
   }

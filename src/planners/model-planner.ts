@@ -109,6 +109,7 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   })
   if (!opened.ok) throw new PlanningFailure(opened.failure)
   const { model } = opened
+  request.tell?.(`asking ${model.name} for a plan …`)
   if (model.earlier > 0)
     request.tell?.(
       `${numberOf(model.earlier, 'answer')} from an earlier, interrupted drafting of this goal ${model.earlier === 1 ? 'is' : 'are'} not paid for again`,
@@ -128,10 +129,11 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
 }
 
 async function ask<T>(
-  { model, request: { signal } }: Drafting,
-  question: Omit<ModelQuestion, 'system' | 'signal'>,
+  { model, request: { signal, tell = () => {} } }: Drafting,
+  question: Omit<ModelQuestion, 'system' | 'signal' | 'onWait'>,
 ): Promise<{ readonly value: T; readonly repairs: number }> {
-  const reply = await model.object({ ...question, system: SYSTEM, ...(signal === undefined ? {} : { signal }) })
+  const asked = { ...question, system: SYSTEM, onWait: tell }
+  const reply = await model.object({ ...asked, ...(signal === undefined ? {} : { signal }) })
   if (!reply.ok) throw new PlanningFailure(reply.failure)
   return { value: reply.value as T, repairs: reply.repairs }
 }

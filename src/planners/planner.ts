@@ -110,6 +110,8 @@ export interface ModelQuestion {
   readonly repairsMax: number
   readonly check?: (value: Json) => readonly string[]
   readonly signal?: AbortSignal
+  /** Told when the provider is busy and is asked again later. */
+  readonly onWait?: (note: string) => void
 }
 
 export type ModelReply =

@@ -1,5 +1,6 @@
 // The environment of a child process: a short list of what it may inherit, and what a plan adds. Variables that make other
-// programs load code, change their configuration or go through a proxy are never inherited and a plan may not set them.
+// programs load code, change their configuration or go through a proxy are never inherited and a plan may not set them. Nor may it set
+// where programs look for settings and logins, and what Planfold itself reads.
 
 import type { Failure } from '../domain/result.ts'
 import { failure } from './safety-refusal.ts'
@@ -39,9 +40,10 @@ export function environmentFailure(wanted: { readonly [name: string]: string }):
     if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) {
       return failure('policy', `${shown} is not a valid name for an environment variable`, 'use letters, digits and _')
     }
-    if (isDangerous(name)) {
-      const hint = 'it changes which code other programs run; set it inside a script, where the gate shows it'
-      return failure('policy', `a plan may not set the environment variable ${shown}`, hint)
+    const fault = VALUE_OF_SCRIPT.test(name) ? null : variableFault(name)
+    if (fault !== null) {
+      const hint = 'use another name, or set it inside a script, where the gate shows it'
+      return failure('policy', `a plan may not set the environment variable ${shown}, which ${fault}`, hint)
     }
     if (value.includes('\0')) {
       return failure('policy', `the value of ${shown} contains a NUL byte`, 'pass binary values through a file')
@@ -57,7 +59,8 @@ export function environmentFailure(wanted: { readonly [name: string]: string }):
 /** Why a plan may not set this variable, as the end of a sentence; null when it may. */
 export function variableFault(name: string): string | null {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name)) return 'is not a valid name for an environment variable'
-  if (OURS.test(name)) return 'Planfold sets itself'
+  if (OURS.test(name)) return 'Planfold uses itself'
+  if (/^(?:HOME$|XDG_)/i.test(name)) return 'changes where programs look for settings and logins'
   return isDangerous(name) ? 'changes which code other programs run' : null
 }
 
@@ -71,8 +74,10 @@ export function secretNameFault(name: string): string | null {
   return isOrdinary ? 'programs need for something else' : variableFault(upper)
 }
 
-/** What every child is told about its task; a plan that set one would never see its own value. */
-const OURS = /^PLANFOLD_(?:KEY|PLAN|TASK|ATTEMPT|OWNER|INPUTS|FEEDBACK|VALUE_\d+)$|^TRACEPARENT$/
+/** What every child is told about its task, and the settings of a Planfold that a task starts; not what the rounds of `converge` are told. */
+const OURS = /^(?:PLANFOLD_(?!(?:CRITERION|EVIDENCE|ROUND)$)|TRACEPARENT$)/i
+/** How the engine itself hands a value to a script; the format refuses the name in a plan. */
+const VALUE_OF_SCRIPT = /^PLANFOLD_VALUE_\d+$/
 
 /** Can this variable, by itself, change what code runs or where its traffic goes? Compared without case. */
 function isDangerous(name: string): boolean {
@@ -123,7 +128,7 @@ const DANGEROUS = new Set([
   ...['EDITOR', 'VISUAL', 'PAGER', 'MANPAGER', 'BROWSER', 'LESSOPEN', 'LESSCLOSE', 'SSH_ASKPASS', 'SUDO_ASKPASS'],
   ...['MAKEFLAGS', 'MAKEFILES', 'RUSTC_WRAPPER', 'GOFLAGS', 'GCONV_PATH', 'GLIBC_TUNABLES', 'LOCPATH', 'HOSTALIASES'],
   ...['OPENSSL_CONF', 'OPENSSL_MODULES', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'SSLKEYLOGFILE', 'PROXY'],
-  ...['PLANFOLD_KEY', 'PLANFOLD_PLAN', 'PLANFOLD_TASK', 'PLANFOLD_ATTEMPT', 'PLANFOLD_OWNER', 'PLANFOLD_INPUTS'],
+  ...['DOTNET_STARTUP_HOOKS', 'DOTNET_ADDITIONAL_DEPS', 'CORECLR_PROFILER_PATH', 'COR_PROFILER_PATH'],
 ])
 
 /** Who runs this process instead of the person, as far as its environment tells. */

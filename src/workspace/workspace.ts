@@ -94,6 +94,8 @@ export interface LeftOut {
   readonly reason: string
   /** In a rollback: somebody chose to keep what stands there. */
   readonly kept?: true
+  /** In a rollback: the plan changed it, and it was never stored. */
+  readonly uncovered?: true
 }
 
 /** The reason given for a path that no task may write, such as `.git`. */

@@ -1,5 +1,5 @@
 // The runner in docs/guide/write-a-runner.md is compiled from the guide's own text, against the built package, and carries out the plan
-// that stands beside it.
+// that stands beside it. And a runner whose process is killed in the middle of its work.
 
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -52,3 +52,55 @@ it('is under sixty lines, compiles, and counts words', async () => {
     { status: 'failed', reason: expect.stringContaining("'with' of words") },
   ])
 }, 120_000)
+
+const LOOP = `
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { compose, parsePlan, trusted } from 'planfold'
+
+const [, , root, plan] = process.argv
+const loop = {
+  name: 'loop',
+  about: { does: 'edits', effects: ['workspace'], risks: [], dryRun: 'nothing', schema: { type: 'object' } },
+  async attempt() {
+    appendFileSync(root + '/count.txt', 'once\\n')
+    writeFileSync(root + '/sum.js', 'changed')
+    const isFirst = !existsSync(root + '/.planfold/killed')
+    if (isFirst) writeFileSync(root + '/.planfold/killed', '')
+    if (isFirst) process.kill(process.pid, 'SIGKILL')
+    return { type: 'done' }
+  },
+}
+const { engine, worker, close } = await compose({ cwd: root, environment: process.env, caller: trusted('me'), runners: [loop] })
+const found = await engine.ask({ type: 'find', reference: 'loop' })
+const id = found?.plan ?? (await engine.submit(null, { type: 'create', definition: parsePlan(plan).definition })).plan
+const drive = () => worker.drive(id, { stop: new AbortController().signal })
+if (found === null) await engine.submit(id, { type: 'start' })
+await drive()
+const texts = ['sum.js', 'count.txt'].map(file => readFileSync(root + '/' + file, 'utf8'))
+const { status, restored } = await engine.ask({ type: 'summary', plan: id })
+await engine.submit(id, { type: 'rollback' })
+await drive()
+console.log(JSON.stringify({ status, restored, texts }))
+await close()
+`
+
+it('a runner with the effect workspace is reverted after a kill, and by a rollback', async () => {
+  await writeFile(join(built, 'loop.mjs'), LOOP)
+  await writeFile(join(work, 'sum.js'), 'before')
+  const plan = `planfold: 1
+name: loop
+tasks:
+  - { id: edit, effect: workspace, write: [sum.js, count.txt], runner: { use: loop } }
+`
+  const again = () => run(process.execPath, [join(built, 'loop.mjs'), work, plan], { cwd: work })
+  const texts = () =>
+    Promise.all(['sum.js', 'count.txt'].map(file => readFile(join(work, file), 'utf8').catch(() => null)))
+  await expect(again()).rejects.toMatchObject({ signal: 'SIGKILL' })
+  expect(await texts()).toEqual(['changed', 'once\n'])
+  expect(JSON.parse((await again()).stdout)).toMatchObject({
+    status: 'completed',
+    restored: [{ task: 'edit', paths: ['count.txt', 'sum.js'] }],
+    texts: ['changed', 'once\n'],
+  })
+  expect(await texts()).toEqual(['before', null])
+})

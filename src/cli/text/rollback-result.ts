@@ -164,10 +164,12 @@ export function resultLines(
       `  no file was changed${failure.hint === undefined ? '' : `; ${escapeForTerminal(hintText(failure.hint))}`}`,
     ]
   }
-  const apart = left.length === 0 ? '' : `, except ${numberOf(Math.max(left.length, unclaimed.size), 'path')}`
+  const unsaved = left.filter(({ uncovered }) => uncovered === true).length
+  const others = left.length === unsaved ? 0 : Math.max(left.length - unsaved, unclaimed.size)
+  const apart = [...(others === 0 ? [] : [numberOf(others, 'path')]), ...(unsaved === 0 ? [] : ['what was not saved'])]
   const sign = left.length + failed.length === 0 ? paint.green('✔') : paint.yellow('!')
   return [
-    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart}; ${ended.paths === 0 ? 'no files changed' : `${numberOf(ended.paths, 'path')} changed`}`,
+    `${sign} ${paint.bold(name)}: ${escapeForTerminal(what)}${apart.length === 0 ? '' : `, except ${apart.join(' and ')}`}; ${ended.paths === 0 ? 'no files changed' : `${numberOf(ended.paths, 'path')} changed`}`,
     ...undone,
     ...details,
     `  ${isUndo ? 'Redo' : 'Undo'}: ${paint.bold(say(`undo ${name}`))}`,

@@ -6,6 +6,7 @@ import { USED_UP } from '../../domain/budget/budget-text.ts'
 import { type Hint, next, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import { numberOf, reasonBesides } from '../../domain/phrases.ts'
+import { uncoveredNames } from '../../domain/result.ts'
 import type { PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
@@ -104,6 +105,10 @@ export function endingLines(
   if (how.models !== undefined && how.models.length > 0) lines.push(`  models   ${few(how.models.map(modelText))}`)
   lines.push(...failedLines(summary, board, paint))
   lines.push(...setBackLines(summary, paint))
+  for (const { task, ...unsaved } of summary.uncovered ?? [])
+    lines.push(
+      `  ${paint.yellow('unsaved')}  ${task}: not saved, so a rollback leaves it: ${brief(uncoveredNames(unsaved))}`,
+    )
   const rollback = stoppedIn(summary, how)
   if (rollback !== null) lines.push(`  ${paint.red('rollback')} stopped: ${brief(rollback)}`)
   lines.push(...shortageLines(summary, paint))

@@ -3,7 +3,7 @@ import { decision, edit, external, gate, Journal, name, plan, task } from '../..
 import type { Json } from '../json.ts'
 import { type Action, EFFECT_CLASSES, LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
 import { compensationEffect } from '../rollback/compensation.ts'
-import { effectOf, mayRunAgain, scopeOf } from './effect.ts'
+import { capturesFiles, effectOf, heldScope, isWatched, mayRunAgain, scopeOf } from './effect.ts'
 
 const effect = (one: TaskDefinition, options: Omit<PlanDefinition, 'name' | 'tasks'> = {}) =>
   effectOf(plan('p', one, options), one)
@@ -128,4 +128,21 @@ it('an agent goes on where it was, unless nobody could take back what it did', (
   expect(effect(task('a', { ...agent, write: ['src/**'], network: [] }))).toBe('model')
   expect(effect(task('a', { ...agent, network: ['https://example.org'] }))).toBe('unsafe')
   expect(effect(task('a', agent), { policy: { sandbox: 'off' } })).toBe('unsafe')
+})
+
+it('the files of a custom runner are captured where it declares them, and all are looked at where it does not', () => {
+  const runner = { action: { type: 'runner', spec: 'mine' } } as const
+  const scoped = task('a', { ...runner, effect: 'workspace', write: ['x'] })
+  const loose = task('a', runner)
+  const seen = (one: TaskDefinition) => isWatched({ definition: plan('p', one), files: 'seen' }, one)
+  expect([capturesFiles(plan('p', scoped), scoped), heldScope(plan('p', scoped), scoped), seen(scoped)]).toEqual([
+    true,
+    ['x'],
+    false,
+  ])
+  expect([capturesFiles(plan('p', loose), loose), seen(loose), seen({ ...loose, effect: 'pure' })]).toEqual([
+    false,
+    true,
+    false,
+  ])
 })

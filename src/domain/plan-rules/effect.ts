@@ -70,10 +70,12 @@ export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boole
 /** Does it write in the workspace, and only what it declares? */
 export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { type } = task.action
-  if (type !== 'run' && type !== 'edit' && type !== 'agent' && type !== 'http') return false
+  if (!SCOPED.has(type)) return false
   const effect = effectOf(plan, task)
   return (effect === 'workspace' || (type === 'agent' && effect === 'model')) && (scopeOf(plan, task)?.length ?? 0) > 0
 }
+
+const SCOPED: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'agent', 'http', 'runner'])
 
 /** Does a later attempt find the files as the one before left them? An agent goes on with its work; what it declares `workspace` is set back. */
 export function keepsWork(plan: PlanDefinition, task: TaskDefinition): boolean {
@@ -89,7 +91,7 @@ export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly 
   return task.write ?? (keepsToScope(plan, task) ? (scopeOf(plan, task) ?? []) : [])
 }
 
-const WRITING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'http', 'db', 'agent'])
+const WRITING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'http', 'db', 'agent', 'runner'])
 
 /** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
 export function mayRunAgain(effect: EffectClass): boolean {
@@ -103,10 +105,11 @@ export function isWatched(
 ): boolean {
   if (state.files !== 'seen' || state.definition.policy?.checkpoints?.files === 'declared') return false
   if (usesTaskWorktrees(state.definition)) return false
-  const { type } = task.action
-  if (type !== 'run' && type !== 'external' && type !== 'agent') return false
+  if (!WATCHED.has(task.action.type)) return false
   return effectOf(state.definition, task) !== 'pure' && !capturesFiles(state.definition, task)
 }
+
+const WATCHED: ReadonlySet<Action['type']> = new Set(['run', 'external', 'agent', 'runner'])
 
 function defaultEffect(plan: PlanDefinition, task: TaskDefinition): EffectClass {
   const { action } = task

@@ -3,7 +3,7 @@
 import type { EventOf, GateAsks, Proposal, Question, Vote } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import { rewrittenTasks } from '../plan-rules/authors.ts'
-import { besideSentences, type Result, type Verdict } from '../result.ts'
+import { type Result, resultNotes, type Verdict } from '../result.ts'
 import { type SemanticDiff, semanticDiff } from '../revisions/semantic-diff.ts'
 import { escalationOf } from '../state/alarms.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
@@ -299,7 +299,7 @@ function leftBy({ definition, status, result }: TaskState): Left {
 function messageOf(task: TaskName, result: Result | null): string | null {
   const told = [
     ...(result?.status === 'failed' ? [result.failure.message] : []),
-    ...(result?.beside === undefined ? [] : besideSentences(task, result.beside)),
+    ...(result === null ? [] : resultNotes(task, result)),
   ]
   return told.length === 0 ? null : told.join('; ')
 }

@@ -9,7 +9,7 @@ import type { JsonObject } from '../json.ts'
 import { nextActions } from '../next-actions.ts'
 import { failedText, reasonBesides } from '../phrases.ts'
 import type { Field } from '../plan.ts'
-import type { Verdict } from '../result.ts'
+import type { Uncovered, Verdict } from '../result.ts'
 import { howToStartOver } from '../rules/start-over.ts'
 import type { Shortage } from '../shortage.ts'
 import type { OpenGate, PlanState, RollbackUnderWay, SetBack, TaskState } from '../state/state.ts'
@@ -258,6 +258,8 @@ export interface Summary {
   readonly stopped?: Stopped
   /** Files that were set back before tasks were tried again, oldest first; absent when there are none. */
   readonly restored?: readonly SetBack[]
+  /** What tasks changed and nobody could store, so that a rollback leaves it; absent when there is none. */
+  readonly uncovered?: readonly ({ readonly task: TaskName } & Uncovered)[]
   /** Of a plan that is paused because the engine lacks something: what. No task failed by it. */
   readonly shortage?: Shortage
   /** It is paused because everything was halted; it stays paused when the halt is lifted. */
@@ -309,11 +311,13 @@ function summarize(state: PlanState): Summary {
   const running: TaskName[] = []
   const waiting: Waiting[] = []
   const failed: FailedTask[] = []
+  const uncovered: ({ readonly task: TaskName } & Uncovered)[] = []
   for (const task of state.order) {
     const { id } = task.definition
     if (task.status === 'running') running.push(id)
     if (task.gate !== null) waiting.push(waitingOf(state, task, task.gate))
     if (task.status === 'failed') failed.push(failedTask(definition.name, task))
+    if (task.result?.uncovered !== undefined) uncovered.push({ task: id, ...task.result.uncovered })
   }
   return {
     id: state.id,
@@ -343,6 +347,7 @@ function summarize(state: PlanState): Summary {
     ...askedIn(state),
     ...troubles(state),
     ...(state.restored.length === 0 ? {} : { restored: state.restored }),
+    ...(uncovered.length === 0 ? {} : { uncovered }),
     ...underWay(state),
     ...(state.status === 'paused' && state.byHalt ? { halted: true } : {}),
   }

@@ -9,7 +9,7 @@ import { decisionWords, type NetworkDecided } from '../network-decision.ts'
 import { numberOf, reasonBesides } from '../phrases.ts'
 import type { PolicyLayer } from '../policy/policy-layer.ts'
 import { isPlainBlock } from '../recovery/choose-recovery.ts'
-import { besideSentences, type LostOutput } from '../result.ts'
+import { type LostOutput, resultNotes } from '../result.ts'
 import { countedVisits } from '../state/state.ts'
 import { allTasks } from '../state/task-index.ts'
 import { spendOf, spendWords } from './pages/agent-lines.ts'
@@ -332,13 +332,11 @@ function strayed({ result }: EventOf<'attempt.succeeded'>): string {
   return stray?.evidence === undefined ? '' : `; outside its write scope ${stray.evidence}`
 }
 
-/** What appeared or changed beside its scope, nobody knows by whom. */
-function besides({ task, result: { beside } }: EventOf<'attempt.succeeded' | 'attempt.failed'>): string {
-  return beside === undefined
-    ? ''
-    : besideSentences(task, beside)
-        .map(line => `; ${line}`)
-        .join('')
+/** What appeared or changed beside its scope, nobody knows by whom, and what was not saved. */
+function besides({ task, result }: EventOf<'attempt.succeeded' | 'attempt.failed'>): string {
+  return resultNotes(task, result)
+    .map(line => `; ${line}`)
+    .join('')
 }
 
 /** What models used for it; nothing when none was asked. */

@@ -17,7 +17,7 @@ import { lazy } from '../lazy-imports.ts'
 import { raiseDueQuestions } from '../loop/due-questions.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
-import { changesSince, keepChanges, lookBeforeClaim, readChanges } from '../rollback/attempt-changes.ts'
+import { footprintSince, keepChanges, lookBeforeClaim, readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
@@ -291,11 +291,13 @@ async function reported(
   const result = await judgeReport(own, state, order)
   if (task === undefined) return result
   const { own: also = [], others = [], unexplained = [] } = beyond ?? {}
-  const seen = await changesWith(own, await changesSince(own, state, look), also)
+  const { wrote: found, ...uncovered } = await footprintSince(own, state, look, task)
+  const seen = await changesWith(own, found, also)
   const wrote = await withOverwritten(own, state, task, look, seen)
   // Nobody explains what a failed attempt changed.
   const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
-  return await heldToEffects(own, state, task, wrote === null ? result : { ...result, wrote, ...beside })
+  const whole = { ...result, ...uncovered, ...(wrote === null ? {} : { wrote, ...beside }) }
+  return await heldToEffects(own, state, task, whole)
 }
 
 /** Files outside the scope as it was at the claim that are part of the work all the same. */

@@ -13,11 +13,12 @@ import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domai
 import { commandIn } from '../../domain/policy/policy-in-state.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
 import { tellingLine } from '../../domain/recovery/telling-line.ts'
-import type { Failed, Failure, Result } from '../../domain/result.ts'
+import { clearedSentence, type Failed, type Failure, type Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { traceparent } from '../../domain/views/trace.ts'
 import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import type { Answer } from '../../safety/safety-refusal.ts'
 import type { LogChunk } from '../../stores/store.ts'
 import { attemptBudget } from '../budget/attempt-budget.ts'
@@ -38,7 +39,7 @@ import {
   shortageOf,
   unusableFolder,
 } from '../loop/shortage.ts'
-import { changesSince, type Look, standingNow } from '../rollback/attempt-changes.ts'
+import { footprintSince, type Look, standingNow } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
 import { heldToEffects, promisedBy } from './expected-effects.ts'
@@ -186,7 +187,7 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
   if (result.status === 'interrupted') return result
   const isSeen = look !== null || task.definition.action.type === 'checkpoint'
   // A compensation is no attempt of the visit: what stood before it is the task's own work.
-  const tried = { definition: task.definition, visit: task.visit, attempt: action === undefined ? task.attempt : 1 }
+  const tried = { ...task, attempt: action === undefined ? task.attempt : 1 }
   const seen = isSeen
     ? await retryWhileShort(rooms, options, () => withFootprint(rooms, state, tried, look, result))
     : ({ ok: true, value: result } as const)
@@ -199,7 +200,7 @@ async function performSeen(...[rooms, state, task, options, logbook]: Performing
 
 async function carryOut(...[rooms, state, task, options, logbook]: Performing): Promise<Result | Interrupted> {
   // The state is live: what a task looked like when it started is taken now, before the first wait.
-  const { definition } = task
+  const { definition, startedAt } = task
   // An attempt before this one that did not fail ended nobody knows how, in a crash or by our own hand.
   const probes =
     options.action === undefined &&
@@ -270,9 +271,12 @@ async function carryOut(...[rooms, state, task, options, logbook]: Performing): 
   const beyond = 'beyond' in outcome && outcome.beyond !== undefined ? outcome.beyond : null
   const strayed = beyond === null ? null : await judgeBeyond(rooms, state, attempt, beyond)
   for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
+  const isCommand = attempt.action.type === 'run' || attempt.action.type === 'agent'
+  const cleared = isCommand ? await clearedBy(rooms, tools, outcome, startedAt ?? 0) : []
   // As a rule it is known at once.
   const told = classifyEnd(rooms, state, attempt, tools, options, outcome, strayed)
-  const ended = withUnheld(withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed), outcome)
+  const heard = withUnheld(withBeside(withGit(told instanceof Promise ? await told : told, outcome), strayed), outcome)
+  const ended = cleared.length === 0 || heard.status === 'interrupted' ? heard : { ...heard, cleared }
   const classified = 'model' in outcome ? await withModel(rooms, options, ended, outcome.model) : ended
   const said = outcome.type === 'exited' ? outcome : {}
   const result =
@@ -287,6 +291,17 @@ const withUnheld = (result: Result | Interrupted, outcome: Outcome): Result | In
   outcome.type !== 'exited' || outcome.unheld !== true || result.status === 'interrupted'
     ? result
     : { ...result, unheld: true }
+
+/** Of what ran in a sandbox: the files it leaves run with nobody else's rights. Done before its files are looked at. */
+async function clearedBy({ root, stateDir }: Rooms, tools: RunnerTools, outcome: Outcome, since: Millis) {
+  if (tools.sandbox === undefined || (outcome.type === 'exited' && outcome.unheld === true)) return []
+  const entries = scopeEntries(root, stateDir, tools.write)
+  const cleared = await (await lazy.specialModes()).clearSpecialModes(entries, since)
+  if (cleared.length > 0) tools.log('engine', Buffer.from(`${clearedSentence(cleared)}\n`))
+  return cleared.slice(0, CLEARED_NAMED_MAX)
+}
+
+const CLEARED_NAMED_MAX = 100
 
 /** What was done to the repository is recorded, however it ended. */
 function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {
@@ -332,13 +347,14 @@ async function looking(
 async function withFootprint(
   rooms: Rooms,
   state: PlanState,
-  task: Pick<TaskState, 'definition' | 'visit' | 'attempt'>,
+  task: Pick<TaskState, 'definition' | 'visit' | 'attempt' | 'startedAt'>,
   look: Look | null,
   result: Result,
 ): Promise<Result> {
   const { definition } = task
-  const wrote = await withOverwritten(rooms, state, task, look, await changesSince(rooms, state, look))
-  const whole = wrote === null ? result : { ...result, wrote }
+  const { wrote: found, ...uncovered } = await footprintSince(rooms, state, look, task)
+  const wrote = await withOverwritten(rooms, state, task, look, found)
+  const whole = { ...result, ...(wrote === null ? {} : { wrote }), ...uncovered }
   if (definition.action.type !== 'checkpoint' || whole.status === 'failed') return whole
   const checkpoint = await standingNow(rooms, state, 'throw')
   if (checkpoint.lacks === undefined) return { ...whole, checkpoint }

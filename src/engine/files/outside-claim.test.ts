@@ -7,6 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { external, gate, name } from '../../testing/index.ts'
+import { EngineLocal } from '../engine-local.ts'
+import { trusted } from '../roles.ts'
 import { ME, realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
 
 const BOT = 'bot' as Actor
@@ -104,6 +106,20 @@ test('what a person says is part of the task is its work: a rollback reverts it,
   await place.submit({ type: 'undo' })
   await place.drive()
   expect([text('src/cart.js'), text('package.json'), text('lock/deep.json')]).toEqual(['new\n', 'v2\n', 'new\n'])
+})
+
+test('what runs in the shell of an agent does not answer for the person', async () => {
+  await claimed()
+  put('package.json', 'v2\n')
+  await report()
+  const [question] = await asked()
+  const order = { type: 'answer', id: question!.id, answers: { whose: 'task' } } as const
+  Object.assign(place.rooms.environment, { CLAUDECODE: '1' })
+  const { isPerson: _, ...program } = trusted(ME)
+  expect(await new EngineLocal(place.rooms, program).submit('plan', order)).toMatchObject({
+    ok: false,
+    refusal: { message: 'a coding agent may not answer this' },
+  })
 })
 
 test('what a person says is somebody else’s stays, and the review and the rollback name it', async () => {

@@ -1,17 +1,18 @@
 // A task that was given secrets must not leave them in files: what it changed is looked through before anything of it is kept, and what
 // is found fails the attempt. In files that it declares to write the value is replaced, so no snapshot, output or fork holds it. Any
-// other file may be somebody's who saved it meanwhile: it is named and left as it is.
+// other file may be somebody's who saved it meanwhile: it is named and left as it is. New names and link targets that hold a secret are
+// replaced wherever they are: a path is shown and kept in many places, and a renamed file is not lost.
 
-import type { Dirent } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { lstat, readlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { JsonObject } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
+import type { Failure } from '../../domain/result.ts'
 import type { Outcome, RunnerTools } from '../../runners/runner.ts'
-import { openGate } from '../../safety/files/path-gate.ts'
+import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import { failure } from '../../safety/safety-refusal.ts'
-import { inScope, mayHold } from '../../safety/scope.ts'
-import { byteRedactor, redactJson, redactor } from '../../safety/secrets/redaction.ts'
+import { byteRedactor, REDACTED, type Redact, redactJson, redactor } from '../../safety/secrets/redaction.ts'
 import type { Rooms } from '../rooms.ts'
 
 /** Clocks of file systems tick coarsely. */
@@ -25,38 +26,54 @@ export async function withoutSecretFiles(
   { secrets = {}, write }: Pick<RunnerTools, 'secrets' | 'write'>,
   carryOut: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const isDeclared = write !== null
+  const values = Object.values(secrets)
+  const redact = redactor(values)
   const since = rooms.clock.now() - TICK_MS
+  const before = new Set((await leaksBelow(rooms, write, redact)).map(keyOf))
   const outcome = await carryOut()
-  const found = await redactChanged(rooms, write, since, Object.values(secrets))
+  const { beyond } = 'beyond' in outcome ? outcome : {}
+  const leaks = [await leaksBelow(rooms, write, redact)]
+  for (const path of beyond?.appeared ?? []) leaks.push(await leaksBelow(rooms, null, redact, path))
+  const names = await replaceLeaks(
+    rooms,
+    leaks.flat().filter(leak => !before.has(keyOf(leak))),
+    redact,
+  )
+  const found = [...names, ...(await redactChanged(rooms, write, since, values))]
   if (found.length === 0 || outcome.type === 'interrupted') return outcome
-  if (!isDeclared)
-    return {
-      type: 'failed',
-      failure: failure(
-        'policy',
-        `${named(found)} changed while it ran and ${found.length === 1 ? 'contains' : 'contain'} a secret it was given; nothing was replaced there`,
-        'if the task wrote it, delete it there and give out a new secret; say with `write` which files the task may change',
-      ),
-    }
+  const now = (path: string) => names.find(name => name.from === path)?.path ?? path
+  const elsewhere = beyond === undefined ? {} : { beyond: { ...beyond, appeared: beyond.appeared.map(now) } }
+  return { type: 'failed', failure: leakFailure(found, write !== null, redact), ...elsewhere }
+}
+
+function leakFailure(found: readonly Found[], isDeclared: boolean, redact: Redact): Failure {
   const kept = found.filter(({ isReplaced }) => !isReplaced)
-  const message =
+  const names = named(kept.length === 0 ? found : kept, redact)
+  const contain = kept.length === 1 ? 'contains' : 'contain'
+  const otherwise = 'hand it on by the environment, not in a file'
+  const [message, hint] =
     kept.length === 0
-      ? `it left a secret in ${named(found)}; the value was replaced there`
-      : `it left a secret in ${named(kept)}, where it could not be replaced`
-  const hint =
-    kept.length === 0
-      ? 'hand the secret on by the environment, not in a file'
-      : 'delete it there, and give out a new secret; hand it on by the environment, not in a file'
-  return { type: 'failed', failure: failure('policy', message, hint) }
+      ? [`it left a secret in ${names}; the value was replaced there`, otherwise]
+      : isDeclared
+        ? [
+            `it left a secret in ${names}, where it could not be replaced`,
+            `delete it there, and give out a new secret; ${otherwise}`,
+          ]
+        : [
+            `${names} changed while it ran and ${contain} a secret it was given; nothing was replaced there`,
+            'if the task wrote it, delete it there and give out a new secret; say with `write` which files the task may change',
+          ]
+  return failure('policy', message, hint)
 }
 
 /** What was parsed may say in plain words what its text had hidden in escapes. */
 export const withoutSecretTexts = (outputs: JsonObject, secrets: RunnerTools['secrets'] = {}): JsonObject =>
   redactJson(outputs, redactor(Object.values(secrets), { parts: true }))
 
-function named(files: readonly Found[]): string {
-  const names = files.slice(0, NAMED).map(({ path }) => `'${path}'`)
+function named(files: readonly Found[], redact: Redact): string {
+  const names = files
+    .slice(0, NAMED)
+    .map(({ path, part }) => `${part === undefined ? '' : `${part} `}'${redact(path)}'`)
   const more = files.length - NAMED
   return `${names.join(', ')}${more > 0 ? ` and ${numberOf(more, 'more file', 'more files')}` : ''}`
 }
@@ -65,6 +82,80 @@ interface Found {
   readonly path: string
   /** It holds the secret no more. */
   readonly isReplaced: boolean
+  /** Where the secret was, if not in the content. */
+  readonly part?: 'the name' | 'the target of the link'
+}
+
+/** A path whose last component, or whose link target, says a secret. */
+interface Leak {
+  readonly path: string
+  readonly clean: { readonly name: string } | { readonly target: string }
+}
+
+const keyOf = ({ path, clean }: Leak): string => ('name' in clean ? path : `${path}\0${clean.target}`)
+
+/** Folders before what is in them. A secret with a slash in it is said by several components: the last of them is replaced. */
+async function leaksBelow(
+  { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
+  write: readonly string[] | null,
+  redact: Redact,
+  top = '',
+): Promise<readonly Leak[]> {
+  const leaks: Leak[] = []
+  const look = async (path: string, isLink: boolean) => {
+    const folder = dirname(path)
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    const isSaid = redact(path) !== path && (redact(name) !== name || redact(folder) === folder)
+    if (isSaid) leaks.push({ path, clean: { name: redact(name) === name ? REDACTED : redact(name) } })
+    const target = isLink ? await readlink(join(root, path)).catch(() => '') : ''
+    if (redact(target) !== target) leaks.push({ path, clean: { target: redact(target) } })
+  }
+  const stat = await lstat(join(root, top)).catch(() => null)
+  if (top !== '') await look(top, stat?.isSymbolicLink() === true)
+  if (stat?.isDirectory() !== true) return leaks
+  for await (const { path, stat } of scopeEntries(root, stateDir, write, top)) await look(path, stat.isSymbolicLink())
+  return leaks
+}
+
+async function replaceLeaks(
+  { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
+  leaks: readonly Leak[],
+  redact: Redact,
+): Promise<readonly (Found & { readonly from: string })[]> {
+  const gate = leaks.length === 0 ? null : await openGate({ root, stateDir })
+  const found: (Found & { readonly from: string })[] = []
+  // What is in a folder before the folder itself, so that the paths stay true.
+  for (const leak of leaks.toReversed()) {
+    const path = gate?.ok === true ? await replaceLeak(gate.value, leak) : null
+    const part = 'name' in leak.clean ? ('the name' as const) : ('the target of the link' as const)
+    found.push({ from: leak.path, path: path ?? redact(leak.path), isReplaced: path !== null, part })
+  }
+  if (gate?.ok === true) await gate.value.close()
+  return found.reverse()
+}
+
+/** Where it is now; null when it could not be replaced. */
+async function replaceLeak(gate: PathGate, { path, clean }: Leak): Promise<string | null> {
+  const parent = dirname(path)
+  const entered = await gate.directory(parent)
+  if (!entered.ok) return null
+  const folder = entered.value
+  const old = Buffer.from(path.slice(path.lastIndexOf('/') + 1))
+  try {
+    if ('target' in clean) {
+      await folder.unlink(old)
+      await folder.makeLink(old, Buffer.from(clean.target))
+      return path
+    }
+    let name = clean.name
+    for (let n = 2; (await folder.look(Buffer.from(name))) !== null; n++) name = `${clean.name}.${n}`
+    await folder.rename(old, Buffer.from(name))
+    return parent === '.' ? name : `${parent}/${name}`
+  } catch {
+    return null
+  } finally {
+    await folder.close()
+  }
 }
 
 /** The files below the workspace that were changed since then and held a secret. */
@@ -79,9 +170,8 @@ async function redactChanged(
   if (!gate.ok) return []
   const found: Found[] = []
   try {
-    for await (const path of filesBelow(root, stateDir, write)) {
-      const stat = await lstat(join(root, path)).catch(() => null)
-      if (stat === null || stat.ctimeMs < since || stat.size > FILE_MAX_BYTES) continue
+    for await (const { path, stat } of scopeEntries(root, stateDir, write)) {
+      if (!stat.isFile() || stat.ctimeMs < since || stat.size > FILE_MAX_BYTES) continue
       const read = await gate.value.read(path, { maxBytes: FILE_MAX_BYTES })
       if (!read.ok || read.value === null) continue
       const bytes = Buffer.from(read.value.bytes)
@@ -95,17 +185,4 @@ async function redactChanged(
     await gate.value.close()
   }
   return found
-}
-
-async function* filesBelow(root: string, stateDir: string, write: readonly string[] | null): AsyncIterable<string> {
-  const folders = ['']
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries: Dirent[] = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
-    for (const entry of entries) {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-      const isOurs = entry.name === '.git' || relative(stateDir, join(root, path)) === ''
-      if (entry.isDirectory() && !isOurs && mayHold(write, path)) folders.push(path)
-      else if (entry.isFile() && inScope(write, path)) yield path
-    }
-  }
 }

@@ -1,4 +1,4 @@
-// Answers to what Planfold itself asks: may a command reach an address, may more be spent. Some of them are remembered
+// Answers to what Planfold itself asks: may a command reach an address, may more be spent, whose is a change. Some of them are remembered
 // for this machine, in the person's own settings. That is written first: a crash in between leaves a question that is asked once more,
 // never a promise that nobody keeps.
 
@@ -21,12 +21,12 @@ export async function keepForMachine(
   { id, answers }: { readonly id: string; readonly answers: JsonObject },
 ): Promise<Refusal | null> {
   const question = state.questions.find(one => one.id === id)
-  if (question === undefined || (question.network ?? question.sandbox ?? question.budget) === undefined) return null
+  if (question === undefined) return null
+  const { network } = question
   // What cannot be an answer is refused where it is written.
   if (PLAN_ENDED.has(state.status) || !fillIn(question.form, answers).ok) return null
   const within = refuseProgram(environment, caller, 'answer this')
-  if (within !== null || question.budget !== undefined) return within
-  const { network } = question
+  if (within !== null) return within
   if (network === undefined || answers.allow !== 'machine') return null
   if (!caller.rights.has('administer') || caller.scope !== null) {
     const { hint: _, ...denial } = deny(caller, 'administer')

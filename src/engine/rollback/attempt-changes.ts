@@ -4,11 +4,12 @@
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { isWatched, keepsToScope, scopeOf } from '../../domain/plan-rules/effect.ts'
-import type { Failure, GitStanding, Prepared, Standing, Wrote } from '../../domain/result.ts'
+import type { Failure, GitStanding, Prepared, Standing, Uncovered, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Change, LeftOut } from '../../workspace/workspace.ts'
 import { demandRoom, ShortageMet } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
+import { changedUnstored, uncoveredOf } from './uncovered-paths.ts'
 
 export type Look = Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched'>
 
@@ -51,22 +52,37 @@ export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: Task
 
 /** What is different since; null when nobody looked before. Throws what it lacks, so that it can be tried again. */
 export async function changesSince(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
+  return (await footprintSince(rooms, state, look, null)).wrote
+}
+
+/** The same, with what has changed since the task began and could not be stored. */
+export async function footprintSince(
+  rooms: Rooms,
+  state: PlanState,
+  look: Look | null,
+  task: Pick<TaskState, 'definition' | 'startedAt'> | null,
+): Promise<{ readonly wrote: Wrote | null; readonly uncovered?: Uncovered }> {
   const { preimage, before } = look ?? {}
-  if (preimage === undefined && before === undefined) return null
+  if (preimage === undefined && before === undefined) return { wrote: null }
   const [found, git] = await Promise.all([
     preimage === undefined ? seenSince(rooms, state, before!) : rooms.workspace.changesSince(preimage),
     gitStanding(rooms),
   ])
   // What cannot be looked at now is known when somebody asks: the snapshot before it is kept, and named in the journal.
-  if (!demandRoom(found).ok) return null
+  if (!demandRoom(found).ok) {
+    const reason = found.ok ? undefined : found.failure?.message
+    const scope = preimage === undefined || task === null ? null : scopeOf(state.definition, task.definition)
+    return { wrote: null, ...uncoveredOf(reason === undefined ? [] : [{ path: scope?.join(', ') ?? '.', reason }]) }
+  }
   const { changes, left } = found as Extract<typeof found, { ok: true }>
-  return {
+  const wrote = {
     changes: await keepChanges(rooms, changes),
     paths: changes.length,
     ...(left.length === 0 ? {} : { left: left.length }),
     ...('snapshot' in found ? { snapshot: found.snapshot } : {}),
     ...(git === null ? {} : { git }),
   }
+  return { wrote, ...uncoveredOf(changedUnstored(rooms, left, task?.startedAt ?? 0)) }
 }
 
 export async function keepChanges(rooms: Rooms, changes: readonly Change[]): Promise<Sha256 | null> {

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Event } from '../../domain/event.ts'
@@ -423,5 +432,39 @@ describe('going back', () => {
     expect(card).toMatchObject({ ok: true, card: { completed: ['one', 'safe'], standing: { files: 1 } } })
     await roll({ type: 'rollback', to: 'before-two' })
     expect(text('a')).toBe('one\n')
+  })
+})
+
+it('names the scope of a task that wrote too many files to be looked at', async () => {
+  const { workspace } = place.rooms
+  const failure = { class: 'logic', message: 'the write scope contains too much', retryable: false } as const
+  const changesSince = async () => ({ ok: false as const, failure })
+  Object.assign(place.rooms, { workspace: { ...workspace, changesSince } })
+  await place.run([sh('many', 'mkdir many; echo x > many/x', { write: ['many/**'], effect: 'workspace' })])
+  const uncovered = [{ task: 'many', paths: [{ path: 'many/**', reason: failure.message }] }]
+  expect(await place.engine.ask({ type: 'summary', plan: 'plan' })).toMatchObject({ status: 'completed', uncovered })
+  expect(await place.engine.ask({ type: 'rollbackPreview', plan: 'plan' })).toMatchObject({
+    files: [{ path: 'many/**', will: 'leave', uncovered: true }],
+  })
+  expect(await roll({ type: 'rollback' })).toMatchObject({ paths: 0, left: [{ path: 'many/**', uncovered: true }] })
+  expect(text('many/x')).toBe('x\n')
+})
+
+it('names a large file only for the task that changed or deleted it, and says that it cannot be restored', async () => {
+  put('big', '')
+  truncateSync(path('big'), 129 * 1024 ** 2)
+  await expect.poll(() => Date.now() - statSync(path('big')).ctimeMs, { interval: 1 }).toBeGreaterThan(20)
+  await place.run([sh('one', 'echo one > a'), sh('two', 'rm big; mkfifo pipe', needs('one'))])
+  const paths = [
+    { path: 'big', reason: 'too big', gone: true },
+    { path: 'pipe', reason: 'special file' },
+  ]
+  expect((await place.engine.ask({ type: 'summary', plan: 'plan' }))?.uncovered).toEqual([{ task: 'two', paths }])
+  expect(await roll({ type: 'rollback' })).toMatchObject({
+    paths: 1,
+    left: [
+      { path: 'big', reason: expect.stringContaining('cannot be restored'), uncovered: true },
+      { path: 'pipe', reason: expect.stringContaining('stays as it is'), uncovered: true },
+    ],
   })
 })

@@ -76,6 +76,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
             kept: [],
             shared: [],
             aside: [],
+            uncovered: [],
             doubted: new Map<string, string>(),
             unclaimed: new Map<string, TaskName>(),
             underWay: new Set<string>(),
@@ -92,7 +93,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
         ? await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
         : await commitAdopted(rooms, state, under, rolled?.changed ?? [])
     const told = (rolled?.left ?? []).map(one => ({ ...one, ...doubtAbout(under, written, one.path) }))
-    const left = [...told, ...written.aside, ...git.left]
+    const left = [...written.uncovered, ...told, ...written.aside, ...git.left]
     const kept = distinct([...written.kept, ...(rolled?.kept ?? []), ...writtenOver(written, rolled?.changed ?? [])])
     return {
       changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),

@@ -88,6 +88,8 @@ export async function workOut(
     if ('code' in own) return { ok: false, refusal: own }
     const aside = written.aside.map(({ path, reason }) => ({ path, will: 'leave' as const, why: reason }))
     const files = [
+      // First, because a long list is cut.
+      ...written.uncovered.map(({ path, reason }) => ({ path, will: 'leave', why: reason, uncovered: true }) as const),
       ...markUnclaimed(written, command, own).map(file =>
         file.conflict === undefined ? file : { ...file, ...doubtAbout(written, file.path) },
       ),
@@ -383,7 +385,7 @@ function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<Tas
 /** In the files that go back. Who works apart writes in a worktree, and what comes of it is the refs that are taken back. */
 const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
   !usesTaskWorktrees(definition) &&
-  (task.action.type === 'run' || task.action.type === 'edit' || task.action.type === 'external') &&
+  ['run', 'edit', 'external', 'agent', 'runner'].includes(task.action.type) &&
   effectOf(definition, task) !== 'pure'
 
 function hintFor(state: PlanState, name: string): Hint {

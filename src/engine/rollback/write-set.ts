@@ -5,6 +5,7 @@ import type { Event } from '../../domain/event.ts'
 import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
 import { SIGN_SLACK_MS } from '../../domain/limits.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
+import type { UncoveredPath } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { covers, inScope } from '../../safety/scope.ts'
 import type { Entry } from '../../stores/store.ts'
@@ -14,6 +15,7 @@ import type { Rooms } from '../rooms.ts'
 import { readChanges } from './attempt-changes.ts'
 import { ChangeCredit, changeTime, madeAt } from './change-owner.ts'
 import { foldersAbove, unclaimedIn } from './unclaimed-paths.ts'
+import { changedUnstored, leftUncovered, unstoredBy } from './uncovered-paths.ts'
 
 // What a plan wrote since an entry, as one change for each path: what stood there before the first of its changes, and what the
 // last of them left. Where somebody else wrote in between, what the plan left before that counts, so that it is told as an edit.
@@ -30,6 +32,8 @@ export interface Written {
   readonly shared: readonly TaskName[]
   /** Paths that are left alone, because they are another plan's work, and why. */
   readonly aside: readonly LeftOut[]
+  /** What was never stored, so that it stays as it is. */
+  readonly uncovered: readonly LeftOut[]
   /** Where somebody seems to have worked since, it may have been another plan: by path, which. */
   readonly doubted: ReadonlyMap<string, string>
   /**
@@ -112,6 +116,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const ends: Change[] = []
   const halves: Half[] = []
   const underWay = new Set<string>()
+  const uncovered = new Map<string, UncoveredPath>()
   let isOrdered = false
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
   const add = (change: Change, event: Event, toldAt: Millis): void => {
@@ -159,6 +164,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       if (isOurs) follow(visits, event, told.length, now)
       const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
       if (isOrdered && visit !== undefined && isAttemptEnd(event)) visit.wasUnderWay = true
+      if (isOurs && 'result' in event)
+        for (const one of unstoredBy(rooms, event.result)) if (isWanted(one.path)) uncovered.set(one.path, one)
       const changes = changesOf(event)
       if (changes === null) continue
       for (const change of ownChanges(
@@ -189,7 +196,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   // The first that looked decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
     if (visit.isOpen)
-      for (const path of await addUnknown(rooms, visit, at, known, by, told.slice(visit.from)))
+      for (const path of await addUnknown(rooms, visit, at, known, by, told.slice(visit.from), uncovered))
         if (visit.wasUnderWay) underWay.add(path)
   for (const other of others) {
     const one = known.get(other.path)
@@ -213,6 +220,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     kept,
     shared,
     aside: [...aside].map(([path, reason]) => ({ path, reason })),
+    uncovered: [...uncovered.values()].filter(({ path }) => !known.has(path)).map(leftUncovered),
     doubted,
     unclaimed: unclaimedIn(known, by.kind),
     underWay,
@@ -473,6 +481,7 @@ async function addUnknown(
   known: Map<string, Known>,
   by: WrittenBy,
   beside: readonly Sha256[],
+  uncovered: Map<string, UncoveredPath>,
 ): Promise<readonly string[]> {
   const { preimage, before } = visit.look
   const found =
@@ -481,6 +490,13 @@ async function addUnknown(
       : before !== undefined
         ? await rooms.snapshots?.diff(before, 'now')
         : undefined
+  const unstored =
+    found?.ok === true
+      ? changedUnstored(rooms, found.left, visit.began)
+      : found === undefined
+        ? []
+        : [{ path: by.scopeOf?.(visit.task).join(', ') || '.', reason: found.failure.message }]
+  for (const one of unstored) if (by.paths === undefined || isNamed(by.paths, one.path)) uncovered.set(one.path, one)
   if (found?.ok !== true) return []
   const others = await leftBy(rooms, beside)
   const own = ownChanges(found.changes, others)

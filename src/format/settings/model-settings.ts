@@ -6,7 +6,7 @@ import { mapValues } from '../../domain/json.ts'
 import type { Diagnostic } from '../text/diagnostic.ts'
 import { readDocument } from '../text/document.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
-import { readMoney } from '../text/units.ts'
+import { readDuration, readMoney } from '../text/units.ts'
 
 export interface ModelSettings {
   readonly default?: string
@@ -34,6 +34,8 @@ export interface ModelEntry {
   }
   readonly rate?: { readonly requests?: number; readonly tokens?: number }
   readonly outputTokens?: number
+  /** Of one call, until its answer is whole. */
+  readonly timeoutMs?: number
 }
 
 export type ReadSettings =
@@ -57,10 +59,11 @@ export function readModelSettings(text: string): ReadSettings {
         ...provider,
         ...(key === undefined ? {} : { key: typeof key === 'string' ? { value: key } : key }),
       })),
-      models: mapValues(models ?? {}, ({ price, rate, output_tokens }) => ({
+      models: mapValues(models ?? {}, ({ price, rate, output_tokens, timeout }) => ({
         ...(price === undefined ? {} : { price: lowerPrice(price) }),
         ...(rate === undefined ? {} : { rate }),
         ...(output_tokens === undefined ? {} : { outputTokens: output_tokens }),
+        ...(timeout === undefined ? {} : { timeoutMs: timeout }),
       })),
       caps: {
         ...(caps?.calls === undefined ? {} : { calls: caps.calls }),
@@ -69,6 +72,11 @@ export function readModelSettings(text: string): ReadSettings {
       },
     },
   }
+}
+
+function durationOf(text: string): number | null {
+  const read = readDuration(text, 86_400_000)
+  return read.ok && read.value > 0 ? read.value : null
 }
 
 const count = z.int().min(1).max(1_000_000_000)
@@ -114,6 +122,11 @@ const schema = z.strictObject({
         price: price.optional(),
         rate: z.strictObject({ requests: count.optional(), tokens: count.optional() }).optional(),
         output_tokens: count.optional(),
+        timeout: z
+          .string()
+          .refine(text => durationOf(text) !== null, 'write a time of at most 1d: 5m')
+          .transform(text => durationOf(text) ?? 0)
+          .optional(),
       }),
     )
     .optional(),

@@ -194,8 +194,8 @@ function quoted(text: string, units: number): string {
     .slice(0, units * 2)
     .replaceAll('\r\n', '\n')
     .replaceAll('\t', ' ')
-  return cutTo(escapeForTerminal(lines, { keepLines: true }).replace(/\n+/g, '\n    | '), units)
+  return cutTo(escapeForTerminal(lines, { keepLines: true }).replaceAll('\t', ' ').replace(/\n+/g, '\n    | '), units)
 }
 
 /** A name that others gave, inside a label of ours. */
-const label = (name: string): string => cutTo(escapeForTerminal(name), LINE_UNITS / 4)
+const label = (name: string): string => cutTo(escapeForTerminal(name).replaceAll('\t', ' '), LINE_UNITS / 4)

@@ -54,12 +54,14 @@ export async function undoneBy(
   const preview = await previewRollback(engine, { plan, kind: 'rollback', ask: { tasks: [task] } })
   if (preview === null) return { ok: false, refusal: GONE }
   if (!preview.ok) return preview
-  const files = preview.files.flatMap(({ path, will, unclaimed }) =>
+  const files = preview.files.flatMap(({ path, will, unclaimed, uncovered, why }) =>
     unclaimed !== undefined
       ? [`${unclaimed} ${path} (perhaps a person's)`]
-      : will === 'leave'
-        ? []
-        : [`${will} ${path}`],
+      : uncovered === true
+        ? [`leave ${path} (${why})`]
+        : will === 'leave'
+          ? []
+          : [`${will} ${path}`],
   )
   const card = await engine.ask({ type: 'task', plan, task })
   if (files.length === 0 && card !== null && card.attempt === 0 && card.visits <= 1 && !ENDED.has(card.status))

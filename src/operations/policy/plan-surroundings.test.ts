@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -52,5 +52,20 @@ test('what policies, secrets, runners and databases around a plan will refuse is
   ])
   expect(await told(plan('p', task('a', { ...argv('true'), write: ['docs/x'] })))).toEqual([
     expect.stringMatching(/^error \| a \| write \| task 'a' wants to write 'docs\/x', which .* does not allow$/),
+  ])
+})
+
+test('a write scope that already holds more than can be saved is told before the task fails of it', async () => {
+  await mkdir(join(folder, 'w', 'data'), { recursive: true })
+  await writeFile(join(folder, 'w', 'data', 'big'), '')
+  await truncate(join(folder, 'w', 'data', 'big'), 129 * 1024 * 1024)
+  const run = { action: { type: 'run', command: { argv: ['true'] } }, network: [] } as const
+  const tasks = [
+    task('a', { ...run, write: ['data/**'] }),
+    task('b', { ...run, write: ['data/*.txt'] }),
+    task('c', run),
+  ]
+  expect(await told(plan('p', ...tasks))).toEqual([
+    "warning | a | write | 'a' will fail: its write scope contains 'data/big', which is larger than 128 MB, too much to save before it runs",
   ])
 })

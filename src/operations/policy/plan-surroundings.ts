@@ -1,18 +1,22 @@
 // What around a plan will refuse it, or parts of it: the policies of organisation, user and project, secrets nobody named, runners and
-// databases that are not there. Told before anything runs, by the same rules that judge when it runs.
+// databases that are not there, write scopes that hold too much. Told before anything runs, by the same rules that judge when it runs.
 
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
+import { CAPTURED_ENTRIES_MAX, CAPTURED_FILE_MAX_BYTES, CAPTURED_TOTAL_MAX_BYTES } from '../../domain/limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import { type DbRequest, dbRequest } from '../../domain/plan-rules/db-request.ts'
+import { capturesFiles, scopeOf } from '../../domain/plan-rules/effect.ts'
 import { runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import { commandAnswer, commandReason, commandsOf, type UnderPolicy } from '../../domain/policy/policy-in-state.ts'
 import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import type { DefinitionFault } from '../../format/plan/parse.ts'
+import { protectedBy } from '../../safety/files/protected-path.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
 import { type FaultyPolicy, readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import { refusedWrite } from '../../safety/policy/refused-write.ts'
@@ -47,6 +51,7 @@ export async function surroundingFaults(
     ...(await secretFaults(place, tasks)),
     ...(runners === null ? [] : tasks.flatMap(task => runnerFaults(task, runners))),
     ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
+    ...(await scopeFaults(place, definition, tasks)),
   ]
 }
 
@@ -160,6 +165,43 @@ async function databaseFaults(root: string, task: TaskDefinition): Promise<reado
   return faults
     .filter(fault => fault !== null)
     .map(fault => ({ severity: 'warning', task: task.id, key: 'db', ...fault }))
+}
+
+/** Scopes that hold too much to be captured: the task would fail, because it could not be reverted. */
+async function scopeFaults(
+  place: SettingsPlace,
+  definition: PlanDefinition,
+  tasks: readonly TaskDefinition[],
+): Promise<readonly SurroundingFault[]> {
+  // The same scope is looked at once, and so many files in all: that takes a second or two.
+  const known = new Map<string, string | null>()
+  const looks = { left: 2 * CAPTURED_ENTRIES_MAX }
+  const faults: SurroundingFault[] = []
+  for (const task of tasks.filter(one => capturesFiles(definition, one))) {
+    const scope = scopeOf(definition, task) ?? []
+    const excess = known.get(scope.join()) ?? (known.has(scope.join()) ? null : await scopeExcess(place, scope, looks))
+    known.set(scope.join(), excess)
+    const message = `'${task.id}' will fail: its write scope contains ${excess}, too much to save before it runs`
+    const hint = 'narrow `write`, or move it away; without `write` the task runs, and a rollback leaves such files'
+    if (excess !== null) faults.push({ severity: 'warning', task: task.id, key: 'write', message, hint })
+  }
+  return faults
+}
+
+/** As the end of a sentence; null when it can be captured, as far as could be seen. */
+async function scopeExcess(place: SettingsPlace, scope: readonly string[], looks: { left: number }) {
+  const [count, megabytes] = [CAPTURED_ENTRIES_MAX.toLocaleString('en'), CAPTURED_FILE_MAX_BYTES / 1024 ** 2]
+  let entries = 0
+  let bytes = 0
+  for await (const { path, stat } of scopeEntries(place.root, place.stateDir, scope)) {
+    if (--looks.left < 0) return null
+    if (++entries > CAPTURED_ENTRIES_MAX) return `more than ${count} files and folders`
+    if (!stat.isFile() || protectedBy(path.split('/'), null) !== null) continue
+    if (stat.size > CAPTURED_FILE_MAX_BYTES) return `'${path}', which is larger than ${megabytes} MB`
+    bytes += stat.size
+    if (bytes > CAPTURED_TOTAL_MAX_BYTES) return `more than ${CAPTURED_TOTAL_MAX_BYTES / 1024 ** 3} GB`
+  }
+  return null
 }
 
 /** One that is not there is made by the task, or by one before it. */

@@ -3,7 +3,7 @@
 
 import { isTaskName } from '../../domain/id.ts'
 import type { Check, Draft, DraftTask, Intake } from './answer-schemas.ts'
-import { commandFault, type Ground } from './irreversible.ts'
+import { commandFault, type Ground, writesIn } from './irreversible.ts'
 import { researched, TASKS_MAX } from './planning-words.ts'
 
 const CHANGING: ReadonlySet<DraftTask['kind']> = new Set(['implement', 'test', 'document'])
@@ -44,11 +44,18 @@ function* taskFaults(task: DraftTask, ground: Ground): Iterable<string> {
   for (const name of reports)
     if (!OUTPUT.test(name)) yield `'${id}': '${name.slice(0, 80)}' cannot be the name of a report`
   for (const check of accept) yield* checkFaults(id, check, ground)
-  if (undo !== undefined) yield* checkFaults(`${id}, undo`, undo, ground)
+  if (undo !== undefined) yield* commandFaults(`${id}, undo`, undo, ground)
 }
 
 /** A check is run without asking anybody, so it may only look. */
-function* checkFaults(where: string, { text, command = [] }: Check, ground: Ground): Iterable<string> {
+function* checkFaults(where: string, check: Check, ground: Ground): Iterable<string> {
+  const { command = [] } = check
+  yield* commandFaults(where, check, ground)
+  if (writesIn({ argv: command }))
+    yield `${where}: '${command.join(' ').slice(0, 100)}' writes, and a check only looks; let a task write, and check the result`
+}
+
+function* commandFaults(where: string, { text, command = [] }: Check, ground: Ground): Iterable<string> {
   if (text.trim() === '') yield `${where}: a check has no text`
   if (command.length === 0) return
   const fault = commandFault({ argv: command }, ground)

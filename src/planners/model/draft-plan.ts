@@ -4,6 +4,7 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Action, Criterion, Field, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { impactOf } from '../../domain/plan-rules/impact.ts'
 import { live, oneLine, planName } from '../compose-plan.ts'
 import type { Check, Draft, DraftTask } from './answer-schemas.ts'
 import { dangerIn, type Ground } from './irreversible.ts'
@@ -46,7 +47,7 @@ export function draftedPlan({ goal, kind, draft, questions, ground, context }: D
     extra: { planning: context },
   }
   const { tasks, irreversible } = gated(plan, ground)
-  return { definition: { ...plan, tasks: reviewed(tasks) }, irreversible }
+  return { definition: { ...plan, tasks: reviewed({ ...plan, tasks }) }, irreversible }
 }
 
 function taskOf(task: DraftTask, ground: Ground): TaskDefinition {
@@ -153,6 +154,19 @@ function gated(
   return { tasks, irreversible }
 }
 
+/** A command of the draft that declares nothing may write as well; one that pushes or deploys has an approval of its own. */
+function mayWrite(plan: PlanDefinition, task: TaskDefinition): boolean {
+  if (task.write !== undefined) return task.write.length > 0
+  const impact = impactOf(plan, task)
+  return task.action.type === 'run' && task.effect !== 'idempotent' && (impact === null || impact === 'unknown')
+}
+
+function comesBefore(tasks: readonly TaskDefinition[], id: string): ReadonlySet<string> {
+  const before = new Set<string>([id])
+  for (const name of before) for (const need of tasks.find(task => task.id === name)?.needs ?? []) before.add(need)
+  return before
+}
+
 const isApproval = (action: Action): boolean => action.type === 'gate' && action.gate === 'approval'
 
 function freeName(wanted: string, taken: Set<string>): TaskName {
@@ -163,10 +177,15 @@ function freeName(wanted: string, taken: Set<string>): TaskName {
   return name as TaskName
 }
 
-/** A person sees the whole change at the end, where no approval of the plan is behind it. */
-function reviewed(tasks: readonly TaskDefinition[]): readonly TaskDefinition[] {
-  const writes = tasks.some(({ write }) => (write ?? []).length > 0)
-  if (!writes || tasks.some(({ action }) => isApproval(action))) return tasks
+/** A person sees the whole change at the end, unless an approval of the plan comes after all that writes. */
+function reviewed(plan: PlanDefinition): readonly TaskDefinition[] {
+  const { tasks } = plan
+  const writers = tasks.filter(task => mayWrite(plan, task)).map(({ id }) => id)
+  const isSeen = tasks.some(({ id, action }) => {
+    const before = isApproval(action) ? comesBefore(tasks, id) : new Set<string>()
+    return writers.every(writer => before.has(writer))
+  })
+  if (writers.length === 0 || isSeen) return tasks
   const needed = new Set(tasks.flatMap(({ needs = [] }) => needs))
   const last = tasks.filter(({ id }) => !needed.has(id)).map(({ id }) => id)
   const id = freeName(REVIEW, new Set(tasks.map(task => task.id)))

@@ -2,7 +2,7 @@
 // its texts are read as well as its commands: what they seem to do counts.
 
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { commandImpact } from '../../domain/plan-rules/command-impact.ts'
+import { commandImpact, commandsWithin, nameOf } from '../../domain/plan-rules/command-impact.ts'
 import { dangerOf, IMPACT_WORDS, impactOf } from '../../domain/plan-rules/impact.ts'
 import { irreversibleIn } from '../goal-kind.ts'
 import type { FoundCommands } from '../planner.ts'
@@ -31,6 +31,41 @@ const SECRET_FILES =
   /(^|[\s/'"=@])(\.env\b|\.ssh\b|\.aws\b|\.netrc|\.npmrc|id_rsa|id_ed25519)|\/etc\/(passwd|shadow)|\bprintenv\b/
 const SECRETS_TOLD =
   /\b(send|upload|post|print|show|echo|copy|paste|dump|leak|reveal|exfiltrat\w*|include|write|attach|collect)\b[^.\n]{0,80}\b(secrets?|credentials?|(access |api |auth )?tokens?|api[-_ ]?keys?|passwords?|private keys?|environment variables|ssh keys?)\b/i
+
+const OUTSIDE = String.raw`(?:[/~](?!dev/null)|(?:\S*/)?\.\.(?:[/\s]|$))`
+const GIT = String.raw`^git(?: -C \S+| --\S+)*`
+/** Words by which a command that is known otherwise loads code or settings from elsewhere. */
+const OTHER_CODE = [
+  new RegExp(`^g?make .*(?:-[fCI] ?|--(?:file|makefile|directory|include-dir)[= ])${OUTSIDE}`),
+  /^g?make .*--eval\b|^cmake .*-P\b|^cargo .*--config\b|^go .*-(?:toolexec|exec)\b|^tar .*--(?:to-command|checkpoint-action|use-compress-program)\b/,
+  /\bpy\.?test .*(?:-p ?(?!no:)\S|-c ?\S|-o ?\S|--(?:rootdir|confcutdir|override-ini)\b)/,
+  new RegExp(`${GIT} (?:-c\\b|--config-env\\b|--exec-path=)`),
+]
+const WRITERS = 'tee|touch|cp|mv|ln|mkdir|install|dd|truncate'
+const WRITES_OUTSIDE = new RegExp(`^(?:${WRITERS}) (?:.*[ =])?${OUTSIDE}`)
+const WRITES = [
+  new RegExp(`^(?:${WRITERS}|rm|rmdir|unlink|chmod|chown|patch|mktemp)(?: |$)`),
+  /^sed .*(?:-\w*i|--in-place)|^(?:npm|pnpm|yarn|bun|pip3?|gem|bundle|cargo) (?:install|ci|i|add|update|remove|uninstall)\b/,
+  new RegExp(
+    `${GIT} (?:add|commit|checkout|switch|reset|restore|stash|apply|am|clean|merge|rebase|cherry-pick|revert|mv|rm|pull|fetch|init)\\b`,
+  ),
+]
+/** Into a file: not into another stream, and not away. */
+const REDIRECTS = /(?:^|[^<>=-])>>?(?![>&=]|\s*\/dev\/(?:null|stdout|stderr))/
+
+/** Each command in it as one line, without wrappers and without the folder of the program. */
+const linesOf = (command: CommandLine): readonly string[] =>
+  commandsWithin(command).map(({ words, starts }) => {
+    const [program = '', ...rest] = words.slice(starts).map(({ text }) => text)
+    return [nameOf(program), ...rest].join(' ')
+  })
+
+/** A check is run without asking anybody, and must not change what it looks at. */
+export function writesIn(command: CommandLine): boolean {
+  const lines = linesOf(command)
+  const isShell = lines.length > 1 || 'script' in command
+  return lines.some(line => WRITES.some(one => one.test(line))) || (isShell && lines.some(line => REDIRECTS.test(line)))
+}
 
 /** Why somebody must agree before it; null when nobody must. */
 export function dangerIn(plan: PlanDefinition, task: TaskDefinition, ground: Ground): Danger | null {
@@ -68,10 +103,11 @@ export function commandFault(command: CommandLine, ground: Ground): string | nul
   if (sends) return 'may send data out of this machine'
   if (SECRET_FILES.test(line)) return 'reads what may hold secrets'
   if (/^(env|set|export)$/.test(line.trim())) return 'shows all environment variables'
+  const lines = linesOf(command)
+  if (lines.some(one => OTHER_CODE.some(known => known.test(one)))) return 'runs code that is not in the plan'
+  if (lines.some(one => WRITES_OUTSIDE.test(one))) return 'writes outside the workspace'
   return impact === 'unknown' && !isKnown(argv, ground) ? 'runs code that cannot be read from the plan' : null
 }
-
-const nameOf = (word: string): string => word.split('/').at(-1) ?? word
 
 /** A command that was found, or that the goal names, or that runs a file of the repository; none with code among its words. */
 function isKnown(argv: readonly string[], { goal, commands, paths }: Ground): boolean {

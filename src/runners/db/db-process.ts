@@ -3,6 +3,9 @@
 //
 // What a statement may do is decided by SQLite itself while it reads the statement (its authorizer), not by looking at the text: no
 // other file, no extension, no transaction of its own, no setting that outlives it, and in a query nothing that writes.
+//
+// The memory of a query is limited by its process: SQLite's own limit (hard_heap_limit) does nothing in a build that does not count
+// allocations, as ours. SQLite keeps the main thread busy, so another thread looks.
 
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -40,6 +43,7 @@ export type DbDone =
 const PROGRAM = `
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
 const job = JSON.parse(readFileSync(0, 'utf8'))
 const { DatabaseSync, constants: c } = createRequire(job.driver)(job.driver)
 const { request, key, bytesMax, name } = job
@@ -50,6 +54,13 @@ class No extends Error {
     this.no = { is: 'no', class: kind, message, hint }
   }
 }
+const mb = bytes => Math.round(bytes / 1048576) + ' MB'
+const tooMuch = { is: 'no', class: 'logic', message: 'the query used more than ' + mb(job.memoryMax) + ' of memory, and was ended', hint: 'ask for less: a limit, fewer columns, smaller values' }
+const watch = writes ? null : new Worker(
+  "const { writeSync } = require('node:fs'); const { workerData: w } = require('node:worker_threads');" +
+  "setInterval(() => { if (process.memoryUsage.rss() > w.max) { writeSync(1, w.said); process.kill(process.pid, 'SIGKILL') } }, 20)",
+  { eval: true, execArgv: [], workerData: { max: job.memoryMax, said: JSON.stringify(tooMuch) } },
+)
 const READ = [c.SQLITE_SELECT, c.SQLITE_READ, c.SQLITE_RECURSIVE]
 const NEVER = new Map([
   [c.SQLITE_ATTACH, 'opens another file'],
@@ -178,12 +189,15 @@ try {
   for (const end of ['-journal', '-wal', '-shm']) regular(name + end)
   if (!isThere && !writes) throw new No('there is no database ' + name, 'make it first')
   database = new DatabaseSync('./' + name, { readOnly: !writes, allowExtension: false, defensive: true, timeout: job.busyMs })
-  database.exec('PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA hard_heap_limit=268435456; PRAGMA mmap_size=0; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON')
+  database.exec('PRAGMA trusted_schema=OFF; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON')
   database.setAuthorizer(allow)
+  if (!writes) database.limits.length = job.valueMax
   said = { is: 'done', outputs: work(database) }
 } catch (error) {
   if (error instanceof No) said = error.no
   else if (why !== null) said = { is: 'no', class: 'policy', message: 'the statement ' + why, hint: 'leave it out' }
+  else if (!writes && /too big/.test(error.message))
+    said = { is: 'no', class: 'logic', message: 'the query makes a value larger than ' + mb(job.valueMax), hint: 'ask for less of it, for instance with substr()' }
   else {
     const isBusy = /locked|busy/i.test(error.message)
     said = { is: 'no', class: isBusy ? 'transient' : 'logic', message: error.message, code: error.errcode === undefined ? undefined : 'sqlite:' + error.errcode }
@@ -196,9 +210,13 @@ try {
   // Opening makes the file; what came to nothing leaves none.
   if (!isThere && said.is === 'no' && lstatSync(name, { throwIfNoEntry: false })?.size === 0) rmSync(name)
 } catch {}
+await watch?.terminate()
 process.stdout.write(JSON.stringify(said))
 `
 
+/** Of the process of a query, as the system counts it, and of a single value that a query makes. */
+const MEMORY_MAX_BYTES = 256 * 1024 * 1024
+const VALUE_MAX_BYTES = 10 * 1024 * 1024
 /** How long it waits for others who write. */
 const BUSY_MS = 5_000
 /** How much it may say; rows are counted before. */
@@ -228,7 +246,9 @@ export async function askDatabase(job: DbJob): Promise<DbDone> {
     if (bytes <= SAID_MAX_BYTES) parts.push(part)
   })
   child.stdin.on('error', () => {})
-  child.stdin.end(JSON.stringify({ ...told, driver, busyMs: Math.min(BUSY_MS, Math.ceil(timeoutMs / 2)) }))
+  const limits = { memoryMax: MEMORY_MAX_BYTES, valueMax: VALUE_MAX_BYTES }
+  const busyMs = Math.min(BUSY_MS, Math.ceil(timeoutMs / 2))
+  child.stdin.end(JSON.stringify({ ...told, ...limits, driver, busyMs }))
   await new Promise<void>(resolve => {
     child.once('error', () => resolve())
     child.once('close', () => resolve())

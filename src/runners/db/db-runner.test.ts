@@ -110,6 +110,26 @@ describe('a query', () => {
     expect(failureOf(await ask({ query: large })).message).toContain('the rows are larger than')
   })
 
+  it.each([
+    ['select zeroblob(900000000)', 'the query makes a value larger than 10 MB'],
+    [
+      'with recursive n(x) as (select 1 union all select x + 1 from n limit 90) select group_concat(hex(randomblob(90000))) from n',
+      'the query makes a value larger than 10 MB',
+    ],
+    [
+      'with recursive n(x) as (select 1 union all select x + 1 from n limit 400) select x || hex(zeroblob(2000000)) as y from n order by y',
+      'the query used more than 256 MB of memory, and was ended',
+    ],
+  ])('has 256 MB of memory, and 10 MB for a value: %s', async (query, message) => {
+    const { ask } = database()
+    const told = failureOf(await ask({ query }))
+    expect(told).toMatchObject({
+      class: 'logic',
+      message: `app.db: ${message}`,
+      hint: expect.stringContaining('ask for less'),
+    })
+  })
+
   it('that never ends is ended, by time or when it is told to', async () => {
     const { ask, names } = database()
     const endless = 'with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n'

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import type { Sha256 } from '../../domain/id.ts'
+import { CAPTURED_FILE_MAX_BYTES } from '../../domain/limits.ts'
 import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
 import type { Directory, Name } from './directory.ts'
 
@@ -139,7 +140,7 @@ async function expectContent(
   expect: Sha256 | null,
   links: 'refuse' | 'part',
 ): Promise<FileContent | null> {
-  const found = await readFile(directory, name, FILE_MAX_BYTES)
+  const found = await readFile(directory, name, CAPTURED_FILE_MAX_BYTES)
   if (found !== null && found.links > 1 && links === 'refuse') {
     const hint = 'copy it to a file of its own first; writing it would change the other name or part from it'
     refuse('policy', `${shown(name)} is a hard link: the file has ${found.links} names`, hint)

@@ -50,6 +50,8 @@ export type Verdict =
       readonly addresses: readonly string[]
       /** Somebody was asked for it. */
       readonly byPerson?: true
+      /** Of a tunnel: only https rules allow it, here or in a layer around. */
+      readonly tlsOnly?: true
     }
   /** A rule allows it, but the name has no address. */
   | { readonly is: 'unknown-name'; readonly rule: string }
@@ -100,7 +102,21 @@ export class NetworkJudge {
           : `it leads to ${address} (${is}), and no rule names that address`
       return { is: 'refused', why, allowWith: ruleFor({ ...target, host }) }
     }
-    return { is: 'allowed', rule: rule.text, addresses, ...(this.#answered.includes(rule) ? { byPerson: true } : {}) }
+    return {
+      is: 'allowed',
+      rule: rule.text,
+      addresses,
+      ...(this.#answered.includes(rule) ? { byPerson: true } : {}),
+      ...(this.#isTlsOnly(target) ? { tlsOnly: true } : {}),
+    }
+  }
+
+  #isTlsOnly(target: NetworkTarget): boolean {
+    const { rules, within = [] } = this.#options
+    return [[...rules, ...this.#answered], ...within.map(layer => layer.rules)].some(layer => {
+      const covering = layer.filter(rule => covers(rule, target))
+      return covering.length > 0 && covering.every(({ scheme }) => scheme === 'https')
+    })
   }
 
   #ruleFor(target: NetworkTarget): NetworkRule | null {

@@ -53,6 +53,29 @@ describe('what is allowed', () => {
     expect(told).toMatchObject([{ method: 'CONNECT', host: '127.0.0.1', port, allowed: true }])
   })
 
+  it('a tunnel that only an https rule allows must begin as TLS, also when the bytes come one by one', async () => {
+    const { port, connections } = await echo()
+    const rule = `https://127.0.0.1:${port}`
+    const plain = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+    const { tunnel, told } = await opened({ allow: [rule], lookup: nowhere })
+    const { head, ask } = await tunnel(`127.0.0.1:${port}`)
+    expect(head).toMatch(/^HTTP\/1\.1 200/)
+    expect(await ask(plain)).toContain(
+      `planfold: asked for 127.0.0.1:${port}: not allowed (${rule} allows TLS, and what was sent is not); allow with`,
+    )
+    expect(told.at(-1)).toMatchObject({ port, method: 'CONNECT', allowed: false, allowWith: `127.0.0.1:${port}` })
+    const tls = await tunnel(`127.0.0.1:${port}`)
+    tls.socket.write('\x16')
+    await vi.waitFor(() => expect(connections()).toBe(2))
+    expect(await tls.ask('\x03\x01hello')).toBe('\x16\x03\x01hello')
+    // A layer around that says https holds a wider rule to it, and a wider rule beside it allows any bytes.
+    const layer = { allow: [rule], unknown: 'deny', who: 'the project' } as const
+    const around = await opened({ allow: [`127.0.0.1:${port}`], within: [layer], lookup: nowhere })
+    expect(await (await around.tunnel(`127.0.0.1:${port}`)).ask(plain)).toContain('allows TLS')
+    const both = await opened({ allow: [rule, `tcp://127.0.0.1:${port}`], lookup: nowhere })
+    expect(await (await both.tunnel(`127.0.0.1:${port}`)).ask(plain)).toBe(plain)
+  })
+
   it('method and path of plain HTTP are held to; a tunnel to the same port is not allowed by such a rule', async () => {
     const { port, heard } = await site()
     const at = `http://127.0.0.1:${port}`

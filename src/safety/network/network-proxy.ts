@@ -1,6 +1,7 @@
 // The only way out of a sandbox: an HTTP proxy on a Unix socket. Each attempt has one of its own, with its own rules.
 //
-//   CONNECT host:port          judged by host and port; what goes through the tunnel (TLS) is not seen
+//   CONNECT host:port          judged by host and port; what goes through the tunnel is not seen, only that it begins as TLS
+//                              where an https rule allows it
 //   GET http://host/path       judged by host, port, method and path; redirects are answers like any other, so the client asks anew
 //
 // Everything else is refused with a sentence that says what was asked for, and what would allow it.
@@ -229,8 +230,20 @@ class FilteringProxy implements NetworkProxy {
       return this.#hangUp(client, message('502 Bad Gateway', `${place(target)} is allowed, but does not answer`))
     if (client.destroyed) return void server.destroy()
     client.write('HTTP/1.1 200 Connection established\r\n\r\n')
-    if (head.length > 0) server.write(head)
-    this.#count(head.length, client, server)
+    client.once('close', () => server.destroy())
+    const first = verdict.tlsOnly === true ? await tlsHello(client, head) : head
+    if (first === null) {
+      server.destroy()
+      const why = `${verdict.rule} allows TLS, and what was sent is not`
+      const allowWith = place(target)
+      this.#decisions.note({ ...target, method: 'CONNECT', allowed: false, why, allowWith })
+      return this.#hangUp(
+        client,
+        message(...this.#refusal({ ...target, request: null }, { is: 'refused', why, allowWith })),
+      )
+    }
+    if (first.length > 0) server.write(first)
+    this.#count(first.length, client, server)
     for (const [from, to] of [
       [client, server],
       [server, client],
@@ -387,6 +400,25 @@ async function connected(host: string, port: number, timeoutMs: number): Promise
     socket.once('error', failed)
     socket.once('connect', () => end(socket))
   })
+}
+
+/** Every TLS connection begins with a handshake record of a major version 3. */
+const TLS_START = Buffer.from([0x16, 0x03])
+
+/** What the client says first; null when it does not begin as TLS. */
+async function tlsHello(client: Duplex, head: Buffer): Promise<Buffer | null> {
+  for (let said = head; ; ) {
+    const known = Math.min(said.length, TLS_START.length)
+    if (!said.subarray(0, known).equals(TLS_START.subarray(0, known))) return null
+    if (known === TLS_START.length) return said
+    const chunk = await new Promise<Buffer | null>(resolve => {
+      client.once('data', resolve)
+      for (const end of ['end', 'close']) client.once(end, () => resolve(null))
+    })
+    if (chunk === null) return null
+    client.pause()
+    said = Buffer.concat([said, chunk])
+  }
 }
 
 /** `host:port` with a port, as CONNECT has it. */

@@ -65,6 +65,8 @@ export function full(error: unknown): unknown {
 export const PACK_BYTES = 4 * 1024 * 1024
 /** Larger blobs get a file of their own. */
 const PACKED_MAX_BYTES = 1024 * 1024
+/** More is not held in memory; one large blob alone may be. */
+const WAITING_MAX_BYTES = 64 * 1024 * 1024
 
 const ROW_BYTES = 36
 const MAGIC = Buffer.from('PFPACK1\n')
@@ -444,7 +446,8 @@ export class BatchPacks implements Batch {
 
   /** Waits until not too much is under way. */
   async room(): Promise<void> {
-    while (this.#writing.size >= AT_ONCE) await Promise.race(this.#writing)
+    while (this.#writing.size >= AT_ONCE || (this.#waiting > WAITING_MAX_BYTES && this.#writing.size > 0))
+      await Promise.race(this.#writing)
     this.#demand()
   }
 

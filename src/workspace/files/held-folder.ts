@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
-import { FILE_MAX_BYTES } from '../../safety/files/regular-file.ts'
+import { CAPTURED_FILE_MAX_BYTES } from '../../domain/limits.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import { isSameStamp, isSettled, type Stamp } from '../snapshots/stat-cache.ts'
@@ -122,7 +122,7 @@ export function readSteady(
   folder: Readable,
   name: BytePath,
   now: number,
-  maxBytes = FILE_MAX_BYTES,
+  maxBytes = CAPTURED_FILE_MAX_BYTES,
 ): ReadFile | string | null {
   return steady(folder, name, now, maxBytes, 'twice')
 }
@@ -168,6 +168,8 @@ function steady(
 
 // One buffer for all: nothing here waits between reading and hashing.
 let buffer = Buffer.allocUnsafe(256 * 1024)
+/** A larger buffer is given up when a file is read that does not need it. */
+const BUFFER_KEPT_BYTES = 16 * 1024 * 1024
 
 function readOnce(folder: Readable, name: BytePath, maxBytes: number): Omit<ReadFile, 'settled'> | string | null {
   const file = folder.openFile(name)
@@ -175,10 +177,12 @@ function readOnce(folder: Readable, name: BytePath, maxBytes: number): Omit<Read
     const stat = fs.fstatSync(file, { bigint: true })
     if (!stat.isFile()) return LEFT.special
     if (stat.size > maxBytes) return LEFT.big
-    if (buffer.length <= Number(stat.size)) buffer = Buffer.allocUnsafe(Number(stat.size) * 2)
+    const size = Number(stat.size)
+    if (buffer.length <= size || (buffer.length > BUFFER_KEPT_BYTES && size * 2 < buffer.length))
+      buffer = Buffer.allocUnsafe(Math.max(256 * 1024, Math.min(size * 2, size + BUFFER_KEPT_BYTES)))
     let length = 0
     // Whether it has grown since is seen by looking at it once more afterwards.
-    while (length !== Number(stat.size)) {
+    while (length !== size) {
       const read = fs.readSync(file, buffer, length, buffer.length - length, null)
       if (read === 0) break
       length += read

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import type { Millis, Sha256 } from '../../domain/id.ts'
+import { CAPTURED_ENTRIES_MAX, CAPTURED_TOTAL_MAX_BYTES } from '../../domain/limits.ts'
 import { protectedBy } from '../../safety/files/protected-path.ts'
 import { writerOf } from '../../safety/files/regular-file.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
@@ -19,8 +20,6 @@ import { ASIDE } from '../snapshots/tree-walk.ts'
 import { Making, totalsOf } from '../snapshots/write-tree.ts'
 import { type Batch, PROTECTED } from '../workspace.ts'
 
-const ENTRIES_MAX = 50_000
-const TOTAL_MAX_BYTES = 256 * 1024 * 1024
 const DEPTH_MAX = 200
 const BREATHE_BYTES = 2 * 1024 * 1024
 const ENTRY_COSTS_BYTES = 8 * 1024
@@ -292,12 +291,13 @@ class ScopeScan {
   #add(path: BytePath, size: number, links: number): void {
     this.#files++
     this.#bytes += size
-    if (this.#bytes > TOTAL_MAX_BYTES) tooMuch(`more than ${TOTAL_MAX_BYTES} bytes`)
+    if (this.#bytes > CAPTURED_TOTAL_MAX_BYTES) tooMuch(`more than ${CAPTURED_TOTAL_MAX_BYTES / 1024 ** 3} GB`)
     if (links > 1) this.#left.push({ path, reason: HARD_LINK })
   }
 
   #count(): void {
-    if (++this.#entries > ENTRIES_MAX) tooMuch(`more than ${ENTRIES_MAX} files`)
+    if (++this.#entries > CAPTURED_ENTRIES_MAX)
+      tooMuch(`more than ${CAPTURED_ENTRIES_MAX.toLocaleString('en')} files and folders`)
     this.#worked += ENTRY_COSTS_BYTES
   }
 

@@ -3,8 +3,8 @@
 
 import { realpathSync } from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
+import { CAPTURED_FILE_MAX_BYTES } from '../../domain/limits.ts'
 import { stateInside } from '../../safety/files/path-gate.ts'
-import { FILE_MAX_BYTES } from '../../safety/files/regular-file.ts'
 import { type Answer, Refused, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
 import { fileStateIn, modeAt, within } from '../files/current-file.ts'
@@ -292,7 +292,7 @@ class SnapshotsOfFolder implements door.Snapshots {
   ): Promise<Walked> {
     const { cache } = this.#options
     this.#cache ??= cache?.() ?? new StatCache(this.#options.stateDir, realpathSync(this.#options.root))
-    const maxBytes = this.#options.fileMaxBytes ?? FILE_MAX_BYTES
+    const maxBytes = this.#options.fileMaxBytes ?? CAPTURED_FILE_MAX_BYTES
     const walked = await walkTree({
       root,
       state,

@@ -12,6 +12,7 @@ import type { Context } from '../../context.ts'
 import { CliError } from '../../exit.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { typing } from '../../terminal/typing.fixture.ts'
+import { listModels } from '../models/models.ts'
 import { approve } from '../people/approve.ts'
 import { EXAMPLE_PLAN, init } from '../plans/init.ts'
 import { show } from '../plans/show.ts'
@@ -238,6 +239,26 @@ test('a command line that cannot be meant ends with 2', async () => {
   expect((await say('', RENAME, { model: 'nosuch' })).stderr).toContain("there is no model 'nosuch'")
 })
 
+test('a key in the environment is mentioned by the name of its variable; a model without its provider is found by its name', async () => {
+  const key = 'sk-ant-0123456789abcdefgh'
+  const drafted = await say('', RENAME, { dryRun: true }, { ANTHROPIC_API_KEY: key })
+  expect(drafted.stderr).toContain('ANTHROPIC_API_KEY is set: `--model anthropic/NAME` drafts with it')
+  expect((await say('', RENAME, { dryRun: true })).stderr).not.toContain('is set')
+  const environment = { ANTHROPIC_API_KEY: key, OPENAI_API_KEY: key }
+  const listed = await place.say(listModels, { environment })
+  expect(listed.stdout).toContain('providers with a key: anthropic (ANTHROPIC_API_KEY), openai (OPENAI_API_KEY)')
+  expect(`${drafted.stdout}${drafted.stderr}${listed.stdout}`).not.toContain(key)
+  const server = await scriptedModel([{ error: { status: 401, message: 'no' } }])
+  onTestFinished(() => server.close())
+  const bare = ['claude-sonnet-4-5', 'gpt-5', 'gemini-2.5-pro']
+  const asked = await Promise.all(bare.map(model => say('', RENAME, { model, dryRun: true }, server.environment())))
+  expect(asked.map(({ stderr }) => /asking (\S+) for a plan/.exec(stderr)?.[1])).toEqual([
+    'anthropic/claude-sonnet-4-5',
+    'openai/gpt-5',
+    'google/gemini-2.5-pro',
+  ])
+})
+
 test('a model that is named drafts; its questions are asked at once, and tokens and cost are told', async () => {
   const server = await scripted(intake([ASKS]), DRAFT, { problems: [] })
   const options = { model: 'local/scripted' }
@@ -269,7 +290,13 @@ test('as JSON it tells the model, its calls, tokens and cost; the plan keeps the
       cost: { known: true, usd: 0 },
     },
   })
-  expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual(['clarify', 'greet-twice', 'approve-out', 'out'])
+  expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual([
+    'clarify',
+    'greet-twice',
+    'approve-out',
+    'out',
+    'review',
+  ])
   expect(data.document).toContain('model-recording')
 })
 
@@ -309,6 +336,9 @@ test('without a model that is set up it says how to name one; a failure keeps no
   const none = await say('', RENAME, { planner: 'model' })
   expect(none.exit).toBe('model:settings')
   expect(none.stderr).toContain('no model is named')
+  // Nobody was asked, so nothing says so.
+  expect(none.stderr).not.toContain('asking')
+  expect((await say('', RENAME, { model: 'anthropic/x' })).stderr).not.toContain('asking')
   const server = await scriptedModel([{ error: { status: 401, message: 'no' } }])
   onTestFinished(() => server.close())
   const refused = await say('', RENAME, { model: 'anthropic/scripted' }, server.environment())

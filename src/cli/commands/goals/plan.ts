@@ -78,7 +78,9 @@ export async function plan(context: Context, words: readonly string[], options: 
     return await (await import('./decompose.ts')).decompose(context, goal, options)
   goal = await clearGoal(context, roomsWithoutState(context, options), goal)
   if (options.dryRun === true) {
-    tell(context, await proposed(context, roomsWithoutState(context, options), { goal, comments: [], options }), null)
+    const rooms = roomsWithoutState(context, options)
+    tell(context, await proposed(context, rooms, { goal, comments: [], options }), null)
+    await tellOfKey(context, rooms.planner)
     return EXIT.done
   }
   return await withState(context, { create: true }, async composed => {
@@ -90,6 +92,7 @@ export async function plan(context: Context, words: readonly string[], options: 
     if (made.status === 'refused') throw refused(made.refusal)
     const draft: Draft = { plan: made.plan, name: made.name, options, told: first.document.definition }
     tell(context, first, made)
+    await tellOfKey(context, planner)
     if (options.yes === true) return await approve(context, composed, draft, options)
     if (context.terminal === null || context.settings.json) {
       printNote(context, `Next: planfold run ${made.name} approves and starts it`)
@@ -200,7 +203,6 @@ export async function whileDrafting<T>(
   const release = context.onSignal(() => stop.abort())
   try {
     if (planner.name === 'agent') printNote(context, `${agent ?? 'the agent'} reads the repository and drafts a plan …`)
-    if (planner.name === 'model') printNote(context, 'asking the model for a plan …')
     return await work(choices)
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
@@ -210,6 +212,15 @@ export async function whileDrafting<T>(
   } finally {
     release()
   }
+}
+
+/** Who has a key for a model may not know that a model could draft. Nothing is sent unless one is named. */
+async function tellOfKey(context: Context, planner: Planner): Promise<void> {
+  if (planner.name !== 'heuristic' || context.settings.json) return
+  const { cwd, environment, settings } = context
+  const { providers } = await modelsAt({ environment, ...locate({ cwd, environment, dir: settings.dir }) }).list()
+  const found = providers.find(({ key }) => environment[key] !== undefined)
+  if (found !== undefined) printNote(context, `\n${found.key} is set: \`--model ${found.name}/NAME\` drafts with it`)
 }
 
 async function agrees(context: Context, question: string): Promise<boolean> {

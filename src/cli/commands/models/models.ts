@@ -24,7 +24,11 @@ function modelsOf({ cwd, environment, settings }: Context): Models {
 export async function listModels(context: Context): Promise<number> {
   const list = await modelsOf(context).list()
   answer(context, list, () => {
-    const faults = list.faults.flatMap(({ message, hint }) => [`error: ${message}`, `hint: ${hint}`])
+    const keys = list.providers.map(({ name, key }) => `${name} (${key})`).join(', ')
+    const faults = [
+      ...list.faults.flatMap(({ message, hint }) => [`error: ${message}`, `hint: ${hint}`]),
+      ...(keys === '' ? [] : [`providers with a key: ${keys}`]),
+    ]
     if (list.models.length === 0)
       return [
         ...faults.map(line => escapeForTerminal(line)),

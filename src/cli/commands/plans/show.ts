@@ -332,7 +332,7 @@ function taskLines(
     ...(definition?.assumptions ?? []).map(assumption => ['assumes', assumption] as const),
     ['reason', card.status === 'failed' ? failedText(card.reason) : card.reason],
     ['hint', card.hint === null ? null : hintText(aimHint(card.hint, { plan, task: card.name }))],
-    ...beside.map(line => ['beside', line] as const),
+    ...beside.map(line => ['note', line] as const),
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],

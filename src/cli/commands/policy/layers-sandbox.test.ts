@@ -1,7 +1,7 @@
 // The layers of a policy where only a sandbox can hold a command to them: in a real one, with real servers on this machine.
 
-import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { bubblewrap } from '../../../safety/sandbox/bubblewrap.ts'
 import { newPlace } from '../../place.fixture.ts'
 import { run } from '../plans/run.ts'
+import { rollback } from '../undo/rollback.ts'
 
 const standing = await bubblewrap({ environment: process.env, outside: [] }).check()
 if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
@@ -46,6 +47,41 @@ async function serve(): Promise<{ readonly port: number; readonly asked: () => n
 }
 
 describe.runIf(standing.ok)('in a sandbox', () => {
+  it('a setuid or setgid file that a held task makes loses the bits, and that is said; a task that runs as the person keeps them', async () => {
+    const made = join(place.folder, 'made')
+    await mkdir(made)
+    for (const [name, mode] of [
+      ['old', 0o4755],
+      ['touched', 0o2755],
+    ] as const) {
+      await writeFile(join(made, name), '')
+      await chmod(join(made, name), mode)
+    }
+    await policy('')
+    const told = await ran(`planfold: 1
+name: modes
+tasks:
+  - id: held
+    run: echo x > made/sh; chmod 6755 made/sh; ln made/sh made/other; chmod 2750 made/touched; chmod g+s made
+    write: [made/**]
+    network: []
+  - { id: own, run: echo x > mine; chmod 6755 mine }
+`)
+    const notes = told.stdout.split('\n').filter(line => line.includes('bits were removed from'))
+    expect([told.exit, notes.length]).toEqual([0, 1])
+    expect(notes[0]).toMatch(
+      /held completed .*setuid or setgid files: .* removed from made\/(sh|other), made\/touched$/,
+    )
+    const modes = ['made/sh', 'made/other', 'made/touched', 'made/old', 'mine'].map(name =>
+      (statSync(join(place.folder, name)).mode & 0o7777).toString(8),
+    )
+    expect(modes).toEqual(['755', '755', '750', '4755', '6755'])
+    // What is seen afterwards is what is left.
+    const back = await place.say(context => rollback(context, 'modes', { to: 'before:held', tasks: ['held'] }))
+    expect(back.stdout).not.toContain('edited since')
+    expect(existsSync(join(made, 'sh'))).toBe(false)
+  })
+
   it('a plan reaches only what the organisation lets through, whatever it says and though the person switched the sandbox off', async () => {
     const [open, closed] = [await serve(), await serve()]
     await policy(`network: ["http://127.0.0.1:${open.port}"]\n`)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -31,7 +31,9 @@ async function everything(folder: string): Promise<string> {
   const texts = await Promise.all(
     names.map(async name => {
       const path = join(folder, name)
-      return (await stat(path)).isFile() ? `${name}\n${await readFile(path, 'latin1')}` : name
+      const seen = await lstat(path)
+      if (seen.isSymbolicLink()) return `${name} -> ${await readlink(path)}`
+      return seen.isFile() ? `${name}\n${await readFile(path, 'latin1')}` : name
     }),
   )
   return texts.join('\n')
@@ -104,6 +106,32 @@ tasks:
     expect(await place.read('src/fine')).toBe('fine\n')
     // What stood there before is a person's own.
     expect(await place.read('src/mine')).toBe(VALUE)
+  })
+
+  it('in the name of a file, of a folder or in the target of a link is replaced before anything is kept, and the attempt fails', async () => {
+    await named()
+    await mkdir(join(place.folder, 'src', Buffer.from(VALUE).toString('hex'), 'mine'), { recursive: true })
+    const leak = `cd src; mkdir -p "a/$TOKEN/b"; touch "a/$TOKEN/b/c"; hex=$(printf %s "$TOKEN" | od -An -tx1 | tr -d ' \\n')
+      echo hi > "$hex.txt"; echo ho > "x$hex.txt"; ln -s "to/$TOKEN" link; touch "../$hex.out"`
+    await place.write(
+      'p.yaml',
+      `planfold: 1
+name: p
+tasks:
+  - { id: leaks, effect: workspace, write: [src/**], secrets: [TOKEN], run: ${JSON.stringify(leak)} }
+`,
+    )
+    const said = await place.say(context => run(context, 'p.yaml', { start: true }), options())
+    expect(said.stdout).toContain('it left a secret in ')
+    expect(said.stdout).toContain("the target of the link 'src/link'")
+    expect(await readlink(join(place.folder, 'src/link'))).toBe('to/[redacted]')
+    expect(await place.read('src/[redacted].txt')).toBe('hi\n')
+    expect(await place.read('src/x[redacted].txt')).toBe('ho\n')
+    // What was called so before is a person's own.
+    await rm(join(place.folder, 'src', Buffer.from(VALUE).toString('hex')), { recursive: true })
+    const kept = `${await everything(place.folder)}${said.stdout}${said.stderr}`
+    // As in the content of a file, the value is found in all its forms, and not a part of it.
+    expect(FORMS.slice(0, -2).filter(form => kept.includes(form))).toEqual([])
   })
 
   it('that cannot be taken out of a file is told as what it is', async () => {

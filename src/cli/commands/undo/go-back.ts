@@ -226,7 +226,8 @@ async function tell(
     ),
   ])
   if (ended.type === 'rollback.stopped') return ended.conflicts === undefined ? EXIT.failed : EXIT.refused
-  return failed.length === 0 && (ended.left ?? []).every(({ path }) => isExpected(asked, path))
+  const left = ended.left ?? []
+  return failed.length === 0 && left.every(({ path, uncovered }) => uncovered !== true && isExpected(asked, path))
     ? EXIT.done
     : EXIT.failed
 }

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Context } from '../../context.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
@@ -242,4 +244,42 @@ tasks:
     await place.say(context => rollBack(context, 'slow', { yes: true, take: ['mine'] }))
     expect([await both(), await place.read('out')]).toEqual([['mine', null], 'built\n'])
   })
+})
+
+test('what a task made and nobody saved is named by the run, the preview and the rollback, which then exits with 1', async () => {
+  await place.write(
+    'big.yaml',
+    `planfold: 1
+name: big
+tasks:
+  - id: make
+    run: truncate -s 129M made/big; mkfifo made/pipe; echo hi > made/small
+    write: [made/**]
+    network: []
+`,
+  )
+  await mkdir(join(place.folder, 'made'))
+  const ran = await place.say(context => run(context, 'big.yaml', { start: true }))
+  expect(ran).toMatchObject({
+    exit: 0,
+    stdout: expect.stringContaining('not saved, so a rollback leaves it: made/big (too big), made/pipe (special file)'),
+  })
+  const dry = await place.say(context => rollback(context, 'big', { dryRun: true }))
+  expect(dry.stdout).toMatch(/leave +made\/big +too big; it was not saved, so it stays as it is/)
+  const back = await place.say(context => rollback(context, 'big', { yes: true }), { json: true })
+  expect(back.exit).toBe(1)
+  const { outcome } = JSON.parse(back.stdout).data
+  expect(outcome).toMatchObject({
+    paths: 1,
+    left: [
+      { path: 'made/big', uncovered: true },
+      { path: 'made/pipe', uncovered: true },
+    ],
+  })
+  expect((await readdir(join(place.folder, 'made'))).sort()).toEqual(['big', 'pipe'])
+  const told = await place.say(context => log(context, 'big', undefined, {}))
+  expect(told.stdout).toContain('made/big not changed: too big; it was not saved')
+  // Who removes them has nothing left that a rollback would have to name.
+  await rm(join(place.folder, 'made'), { recursive: true })
+  expect((await place.say(context => rollback(context, 'big', { dryRun: true }))).stdout).not.toContain('not saved')
 })

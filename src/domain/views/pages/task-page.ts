@@ -4,7 +4,7 @@ import type { Event, EventOf } from '../../event.ts'
 import type { Millis, Sha256, TaskName } from '../../id.ts'
 import { type Json, type JsonObject, mapOf } from '../../json.ts'
 import type { CountedDecision } from '../../network-decision.ts'
-import { besideSentences, type Failure, type Result, type Verdict } from '../../result.ts'
+import { type Failure, type Result, resultNotes, type Verdict } from '../../result.ts'
 import { amount } from '../reported-work.ts'
 
 export interface AttemptTold {
@@ -29,7 +29,7 @@ export interface AttemptTold {
   readonly changes: Sha256 | null
   /** How many paths it wrote; null when nobody looked. */
   readonly paths: number | null
-  /** What appeared or changed beside its scope, in sentences. */
+  /** What appeared or changed beside its scope, and what was not saved, in sentences. */
   readonly beside: readonly string[]
   readonly used: Used | null
   /** What its commands asked the network for. */
@@ -185,7 +185,7 @@ function ended(
     log: result.log ?? null,
     changes: result.wrote?.changes ?? null,
     paths: result.wrote?.paths ?? null,
-    beside: result.beside === undefined ? [] : besideSentences(task, result.beside),
+    beside: resultNotes(task, result),
     used: usedBy(result),
   }
 }

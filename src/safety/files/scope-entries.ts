@@ -1,0 +1,53 @@
+// Walks what stands in a write scope now. Names are bytes and no link is followed, so that no name hides a file. The state folder and that of git at the
+// top are not entered, and what cannot be read is passed over.
+
+import { lstatSync, readdirSync, type Stats } from 'node:fs'
+import { relative } from 'node:path'
+import { codeOf } from '../safety-refusal.ts'
+import { inScope, mayHold, type Patterns } from '../scope.ts'
+
+export interface ScopeEntry {
+  /** Below the root, with forward slashes. */
+  readonly path: string
+  readonly absolute: Buffer
+  readonly stat: Stats
+}
+
+const AT_ONCE = 2_000
+
+/** Files, links and folders in the scope and below `top`, and the folders that lead to them. Lets others run in between. */
+export async function* scopeEntries(
+  root: string,
+  stateDir: string,
+  patterns: Patterns,
+  top = '',
+): AsyncIterable<ScopeEntry> {
+  const folders = [top === '' ? '' : `${Buffer.from(top).toString('latin1')}/`]
+  const state = relative(root, stateDir)
+  let looked = 0
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const name of namesIn(bytesOf(root, folder))) {
+      if (++looked % AT_ONCE === 0) await new Promise<void>(next => setImmediate(next))
+      const absolute = bytesOf(root, `${folder}${name}`)
+      const path = Buffer.from(`${folder}${name}`, 'latin1').toString()
+      const isIn = inScope(patterns, path)
+      if ((!isIn && !mayHold(patterns, path)) || path === '.git' || path === state) continue
+      const stat = lstatSync(absolute, { throwIfNoEntry: false })
+      if (stat?.isDirectory() === true && mayHold(patterns, path)) folders.push(`${folder}${name}/`)
+      if (stat !== undefined && (isIn || stat.isDirectory())) yield { path, absolute, stat }
+    }
+  }
+}
+
+/** One character for each byte. */
+function namesIn(folder: Buffer): readonly string[] {
+  try {
+    return readdirSync(folder, { encoding: 'latin1' })
+  } catch (error) {
+    if (codeOf(error) === null) throw error
+    return []
+  }
+}
+
+const bytesOf = (root: string, path: string): Buffer =>
+  Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, 'latin1')])

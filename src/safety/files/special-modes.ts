@@ -1,0 +1,34 @@
+// Takes the setuid and setgid bits from files that a sandboxed task made or changed: outside the sandbox such a file would run with the rights of
+// its owner, who may be root.
+
+import { chmodSync, closeSync, constants, fstatSync, openSync } from 'node:fs'
+import { codeOf } from '../safety-refusal.ts'
+import type { ScopeEntry } from './scope-entries.ts'
+
+const O_PATH = 0o10000000
+const SPECIAL = 0o6000
+
+/** The paths from which bits were taken. */
+export async function clearSpecialModes(entries: AsyncIterable<ScopeEntry>, since: number): Promise<readonly string[]> {
+  const cleared: string[] = []
+  for await (const { path, absolute, stat } of entries)
+    if (stat.isFile() && (stat.mode & SPECIAL) !== 0 && stat.ctimeMs >= since && clear(absolute)) cleared.push(path)
+  return cleared.sort()
+}
+
+/** By the open file, so that a name that leads elsewhere by now changes nothing else. False where it is not ours to change. */
+function clear(path: Buffer): boolean {
+  try {
+    const file = openSync(path, O_PATH | constants.O_NOFOLLOW)
+    try {
+      const stat = fstatSync(file)
+      if (stat.isFile()) chmodSync(`/proc/self/fd/${file}`, stat.mode & ~SPECIAL & 0o7777)
+      return stat.isFile()
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    if (codeOf(error) === null) throw error
+    return false
+  }
+}
