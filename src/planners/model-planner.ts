@@ -129,10 +129,10 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
 }
 
 async function ask<T>(
-  { model, request: { signal, tell = () => {} } }: Drafting,
+  { model, request: { signal, tell } }: Drafting,
   question: Omit<ModelQuestion, 'system' | 'signal' | 'onWait'>,
 ): Promise<{ readonly value: T; readonly repairs: number }> {
-  const asked = { ...question, system: SYSTEM, onWait: tell }
+  const asked = { ...question, system: SYSTEM, ...(tell === undefined ? {} : { onWait: tell }) }
   const reply = await model.object({ ...asked, ...(signal === undefined ? {} : { signal }) })
   if (!reply.ok) throw new PlanningFailure(reply.failure)
   return { value: reply.value as T, repairs: reply.repairs }

@@ -75,7 +75,7 @@ export function secretNameFault(name: string): string | null {
 }
 
 /** What every child is told about its task, and the settings of a Planfold that a task starts; not what the rounds of `converge` are told. */
-const OURS = /^(?:PLANFOLD_(?!(?:CRITERION|EVIDENCE|ROUND)$)|TRACEPARENT$)/i
+const OURS = /^(?:PLANFOLD_(?!(?:CRITERION|EVIDENCE|INPUT|ROUND)$)|TRACEPARENT$)/i
 /** How the engine itself hands a value to a script; the format refuses the name in a plan. */
 const VALUE_OF_SCRIPT = /^PLANFOLD_VALUE_\d+$/
 

@@ -204,7 +204,7 @@ policy:
 tasks:
   - id: both
     effect: pure
-    env: ${JSON.stringify(model.environment('sk-not-a-real-key-0123456789'))}
+    env: ${JSON.stringify(Object.fromEntries(Object.entries(model.environment('sk-not-a-real-key-0123456789')).filter(([name]) => !name.startsWith('PLANFOLD_'))))}
     run: [${JSON.stringify(process.execPath)}, ${JSON.stringify(program)}, run, inner.yaml]
 `,
     )

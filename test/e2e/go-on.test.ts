@@ -129,7 +129,7 @@ describe('a plan that failed', () => {
 
 describe('an agent', () => {
   const PLAN =
-    'planfold: 1\nname: p\ntasks:\n  - { id: a, write: [out/**], retry: { attempts: 2, backoff: 1ms..1ms }, accept: [{ expect: outputs.tests >= 10 }, { check: [test, -f, ready] }] }\n'
+    'planfold: 1\nname: p\ntasks:\n  - { id: a, write: [out/**, ready], retry: { attempts: 2, backoff: 1ms..1ms }, accept: [{ expect: outputs.tests >= 10 }, { check: [test, -f, ready] }] }\n'
 
   it('whose work is not accepted keeps it, is told why, and reports again', async () => {
     await here.write('p.yaml', PLAN)

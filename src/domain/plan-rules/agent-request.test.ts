@@ -6,14 +6,14 @@ const read = (spec: Json) => agentRequest({ type: 'agent', spec })
 
 describe('what an agent task asks for', () => {
   test('is a name, a name with a model and a limit, or a command', () => {
-    expect(read('claude')).toEqual({ use: 'claude', model: null, turns: null, command: null })
+    expect(read('claude')).toEqual({ use: 'claude', model: null, models: null, turns: null, command: null })
     expect(read({ use: 'codex', model: 'openai/x', turns: 40 })).toEqual({
-      ...{ use: 'codex', model: 'openai/x', turns: 40, command: null },
+      ...{ use: 'codex', model: 'openai/x', models: null, turns: 40, command: null },
     })
     expect(read({ command: ['my-agent', 'run'] })).toEqual({
-      ...{ use: null, model: null, turns: null, command: ['my-agent', 'run'] },
+      ...{ use: null, model: null, models: null, turns: null, command: ['my-agent', 'run'] },
     })
-    expect(read({})).toEqual({ use: null, model: null, turns: null, command: null })
+    expect(read({})).toEqual({ use: null, model: null, models: null, turns: null, command: null })
     for (const name of AGENT_NAMES) expect(read(name)?.use).toBe(name)
   })
 

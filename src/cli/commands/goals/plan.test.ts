@@ -42,7 +42,15 @@ const RENAME = 'Rename `greet` to `salute`'
 test('a dry run shows the plan and leaves nothing behind', async () => {
   const said = await say('', RENAME, { dryRun: true })
   expect(said.exit).toBe(0)
-  for (const words of ['Record what fails today', 'Why each step', 'Stages', 'Irreversible', 'Assumed', 'Done when', 'What each task runs'])
+  for (const words of [
+    'Record what fails today',
+    'Why each step',
+    'Stages',
+    'Irreversible',
+    'Assumed',
+    'Done when',
+    'What each task runs',
+  ])
     expect(said.stdout).toContain(words)
   expect(said.stdout).toContain('test: make test (Makefile')
   expect(existsSync(join(place.folder, '.planfold'))).toBe(false)

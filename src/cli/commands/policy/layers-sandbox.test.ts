@@ -65,7 +65,7 @@ tasks:
     run: echo x > made/sh; chmod 6755 made/sh; ln made/sh made/other; chmod 2750 made/touched; chmod g+s made
     write: [made/**]
     network: []
-  - { id: own, run: echo x > mine; chmod 6755 mine }
+  - { id: own, needs: [held], run: echo x > mine; chmod 6755 mine }
 `)
     const notes = told.stdout.split('\n').filter(line => line.includes('bits were removed from'))
     expect([told.exit, notes.length]).toEqual([0, 1])
