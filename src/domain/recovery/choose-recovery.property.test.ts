@@ -2,8 +2,8 @@
 // what stopped it and what to do next.
 
 import { expect, it } from 'vitest'
+import { Luck, noTo, troubledCommand, troubledPlan } from '../../../sim/random-recovery.ts'
 import { ClockFake, Journal } from '../../testing/index.ts'
-import { Luck, noTo, troubledCommand, troubledPlan } from '../../testing/random-recovery.ts'
 import type { EventOf } from '../event.ts'
 import type { TaskName } from '../id.ts'
 import { VISITS_DEFAULT } from '../limits.ts'

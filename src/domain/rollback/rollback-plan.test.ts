@@ -3,8 +3,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { commandOf, type Move, moves, plans, rollbackOf } from '../../../sim/random-journals.ts'
 import { ClockFake, Journal, START } from '../../testing/index.ts'
-import { commandOf, type Move, moves, plans, rollbackOf } from '../../testing/random.ts'
 import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
 import { nextActions } from '../next-actions.ts'

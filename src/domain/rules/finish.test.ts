@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { commandOf, moves, plans } from '../../../sim/random-journals.ts'
 import { external, gate, Journal, name, plan, START, started, succeeded, task } from '../../testing/index.ts'
-import { commandOf, moves, plans } from '../../testing/random.ts'
 import type { Command, CommandOf } from '../command.ts'
 import { decide } from '../decide.ts'
 import { unpackFold } from '../state/fold.ts'

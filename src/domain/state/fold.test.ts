@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { commandOf, kindCommand, type Move, moves, plans } from '../../../sim/random-journals.ts'
 import { ClockFake, create, Journal, plan, START, started, task } from '../../testing/index.ts'
-import { commandOf, kindCommand, type Move, moves, plans } from '../../testing/random.ts'
 import type { Command } from '../command.ts'
 import { decide } from '../decide.ts'
 import type { Event } from '../event.ts'

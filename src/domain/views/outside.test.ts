@@ -3,8 +3,8 @@
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { commandOf, moves, plans } from '../../../sim/random-journals.ts'
 import { ClockFake, create, EPOCH, Journal, numberedSha, START } from '../../testing/index.ts'
-import { commandOf, moves, plans } from '../../testing/random.ts'
 import { PLAN_ENDED } from '../status.ts'
 import { AuditReader } from './audit.ts'
 import { digest } from './digest.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { questionFor } from '../../../sim/random-recovery.ts'
 import { external, gate, Journal, name, type PlanOptions, plan, START, task } from '../../testing/index.ts'
-import { questionFor } from '../../testing/random-recovery.ts'
 import { advise, next, quoted } from '../hint.ts'
 import { nextActions } from '../next-actions.ts'
 import type { TaskDefinition } from '../plan.ts'

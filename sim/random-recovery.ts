@@ -1,18 +1,18 @@
 // Plans that go wrong, drawn from a seed: rules of recovery, breakers, caps, timeboxes, gates and edges, and a world that fails at
 // random and people who answer at random. A seed is a whole life, so that a failure is told in one number.
 
-import type { Command, Decide, Settlement, Turn } from '../domain/command.ts'
-import type { GateAsks, GateVerdict } from '../domain/event.ts'
-import { asksOf } from '../domain/gates/open-gate.ts'
-import type { TaskName } from '../domain/id.ts'
-import { type NextActions, nextActions } from '../domain/next-actions.ts'
-import type { PlanDefinition, Recovery, RecoveryRule, TaskDefinition } from '../domain/plan.ts'
-import { checkGraph } from '../domain/plan-rules/graph-rules.ts'
-import type { Failed, FailureClass, Prepared, Result } from '../domain/result.ts'
-import type { PlanState, TaskState } from '../domain/state/state.ts'
-import { numberedSha } from './ids.ts'
-import { failed, interrupted, START, succeeded } from './journal.ts'
-import { name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
+import type { Command, Decide, Settlement, Turn } from '../src/domain/command.ts'
+import type { GateAsks, GateVerdict } from '../src/domain/event.ts'
+import { asksOf } from '../src/domain/gates/open-gate.ts'
+import type { TaskName } from '../src/domain/id.ts'
+import { type NextActions, nextActions } from '../src/domain/next-actions.ts'
+import type { PlanDefinition, Recovery, RecoveryRule, TaskDefinition } from '../src/domain/plan.ts'
+import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
+import type { Failed, FailureClass, Prepared, Result } from '../src/domain/result.ts'
+import type { PlanState, TaskState } from '../src/domain/state/state.ts'
+import { numberedSha } from '../src/testing/ids.ts'
+import { failed, interrupted, START, succeeded } from '../src/testing/journal.ts'
+import { name, type PlanOptions, plan, type TaskOptions, task } from '../src/testing/plan.ts'
 
 /** Numbers from a seed, the same everywhere. */
 export class Luck {

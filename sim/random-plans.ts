@@ -1,8 +1,8 @@
 // Random plans, drawn by fast-check: every kind of task and edge. Not part of the exported helpers: fast-check is only ours.
 
 import fc from 'fast-check'
-import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
-import { name, type PlanOptions, plan, type TaskOptions, task } from './plan.ts'
+import type { PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
+import { name, type PlanOptions, plan, type TaskOptions, task } from '../src/testing/plan.ts'
 
 const TASKS_MAX = 9
 
