@@ -59,7 +59,7 @@ const FORM: readonly Field[] = [
     label:
       'task: they are part of its work, and a rollback reverts them. other: somebody else made them, and they stay',
     type: 'choice',
-    choices: ['task', 'other'],
+    choices: ['other', 'task'],
   },
 ]
 

@@ -77,7 +77,7 @@ test('the report waits, names every path, and reverts nothing; taken back, it is
     },
   })
   expect([text('package.json'), text('lock/deep.json')]).toEqual(['v2\n', 'new\n'])
-  expect(await asked()).toMatchObject([{ by: 'planfold', task: 'fix', form: [{ choices: ['task', 'other'] }] }])
+  expect(await asked()).toMatchObject([{ by: 'planfold', task: 'fix', form: [{ choices: ['other', 'task'] }] }])
   // Asked once, however often it is reported.
   await report()
   expect(await asked()).toHaveLength(1)
