@@ -59,6 +59,7 @@ export async function withState<T>(
     readonly root?: string
     /** Only look: nothing in the state folder can change, and nothing is mirrored. */
     readonly reading?: boolean
+    readonly serving?: boolean
   },
   body: (composed: Composed) => Promise<T>,
 ): Promise<T> {
@@ -70,6 +71,7 @@ export async function withState<T>(
     word: partText,
     create: options.create,
     reading: options.reading,
+    serving: options.serving,
     dir,
     root: options.root,
     as,

@@ -5,13 +5,15 @@ import { userInfo } from 'node:os'
 import { promisify } from 'node:util'
 import { BadConfiguration, type Composed, type ComposeOptions, compose, locate } from '../compose.ts'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
-import { type Caller, trusted } from '../engine/roles.ts'
+import { agentCaller, type Caller, trusted } from '../engine/roles.ts'
 import { programBehind } from '../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../safety/find-program.ts'
 
 export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
   /** `--as`: who acts. */
   readonly as?: string
+  /** It answers others, whose rights are decided by how they come in. */
+  readonly serving?: boolean
 }
 
 /** Who only looks leaves no name behind. */
@@ -21,9 +23,17 @@ export async function openState({ as, ...options }: OpenOptions): Promise<Compos
   const told = toldActor(as, options.environment)
   const caller =
     options.reading === true ? trusted(NOBODY) : told === undefined ? await localCaller(options) : trusted(told)
-  // In the shell of an agent, what is written is not the person's word.
-  const { isPerson: _, ...program } = caller
-  return await compose({ ...options, caller: programBehind(options.environment) === null ? caller : program })
+  const { serving, ...composing } = options
+  return await compose({ ...composing, caller: callerBehind(options.environment, caller, serving === true) })
+}
+
+/** What a program writes is not the person's word, and an agent in its shell may do what agents may. */
+function callerBehind(environment: Environment, caller: Caller, isServing: boolean): Caller {
+  const program = programBehind(environment)
+  if (program === null) return caller
+  if (program === 'a coding agent' && !isServing) return { ...agentCaller(caller, caller.actor), inAgentShell: true }
+  const { isPerson: _, ...rest } = caller
+  return rest
 }
 
 /** In whose name this process acts, where it is only read and nobody acts. */
@@ -44,11 +54,16 @@ function toldActor(as: string | undefined, environment: Environment): Actor | un
 
 type Environment = ComposeOptions['environment']
 
-/** Git's user.email, else the user of the operating system. */
+const VIA_AGENT = ' via an agent'
+
+/** Git's user.email, else the user of the operating system. What is done in the shell of a coding agent is recorded as that. */
 async function localCaller(options: Omit<OpenOptions, 'as'>): Promise<Caller> {
+  const via = programBehind(options.environment) === 'a coding agent' ? VIA_AGENT : ''
   const names = [await gitEmail(rootOf(options), options.environment), osUser()]
-  const actor = names.map(name => name?.slice(0, ACTOR_MAX)).find(name => name !== undefined && isActor(name))
-  return trusted(actor ?? 'someone')
+  const actor = names
+    .map(name => name?.slice(0, ACTOR_MAX - VIA_AGENT.length).trim())
+    .find(name => name !== undefined && isActor(name))
+  return trusted(`${actor ?? 'someone'}${via}`)
 }
 
 /** Where the folder cannot be found out, whoever opens it says so. */

@@ -195,7 +195,9 @@ async function documentsIn(context: Context, folder: string): Promise<readonly s
 export async function planFilesHere(context: Context): Promise<readonly string[]> {
   const names = (await documentsIn(context, '.')).slice(0, DOCUMENTS_READ_MAX)
   const texts = await Promise.all(names.map(name => readText(context, name).catch(() => '')))
-  return names.filter((_, at) => /^\uFEFF?[ \t]*(?:\{[ \t]*)?"?planfold"?[ \t]*:/m.test(texts[at]!))
+  return names.filter((_, at) =>
+    /^\uFEFF?[ \t]*(?:\{[ \t]*)?"?planfold"?[ \t]*:[ \t]*\d+[ \t]*(?:#.*)?[,}\r\n]/m.test(texts[at]!),
+  )
 }
 
 const DOCUMENTS_READ_MAX = 50

@@ -86,7 +86,7 @@ export interface StepFields {
   readonly claim: OfTask
   readonly done: OfTask
   /** Reported as done, with changes that are somebody else's. */
-  readonly 'not-mine': OfTask & { readonly path: string }
+  readonly 'not-mine': OfTask & { readonly paths: readonly string[] }
   readonly fail: OfTask & Because
   readonly retry: OfTask & { readonly repeat?: true }
   readonly skip: OfTask & Because

@@ -186,7 +186,7 @@ export interface Prepared {
   readonly preimage?: Sha256
   /** All files before the first attempt of this visit, of a task that declares no scope. */
   readonly before?: Sha256
-  /** Of a claimed task that declares a scope: all files before it, so that changes outside the scope are found at the report. */
+  /** Of a claimed task that declares a scope: all files before it. */
   readonly around?: Sha256
   /** In the state: what a person said about changes outside the scope, by path: part of the task, or somebody else's. */
   readonly outside?: Readonly<Record<string, 'task' | 'other'>>

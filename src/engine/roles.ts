@@ -33,6 +33,8 @@ export interface Caller {
   readonly scope: Scope | null
   /** A person speaks for themselves, at their own machine or signed in on the page: tasks that they write are their own. Never a token or an agent. */
   readonly isPerson?: true | undefined
+  /** A command in the shell of a coding agent: it has the rights of an agent, whoever started that. */
+  readonly inAgentShell?: true
 }
 
 /** Whoever is trusted with everything, as a person at their own machine is. */
@@ -70,9 +72,12 @@ export interface Denial extends Refusal {
 /** Null for a refusal that has nothing to do with who asks. */
 export const missingRight = (refusal: Refusal): Lack | null => ('lacks' in refusal ? (refusal as Denial).lacks : null)
 
-export function deny({ actor }: Caller, lacks: Lack): Denial {
-  return { ...refuse('not-allowed', deniedText(actor, lacks), HINTS[lacks] ?? ASK_OTHERS), lacks }
+export function deny({ actor, inAgentShell }: Caller, lacks: Lack): Denial {
+  const [who, hint] = inAgentShell === true ? ['a coding agent' as Actor, OUTSIDE] : [actor, HINTS[lacks] ?? ASK_OTHERS]
+  return { ...refuse('not-allowed', deniedText(who, lacks), hint), lacks }
 }
+
+const OUTSIDE = 'only a person does this: run the command yourself, in a terminal outside the agent'
 
 const deniedText = (actor: Actor, lacks: Lack): string =>
   lacks === 'all plans'

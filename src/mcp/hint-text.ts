@@ -123,7 +123,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>) => string } = {
 
   claim: write('claim'),
   done: write('report', { status: 'done' }),
-  'not-mine': ({ path, ...step }) => write('report', { status: 'done', not_mine: [path] })(step),
+  'not-mine': ({ paths, ...step }) => write('report', { status: 'done', not_mine: paths })(step),
   fail: write('report', { status: 'failed', text: '…' }),
   retry: write('retry'),
   skip: write('skip', { text: '…' }),

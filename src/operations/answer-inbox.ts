@@ -209,7 +209,7 @@ function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lack
     verdict,
     rationale: rationale ?? '',
     ...(on === null ? {} : { hash: on }),
-    ...(said.unseen === true && { unseen: said.unseen }),
+    ...((said.unseen === true || (verdict === 'chosen' && said.hash === undefined)) && { unseen: true as const }),
     option,
     ...(verdict === 'answered' ? { answers: said.answers ?? {} } : {}),
     to: to === undefined ? undefined : (to as TaskName),

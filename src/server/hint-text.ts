@@ -125,7 +125,7 @@ const STEPS: { readonly [N in StepName]: (step: StepOf<N>, at: Paths) => string 
 
   claim: ({ task }, at) => (task === undefined ? 'POST /tasks/claim' : `POST ${at.task}/claim`),
   done: toTask('report'),
-  'not-mine': ({ path }, { task }) => `POST ${task}/report with ${JSON.stringify({ not_mine: [path] })}`,
+  'not-mine': ({ paths }, { task }) => `POST ${task}/report with ${JSON.stringify({ not_mine: paths })}`,
   fail: toTask('report'),
   retry: ({ repeat }, { task }) => `POST ${task}/retry${repeat === true ? ' with {"repeat": true}' : ''}`,
   skip: toTask('skip'),

@@ -3,7 +3,7 @@
 
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import type { InboxEntry } from '../data/api.ts'
+import { type InboxEntry, Problem } from '../data/api.ts'
 import { Glyph } from '../parts/glyph.tsx'
 import { isPlain } from '../parts/shell.tsx'
 import { Empty, Trouble } from '../parts/states.tsx'
@@ -30,7 +30,13 @@ export function Answered({
     addEventListener('keydown', key)
     return () => removeEventListener('keydown', key)
   })
-  const told = 'told' in came ? came.told : ['Your answer was not recorded']
+  const isRefused = 'error' in came && came.error instanceof Problem && came.error.status > 0
+  const told =
+    'told' in came
+      ? came.told
+      : isRefused
+        ? ['Your answer was not recorded']
+        : ['The service did not answer', 'the request is no longer open: see the plan']
   return (
     <Empty title={told[0] ?? 'Answered'} sign={<Glyph sign={'told' in came ? 'completed' : 'failed'} size={32} />}>
       {told.length > 1 && <p>{told.slice(1).join('; ')}</p>}

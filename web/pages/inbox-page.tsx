@@ -70,7 +70,7 @@ export default function InboxPage() {
             ) : open === undefined ? (
               <Empty title="No longer in the inbox">
                 <p>Somebody answered it, or the plan continued without it.</p>
-                <Link to="/inbox" className="button">
+                <Link to="/inbox" className="button" onClick={() => setFirst(undefined)}>
                   Back to the inbox
                 </Link>
               </Empty>

@@ -136,7 +136,7 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
 
   claim: ofTask('claim'),
   done: ofTask('done'),
-  'not-mine': ({ plan, task, path }) => ['done', plan, task, '--not-mine', shellWord(path)],
+  'not-mine': ({ plan, task, paths }) => ['done', plan, task, ...paths.map(path => `--not-mine ${shellWord(path)}`)],
   fail: ofTask('fail'),
   retry: ({ plan, task, repeat }) => ['retry', plan, task, ...flag('repeat', repeat)],
   skip: ofTask('skip'),

@@ -29,6 +29,6 @@ const LINE_MAX = 200
 const COLOURS = /\u001b\[[0-9;]*m/g
 const FAULT = /(?:error|fatal|panic|exception)\b|\b(?:not found|no such|cannot|can't|unable|denied|failed)\b/i
 const NOISE =
-  /^\s*(?:Node\.js v\d|npm (?:notice|warn|info)\b|npm (?:error|ERR!)\s*(?:A complete log|\S*_logs\/|$)|at .+[:)]\d*)/
+  /^\s*(?:Node\.js v\d|npm (?:notice|warn|info)\b|npm (?:error|ERR!)\s*(?:A complete log|\S*_logs\/|$)|at .+(?::\d+:\d+\)?|\(<anonymous>\))$)/
 /** Programs that only report that the one they started failed. */
 const WRAPPER = /^(?:npm (?:error|ERR!)|make(?:\[\d+\])?: \*\*\*|error Command failed|ERR_PNPM|\s*ELIFECYCLE)/

@@ -77,7 +77,7 @@ describe('a plan that fails', () => {
     const journal = failedPlan(plan('p', ...three))
     journal.turn()
     expect(journal.submit({ type: 'retry', task: name('c') })).toMatchObject({
-      refusal: { message: expect.stringContaining('its compensations are running') },
+      refusal: { message: expect.stringContaining('its undo steps have not ended') },
     })
     expect(journal.submit({ type: 'pause' }).ok).toBe(false)
     expect(journal.must({ type: 'cancel' })).toEqual([])

@@ -8,6 +8,7 @@ import { effectOf, mayRunAgain } from '../plan-rules/effect.ts'
 import type { Wrote } from '../result.ts'
 import { goneBackIn, type TaskState } from '../state/state.ts'
 import { type DecisionDraft, emit } from './decision.ts'
+import { withdrawOutside } from './outside-scope.ts'
 
 export function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun }: Interrupted): void {
   if (begun !== false) return lose(draft, task, reason, 'by us')
@@ -31,6 +32,7 @@ export function lose(
   const found = wrote === undefined ? {} : { wrote }
   const lost = { type: 'attempt.lost', ...attemptOf(task), reason, ...sign, ...found, ...goneBackIn(task) } as const
   emit(draft, hand === 'by us' ? { ...lost, byUs: true } : lost)
+  withdrawOutside(draft, [task])
   if (isEnding(draft)) return
   const effect = effectOf(draft.state.definition, task.definition)
   if (!mayRunAgain(effect)) {

@@ -20,14 +20,13 @@ function named(paths: readonly string[]): string {
 export function outsideFailure({ definition: plan }: PlanState, task: TaskState, paths: readonly string[]): Failed {
   const { id, write = [] } = task.definition
   const scope = write.length === 0 ? 'it may write nothing' : `it may write ${named(write)}`
-  const path = paths[0] ?? ''
   return {
     status: 'failed',
     failure: {
       class: 'policy',
       code: 'outside-scope',
-      message: `changed outside its write scope since it was claimed: ${named(paths)} (${scope})`,
-      hint: advise`take back what you changed there and report again; leave what somebody else changed, and say so: ${quoted('not-mine', { plan: plan.name, task: id, path })}; if the task needs the change, a person was asked to agree: report again after the answer`,
+      message: `changed outside its write scope since it was first claimed: ${named(paths)} (${scope})`,
+      hint: advise`take back what you changed there and report again; leave what somebody else changed, and say so: ${quoted('not-mine', { plan: plan.name, task: id, paths: paths.slice(0, NAMED_MAX) })}; if the task needs the change, a person was asked to agree: report again after the answer`,
       retryable: true,
     },
   }
@@ -44,8 +43,8 @@ export function refuseOutside(draft: DecisionDraft, task: TaskState, paths: read
   withdrawOutside(draft, [task])
   emit(draft, {
     type: 'question.asked',
-    id: `outside-${state.id.slice(19, 23)}${state.id.slice(24, 28)}-${id}-${task.visit}-${task.refused}`,
-    text: `'${id}' is reported as done, and files outside its write scope have changed since it was claimed: ${named(paths)}. Do these changes belong to the task?`,
+    id: `outside-${state.id.slice(19, 23)}${state.id.slice(24, 28)}-${id}-${state.version}`,
+    text: `'${id}' is reported as done, and files outside its write scope have changed since it was first claimed: ${named(paths)}. Do these changes belong to the task?`,
     form: FORM,
     task: id,
     by: 'planfold',

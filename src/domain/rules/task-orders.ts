@@ -7,7 +7,7 @@ import { mayNotSkip } from '../gates/approvers.ts'
 import { consumeConsent, faultIn, impactIn } from '../gates/consent-rules.ts'
 import { escalate } from '../gates/gate-timeouts.ts'
 import { decideGate } from '../gates/gates.ts'
-import { advise, type Hint, quoted } from '../hint.ts'
+import { advise, type Hint, next, quoted } from '../hint.ts'
 import type { Millis } from '../id.ts'
 import { REPORTS_MAX } from '../limits.ts'
 import { suggest } from '../phrases.ts'
@@ -267,7 +267,6 @@ export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusa
     // Nobody knows how far it came, so nobody has agreed to its being done again.
     if (asksBeforeClaim(draft.state, task)) consumeConsent(draft, task)
     lose(draft, task, command.reason, 'by the world', { wrote: command.wrote })
-    withdrawOutside(draft, [task])
     if (released !== true) escalate(draft, task, 'heartbeat')
     return undefined
   }
@@ -287,7 +286,7 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
   const { id } = task.definition
   if (state.status === 'draft' || state.status === 'cancelled')
     return illegal(state, 'retry', 'there is nothing to retry')
-  if (state.compensating !== null) return illegal(state, 'retry', beingUndone(state))
+  if (state.compensating !== null) return undoingFirst(state, 'retry')
   if (task.status === 'ready' && task.retryAt !== null) {
     emit(draft, { type: 'task.readied', tasks: [id] })
     return undefined
@@ -362,7 +361,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   if (task === undefined) return unknownTask(draft, command.task)
   const { id } = task.definition
   if (state.status === 'cancelled') return illegal(state, 'skip', 'the plan is finished')
-  if (state.compensating !== null) return illegal(state, 'skip', beingUndone(state))
+  if (state.compensating !== null) return undoingFirst(state, 'skip')
   if (task.status === 'running') return refuseRunning(state, task)
   if (task.status === 'completed' || task.status === 'skipped')
     return refuse('not-ready', `task '${id}' is ${task.status} already`)
@@ -391,8 +390,13 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   return undefined
 }
 
-const beingUndone = ({ ending }: PlanState): string =>
-  ending === 'failed' ? 'the plan failed and its compensations are running' : 'the plan is being cancelled'
+/** Its undo steps come first; they run while a process drives the plan. */
+function undoingFirst(state: PlanState, verb: string): Refusal {
+  const why = state.ending === 'failed' ? 'the plan failed' : 'the plan is being cancelled'
+  const plan = state.definition.name
+  const { hint: _, ...refusal } = illegal(state, verb, `${why} and its undo steps have not ended`)
+  return { ...refusal, hint: advise`run the undo steps first: ${next('resume', { plan })}` }
+}
 
 /** Questions about something that went wrong; to try it again is an answer. */
 const AGAIN: ReadonlySet<GateAsks['type']> = new Set(['unknown-outcome', 'recovery', 'replan'])

@@ -120,10 +120,11 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       state.attempts++
       if (state.budget !== null) attemptStarted(state.budget, task.definition, event, now)
       task.claim = event.claim ?? null
+      // Also over retries and rollbacks: what an earlier claim left outside the scope is for whoever reports the task next.
+      if (event.around !== undefined) task.around ??= event.around
       if (
         event.preimage !== undefined ||
         event.before !== undefined ||
-        event.around !== undefined ||
         event.inputHash !== undefined ||
         event.reserves !== undefined ||
         task.prepared?.ended !== undefined
@@ -136,16 +137,13 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
           ...(event.reserves === undefined ? {} : { reserves: event.reserves }),
           ...(event.preimage === undefined ? {} : { preimage: event.preimage }),
           ...(event.before === undefined ? {} : { before: event.before }),
-          // What a claim that lapsed left outside its scope is for whoever reports the task next.
-          ...(event.around === undefined
-            ? {}
-            : { around: (ended?.how === 'lost' ? kept.around : undefined) ?? event.around }),
           ...(event.inputHash === undefined ? {} : { inputHash: event.inputHash }),
         }
       }
       setStatus(state, task, 'running')
       return
     case 'attempt.succeeded':
+      task.around = undefined
       if (state.budget !== null) attemptEnded(state.budget, event, measured(event.result), now)
       task.result = event.result
       noteOverwritten(state, task, event.result, now)
@@ -157,6 +155,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       else complete(state, task, now)
       return
     case 'attempt.failed':
+      if (event.result.beside === undefined) task.around = undefined
       if (state.budget !== null) attemptEnded(state.budget, event, measured(event.result), now)
       task.result = event.result
       noteOverwritten(state, task, event.result, now)
@@ -191,7 +190,8 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       setStatus(state, task, 'waiting')
       return
     case 'report.refused':
-      task.refused++
+      // The checks were not run, so none of the tries that they may fail is used up.
+      if (event.failure.code !== 'outside-scope') task.refused++
       task.reason = event.failure.message
       return
     case 'retry.scheduled':

@@ -117,7 +117,7 @@ function rememberAnswer(state: PlanState, { id, answers }: EventOf<'question.ans
   const { network, sandbox, budget, agent, outside, task } = state.questions.find(question => question.id === id) ?? {}
   const { whose } = answers
   const held = outside === undefined || task === undefined ? undefined : state.tasks.get(task)
-  if (held !== undefined && (whose === 'task' || whose === 'other'))
+  if (held?.claim != null && (whose === 'task' || whose === 'other'))
     held.prepared = {
       ...held.prepared,
       outside: { ...held.prepared?.outside, ...Object.fromEntries(outside!.paths.map(path => [path, whose])) },

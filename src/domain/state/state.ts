@@ -202,6 +202,8 @@ export interface TaskState {
   readonly addedAt: Millis
   status: TaskStatus
   visit: number
+  /** All files before the first claim whose changes outside the scope nobody has explained yet; absent when there is none. */
+  around?: Sha256 | undefined
   /** Attempts started in this visit, lost ones included. */
   attempt: number
   /** Attempts of this visit that failed; what a retry policy counts. */

@@ -137,7 +137,7 @@ function happened(entries: readonly Told[]): Happened {
       else if (event.type === 'task.escalated')
         escalated.push({ task: event.task, why: event.why, to: event.to ?? null, at })
       else if (event.type === 'question.asked') asked.set(event.id, event.text)
-      else if (event.type === 'question.answered')
+      else if (event.type === 'question.answered' && Object.keys(event.answers).length > 0)
         answered.push({ id: event.id, text: asked.get(event.id) ?? '', by: event.by, at })
       else if (event.type === 'notice.sent' && event.failure !== undefined)
         untold.push({ to: event.to, kind: event.kind, failure: event.failure, at })

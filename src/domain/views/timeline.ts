@@ -38,6 +38,8 @@ function judgementLine(event: JudgementEvent): string {
     case 'question.asked':
       return `${event.by} asks: ${event.text}`
     case 'question.answered':
+      if (event.by === 'planfold' && Object.keys(event.answers).length === 0)
+        return `question ${event.id} was withdrawn: nobody needs to answer it any more`
       return `${event.by} answered question ${event.id}${Object.keys(event.answers).length === 0 ? '' : `: ${JSON.stringify(event.answers)}`}`
     case 'revision.proposed':
       return `${event.by} proposes a revision (${event.hash.slice(0, 12)})${because(event.rationale)}`

@@ -71,7 +71,7 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
 
 const CLAIM_TRIES_MAX = 20
 /** So many paths outside its scope a refused report names. */
-const OUTSIDE_MAX = 200
+const OUTSIDE_MAX = 1_000
 
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
 
@@ -296,7 +296,7 @@ async function reported(
   const wrote = await withOverwritten(own, state, task, look, seen)
   // Nobody explains what a failed attempt changed.
   const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
-  const whole = { ...result, ...uncovered, ...(wrote === null ? {} : { wrote, ...beside }) }
+  const whole = { ...result, ...uncovered, ...beside, ...(wrote === null ? {} : { wrote }) }
   return await heldToEffects(own, state, task, whole)
 }
 

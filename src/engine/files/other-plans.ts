@@ -163,6 +163,8 @@ interface OtherPlans {
   declaredBy(path: string, from: Millis, to: Millis): string | null
   /** The scopes in which their tasks have worked since. */
   reserved(since: Millis): readonly (readonly string[])[]
+  /** The scopes in which their tasks are at work now, and since when. */
+  readonly atWork: readonly { readonly from: Millis; readonly scope: readonly string[] }[]
   /** A plan whose task worked without a scope at some time since; null when there was none. */
   readonly loose: string | null
   /** A plan whose task had begun by then without a scope and has not said yet what it wrote; null when there is none. */
@@ -173,6 +175,7 @@ const NO_OTHERS: OtherPlans = {
   changes: [],
   declaredBy: () => null,
   reserved: () => [],
+  atWork: [],
   loose: null,
   untoldBy: () => null,
 }
@@ -223,6 +226,9 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
       visits.find(one => one.scope !== null && one.from <= to && one.to >= from - LOOK_MS && inScope(one.scope, path))
         ?.plan ?? null,
     reserved: since => visits.filter(({ to }) => to >= since).map(({ reserves }) => reserves),
+    atWork: visits
+      .filter(({ to }) => to === Number.POSITIVE_INFINITY)
+      .map(({ from, reserves }) => ({ from, scope: reserves })),
     loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
     untoldBy: time =>
       visits.find(({ scope, from, to }) => scope === null && from <= time && to === Number.POSITIVE_INFINITY)?.plan ??

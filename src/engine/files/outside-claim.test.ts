@@ -73,7 +73,7 @@ test('the report waits, names every path, and reverts nothing; taken back, it is
     failure: {
       code: 'outside-scope',
       message:
-        'changed outside its write scope since it was claimed: lock/deep.json, package.json (it may write src/**)',
+        'changed outside its write scope since it was first claimed: lock/deep.json, package.json (it may write src/**)',
     },
   })
   expect([text('package.json'), text('lock/deep.json')]).toEqual(['v2\n', 'new\n'])
@@ -143,6 +143,42 @@ test('what a person says is somebody else’s stays, and the review and the roll
   expect(JSON.stringify(preview)).toContain('package.json appeared or changed beside its scope')
   await rollBack()
   expect([text('src/cart.js'), text('package.json')]).toEqual(['old\n', 'my own edit\n'])
+})
+
+test('a task that is claimed after the change, by whomever, is no excuse', async () => {
+  await claimed([{ ...external('cover'), write: ['package.json'] }])
+  put('package.json', 'evil\n')
+  // The clock of the file system ticks coarsely.
+  await new Promise(resolve => setTimeout(resolve, 120))
+  await claim(OTHER, 'cover')
+  expect(await report()).toMatchObject({ type: 'report.refused' })
+  await place.engine.as(OTHER).submit('plan', { ...DONE, task: name('cover') })
+  expect(await report()).toMatchObject({ type: 'report.refused' })
+})
+
+test('a new file that ignores everything, and itself, hides nothing', async () => {
+  await claimed()
+  put('package.json', 'evil\n')
+  put('.planfoldignore', '*\n')
+  put('pkg/.gitignore', '*\n')
+  expect(await report()).toMatchObject({
+    failure: { message: expect.stringMatching(/: \.planfoldignore, package\.json, pkg\/\.gitignore \(/) },
+  })
+})
+
+test('neither a failed report nor a rollback makes it forgotten', async () => {
+  await claimed()
+  put('package.json', 'evil\n')
+  const failure = { class: 'logic', message: 'I cannot', retryable: false } as const
+  await place.engine.as(BOT).submit('plan', { ...DONE, result: { status: 'failed', failure } })
+  await place.submit({ type: 'retry', task: name('fix') })
+  await claim()
+  expect(await report()).toMatchObject({ type: 'report.refused' })
+  await place.submit({ type: 'release', task: name('fix') })
+  await rollBack()
+  await place.submit({ type: 'resume' })
+  await claim()
+  expect(await report()).toMatchObject({ type: 'report.refused' })
 })
 
 test('a task that may write nothing and changed a file does not pass', async () => {

@@ -1,14 +1,18 @@
 // What changed outside the write scope of a claimed task since it was claimed: all files are compared around the claim. What lies in the
 // scope of another task that worked meanwhile, of this plan or of another one, or is what such a task recorded, is that task's affair.
 
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Event } from '../../domain/event.ts'
+import type { Millis } from '../../domain/id.ts'
 import { reservedScope } from '../../domain/reservation.ts'
 import type { Beside } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
-import { readChanges } from '../rollback/attempt-changes.ts'
+import { readOthersChanges, scopesAround } from '../rollback/attempt-changes.ts'
 import { foldersAbove } from '../rollback/unclaimed-paths.ts'
+import { changedUnstored } from '../rollback/uncovered-paths.ts'
 import { isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { besideOf } from './beyond-scope.ts'
@@ -30,13 +34,19 @@ export async function outsideClaim(
   task: TaskState,
   notMine: readonly string[] = [],
 ): Promise<OutsideClaim | null> {
-  const { around, outside = {} } = task.prepared ?? {}
+  const { around } = task
+  const { outside = {} } = task.prepared ?? {}
   const { write = [] } = task.definition
   if (around === undefined || rooms.snapshots === undefined) return null
-  const found = await rooms.snapshots.diff(around, 'now')
+  const taken = await rooms.snapshots.snapshot({ scopes: scopesAround(state) })
+  const found = taken.ok ? await rooms.snapshots.diff(around, taken.manifest) : taken
   if (!found.ok) return null
-  const isOthers = await workedMeanwhile(rooms, state, task)
-  const files = found.changes.filter(change => !isFolder(change) && !isOthers(change))
+  const { since, isOthers } = await workedMeanwhile(rooms, state, task)
+  // What is too big, or ignored by now, cannot be compared: what was touched since counts as changed.
+  const unstored = changedUnstored(rooms, found.left, since).map(({ path }) => ({ path, before: null, after: null }))
+  const files = [...found.changes, ...unstored]
+    .filter(change => !isFolder(change) && !isOthers(change))
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
   const isOwn = ({ path }: Change) => inScope(write, path) || (Object.hasOwn(outside, path) && outside[path] === 'task')
   const isDisclaimed = ({ path }: Change) =>
     (Object.hasOwn(outside, path) && outside[path] === 'other') || inScope(notMine, path)
@@ -59,31 +69,50 @@ export function besideClaim(changes: readonly Change[], disclaimed: boolean): { 
 
 const isFolder = ({ before, after }: Change): boolean => (after ?? before)?.type === 'directory'
 
-/** Is a change the affair of another task that was at work at some time since the files were looked at? */
+/** Is a change the affair of another task that was at work meanwhile? Since the files were looked at. */
 async function workedMeanwhile(
   rooms: Rooms,
   state: PlanState,
-  { definition: { id }, prepared }: TaskState,
-): Promise<(change: Change) => boolean> {
+  { definition: { id }, around }: TaskState,
+): Promise<{ readonly since: Millis; readonly isOthers: (change: Change) => boolean }> {
   const entries = await entriesAfter(rooms.store, state.id, 0)
-  const isLook = (event: Event) => event.type === 'attempt.started' && event.around === prepared?.around
+  const isLook = (event: Event) => event.type === 'attempt.started' && event.around === around
   const since = entries.find(({ events }) => events.some(isLook))?.now ?? 0
-  const scopes = state.order
-    .filter(({ definition, attempt, status, endedAt }) => {
-      const isAtWork = status === 'running' || (endedAt ?? 0) >= since
-      return definition.id !== id && attempt > 0 && isAtWork
-    })
-    .map(({ definition }) => reservedScope(state.definition, definition))
   const beside = await otherPlans(rooms, { plan: state.id, place: state.place, since })
-  const all = [...scopes, ...beside.reserved(since)]
+  const atWork = [
+    ...state.order
+      .filter(({ definition, status }) => definition.id !== id && status === 'running')
+      .map(({ definition, startedAt }) => ({
+        from: startedAt ?? 0,
+        scope: reservedScope(state.definition, definition),
+      })),
+    ...beside.atWork,
+  ]
   const told = new Map<string, (TreeEntry | null)[]>()
   const tell = ({ path, after }: Change) => told.set(path, [...(told.get(path) ?? []), after])
   for (const change of beside.changes) tell(change)
   for (const { now, events } of entries)
     for (const event of now < since ? [] : events) {
       const changes = event.type === 'files.restored' ? event.changes : changesOf(event)
-      if (changes !== null) for (const change of await readChanges(rooms, changes)) tell(change)
+      if (changes !== null) for (const change of (await readOthersChanges(rooms, changes)) ?? []) tell(change)
     }
-  return ({ path, after }) =>
-    all.some(scope => inScope(scope, path)) || told.get(path)?.some(entry => isSame(entry, after)) === true
+  // Who is still at work has recorded nothing yet: what changed in its scope since it began is its affair, and will be in its record.
+  const isInHand = (path: string) =>
+    atWork.some(({ from, scope }) => inScope(scope, path) && changedAt(rooms.root, path) >= from - MARK_LATE_MS)
+  return {
+    since,
+    isOthers: ({ path, after }) => isInHand(path) || told.get(path)?.some(entry => isSame(entry, after)) === true,
+  }
+}
+
+/** File systems mark changes by a clock that is a little late. */
+const MARK_LATE_MS = 50
+
+/** By the file system's own mark, which no program sets; of a path that is gone, that of the nearest folder. */
+function changedAt(root: string, path: string): Millis {
+  for (const at of [path, ...foldersAbove(path), '.']) {
+    const stat = lstatSync(join(root, at), { throwIfNoEntry: false })
+    if (stat !== undefined) return stat.ctimeMs
+  }
+  return 0
 }

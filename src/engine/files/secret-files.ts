@@ -36,7 +36,7 @@ export async function withoutSecretFiles(
   for (const path of beyond?.appeared ?? []) leaks.push(await leaksBelow(rooms, null, redact, path))
   const names = await replaceLeaks(
     rooms,
-    leaks.flat().filter(leak => !before.has(keyOf(leak))),
+    [...new Map(leaks.flat().map(leak => [keyOf(leak), leak])).values()].filter(leak => !before.has(keyOf(leak))),
     redact,
   )
   const found = [...names, ...(await redactChanged(rooms, write, since, values))]

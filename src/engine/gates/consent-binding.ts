@@ -219,13 +219,24 @@ async function doing(
   }
 }
 
-/** Do earlier tasks fill in which program runs? Elsewhere in a command what they fill in is data. */
-export function isProgramFilledIn({ action }: TaskDefinition): boolean {
-  if (action.type !== 'run') return false
-  return 'script' in action.command
-    ? /(^|[;&|(`\n])\s*["']?\$\{\{/.test(action.command.script)
-    : expressionsIn(action.command.argv[0]).length > 0
+/**
+ * Do earlier tasks fill in what code runs, or where: the program, a word of a shell or of another interpreter, the folder, or the name of an
+ * edited file? Elsewhere in a command what they fill in is data.
+ */
+export function isProgramFilledIn({ action, cwd }: TaskDefinition): boolean {
+  if (expressionsIn(cwd).length > 0) return true
+  if (action.type === 'edit')
+    return action.edits.some(edit => expressionsIn([edit.file, 'to' in edit && edit.to]).length > 0)
+  if (action.type === 'agent') return expressionsIn(action.spec).length > 0
+  if (action.type !== 'run' || expressionsIn(action.command).length === 0) return false
+  const { command } = action
+  if ('argv' in command) return expressionsIn(command.argv[0]).length > 0 || INTERPRETER.test(command.argv.join(' '))
+  return INTERPRETER.test(command.script) || FILLED_PROGRAM.test(command.script)
 }
+
+const INTERPRETER =
+  /(?:^|[\s;&|(`/'"])(?:(?:ba|da|z|k|a)?sh|fish|eval|exec|env|sudo|doas|xargs|source|find|git|npx|node|deno|bun|python[\d.]*|perl|ruby|php)(?=[\s'"]|$)/
+const FILLED_PROGRAM = /(?:^|[;&|(`\n!{]|\b(?:then|do|else)\b)\s*(?:\w+=\S*\s+)*["']?[\w./-]*\$\{\{/
 
 /** The expressions in every text of a value. */
 function expressionsIn(value: unknown): readonly string[] {

@@ -288,7 +288,10 @@ async function look(
   })
   if (!isWritten || task.consent === null) return now
   // A file that a step before it has written, approved at the same gate, is as that approval wants it.
-  const excused = await leftByApproved(rooms, state, task, task.consent)
+  // A file that is only read is data, whoever of those approved wrote it; one that may be run must certainly be theirs.
+  const { action } = task.definition
+  const isRead = action.type === 'run' && action.links === 'refuse'
+  const excused = await leftByApproved(rooms, state, task, task.consent, isRead ? 'seen' : 'declared')
   const isExcused = changedFiles(approved, now.shown).every(path => excused(join(now.shown.cwd, path)))
   return isExcused ? { ...sealed({ ...now.shown, files: approved.files }), contents: now.contents } : now
 }
@@ -350,18 +353,22 @@ async function reviewedFor(
   return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
 }
 
-/** Was the path left as it is by a task that was approved at the same gate, or is one writing it right now? */
+/**
+ * Was the path left as it is by a task that was approved at the same gate, or is one writing it right now? Only what a task declares is
+ * certainly its work: around any other all files are compared, and somebody else may have changed what was seen.
+ */
 async function leftByApproved(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
   { gate }: Consent,
+  how: 'seen' | 'declared' = 'seen',
 ): Promise<(path: string) => boolean> {
   const others = state.order.filter(other => other !== task && other.consent?.gate === gate)
   const left = new Map<string, Set<string | null>>()
   for (const { result } of others) {
-    const changes = result?.wrote?.changes ?? null
-    if (changes === null) continue
+    const { changes = null, snapshot } = result?.wrote ?? {}
+    if (changes === null || (how === 'declared' && snapshot !== undefined)) continue
     for (const { path, after } of await readChanges(rooms, changes)) {
       const states = left.get(path) ?? new Set()
       states.add(after === null ? null : after.type === 'file' ? after.sha256 : 'a folder')

@@ -40,15 +40,21 @@ async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
 export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
   const { write } = task.definition
   if (!isWatched(state, task.definition)) return {}
-  const all = await snapshotBefore(rooms, state, task).catch((error: unknown): Look => {
-    if (!(error instanceof ShortageMet)) throw error
-    return { unwatched: error.message }
-  })
-  if (write === undefined) return all
+  if (write === undefined)
+    return await snapshotBefore(rooms, state, task).catch((error: unknown): Look => {
+      if (!(error instanceof ShortageMet)) throw error
+      return { unwatched: error.message }
+    })
   const captured = await rooms.workspace.capture(write)
   if (!captured.ok) return { unwatched: captured.failure.message }
-  return { preimage: captured.manifest, ...(all.before === undefined ? {} : { around: all.before }) }
+  const around = await rooms.snapshots?.snapshot({ scopes: scopesAround(state) })
+  return { preimage: captured.manifest, ...(around?.ok === true ? { around: around.manifest } : {}) }
 }
+
+/** Files that say what is ignored are looked at even where they ignore themselves: nothing is hidden by a new one. */
+export const scopesAround = (state: PlanState): readonly string[] => [...scopesOf(state), ...IGNORE_FILES]
+
+const IGNORE_FILES = ['.gitignore', '.planfoldignore', '*/.gitignore', '*/.planfoldignore']
 
 /** What is different since; null when nobody looked before. Throws what it lacks, so that it can be tried again. */
 export async function changesSince(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {

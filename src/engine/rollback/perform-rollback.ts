@@ -137,7 +137,10 @@ function withoutUnclaimed(under: RollbackUnderWay, written: Written): Written {
   const left = leftUnclaimed(written.unclaimed, under)
   if (left.size === 0) return written
   const folders = foldersOf(left)
-  const stay = [...left].map(path => ({ path, reason: unclaimedWords(written.unclaimed.get(path)!) }))
+  // What an earlier rollback has reverted does not stay.
+  const differs = new Set(written.seen.map(({ path }) => path))
+  const remaining = [...left].filter(path => differs.has(path))
+  const stay = remaining.map(path => ({ path, reason: unclaimedWords(written.unclaimed.get(path)!) }))
   return {
     ...written,
     changes: written.changes.filter(({ path }) => !left.has(path) && !folders.has(path)),

@@ -42,6 +42,12 @@ export const leftUncovered = ({ path, reason, gone }: UncoveredPath): LeftOut =>
   uncovered: true,
 })
 
-/** Undefined where nothing stands; null for a name that is no text, of which nobody can say. */
-const statOf = (root: string, path: string): Stats | null | undefined =>
-  /\p{Surrogate}/u.test(path) ? null : lstatSync(join(root, path), { throwIfNoEntry: false })
+/** Undefined where nothing stands; null for a name that is no text, or cannot be looked at, of which nobody can say. */
+function statOf(root: string, path: string): Stats | null | undefined {
+  if (/\p{Surrogate}/u.test(path)) return null
+  try {
+    return lstatSync(join(root, path), { throwIfNoEntry: false })
+  } catch {
+    return null
+  }
+}

@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -270,7 +270,7 @@ export function runRunner(options: RunOptions): Runner {
       const { cwd: folder = '.' } = attempt.definition
       const cwd = await gate.value.directory(folder)
       const isLinkRefused = cwd.ok && attempt.action.links === 'refuse'
-      const linked = isLinkRefused ? await linkFault(gate.value, join(folder, written.at(-1) ?? '')) : null
+      const linked = isLinkRefused ? await linkFault(gate.value, folder, written.at(-1) ?? '') : null
       await gate.value.close()
       if (!cwd.ok) return { type: 'failed', failure: cwd.failure, begun: false }
       if (linked !== null) {
@@ -328,7 +328,10 @@ export function runRunner(options: RunOptions): Runner {
 }
 
 /** Why a path that must not lead through a symbolic link cannot be handed to the command. */
-async function linkFault(gate: PathGate, path: string): Promise<Failure | null> {
+async function linkFault(gate: PathGate, cwd: string, word: string): Promise<Failure | null> {
+  if (isAbsolute(word))
+    return failure('policy', `${JSON.stringify(word)} is absolute`, 'name a file of the workspace, without a leading /')
+  const path = join(cwd, word)
   const folder = await gate.directory(path)
   if (folder.ok) await folder.value.close()
   const file = folder.ok ? null : await gate.read(path)

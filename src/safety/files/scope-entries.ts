@@ -32,10 +32,19 @@ export async function* scopeEntries(
       const path = Buffer.from(`${folder}${name}`, 'latin1').toString()
       const isIn = inScope(patterns, path)
       if ((!isIn && !mayHold(patterns, path)) || path === '.git' || path === state) continue
-      const stat = lstatSync(absolute, { throwIfNoEntry: false })
+      const stat = statOf(absolute)
       if (stat?.isDirectory() === true && mayHold(patterns, path)) folders.push(`${folder}${name}/`)
       if (stat !== undefined && (isIn || stat.isDirectory())) yield { path, absolute, stat }
     }
+  }
+}
+
+function statOf(absolute: Buffer): Stats | undefined {
+  try {
+    return lstatSync(absolute, { throwIfNoEntry: false })
+  } catch (error) {
+    if (codeOf(error) === null) throw error
+    return undefined
   }
 }
 

@@ -61,7 +61,7 @@ describe('what is allowed', () => {
     const { head, ask } = await tunnel(`127.0.0.1:${port}`)
     expect(head).toMatch(/^HTTP\/1\.1 200/)
     expect(await ask(plain)).toContain(
-      `planfold: asked for 127.0.0.1:${port}: not allowed (${rule} allows TLS, and what was sent is not); allow with`,
+      `planfold: asked for 127.0.0.1:${port}: not allowed (${rule} allows only TLS connections, and this one is not encrypted); allow with`,
     )
     expect(told.at(-1)).toMatchObject({ port, method: 'CONNECT', allowed: false, allowWith: `127.0.0.1:${port}` })
     const tls = await tunnel(`127.0.0.1:${port}`)
@@ -71,7 +71,7 @@ describe('what is allowed', () => {
     // A layer around that says https holds a wider rule to it, and a wider rule beside it allows any bytes.
     const layer = { allow: [rule], unknown: 'deny', who: 'the project' } as const
     const around = await opened({ allow: [`127.0.0.1:${port}`], within: [layer], lookup: nowhere })
-    expect(await (await around.tunnel(`127.0.0.1:${port}`)).ask(plain)).toContain('allows TLS')
+    expect(await (await around.tunnel(`127.0.0.1:${port}`)).ask(plain)).toContain('allows only TLS')
     const both = await opened({ allow: [rule, `tcp://127.0.0.1:${port}`], lookup: nowhere })
     expect(await (await both.tunnel(`127.0.0.1:${port}`)).ask(plain)).toBe(plain)
   })

@@ -232,9 +232,10 @@ class FilteringProxy implements NetworkProxy {
     client.write('HTTP/1.1 200 Connection established\r\n\r\n')
     client.once('close', () => server.destroy())
     const first = verdict.tlsOnly === true ? await tlsHello(client, head) : head
+    if (first === 'closed') return void server.destroy()
     if (first === null) {
       server.destroy()
-      const why = `${verdict.rule} allows TLS, and what was sent is not`
+      const why = `${verdict.rule} allows only TLS connections, and this one is not encrypted`
       const allowWith = place(target)
       this.#decisions.note({ ...target, method: 'CONNECT', allowed: false, why, allowWith })
       return this.#hangUp(
@@ -405,18 +406,21 @@ async function connected(host: string, port: number, timeoutMs: number): Promise
 /** Every TLS connection begins with a handshake record of a major version 3. */
 const TLS_START = Buffer.from([0x16, 0x03])
 
-/** What the client says first; null when it does not begin as TLS. */
-async function tlsHello(client: Duplex, head: Buffer): Promise<Buffer | null> {
+/** What the client says first; null when it does not begin as TLS, 'closed' when it says nothing. */
+async function tlsHello(client: Duplex, head: Buffer): Promise<Buffer | null | 'closed'> {
   for (let said = head; ; ) {
     const known = Math.min(said.length, TLS_START.length)
     if (!said.subarray(0, known).equals(TLS_START.subarray(0, known))) return null
     if (known === TLS_START.length) return said
     const chunk = await new Promise<Buffer | null>(resolve => {
-      client.once('data', resolve)
+      // Paused at once: what follows in the same turn waits for whoever reads on.
+      client.once('data', (said: Buffer) => {
+        client.pause()
+        resolve(said)
+      })
       for (const end of ['end', 'close']) client.once(end, () => resolve(null))
     })
-    if (chunk === null) return null
-    client.pause()
+    if (chunk === null) return 'closed'
     said = Buffer.concat([said, chunk])
   }
 }

@@ -244,7 +244,7 @@ describe('status while everything is halted', () => {
     await place.say(context => halt(context, { message: 'it drops tables' }))
     const agent = { json: true, environment: { CLAUDECODE: '1' } }
     const lifting = place.say(context => halt(context, { lift: true }), agent)
-    await expect(lifting).rejects.toThrow('a coding agent may not lift the halt')
+    await expect(lifting).rejects.toThrow('a coding agent may not administer')
     expect(await place.say(context => halt(context, { lift: true }))).toMatchObject({ exit: 0 })
     expect(await text(context => status(context, 'shop'))).toMatch(/^‖ shop paused \(the halt is lifted\)\n/)
     expect(await text(context => show(context, 'shop', undefined))).not.toContain('halted by')

@@ -79,6 +79,17 @@ heldTest(
   },
 )
 
+heldTest('a script that somebody changes while a step runs is asked about again', async () => {
+  await here.write('own.sh', 'echo own\n')
+  const steps = [
+    { id: 'swap', tool: 'bash', params: { command: 'echo "touch hacked" > own.sh' } },
+    { id: 'own', tool: 'bash', params: { command: 'sh own.sh' } },
+  ]
+  await start({ tools: 'run', steps })
+  await allow()
+  expect(existsSync(join(here.folder, 'hacked'))).toBe(false)
+})
+
 heldTest('a command that an earlier step writes is asked about once it is known', async () => {
   const steps = [
     { id: 'say', tool: 'bash', params: { command: 'echo touch hacked' } },

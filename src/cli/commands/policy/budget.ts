@@ -57,7 +57,7 @@ function budgetLines(context: Context, report: Report, state: string): readonly 
       : table(context.paint, head, rows, context.terminal?.columns() ?? null)),
     ...(rows.length > 0 && !report.kept ? ['nothing is counted before the plan is started'] : []),
     ...(used === null || rows.length === 0 ? [] : [`used in all: ${amountsText(used)}`]),
-    ...(assumed === undefined ? [] : [`of it assumed, as nobody saw the end of the call: ${amountsText(assumed)}`]),
+    ...(assumed === undefined ? [] : [`of this, assumed because calls were interrupted: ${amountsText(assumed)}`]),
     ...(unpricedCalls === 0 ? [] : [`the cost of ${numberOf(unpricedCalls, 'call')} is not known and not in this`]),
     ...forecastLines(report),
     ...(asked === null

@@ -94,7 +94,7 @@ class State {
 
   async #openFolder(create: boolean): Promise<Composed> {
     const { cwd, environment, settings, openState } = this.#context
-    return await openState({ cwd, environment, word: partText, create, dir: settings.dir })
+    return await openState({ cwd, environment, word: partText, create, dir: settings.dir, serving: true })
   }
 
   async close(): Promise<void> {

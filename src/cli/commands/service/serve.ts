@@ -58,7 +58,7 @@ export interface ServiceOptions {
 }
 
 export async function runService(context: Context, options: ServiceOptions): Promise<number> {
-  return await withState(context, options.state, async composed => {
+  return await withState(context, { ...options.state, serving: true }, async composed => {
     const { auth, tls, hosts, addresses, proxy, maxPlans } = options
     const origins = openOrigins({ tls: tls !== null, hosts, addresses, proxy })
     const log = openLog(options.logLevel, context.stderr)

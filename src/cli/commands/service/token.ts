@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Composed } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
-import type { Role, Scope } from '../../../engine/roles.ts'
+import { deny, type Role, type Scope } from '../../../engine/roles.ts'
 import { CODE_MS, keepCode, newCode } from '../../../server/auth/browser-sign-in.ts'
 import {
   listTokens,
@@ -16,7 +16,7 @@ import {
 import { listRunning } from '../../../server/monitoring/running-services.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, notFound } from '../../exit.ts'
+import { CliError, EXIT, notFound, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { table } from '../../terminal/table.ts'
 
@@ -56,6 +56,7 @@ export interface CreateOptions {
 
 export async function tokenCreate(context: Context, name: string, options: CreateOptions): Promise<number> {
   return await withState(context, { create: true }, async composed => {
+    mayAdminister(composed)
     const createdAt = composed.now()
     const expiresAt = options.expires === undefined ? null : createdAt + options.expires
     const scope = await scopeOf(composed, options)
@@ -73,6 +74,11 @@ export async function tokenCreate(context: Context, name: string, options: Creat
     printNote(context, `it is shown only once. To revoke it: planfold token revoke ${name}`)
     return EXIT.done
   })
+}
+
+/** Whoever has a token may be anybody: in the shell of an agent there are none to be had. */
+function mayAdminister({ engine: { caller } }: Composed): void {
+  if (!caller.rights.has('administer')) throw refused(deny(caller, 'administer'))
 }
 
 async function scopeOf({ engine }: Composed, { plan, session }: CreateOptions): Promise<Scope | null> {
@@ -95,7 +101,9 @@ export async function tokenRevoke(context: Context, name: string): Promise<numbe
 // `planfold token link [NAME]`: a link that opens the running service in a browser, once.
 
 export async function tokenLink(context: Context, name: string | undefined): Promise<number> {
-  return await withState(context, { create: false }, async ({ stateDir }) => {
+  return await withState(context, { create: false }, async composed => {
+    mayAdminister(composed)
+    const { stateDir } = composed
     const services = listRunning(stateDir)
     const running = services.find(({ auth }) => auth) ?? services[0]
     if (running === undefined)
