@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
-import { place } from './in-process.fixture.ts'
-import type { Place } from './planfold.fixture.ts'
+import { place, planfoldIn } from './in-process.fixture.ts'
+import { environmentIn, type Place } from './planfold.fixture.ts'
 
 const standing = await bubblewrap({ environment: { PATH: process.env.PATH }, outside: [] }).check()
 if (!standing.ok) console.log(`skipped: ${standing.failure.message}`)
@@ -149,14 +149,16 @@ tasks:
     const [plan = ''] = readdirSync(folder)
     const [attempt = ''] = readdirSync(join(folder, plan))
     utimesSync(join(folder, plan, attempt), 1, 1)
-    const kept = await here.planfold('prune')
+    // An agent's shell may not prune.
+    const person = planfoldIn(here.folder, environmentIn(here.folder, DEFAULT))
+    const kept = await person('prune')
     expect(kept.stdout).toMatch(/not removed from .planfold\/outside-scope, because they may be yours/)
     expect(kept.stdout).toContain('notes/mine.md')
     expect(existsSync(join(folder, plan, attempt, 'notes/mine.md'))).toBe(true)
-    expect(await here.json('prune', '--dry-run', '--yes')).toMatchObject({
+    expect(JSON.parse((await person('prune', '--dry-run', '--yes', '--json')).stdout).data).toMatchObject({
       moved: { attempts: 1, files: expect.arrayContaining(['notes/mine.md']), more: 0, removed: false },
     })
-    expect((await here.planfold('prune', '--yes')).stdout).toMatch(/removed from .*\n(?: {2}.*\n)* {2}notes\/mine.md/)
+    expect((await person('prune', '--yes')).stdout).toMatch(/removed from .*\n(?: {2}.*\n)* {2}notes\/mine.md/)
     expect(existsSync(join(folder, plan))).toBe(false)
   })
 })
