@@ -1,7 +1,7 @@
 // Changes outside the write scope of a claimed task: the report waits until somebody has said whose they are, nothing is reverted by
 // itself, and the review and the rollback know every path. With real files.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
@@ -148,8 +148,14 @@ test('what a person says is somebody else’s stays, and the review and the roll
 test('a task that is claimed after the change, by whomever, is no excuse', async () => {
   await claimed([{ ...external('cover'), write: ['package.json'] }])
   put('package.json', 'evil\n')
-  // The clock of the file system ticks coarsely.
-  await new Promise(resolve => setTimeout(resolve, 120))
+  // The clock of the file system ticks coarsely: until it is certainly later.
+  const mark = (file: string) => statSync(join(place.root, file)).ctimeMs
+  await expect
+    .poll(() => {
+      put('src/tick', `${performance.now()}`)
+      return mark('src/tick') - mark('package.json')
+    })
+    .toBeGreaterThan(100)
   await claim(OTHER, 'cover')
   expect(await report()).toMatchObject({ type: 'report.refused' })
   await place.engine.as(OTHER).submit('plan', { ...DONE, task: name('cover') })
