@@ -75,7 +75,9 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   if (more !== null) printNote(context, `Next: ${more}`)
   if (summary.status !== 'active') return
   const { ready, running } = summary.progress.counts
-  if (ready + running > summary.claimable || summary.rollback !== undefined)
+  // Where nobody is asked and nothing is to be claimed, undo steps wait for a process that runs them.
+  const isLeft = summary.claimable + running + summary.waiting.length === 0 && summary.asked === undefined
+  if (ready + running > summary.claimable || summary.rollback !== undefined || isLeft)
     printNote(context, `Next: planfold resume ${summary.name}`)
   else if (summary.claimable > 0) printNote(context, `Next: planfold claim ${summary.name}`)
 }

@@ -6,7 +6,7 @@ import type { Context, Terminal } from '../../context.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { run } from '../plans/run.ts'
 import { approve } from './approve.ts'
-import { retry } from './claim.ts'
+import { fail, retry } from './claim.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -75,4 +75,16 @@ it('approving a question names the command that answers it', async () => {
     }
   })
   expect(complaint.stdout).toBe('answer it: `planfold answer q ask size=… colour=…`')
+})
+
+it('a failure with undo steps names the command that runs them', async () => {
+  await place.write(
+    'u.yaml',
+    'planfold: 1\nname: u\ntasks:\n  - { id: up, run: echo up, effect: idempotent, compensate: { run: echo down } }\n  - { id: ext, needs: [up] }\n',
+  )
+  await place.say(context => run(context, 'u.yaml', { start: true }))
+  const said = await place.say(context => fail(context, 'u', 'ext', { message: 'nope' }))
+  expect(said.stderr).toContain('Next: planfold resume u')
+  const refused = await place.say(context => retry(context, 'u', 'ext', {}))
+  expect(refused.stderr).toContain('the plan failed and its undo steps have not ended')
 })
