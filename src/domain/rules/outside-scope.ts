@@ -5,7 +5,7 @@
 import { advise, quoted } from '../hint.ts'
 import { numberOf } from '../phrases.ts'
 import type { Field } from '../plan.ts'
-import type { Failed } from '../result.ts'
+import type { Failure } from '../result.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 
@@ -16,19 +16,15 @@ function named(paths: readonly string[]): string {
   return `${paths.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${numberOf(more, 'other path')}` : ''}`
 }
 
-/** The answer to such a report. */
-export function outsideFailure({ definition: plan }: PlanState, task: TaskState, paths: readonly string[]): Failed {
+function outsideFailure({ definition: plan }: PlanState, task: TaskState, paths: readonly string[]): Failure {
   const { id, write = [] } = task.definition
   const scope = write.length === 0 ? 'it may write nothing' : `it may write ${named(write)}`
   return {
-    status: 'failed',
-    failure: {
-      class: 'policy',
-      code: 'outside-scope',
-      message: `changed outside its write scope since it was first claimed: ${named(paths)} (${scope})`,
-      hint: advise`take back what you changed there and report again; leave what somebody else changed, and say so: ${quoted('not-mine', { plan: plan.name, task: id, paths: paths.slice(0, NAMED_MAX) })}; if the task needs the change, a person was asked to agree: report again after the answer`,
-      retryable: true,
-    },
+    class: 'policy',
+    code: 'outside-scope',
+    message: `changed outside its write scope since it was first claimed: ${named(paths)} (${scope})`,
+    hint: advise`take back what you changed there and report again; leave what somebody else changed, and say so: ${quoted('not-mine', { plan: plan.name, task: id, paths: paths.slice(0, NAMED_MAX) })}; if the task needs the change, a person was asked to agree: report again after the answer`,
+    retryable: true,
   }
 }
 
@@ -36,7 +32,7 @@ export function outsideFailure({ definition: plan }: PlanState, task: TaskState,
 export function refuseOutside(draft: DecisionDraft, task: TaskState, paths: readonly string[]): void {
   const { state } = draft
   const { id } = task.definition
-  const { failure } = outsideFailure(state, task, paths)
+  const failure = outsideFailure(state, task, paths)
   emit(draft, { type: 'report.refused', task: id, visit: task.visit, attempt: task.attempt, failure, verdicts: [] })
   const open = state.questions.find(({ outside, task: of }) => outside !== undefined && of === id)
   if (open?.outside?.paths.join('\0') === paths.join('\0')) return
@@ -56,7 +52,7 @@ const FORM: readonly Field[] = [
   {
     name: 'whose',
     label:
-      'task: they are part of its work, and a rollback reverts them. other: somebody else made them, and they stay',
+      'other: somebody else made them, and they stay. task: they are part of its work, and a rollback reverts them',
     type: 'choice',
     choices: ['other', 'task'],
   },

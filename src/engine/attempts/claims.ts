@@ -18,6 +18,7 @@ import { raiseDueQuestions } from '../loop/due-questions.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
 import { footprintSince, keepChanges, lookBeforeClaim, readChanges } from '../rollback/attempt-changes.ts'
+import { uncoveredOf } from '../rollback/uncovered-paths.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
@@ -290,13 +291,14 @@ async function reported(
   const own = roomsOf(rooms, state)
   const result = await judgeReport(own, state, order)
   if (task === undefined) return result
-  const { own: also = [], others = [], unexplained = [] } = beyond ?? {}
-  const { wrote: found, ...uncovered } = await footprintSince(own, state, look, task)
+  const { own: also = [], unstored = [], others = [], unexplained = [] } = beyond ?? {}
+  const { wrote: found, ...within } = await footprintSince(own, state, look, task)
+  const unsaved = unstored.length === 0 ? within : uncoveredOf([...(within.uncovered?.paths ?? []), ...unstored])
   const seen = await changesWith(own, found, also)
   const wrote = await withOverwritten(own, state, task, look, seen)
   // Nobody explains what a failed attempt changed.
   const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
-  const whole = { ...result, ...uncovered, ...beside, ...(wrote === null ? {} : { wrote }) }
+  const whole = { ...result, ...unsaved, ...beside, ...(wrote === null ? {} : { wrote }) }
   return await heldToEffects(own, state, task, whole)
 }
 

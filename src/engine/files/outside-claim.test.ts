@@ -1,7 +1,7 @@
 // Changes outside the write scope of a claimed task: the report waits until somebody has said whose they are, nothing is reverted by
 // itself, and the review and the rollback know every path. With real files.
 
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Actor } from '../../domain/id.ts'
@@ -163,6 +163,7 @@ test('a task that is claimed after the change, by whomever, is no excuse', async
 })
 
 test('a new file that ignores everything, and itself, hides nothing', async () => {
+  put('pkg/index.js', 'old\n')
   await claimed()
   put('package.json', 'evil\n')
   put('.planfoldignore', '*\n')
@@ -170,6 +171,30 @@ test('a new file that ignores everything, and itself, hides nothing', async () =
   expect(await report()).toMatchObject({
     failure: { message: expect.stringMatching(/: \.planfoldignore, package\.json, pkg\/\.gitignore \(/) },
   })
+})
+
+test('the cache of a tool, which ignores itself in a folder of its own, asks nobody', async () => {
+  await claimed()
+  put('.pytest_cache/.gitignore', '*\n')
+  put('.pytest_cache/v/lastfailed', '{}\n')
+  expect(await report()).toMatchObject({ type: 'attempt.succeeded' })
+})
+
+test('a file too big to store is named, in the scope or outside, and a rollback never deletes it', async () => {
+  put('src/big.bin', '')
+  await claimed()
+  for (const file of ['src/big.bin', 'other.bin']) {
+    put(file, 'x')
+    truncateSync(join(place.root, file), 200 << 20)
+  }
+  expect(await report()).toMatchObject({ failure: { message: expect.stringMatching(/claimed: other\.bin \(/) } })
+  await answer('task')
+  const done = await report()
+  expect(done).toMatchObject({ type: 'attempt.succeeded' })
+  expect(JSON.stringify(done)).toMatch(/"uncovered":.*big\.bin.*other\.bin/)
+  const ordered = await place.engine.submit('plan', { type: 'rollback', tasks: [name('fix')], every: 'take' })
+  if (ordered.ok) await place.drive()
+  expect([text('src/big.bin')?.length, text('other.bin')?.length]).toEqual([200 << 20, 200 << 20])
 })
 
 test('neither a failed report nor a rollback makes it forgotten', async () => {

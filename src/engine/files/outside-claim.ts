@@ -1,18 +1,16 @@
-// What changed outside the write scope of a claimed task since it was claimed: all files are compared around the claim. What lies in the
-// scope of another task that worked meanwhile, of this plan or of another one, or is what such a task recorded, is that task's affair.
+// What changed outside the write scope of a claimed task since it was claimed: all files are compared around the claim. What another task, of
+// this plan or of another one, recorded meanwhile is left out, and so is what changed in its scope while it is at work.
 
-import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Event } from '../../domain/event.ts'
 import type { Millis } from '../../domain/id.ts'
 import { reservedScope } from '../../domain/reservation.ts'
-import type { Beside } from '../../domain/result.ts'
+import type { Beside, UncoveredPath } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import { readOthersChanges, scopesAround } from '../rollback/attempt-changes.ts'
 import { foldersAbove } from '../rollback/unclaimed-paths.ts'
-import { changedUnstored } from '../rollback/uncovered-paths.ts'
+import { changedUnstored, statOf } from '../rollback/uncovered-paths.ts'
 import { isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { besideOf } from './beyond-scope.ts'
@@ -21,6 +19,8 @@ import { changesOf, entriesAfter, otherPlans } from './other-plans.ts'
 export interface OutsideClaim {
   /** Part of the task: the plan was revised meanwhile, or a person said so. With the folders that were made for it. */
   readonly own: readonly Change[]
+  /** Part of the task as well, but it could not be stored: a rollback leaves it. */
+  readonly unstored: readonly UncoveredPath[]
   /** Said to be somebody else's. */
   readonly others: readonly Change[]
   /** Nobody has said whose it is. */
@@ -43,18 +43,21 @@ export async function outsideClaim(
   if (!found.ok) return null
   const { since, isOthers } = await workedMeanwhile(rooms, state, task)
   // What is too big, or ignored by now, cannot be compared: what was touched since counts as changed.
-  const unstored = changedUnstored(rooms, found.left, since).map(({ path }) => ({ path, before: null, after: null }))
-  const files = [...found.changes, ...unstored]
-    .filter(change => !isFolder(change) && !isOthers(change))
+  const unstored = changedUnstored(rooms, found.left, since)
+  const isNewFolder = new Set(found.changes.filter(one => isFolder(one) && one.before === null).map(({ path }) => path))
+  const files = [...found.changes, ...unstored.map(({ path }) => ({ path, before: null, after: null }))]
+    .filter(change => !isFolder(change) && !isOthers(change) && !isCacheMark(change, isNewFolder))
     .sort((a, b) => (a.path < b.path ? -1 : 1))
   const isOwn = ({ path }: Change) => inScope(write, path) || (Object.hasOwn(outside, path) && outside[path] === 'task')
   const isDisclaimed = ({ path }: Change) =>
     (Object.hasOwn(outside, path) && outside[path] === 'other') || inScope(notMine, path)
-  const own = files.filter(isOwn)
+  const own = files.filter(change => isOwn(change) && isStored(change))
   const folders = new Set(own.flatMap(({ path }) => [...foldersAbove(path)]))
   const rest = files.filter(change => !isOwn(change))
   return {
     own: [...own, ...found.changes.filter(change => isFolder(change) && folders.has(change.path))],
+    // What is too big in the scope itself is named by whoever looks at that.
+    unstored: unstored.filter(({ path }) => Object.hasOwn(outside, path) && outside[path] === 'task'),
     others: rest.filter(isDisclaimed),
     unexplained: rest.filter(change => !isDisclaimed(change)),
   }
@@ -63,9 +66,17 @@ export async function outsideClaim(
 /** `disclaimed`: somebody said that it is not its work. */
 export function besideClaim(changes: readonly Change[], disclaimed: boolean): { readonly beside?: Beside } {
   if (changes.length === 0) return {}
-  const paths = (isNew: boolean) => changes.filter(({ before }) => (before === null) === isNew).map(({ path }) => path)
+  const paths = (isNew: boolean) =>
+    changes.filter(one => (one.before === null && isStored(one)) === isNew).map(({ path }) => path)
   return { beside: { ...besideOf(paths(true), paths(false)), ...(disclaimed ? { disclaimed } : {}) } }
 }
+
+/** Neither before nor after is known of what could not be stored. */
+const isStored = ({ before, after }: Change): boolean => before !== null || after !== null
+
+/** Tools put a file into a new folder of their own that makes it ignored, such as `.pytest_cache/.gitignore`. */
+const isCacheMark = ({ path }: Change, isNewFolder: ReadonlySet<string>): boolean =>
+  /\/\.(?:git|planfold)ignore$/.test(path) && isNewFolder.has(path.slice(0, path.lastIndexOf('/')))
 
 const isFolder = ({ before, after }: Change): boolean => (after ?? before)?.type === 'directory'
 
@@ -111,8 +122,8 @@ const MARK_LATE_MS = 50
 /** By the file system's own mark, which no program sets; of a path that is gone, that of the nearest folder. */
 function changedAt(root: string, path: string): Millis {
   for (const at of [path, ...foldersAbove(path), '.']) {
-    const stat = lstatSync(join(root, at), { throwIfNoEntry: false })
-    if (stat !== undefined) return stat.ctimeMs
+    const stat = statOf(root, at)
+    if (stat != null) return stat.ctimeMs
   }
   return 0
 }

@@ -43,7 +43,7 @@ export const leftUncovered = ({ path, reason, gone }: UncoveredPath): LeftOut =>
 })
 
 /** Undefined where nothing stands; null for a name that is no text, or cannot be looked at, of which nobody can say. */
-function statOf(root: string, path: string): Stats | null | undefined {
+export function statOf(root: string, path: string): Stats | null | undefined {
   if (/\p{Surrogate}/u.test(path)) return null
   try {
     return lstatSync(join(root, path), { throwIfNoEntry: false })
