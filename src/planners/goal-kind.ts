@@ -6,6 +6,8 @@ import { type GoalWords, stemOf } from './goal.ts'
 export type GoalKind =
   | 'bug'
   | 'failing-test'
+  /** A lint, a type check, a build, a CI job or an audit that fails. */
+  | 'failing-command'
   | 'rename'
   | 'dependency-update'
   | 'flaky-test'
@@ -16,6 +18,8 @@ export type GoalKind =
   | 'performance'
   | 'security'
   | 'feature'
+  /** A deployment in stages. */
+  | 'rollout'
   | 'empty-repository'
   | 'vague'
   | 'contradiction'

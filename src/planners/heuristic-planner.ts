@@ -4,21 +4,13 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
-import { composePlan, type PlanQuestion, type RenameCommand, type WriteScopes } from './compose-plan.ts'
+import { composePlan, type RenameCommand } from './compose-plan.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import {
-  docsPage,
-  type EndCheck,
-  endChecks,
-  holdsWord,
-  isSearched,
-  namedDependency,
-  renameNames,
-  routeIn,
-} from './end-checks.ts'
+import { type EndCheck, endChecks, holdsWord, isSearched, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
+import { KIND_WORDS, missingNames, openQuestions, type Unsure } from './open-questions.ts'
 import type {
   FoundCommand,
   GoalAnalysis,
@@ -34,6 +26,7 @@ import { type FileRole, roleOf } from './ranking/file-role.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { splitGoal } from './split-goal.ts'
 import { WORK_STEPS } from './work-steps.ts'
+import { writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
   return { name: NAME, propose, split: async ({ goal }) => splitGoal(goal) }
@@ -77,9 +70,9 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const analysis = analysisOf(goal, toolchain, placed(ranking, followed))
   const ends = endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not })
   const renaming = withoutFiles(command, followed.not)
-  const scopes = scopesOf({ goal, judged, analysis, paths, texts, followed })
+  const scopes = writeScopes({ goal, judged, analysis, paths, texts, followed })
   const missing = await missingNames(repository, { goal, judged, paths, texts })
-  const unsure = judgementOf({ goal, judged, toolchain, analysis, ends, texts, missing })
+  const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
   const similar = similarPlans(goal, past)
   const risks = [
     ...risksOf(judged),
@@ -236,113 +229,6 @@ function withoutFiles(command: RenameCommand | null, not: readonly string[]): Re
 const IDENTIFIER = /^[A-Za-z_]\w*$/
 const RENAMED_MAX = 200
 
-interface ScopeInput {
-  readonly goal: GoalWords
-  readonly judged: JudgedGoal
-  readonly analysis: GoalAnalysis
-  readonly paths: readonly string[]
-  readonly texts: ReadonlyMap<string, string>
-  readonly followed: FollowedComments
-}
-
-const SOURCES_MAX = 5
-/** Of the score of the first: below it a file is told, but not opened for writing. */
-const LIKELY = 0.55
-
-function scopesOf({ goal, judged, analysis, paths, texts, followed }: ScopeInput): WriteScopes {
-  const [best] = analysis.files
-  const likely = analysis.files.filter(({ score }) => best !== undefined && score >= best.score * LIKELY)
-  const known = new Set(paths)
-  const fresh = goal.files.filter(
-    file => !known.has(file) && /^[\w][\w./-]*$/.test(file) && !file.includes('..') && file.includes('/'),
-  )
-  const rename = judged.kind === 'rename' ? renameNames(goal) : null
-  const holding =
-    rename === null ? [] : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
-  const sources = [
-    ...new Set([...holding, ...likely.slice(0, SOURCES_MAX).map(({ path }) => path), ...followed.also, ...fresh]),
-  ]
-  const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
-  const page = docsPage({ goal, paths })
-  const manifest = namedDependency({ goal, texts })?.manifest ?? paths.find(path => MANIFEST.test(path))
-  return {
-    sources: allowed(sources),
-    tests: withoutSpared(testScope(analysis, paths), paths, followed.not),
-    docs: allowed(page === null ? ['README.md'] : [page]),
-    manifest: allowed(manifest === undefined ? ['package.json'] : [manifest, ...paths.filter(path => LOCK.test(path))]),
-    new: allowed(NEW_PROJECT),
-  }
-}
-
-const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
-const LOCK =
-  /^(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock|Gemfile\.lock|composer\.lock)$/
-const NEW_PROJECT = [
-  'src/**',
-  'test/**',
-  'tests/**',
-  'README.md',
-  'package.json',
-  'pyproject.toml',
-  'Makefile',
-  '.gitignore',
-]
-
-/** The folder of the tests, where there is one; else the tests near the files. */
-function testScope({ tests, languages }: GoalAnalysis, paths: readonly string[]): readonly string[] {
-  const all = paths.filter(path => roleOf(path) === 'test')
-  const folders = new Map<string, number>()
-  for (const path of all) {
-    const folder = /^(.*?(?:^|\/)(?:tests?|specs?|__tests__))\//.exec(path)?.[1]
-    if (folder !== undefined) folders.set(folder, (folders.get(folder) ?? 0) + 1)
-  }
-  const [most] = [...folders].sort((a, b) => b[1] - a[1])
-  if (most !== undefined && most[1] >= all.length / 3) return [`${most[0]}/**`]
-  if (tests.length > 0) return tests.slice(0, 5).map(({ path }) => path)
-  return [languages[0] === 'Python' ? 'tests/**' : 'test/**']
-}
-
-/** A folder that holds a file to be left alone becomes its other files, and a folder beside them for what is new. */
-function withoutSpared(scope: readonly string[], paths: readonly string[], not: readonly string[]): readonly string[] {
-  return scope.flatMap(pattern => {
-    const folder = pattern.replace(/\*\*$/, '')
-    const inside = paths.filter(path => path.startsWith(folder))
-    if (folder === pattern) return not.includes(pattern) ? [] : [pattern]
-    if (!inside.some(path => not.includes(path))) return [pattern]
-    return [...inside.filter(path => !not.includes(path)).slice(0, SPELLED_OUT_MAX), `${folder}new/**`]
-  })
-}
-
-const SPELLED_OUT_MAX = 100
-
-/** Names in quotes and files that the goal speaks of and nothing here has, each as a sentence. */
-async function missingNames(
-  repository: RepositoryView,
-  { goal, judged, paths, texts }: Pick<ScopeInput, 'goal' | 'judged' | 'paths' | 'texts'>,
-): Promise<readonly string[]> {
-  if (judged.kind === 'empty-repository') return []
-  const renamedTo = judged.kind === 'rename' ? renameNames(goal)?.new : undefined
-  const isPath = (name: string): boolean => paths.some(path => `/${path}`.endsWith(`/${name.replace(/^\.?\//, '')}`))
-  const quoted = goal.quoted.filter(name => goal.symbols.includes(name) || goal.files.includes(name))
-  const framed = new Set(goal.frames.map(({ file }) => file))
-  const named = goal.files.filter(file => file.includes('/') && !framed.has(file))
-  const unread = paths.filter(path => !texts.has(path) && ['docs', 'config', 'other'].includes(roleOf(path)))
-  const unknown = [...new Set([...quoted, ...named])].filter(
-    name => name !== renamedTo && !isPath(name) && ![...texts.values()].some(text => text.includes(name)),
-  )
-  if (unknown.length === 0 || unread.length > BESIDE_MAX) return []
-  const rest = await repository.read(unread)
-  const isNew = MAKES_NEW.has(judged.kind)
-  return unknown
-    .filter(name => !rest.some(text => text?.includes(name) === true))
-    .slice(0, MISSING_MAX)
-    .map(name => `\`${name}\` is not in this repository${isNew ? '; it is assumed to be something to be created' : ''}`)
-}
-
-const BESIDE_MAX = 500
-const MISSING_MAX = 5
-const MAKES_NEW: ReadonlySet<JudgedGoal['kind']> = new Set(['feature', 'endpoint', 'refactor'])
-
 /** Comments on tasks that the plan does not have, or on a plan in which nobody reads instructions. */
 function unread(
   { unfollowed, instructions }: FollowedComments,
@@ -360,123 +246,6 @@ function unread(
       return [{ comment, why: 'no task of this plan has instructions, so a comment cannot change it: edit the plan' }]
     return []
   })
-}
-
-interface Judging {
-  readonly goal: GoalWords
-  readonly judged: JudgedGoal
-  readonly toolchain: Toolchain
-  readonly analysis: GoalAnalysis
-  readonly ends: readonly EndCheck[]
-  readonly texts: ReadonlyMap<string, string>
-  /** What the goal names and the repository does not have. */
-  readonly missing: readonly string[]
-}
-
-interface Unsure {
-  readonly assumptions: readonly string[]
-  readonly questions: readonly PlanQuestion[]
-}
-
-const QUESTIONS_MAX = 4
-
-/** What is taken for granted, and what is asked. Whatever has no check for its end is asked about. */
-function judgementOf({ goal, judged, toolchain, analysis, ends, texts, missing }: Judging): Unsure {
-  const assumptions: string[] = [`this is ${KIND_WORDS[judged.kind]} (${judged.because})`, ...missing]
-  const questions: PlanQuestion[] = []
-  const { test } = toolchain.commands
-  const [top] = analysis.files
-  if (judged.conflict !== null)
-    questions.push({
-      text: `The goal says '${judged.conflict[0]}' and also '${judged.conflict[1]}'. Which of the two applies?`,
-    })
-  if (judged.language !== null) {
-    assumptions.push(`the goal is written in ${judged.language}; only names and a few words of it were understood`)
-    questions.push({
-      text: `The goal seems to be ${judged.language}. It was recognised as: ${KIND_WORDS[judged.kind]}. Is that right, and what else does it say?`,
-    })
-  }
-  switch (judged.kind) {
-    case 'vague':
-      questions.push({
-        text: 'What should be different afterwards, and for whom? Name one thing that bothers you today.',
-      })
-      break
-    case 'empty-repository':
-      assumptions.push('the project begins here, and nothing exists elsewhere that should be brought in')
-      questions.push({ text: 'Which language and which tools should it be built with?' })
-      break
-    case 'performance':
-      questions.push({ text: 'What is too slow, measured how, and how fast is fast enough?' })
-      break
-    case 'research':
-      questions.push({
-        text: 'What will be decided by the answer?',
-        otherwise: 'nothing yet; the answer is for information',
-      })
-      break
-    case 'dependency-update': {
-      const named = namedDependency({ goal, texts })
-      if (named === null) questions.push({ text: 'Which dependency is to be updated, and to which version?' })
-      else if (named.version === null)
-        questions.push({
-          text: `To which version of ${named.name}?`,
-          otherwise: 'the newest one that the tests accept',
-        })
-      break
-    }
-    case 'rename': {
-      const names = renameNames(goal)
-      if (names === null) questions.push({ text: 'What is to be renamed, and to what?' })
-      else
-        assumptions.push(
-          `every use of the word ${names.old} in the files found means the same thing; files keep their names`,
-        )
-      break
-    }
-    case 'endpoint':
-      if (routeIn(goal) === null) questions.push({ text: 'Which method and path should the endpoint have?' })
-      break
-    case 'security':
-      assumptions.push('nothing about this is told outside before it is fixed')
-      break
-    default:
-      break
-  }
-  if (top?.reason.startsWith('weak guess') === true)
-    questions.push({ text: 'Which file or part is meant? The goal names none that exists here.', otherwise: top.path })
-  else if (top !== undefined) assumptions.push(`the place is ${top.path} (${top.reason})`)
-  const changes = WORK_STEPS[judged.kind].some(({ scope }) => scope === 'both' || scope === 'tests')
-  if (changes && test === null && judged.kind !== 'empty-repository')
-    questions.push({ text: 'How is this tested? No test command was found.', otherwise: 'by looking at it' })
-  if (changes && test?.exists === false)
-    assumptions.push(`the tests are run with '${test.run.join(' ')}', but ${test.missing}`)
-  else if (changes && test !== null) assumptions.push(`the tests are run with '${test.run.join(' ')}' (${test.from})`)
-  // Asked last: it is asked only where nothing above asks what is meant.
-  if (ends.length === 0 && questions.length === 0)
-    questions.push({
-      text: 'How can you tell that it is done? Name a command, or what you will look at.',
-      otherwise: test === null ? 'whoever asked looks at it' : 'the new test passes, and all others',
-    })
-  return { assumptions, questions: questions.slice(0, QUESTIONS_MAX) }
-}
-
-const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
-  bug: 'a bug',
-  'failing-test': 'a failing test',
-  rename: 'a rename',
-  'dependency-update': 'an update of a dependency',
-  'flaky-test': 'a flaky test',
-  docs: 'documentation',
-  research: 'a question to be answered',
-  refactor: 'a refactoring',
-  endpoint: 'a new endpoint',
-  performance: 'speed or memory',
-  security: 'a security problem',
-  feature: 'something new',
-  'empty-repository': 'a new project',
-  vague: 'a request that is not clear yet',
-  contradiction: 'a goal that contradicts itself',
 }
 
 const risksOf = ({ kind, irreversible }: JudgedGoal): readonly string[] => [

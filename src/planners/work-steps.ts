@@ -88,6 +88,33 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       risks: ['a test may be made to pass by weakening it: look at the tests in the review'],
     }),
   ],
+  'failing-command': [
+    looking({
+      id: 'diagnose',
+      title: 'Say why the command fails',
+      instruction: 'Run the command. Say what it complains about, and where.',
+      why: 'What the command prints names the place.',
+      minutes: 15,
+      reports: { cause: 'text' },
+    }),
+    step({
+      id: 'fix',
+      title: 'Make the command succeed',
+      instruction: 'Correct what the command complains about. Never weaken its settings.',
+      why: 'The change itself.',
+      proof: 'end',
+    }),
+  ],
+  rollout: [
+    looking({
+      id: 'prepare',
+      title: 'Say how it is deployed, measured and taken back',
+      instruction:
+        'From the repository: the command that deploys, how a part of the traffic is chosen, what is measured, how it is reverted.',
+      why: 'A rollout that cannot be measured or taken back is no rollout in stages.',
+      reports: { steps: 'text' },
+    }),
+  ],
   rename: [
     step({
       id: 'rename',
