@@ -1,0 +1,169 @@
+// A coding agent that works the external tasks of a plan, so that nobody has to claim them: which one, and the plan as it is then. The
+// choice is a revision of the plan, with the agent under `extra.worker`, so that the file of the plan need not say it.
+
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import { type Json, mapOf } from '../../domain/json.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { type AgentName, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
+import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
+import type { CallerEngine } from '../run-plan.ts'
+
+export interface AgentWorker {
+  readonly agent: AgentName
+  /** `provider/name`; null: the agent's own. */
+  readonly model: string | null
+}
+
+/** The agent that was chosen to work the plan; null when none was. */
+export function workerOf({ extra }: Pick<PlanDefinition, 'extra'>): AgentWorker | null {
+  const { agent, model } = mapOf(extra?.worker)
+  if (typeof agent !== 'string' || !isAgentName(agent)) return null
+  return { agent, model: typeof model === 'string' ? model : null }
+}
+
+/** The plan with its external tasks worked by the agent: all of them, or only those named. A task that is assigned to somebody else stays. */
+export function withWorker(
+  definition: PlanDefinition,
+  worker: AgentWorker,
+  only?: ReadonlySet<TaskName>,
+): PlanDefinition {
+  const { agent, model } = worker
+  const tasks = mapExternal(definition.tasks, '', (task, name) =>
+    (only?.has(name) ?? true) && isFree(task, agent) ? { ...task, ...workOf(task, worker) } : task,
+  )
+  const chosen: Json = model === null ? { agent } : { agent, model }
+  return { ...definition, tasks, extra: { ...definition.extra, worker: chosen } }
+}
+
+const isFree = ({ assignee }: TaskDefinition, agent: AgentName): boolean => assignee === undefined || assignee === agent
+
+function workOf(task: TaskDefinition, { agent, model }: AgentWorker): Pick<TaskDefinition, 'action' | 'instruction'> {
+  const { instruction, description, title, id } = task
+  return {
+    action: { type: 'agent', spec: model === null ? agent : { use: agent, model } },
+    instruction: [instruction, description, title].find(text => text !== undefined && text.trim() !== '') ?? id,
+  }
+}
+
+function mapExternal(
+  tasks: readonly TaskDefinition[],
+  prefix: string,
+  change: (task: TaskDefinition, name: TaskName) => TaskDefinition,
+): readonly TaskDefinition[] {
+  return tasks.map(task => {
+    const name = `${prefix}${task.id}` as TaskName
+    if (task.action.type === 'external') return change(task, name)
+    if (task.action.type !== 'subplan') return task
+    return { ...task, action: { ...task.action, tasks: mapExternal(task.action.tasks, `${name}/`, change) } }
+  })
+}
+
+/** A document that says nothing of the agent that was chosen since leaves its tasks to it. */
+export function keepWorker(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
+  const worker = workerOf(before)
+  if (worker === null || workerOf(after) !== null) return after
+  const worked = new Set(
+    allTasks(before).flatMap(({ id, action }) => (agentRequest(action)?.use === worker.agent ? [id] : [])),
+  )
+  return withWorker(after, worker, worked)
+}
+
+/** What the agent has to do: external tasks that have not ended and that nobody has claimed. */
+export async function openWork(engine: Pick<CallerEngine, 'ask'>, plan: PlanId): Promise<readonly TaskName[]> {
+  const cards = (await engine.ask({ type: 'board', plan })) ?? []
+  return cards
+    .filter(({ action, status, claimedBy }) => action === 'external' && !ENDED.has(status) && claimedBy === null)
+    .map(({ name }) => name)
+}
+
+export type Assigned =
+  | { readonly ok: true; readonly tasks: readonly TaskName[]; readonly version: number }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** Lets the agent work the open external tasks of a plan, or one of them. What somebody has claimed stays theirs. */
+export async function assignWorker(
+  engine: CallerEngine,
+  plan: PlanId,
+  worker: AgentWorker,
+  { task, once }: { readonly task?: TaskName; readonly once?: string } = {},
+): Promise<Assigned> {
+  const current = await engine.ask({ type: 'definition', plan })
+  const summary = await engine.ask({ type: 'summary', plan })
+  if (current === null || summary === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
+  if (PLAN_ENDED.has(summary.status))
+    return { ok: false, refusal: refuse('illegal-transition', `the plan is ${summary.status}: nothing is left to do`) }
+  const open = await openWork(engine, plan)
+  const wanted = task === undefined ? open : open.filter(name => name === task)
+  if (wanted.length === 0)
+    return {
+      ok: false,
+      refusal: refuse(
+        'invalid',
+        task === undefined
+          ? 'no task of this plan waits for an agent or a person'
+          : `'${task}' does not wait for an agent or a person`,
+        'only an external task that nobody has claimed can be given to an agent',
+      ),
+    }
+  const definition = withWorker(current.definition, worker, new Set(wanted))
+  const revised = await engine.submit(
+    plan,
+    {
+      type: 'revise',
+      definition,
+      rationale: `${worker.agent} works ${task ?? 'the external tasks'}`,
+      expectedRevision: current.revision,
+    },
+    { once },
+  )
+  return revised.ok ? { ok: true, tasks: wanted, version: revised.version } : { ok: false, refusal: revised.refusal }
+}
+
+// Which agent, when nobody names one.
+
+const LOOKED_AT_MAX = 20
+
+export type WorkerChoice =
+  | { readonly status: 'chosen'; readonly agent: AgentName; readonly why: 'named' | 'used before' | 'only one' }
+  /** Several are installed, and none was used here. */
+  | { readonly status: 'several'; readonly agents: readonly AgentName[] }
+  | { readonly status: 'missing'; readonly agent: AgentName | null }
+
+interface Installed {
+  readonly name: AgentName
+  readonly status: string
+}
+
+/** The one that is named, else the one last used here, else the only one that is installed. */
+export async function chooseWorker(
+  engine: Pick<CallerEngine, 'ask'> | null,
+  agents: readonly Installed[],
+  named?: AgentName,
+): Promise<WorkerChoice> {
+  const installed = agents.filter(({ status }) => status !== 'missing').map(({ name }) => name)
+  if (named !== undefined)
+    return installed.includes(named)
+      ? { status: 'chosen', agent: named, why: 'named' }
+      : { status: 'missing', agent: named }
+  const used = engine === null ? null : await lastUsed(engine, installed)
+  if (used !== null) return { status: 'chosen', agent: used, why: 'used before' }
+  const [first] = installed
+  if (first === undefined) return { status: 'missing', agent: null }
+  return installed.length === 1
+    ? { status: 'chosen', agent: first, why: 'only one' }
+    : { status: 'several', agents: installed }
+}
+
+async function lastUsed(engine: Pick<CallerEngine, 'ask'>, installed: readonly AgentName[]): Promise<AgentName | null> {
+  const { items } = await engine.ask({ type: 'plans', limit: LOOKED_AT_MAX })
+  for (const { id } of items) {
+    const found = await engine.ask({ type: 'definition', plan: id })
+    if (found === null) continue
+    const named = allTasks(found.definition).flatMap(({ action }) => agentRequest(action)?.use ?? [])
+    const used = named.find(name => installed.includes(name))
+    if (used !== undefined) return used
+  }
+  return null
+}
