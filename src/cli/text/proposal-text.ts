@@ -113,6 +113,10 @@ export function moreLines(
       'Commands found',
       (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
+    ...section(
+      'What each task may write',
+      definition.tasks.flatMap(({ id, write = [] }) => (write.length === 0 ? [] : [`${id}: ${write.join(', ')}`])),
+    ),
     ...commandSection({ paint, terminal }, proposal.planner, definition),
     ...section('Done when', (definition.done ?? []).map(doneText)),
     ...section(
@@ -146,11 +150,10 @@ const escaped = (text: string): string => escapeForTerminal(text)
 
 /** On one line where they fit; else what runs has a line of its own; else the longer ones are cut. */
 function factLines(facts: readonly string[], columns: number, linesMax: number): readonly string[] {
-  // What others wrote must not look like the next fact.
-  const [first, ...others] = facts.map(fact => escaped(fact).replaceAll('·', '\\u{b7}'))
+  const [first, ...others] = facts.map(escaped)
   if (first === undefined) return []
   const all = [first, ...others]
-  const isWide = all.join(BETWEEN).length > columns
+  const isWide = width(all.join(BETWEEN)) > columns
   return isWide && linesMax > 1 && others.length > 0
     ? [cut(first, columns), together(others, columns)]
     : [together(all, columns)]

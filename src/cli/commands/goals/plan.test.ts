@@ -67,7 +67,9 @@ test('the rest is behind a key: why, where, the stages, every command uncut, wha
   expect(more.match(/rename: perl -pi/g)).toHaveLength(1)
   const reasons = [...more.matchAll(/^ {2}\S+ \((.*)\)$/gm)].map(([, reason]) => reason!)
   expect(reasons.length).toBeGreaterThan(0)
-  for (const reason of reasons) expect(said.stdout.replaceAll('\n    ', ' ').split(`${reason})`)).toHaveLength(2)
+  const told = said.stdout.replaceAll('\n    ', ' ')
+  for (const reason of reasons)
+    expect(told.split(`(${reason})`)).toHaveLength(1 + reasons.filter(one => one === reason).length)
 })
 
 test('as JSON it tells the files in order, each with its reason, and the commands', async () => {
@@ -193,7 +195,7 @@ test('a rejected draft is over, and nothing was run', async () => {
 
 test('a plan of the past with a similar goal is told', async () => {
   await say('q', RENAME)
-  const said = await say('q', 'Rename greet to welcome')
+  const said = await say('mq', 'Rename greet to welcome')
   expect(said.stdout).toContain('rename-greet-to-salute (draft)')
 })
 
@@ -299,13 +301,12 @@ test('what a model wrote runs as the person’s own only after it was printed wh
   const mark = { ...FIX, id: 'mark', how: 'command', command: ['sh', '-c', long], write: ['mark.txt'], accept: [] }
   const draft = { ...DRAFT, tasks: [mark], done: [{ text: 'it is there' }] }
   const server = await scripted(intake([]), draft, { problems: [] })
-  const said = await say('abmaq', 'Leave a mark', { model: 'local/scripted' }, server.environment())
+  const said = await say('abq', 'Leave a mark', { model: 'local/scripted' }, server.environment())
   const [screen = '', shown = ''] = said.stdout.split('nothing has happened yet')
   expect(screen).not.toContain('x'.repeat(300))
-  // Printed at the first `a`, where `b` goes back; the next `a` asks no more.
   expect(shown.replace(/\n */g, '')).toContain('x'.repeat(300))
   expect(said.stderr.match(/\[b\]ack/g)).toHaveLength(1)
-  expect(said.stdout + said.stderr).not.toContain('stays a draft')
+  expect(said.stdout).toContain('a-second-name stays a draft')
 })
 
 test('as JSON it tells the model, its calls, tokens and cost; the plan keeps the recording', async () => {

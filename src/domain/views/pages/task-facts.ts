@@ -18,12 +18,15 @@ export function taskFacts(definition: PlanDefinition, task: TaskDefinition, work
   const proof = proofOf(task)
   return [runs, runs === null ? null : writesOf(definition, task), proof === null ? null : `proved by: ${proof}`]
     .filter(fact => fact !== null)
-    .map(fact =>
-      spelled(fact.trim())
-        .split(/\s*\n\s*/)
-        .join(' ⏎ '),
-    )
+    .map(oneLine)
 }
+
+/** Faces put a dot between facts: one that others wrote must not begin another. */
+const oneLine = (text: string): string =>
+  spelled(text.trim())
+    .split(/\s*\n\s*/)
+    .join(' ⏎ ')
+    .replaceAll('·', '\\u{b7}')
 
 function runsOf({ defaults }: PlanDefinition, task: TaskDefinition, worker: Worker): string | null {
   const { action } = task
