@@ -3,6 +3,7 @@
 
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { Worker } from '../../domain/views/pages/task-facts.ts'
+import type { StepsRow } from '../../stores/store.ts'
 import { analyzed } from '../analyze-plan.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
@@ -22,32 +23,24 @@ export async function timeRange(
   definition: PlanDefinition,
   worker: Worker = null,
 ): Promise<TimeRange | null> {
-  const records = new Map<string, Omit<TimeRange, 'runs'>>()
+  const records = new Map<string, StepsRow['durationMs']>()
+  const keyOf = ({ kind, action: { type }, capabilities }: TaskDefinition): string =>
+    `${kind} ${capabilities?.[0] ?? (type === 'external' && worker !== null ? 'agent' : type)}`
   let runs = 0
-  const low: TaskDefinition[] = []
-  const high: TaskDefinition[] = []
-  for (const task of definition.tasks) {
-    const { kind, action, capabilities } = task
-    if (WAITS.has(action.type)) {
-      low.push({ ...task, estimateMs: 0 })
-      high.push({ ...task, estimateMs: 0 })
-      continue
-    }
-    const type = action.type === 'external' && worker !== null ? 'agent' : action.type
-    const capability = capabilities?.[0] ?? type
-    if (kind === undefined) return null
-    const key = `${kind} ${capability}`
-    if (!records.has(key)) {
-      const [row] = (await engine.ask({ type: 'steps', kind, capability, by: 'capability' }))?.items ?? []
-      if (row === undefined || row.succeeded < RUNS_MIN) return null
-      records.set(key, { fromMs: row.durationMs.p50, toMs: row.durationMs.p95 })
-      runs += row.succeeded
-    }
-    const { fromMs, toMs } = records.get(key)!
-    low.push({ ...task, estimateMs: fromMs })
-    high.push({ ...task, estimateMs: toMs })
+  for (const task of definition.tasks.filter(({ action }) => !WAITS.has(action.type))) {
+    const key = keyOf(task)
+    if (records.has(key)) continue
+    if (task.kind === undefined) return null
+    const capability = key.slice(task.kind.length + 1)
+    const [row] = (await engine.ask({ type: 'steps', kind: task.kind, capability, by: 'capability' }))?.items ?? []
+    if (row === undefined || row.succeeded < RUNS_MIN) return null
+    records.set(key, row.durationMs)
+    runs += row.succeeded
   }
   if (runs === 0) return null
-  const elapsed = (tasks: readonly TaskDefinition[]): number => analyzed({ ...definition, tasks }).estimate.elapsedMs
-  return { fromMs: elapsed(low), toMs: elapsed(high), runs }
+  const elapsed = (point: 'p50' | 'p95'): number => {
+    const tasks = definition.tasks.map(task => ({ ...task, estimateMs: records.get(keyOf(task))?.[point] ?? 0 }))
+    return analyzed({ ...definition, tasks }).estimate.elapsedMs
+  }
+  return { fromMs: elapsed('p50'), toMs: elapsed('p95'), runs }
 }
