@@ -94,7 +94,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     risks,
     questions: unsure.questions.map(question => question.text),
     irreversible: judged.irreversible.map(({ word, said }) => ({ task: word, why: `the goal says '${said}'` })),
-    estimate: { workMs: workOf(definition), cost: 'planning is free; the costs of agents are not included' },
+    estimate: { workMs: workOf(definition), cost: null },
     analysis,
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
   }

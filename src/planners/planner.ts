@@ -193,8 +193,8 @@ export interface PlanProposal {
 export interface PlanEstimate {
   /** One after the other. */
   readonly workMs: number
-  /** What planning cost, in words. */
-  readonly cost: string
+  /** What planning cost, in words; null when no model was asked. */
+  readonly cost: string | null
 }
 
 /** What was found about the goal in the repository. */

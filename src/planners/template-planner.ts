@@ -69,7 +69,7 @@ async function propose(folder: string, request: PlanRequest): Promise<PlanPropos
     irreversible: irreversibleIn(definition),
     estimate: {
       workMs: definition.tasks.reduce((sum, { estimateMs = 0 }) => sum + estimateMs, 0),
-      cost: 'planning is free; the costs of agents are not included',
+      cost: null,
     },
     analysis: known.analysis,
     unfollowed: comments.map(comment => ({ comment, why: 'a template is filled, not changed; edit the draft' })),

@@ -118,7 +118,7 @@ test('a plan is drafted from a goal, shown, run and watched', async context_ => 
   await page.getByLabel('What do you want done?').fill('Write a note about the weather')
   await page.getByRole('button', { name: /Draft the plan/ }).click()
   await page.getByText('Draft', { exact: true }).first().waitFor()
-  await page.getByRole('heading', { name: 'Done when' }).waitFor()
+  await page.getByRole('heading', { name: 'What runs, what it may write, what proves it' }).waitFor()
   await page.getByRole('button', { name: 'Run', exact: true }).click()
   await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
   await page.keyboard.press('Control+k')

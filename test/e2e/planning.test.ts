@@ -104,6 +104,8 @@ describe.skipIf(!hasTerminal)('in a terminal', () => {
       })
       expect(server.requests).toHaveLength(6)
       press('a')
+      await sees('[b]ack')
+      press('a')
       await sees('review')
       await sees('[a]pprove')
       press('a')

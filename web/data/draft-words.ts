@@ -5,22 +5,25 @@ import type { Json, JsonObject } from '../../src/domain/json.ts'
 import type { PlanDefinition } from '../../src/domain/plan.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import { commandLines } from '../../src/domain/views/pages/spelled-text.ts'
+import { irreversibleTasks, questionsIn, taskFacts } from '../../src/domain/views/pages/task-facts.ts'
 import type { DraftWords } from './live-messages.ts'
 
-export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): DraftWords {
+export function draftWords(definition: PlanDefinition): DraftWords {
+  const { done = [], tasks, extra = {} } = definition
   const { rationale, questions, assumptions, risks, comments } = (extra.planning ?? {}) as JsonObject
   return {
     why: typeof rationale === 'string' && rationale !== '' ? rationale : null,
     done: done.map(criterionText),
     runs: commandLines(tasks),
-    questions:
-      texts(questions).length > 0
-        ? texts(questions)
-        : tasks.flatMap(({ action }) => (action.type === 'gate' && action.question ? [action.question] : [])),
+    tasks: tasks.flatMap(task => {
+      const facts = taskFacts(definition, task, null)
+      return facts.length === 0 ? [] : [`${task.id}: ${facts.join(' · ')}`]
+    }),
+    questions: questionsIn(definition, texts(questions)),
+    irreversible: irreversibleTasks(definition),
     assumptions: once([...texts(assumptions), ...tasks.flatMap(task => task.assumptions ?? [])]),
     risks: once([...texts(risks), ...tasks.flatMap(task => task.risks ?? [])]),
     comments: said(comments),
-    estimateMs: tasks.reduce((all, { estimateMs = 0 }) => all + estimateMs, 0),
   }
 }
 

@@ -62,6 +62,9 @@ export interface PlanHead {
 export interface DraftWords {
   readonly why: string | null
   readonly done: readonly string[]
+  /** Of each task that does something: what runs, what it may write, what proves it. */
+  readonly tasks: readonly string[]
+  readonly irreversible: readonly string[]
   /** Every command of its tasks, also those that judge or undo them, with the name of the task. */
   readonly runs: readonly string[]
   readonly questions: readonly string[]
@@ -69,8 +72,6 @@ export interface DraftWords {
   readonly risks: readonly string[]
   /** What people said about the drafts before it; `task` is null for all of the draft. */
   readonly comments: readonly { readonly task: string | null; readonly text: string }[]
-  /** Of all tasks, one after the other. */
-  readonly estimateMs: number
 }
 
 /** The status as it is drawn: two more than the journal knows, because people must tell them apart. */

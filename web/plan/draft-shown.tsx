@@ -2,31 +2,45 @@
 
 import type { DraftWords } from '../data/live-messages.ts'
 import { visible } from '../parts/argv.tsx'
-import { span } from '../parts/words.ts'
 
 /** `task: text`, as it is said in a terminal. */
 export const commentText = ({ task, text }: DraftWords['comments'][number]): string =>
   task === null ? text : `${task}: ${text}`
 
 export function DraftShown({ draft }: { readonly draft: DraftWords }) {
-  const parts = (
-    [
-      ['Why', draft.why === null ? [] : [draft.why]],
-      ['Asked before work begins', draft.questions],
-      ['Done when', draft.done],
-      ['What each task runs', draft.runs.map(visible)],
-      ['Assumed', draft.assumptions],
-      ['Risks', draft.risks],
-      ['Redrafted after', draft.comments.map(commentText)],
-      ['Estimate', draft.estimateMs === 0 ? [] : [`${span(draft.estimateMs)}, one task after the other`]],
-    ] as const
-  ).filter(([, lines]) => lines.length > 0)
-  if (parts.length === 0) return null
   return (
     <details className="about-draft" open>
       <summary>About this draft</summary>
-      <div className="draft-parts">
-        {parts.map(([title, lines]) => (
+      <Parts
+        parts={[
+          ['What runs, what it may write, what proves it', draft.tasks.map(visible)],
+          ['Asked first', draft.questions],
+          ['Cannot be undone', draft.irreversible.length === 0 ? ['nothing in this plan'] : draft.irreversible],
+          ['Assumed', draft.assumptions],
+        ]}
+      />
+      <details>
+        <summary>More</summary>
+        <Parts
+          parts={[
+            ['Why', draft.why === null ? [] : [draft.why]],
+            ['What each task runs', draft.runs.map(visible)],
+            ['Done when', draft.done],
+            ['Risks', draft.risks],
+            ['Redrafted after', draft.comments.map(commentText)],
+          ]}
+        />
+      </details>
+    </details>
+  )
+}
+
+function Parts({ parts }: { readonly parts: readonly (readonly [string, readonly string[]])[] }) {
+  return (
+    <div className="draft-parts">
+      {parts
+        .filter(([, lines]) => lines.length > 0)
+        .map(([title, lines]) => (
           <section key={title}>
             <h3>{title}</h3>
             <ul>
@@ -36,7 +50,6 @@ export function DraftShown({ draft }: { readonly draft: DraftWords }) {
             </ul>
           </section>
         ))}
-      </div>
-    </details>
+    </div>
   )
 }

@@ -1,8 +1,7 @@
-// A proposed plan as people read it before they approve it: the tree, the stages, why each step is there, what it costs, what cannot
-// be taken back, what was assumed and what is asked.
+// A proposed plan as people read it before they approve it: one screen with what they approve, and the rest on request.
 
 import type { TaskName } from '../../domain/id.ts'
-import { numberOf, spoken } from '../../domain/phrases.ts'
+import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { isTask, NOTIFY, POLICY } from '../../domain/plan-rules/authors.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
@@ -10,76 +9,194 @@ import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
 import { commandsOf } from '../../domain/policy/policy-in-state.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { commandLines, spelled } from '../../domain/views/pages/spelled-text.ts'
+import { irreversibleTasks, questionsIn, taskFacts, type Worker } from '../../domain/views/pages/task-facts.ts'
 import { tree } from '../../format/pictures/tree.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { isByOthers } from '../../operations/goals/plan-goal.ts'
+import type { TimeRange } from '../../operations/goals/time-range.ts'
 import type { FoundCommand, PlanProposal } from '../../planners/planner.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Context } from '../context.ts'
-import { cut, wrap } from '../terminal/table.ts'
+import { cut, width, wrap } from '../terminal/table.ts'
 
-const FILES_SHOWN = 5
 const COLUMNS = 100
+const ASSUMED_SHOWN = 6
+/** For the keys below it. */
+const ROWS_LEFT = 3
 
-export function proposalLines(
+type Shown = Omit<PlanProposal, 'definition'>
+
+export interface ScreenOptions {
+  /** The agent that works what would else wait for a claim. */
+  readonly worker?: Worker
+  /** From the records of earlier plans; absent or null: no time is told. */
+  readonly range?: TimeRange | null
+}
+
+/**
+ * The first screen: the tree, for each task what runs, what it may write and what proves it; then what is asked, what cannot be undone
+ * and what was assumed. Where it is longer than the terminal, each task has one line for all three.
+ */
+export function proposalScreen(
   { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
-  proposal: Omit<PlanProposal, 'definition'>,
+  proposal: Shown,
+  definition: PlanDefinition,
+  { worker = null, range = null }: ScreenOptions = {},
+): readonly string[] {
+  const columns = columnsOf(terminal)
+  const { assumptions, questions, irreversible, unfollowed, estimate, planner } = proposal
+  const row = (label: string, items: readonly string[]): readonly string[] =>
+    items.flatMap((item, at) =>
+      wrap(item, columns - LABEL).map((line, of) =>
+        at + of === 0 ? `${paint.bold(label.padEnd(LABEL))}${line}` : `${' '.repeat(LABEL)}${line}`,
+      ),
+    )
+  const assumed = assumptions.map(told(proposal)).map(text => cut(text, columns - LABEL))
+  const left = assumed.length - ASSUMED_SHOWN
+  const time = range === null ? '' : `, ${rangeText(range)}`
+  const rest = [
+    '',
+    ...row('Asked first', questionsIn(definition, questions).map(escaped)),
+    ...row(
+      'Not applied',
+      unfollowed.map(({ comment, why }) =>
+        escaped(`${comment.task === null ? '' : `${comment.task}: `}${comment.text} (${why})`),
+      ),
+    ),
+    ...row('Cannot be undone', orNothing(irreversibleTasks(definition, irreversible).map(escaped))),
+    ...row('Assumed', [...assumed.slice(0, ASSUMED_SHOWN), ...(left > 0 ? [`… and ${left} more`] : [])]),
+    ...row('Drafting cost', estimate.cost === null ? [] : [escaped(estimate.cost)]),
+    paint.dim(
+      escaped(
+        `${numberOf(definition.tasks.length, 'task')} by the planner '${planner}'${time}; nothing has happened yet`,
+      ),
+    ),
+  ]
+  const drawn = (linesMax: number): readonly string[] =>
+    tree(definition, new Map(), {
+      below: (task, indent) => factLines(taskFacts(definition, task, worker), columns - indent, linesMax),
+    }).map((line, at) => {
+      const shown = cut(escaped(line), columns)
+      return at === 0 || TASK_LINE.test(line) ? shown : paint.dim(shown)
+    })
+  const roomy = [...drawn(2), ...rest]
+  return terminal === null || roomy.length <= terminal.rows() - ROWS_LEFT ? roomy : [...drawn(1), ...rest]
+}
+
+/** What the first screen leaves out. No reason is said twice. */
+export function moreLines(
+  { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
+  proposal: Shown,
   definition: PlanDefinition,
 ): readonly string[] {
-  const columns = Math.max(40, terminal?.columns() ?? COLUMNS) - 1
-  const { analysis, assumptions, questions, risks, irreversible, unfollowed } = proposal
-  const { waves, estimate } = analyzed(definition)
+  const columns = columnsOf(terminal)
+  const { analysis, assumptions, risks } = proposal
+  const tell = told(proposal)
   const section = (title: string, items: readonly string[]): readonly string[] =>
     items.length === 0 ? [] : ['', paint.bold(title), ...items.flatMap(item => indented(item, columns))]
   return [
-    ...tree(definition, new Map()).map(line => cut(escapeForTerminal(line), columns)),
-    ...section('Why', [proposal.rationale]),
-    ...section(
-      'Stages',
-      waves.map((wave, at) => `${at + 1}. ${wave.join(', ')}`),
-    ),
+    ...section('Why', [tell(proposal.rationale)]),
     ...section(
       'Why each step',
-      definition.tasks.flatMap(({ id, rationale }) => (rationale === undefined ? [] : [`${id}: ${rationale}`])),
+      definition.tasks.flatMap(({ id, rationale }) => (rationale === undefined ? [] : [`${id}: ${tell(rationale)}`])),
     ),
     ...section(
       'Where',
-      analysis.files.slice(0, FILES_SHOWN).map(({ path, reason }) => `${path} (${reason})`),
+      analysis.files.map(({ path, reason }) => `${path} (${reason})`),
     ),
     ...section(
-      'Commands',
+      'Stages',
+      analyzed(definition).waves.map((wave, at) => `${at + 1}. ${wave.join(', ')}`),
+    ),
+    ...section(
+      'Commands found',
       (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
     ...section(
-      'What each task runs, as it is written',
-      isByOthers(proposal.planner) ? shownCommands(definition, isTask).lines : commandLines(definition.tasks),
+      'What each task may write',
+      definition.tasks.flatMap(({ id, write = [] }) => (write.length === 0 ? [] : [`${id}: ${write.join(', ')}`])),
     ),
-    ...section('Estimate', [
-      `${spoken(estimate.elapsedMs)} in parallel, ${spoken(estimate.totalMs)} sequentially (rough estimate); cost: ${proposal.estimate.cost}`,
-    ]),
-    ...section(
-      'Irreversible',
-      irreversible.length === 0
-        ? ['nothing in this plan']
-        : irreversible.map(({ task, why }) => `${task}: ${why}; a person approves it first`),
-    ),
+    ...commandSection({ paint, terminal }, proposal.planner, definition),
     ...section('Done when', (definition.done ?? []).map(doneText)),
-    ...section('Assumed', assumptions),
-    ...section('Risks', risks),
-    ...section('Asked before work begins', questions),
     ...section(
-      'Comments that were not applied',
-      unfollowed.map(
-        ({ comment, why }) => `${comment.task === null ? '' : `${comment.task}: `}${comment.text} (${why})`,
-      ),
+      'Assumed',
+      assumptions.map(tell).filter((text, at) => at >= ASSUMED_SHOWN || width(text) > columns - LABEL),
     ),
+    ...section('Risks', risks),
     ...section('Limits', analysis.limits),
-    '',
-    paint.dim(
-      `${numberOf(definition.tasks.length, 'task')} by the planner '${proposal.planner}'; nothing has happened yet`,
-    ),
   ]
+}
+
+/** All that its tasks run, uncut. */
+export function commandSection(
+  { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
+  planner: unknown,
+  definition: PlanDefinition,
+): readonly string[] {
+  const columns = columnsOf(terminal)
+  const lines = isByOthers(planner) ? shownCommands(definition, isTask).lines : commandLines(definition.tasks)
+  if (lines.length === 0) return []
+  return ['', paint.bold('What each task runs, as it is written'), ...lines.flatMap(line => indented(line, columns))]
+}
+
+const LABEL = 18
+const TASK_LINE = /^[│ ]*[├└]─ /
+
+const columnsOf = (terminal: Context['terminal']): number => Math.max(40, terminal?.columns() ?? COLUMNS) - 1
+const orNothing = (items: readonly string[]): readonly string[] =>
+  items.length === 0 ? ['nothing in this plan'] : items
+const escaped = (text: string): string => escapeForTerminal(text)
+
+/** On one line where they fit; else what runs has a line of its own; else the longer ones are cut. */
+function factLines(facts: readonly string[], columns: number, linesMax: number): readonly string[] {
+  const [first, ...others] = facts.map(escaped)
+  if (first === undefined) return []
+  const all = [first, ...others]
+  const isWide = width(all.join(BETWEEN)) > columns
+  return isWide && linesMax > 1 && others.length > 0
+    ? [cut(first, columns), together(others, columns)]
+    : [together(all, columns)]
+}
+
+const BETWEEN = ' · '
+
+/** The short ones whole; the long ones share what is left. */
+function together(texts: readonly string[], columns: number): string {
+  let left = columns - BETWEEN.length * (texts.length - 1)
+  let count = texts.length
+  const shares = new Map<string, number>()
+  for (const text of [...texts].sort((a, b) => width(a) - width(b))) {
+    const share = Math.min(width(text), Math.floor(left / count))
+    shares.set(text, share)
+    left -= share
+    count--
+  }
+  return texts.map(text => cut(text, shares.get(text)!)).join(BETWEEN)
+}
+
+/** Without the reasons for files, which stand at the files. */
+const told =
+  ({ analysis: { files, tests } }: Shown) =>
+  (text: string): string =>
+    escaped(
+      [...files, ...tests].reduce(
+        (rest, { reason }) => rest.replaceAll(` (${reason})`, '').replaceAll(`: ${reason}`, ''),
+        text,
+      ),
+    )
+
+const UNITS = [
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const
+
+/** `about 4–12 min (from 7 earlier runs)`. */
+export function rangeText({ fromMs, toMs, runs }: TimeRange): string {
+  const [unit, ms] = UNITS.find(([, length]) => toMs >= 2 * length) ?? UNITS[2]
+  const [from, to] = [Math.max(1, Math.round(fromMs / ms)), Math.max(1, Math.ceil(toMs / ms))]
+  return `about ${from >= to ? '' : `${from}–`}${to} ${unit} (from ${numberOf(runs, 'earlier run')})`
 }
 
 const LINE_MAX = 500

@@ -1,13 +1,15 @@
 // A plan as a tree of text: its milestones, their tasks, the children of groups, with what each needs and where its outcomes
 // lead. For terminals, logs and mails; the caller may give a sign for each status and a colour for what is beside the name.
 
-import type { PlanDefinition } from '../../domain/plan.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { type Item, oneLine, pictureOf, type Scene, type Statuses } from './scene.ts'
 
 export interface TreeStyle {
   readonly sign?: (status: TaskStatus) => string
   readonly dim?: (text: string) => string
+  /** Lines below a task, in place of the name of its action; they begin so many columns from the left. */
+  readonly below?: (task: TaskDefinition, indent: number) => readonly string[]
 }
 
 const TITLE_MAX = 80
@@ -31,9 +33,12 @@ export function tree(
   push(byMilestone(scene.top), '')
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { branch, lead, isLast } = next
-    const text = typeof branch.item === 'string' ? branch.item : described(branch.item, leads, style)
-    lines.push(`${dim(`${lead}${isLast ? '└─ ' : '├─ '}`)}${text}`)
-    push(branch.children, `${lead}${isLast ? '   ' : '│  '}`)
+    const inner = `${lead}${isLast ? '   ' : '│  '}`
+    const margin = `${inner}${branch.children.length === 0 ? '  ' : '│ '}`
+    const below = typeof branch.item === 'string' ? [] : (style.below?.(branch.item.task, margin.length) ?? [])
+    const text = typeof branch.item === 'string' ? branch.item : described(branch.item, leads, style, below.length > 0)
+    lines.push(`${dim(`${lead}${isLast ? '└─ ' : '├─ '}`)}${text}`, ...below.map(line => `${dim(margin)}${line}`))
+    push(branch.children, inner)
   }
   return lines
 }
@@ -62,11 +67,16 @@ function byMilestone(items: readonly Item[]): readonly Branch[] {
   ]
 }
 
-function described({ task, status }: Item, leads: ReadonlyMap<string, readonly string[]>, style: TreeStyle): string {
+function described(
+  { task, status }: Item,
+  leads: ReadonlyMap<string, readonly string[]>,
+  style: TreeStyle,
+  isTold: boolean,
+): string {
   const dim = style.dim ?? same
   const sign = status === null ? '' : `${style.sign?.(status) ?? `[${status}]`} `
   const title = task.title === undefined ? '' : ` ${oneLine(task.title, TITLE_MAX)}`
-  const action = dim(` (${task.action.type})`)
+  const action = isTold ? '' : dim(` (${task.action.type})`)
   const needs = (task.needs ?? []).filter(need => !need.startsWith(`${task.id}/`))
   const shown =
     needs.slice(0, NEEDS_MAX).join(', ') + (needs.length > NEEDS_MAX ? `, +${needs.length - NEEDS_MAX}` : '')

@@ -10,6 +10,7 @@ import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import { type AgentWorker, assignWorker, openWork, workerOf } from '../../../operations/goals/agent-worker.ts'
 import { finishDraft, lastOpenGoal, REVIEW } from '../../../operations/goals/finish-draft.ts'
 import { pastPlans, saveDraft } from '../../../operations/goals/plan-goal.ts'
+import { timeRange } from '../../../operations/goals/time-range.ts'
 import { planModels } from '../../../operations/models/model-usage.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { print, printNote } from '../../answer.ts'
@@ -21,7 +22,7 @@ import { workerFor } from '../agents/choose-agent.ts'
 import { startAndDrive } from '../plans/run.ts'
 import { goBack } from '../undo/go-back.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
-import { approve, clearGoal, type Draft, decide, proposed, roomsWithoutState, tell } from './plan.ts'
+import { approve, clearGoal, type Draft, decide, proposed, roomsWithoutState, showCommands, tell } from './plan.ts'
 
 export interface DoOptions {
   readonly with?: string
@@ -54,15 +55,16 @@ export async function doGoal(context: Context, words: readonly string[], options
     const first = await proposed(context, rooms, { goal, comments: [], options: drafting })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
-    tell(context, first, made)
+    tell(context, first, made, await timeRange(engine, first.document.definition))
     const draft: Draft = {
       plan: made.plan,
       name: made.name,
       options: drafting,
-      told: first.document.definition,
+      proposal: first.proposal,
+      told: [],
       carry: moved => carry(context, composed, moved),
     }
-    if (options.yes === true) return await approve(context, composed, draft, drafting)
+    if (options.yes === true) return await approve(context, composed, draft, await approvalOf(context, composed, draft))
     if (context.terminal === null || context.settings.json) {
       printNote(
         context,
@@ -70,7 +72,7 @@ export async function doGoal(context: Context, words: readonly string[], options
       )
       return EXIT.waits
     }
-    return await decide(context, composed, draft, drafting)
+    return await decide(context, composed, draft)
   })
 }
 
@@ -122,13 +124,19 @@ async function goOn(
     const onward = status === 'failed' ? { goOn: { rationale: `do ${name}` } } : {}
     return await carry(context, composed, { ...moved, ...onward })
   }
-  const told = (await engine.ask({ type: 'definition', plan }))?.definition ?? found.definition
-  const draft: Draft = { plan, name, options: {}, told, carry: one => carry(context, composed, one) }
-  if (options.yes === true) return await approve(context, composed, draft, { yes: true })
+  const draft: Draft = {
+    ...{ plan, name, options: {}, proposal: null, told: [] },
+    carry: one => carry(context, composed, one),
+  }
+  if (options.yes === true) return await approve(context, composed, draft, await approvalOf(context, composed, draft))
   await (await import('../plans/show.ts')).show(context, name, undefined, {})
   if (context.terminal === null || context.settings.json) return EXIT.waits
-  return await decide(context, composed, draft, {})
+  return await decide(context, composed, draft)
 }
+
+/** `--yes` at a terminal: the draft was shown. */
+const approvalOf = async (context: Context, composed: Composed, draft: Draft) =>
+  context.terminal === null ? null : await showCommands(context, composed, draft)
 
 /** Drives the plan to its review, asks, and goes on with the answer until the plan has ended or the person has left. */
 async function carry(

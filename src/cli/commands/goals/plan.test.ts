@@ -42,18 +42,34 @@ const RENAME = 'Rename `greet` to `salute`'
 test('a dry run shows the plan and leaves nothing behind', async () => {
   const said = await say('', RENAME, { dryRun: true })
   expect(said.exit).toBe(0)
+  const lines = said.stdout.trimEnd().split('\n')
+  expect(lines.length).toBeLessThanOrEqual(25)
+  expect(lines[0]).toBe('rename-greet-to-salute — Rename `greet` to `salute`')
   for (const words of [
-    'Record what fails today',
-    'Why each step',
-    'Stages',
-    'Irreversible',
-    'Assumed',
-    'Done when',
-    'What each task runs',
+    /tests-before See that the tests pass today\n│ {4}make test · .*proved by: exit code 0\n/,
+    /rename Rename it everywhere ← safe-point\n│ {4}perl .*\{salute\}g lib\/greet\.sh main\.sh/,
+    /writes lib\/greet\.sh, main\.sh · proved by: make test\n/,
+    /Cannot be undone {2}nothing in this plan\nAssumed {11}\S/,
   ])
-    expect(said.stdout).toContain(words)
-  expect(said.stdout).toContain('test: make test (Makefile')
+    expect(said.stdout).toMatch(words)
+  expect(said.stderr).toContain('`--json` shows the rest')
   expect(existsSync(join(place.folder, '.planfold'))).toBe(false)
+})
+
+test('the rest is behind a key: why, where, the stages, every command uncut, what it is done by; no reason twice', async () => {
+  const said = await say('mq', RENAME)
+  const [screen = '', more = ''] = said.stdout.split('nothing has happened yet')
+  for (const title of ['Why', 'Why each step', 'Where', 'Stages', 'Commands found', 'Done when', 'Risks']) {
+    expect(more).toContain(`\n${title}\n`)
+    expect(screen).not.toContain(`\n${title}\n`)
+  }
+  expect(more).toContain('test: make test (Makefile')
+  expect(more.match(/rename: perl -pi/g)).toHaveLength(1)
+  const reasons = [...more.matchAll(/^ {2}\S+ \((.*)\)$/gm)].map(([, reason]) => reason!)
+  expect(reasons.length).toBeGreaterThan(0)
+  const told = said.stdout.replaceAll('\n    ', ' ')
+  for (const reason of reasons)
+    expect(told.split(`(${reason})`)).toHaveLength(1 + reasons.filter(one => one === reason).length)
 })
 
 test('as JSON it tells the files in order, each with its reason, and the commands', async () => {
@@ -179,7 +195,7 @@ test('a rejected draft is over, and nothing was run', async () => {
 
 test('a plan of the past with a similar goal is told', async () => {
   await say('q', RENAME)
-  const said = await say('q', 'Rename greet to welcome')
+  const said = await say('mq', 'Rename greet to welcome')
   expect(said.stdout).toContain('rename-greet-to-salute (draft)')
 })
 
@@ -278,6 +294,19 @@ test('a model that is named drafts; its questions are asked at once, and tokens 
   expect(said.stdout).toMatch(/0 USD and 3150 tokens in 3 calls of\s+local\/scripted/)
   expect(said.stdout).toContain('a-second-name stays a draft')
   expect(server.served).toMatchObject({ calls: 3, input: 3000, output: 150 })
+})
+
+test('what a model wrote runs as the person’s own only after it was printed whole and agreed to', async () => {
+  const long = `echo ${'x'.repeat(300)} > mark.txt`
+  const mark = { ...FIX, id: 'mark', how: 'command', command: ['sh', '-c', long], write: ['mark.txt'], accept: [] }
+  const draft = { ...DRAFT, tasks: [mark], done: [{ text: 'it is there' }] }
+  const server = await scripted(intake([]), draft, { problems: [] })
+  const said = await say('abq', 'Leave a mark', { model: 'local/scripted' }, server.environment())
+  const [screen = '', shown = ''] = said.stdout.split('nothing has happened yet')
+  expect(screen).not.toContain('x'.repeat(300))
+  expect(shown.replace(/\n */g, '')).toContain('x'.repeat(300))
+  expect(said.stderr.match(/\[b\]ack/g)).toHaveLength(1)
+  expect(said.stdout).toContain('a-second-name stays a draft')
 })
 
 test('as JSON it tells the model, its calls, tokens and cost; the plan keeps the recording', async () => {

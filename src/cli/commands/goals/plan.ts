@@ -29,18 +29,19 @@ import {
   saveDraft,
 } from '../../../operations/goals/plan-goal.ts'
 import { keepRedraft, redraftPlan } from '../../../operations/goals/redraft-plan.ts'
+import { type TimeRange, timeRange } from '../../../operations/goals/time-range.ts'
 import type { StartOptions } from '../../../operations/start-plan.ts'
-import { type PlanComment, type Planner, PlanningFailure } from '../../../planners/planner.ts'
+import { type PlanComment, type Planner, PlanningFailure, type PlanProposal } from '../../../planners/planner.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, print, printNote } from '../../answer.ts'
+import { answerDocument, print, printDocument, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { submit } from '../../order.ts'
 import { parsePlanText } from '../../plan-file.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { proposalLines, shownCommands } from '../../text/proposal-text.ts'
+import { commandSection, moreLines, proposalScreen, shownCommands } from '../../text/proposal-text.ts'
 import { startAndDrive } from '../plans/run.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
 
@@ -85,7 +86,8 @@ export async function plan(context: Context, words: readonly string[], given: Pl
   if (options.dryRun === true) {
     if (options.worker !== undefined) options = await finished(context, null, options)
     const rooms = roomsWithoutState(context, options)
-    tell(context, await proposed(context, rooms, { goal, comments: [], options }), null)
+    tell(context, await proposed(context, rooms, { goal, comments: [], options }), null, null)
+    printNote(context, '`--json` shows the rest')
     await tellOfKey(context, rooms.planner)
     return EXIT.done
   }
@@ -97,15 +99,21 @@ export async function plan(context: Context, words: readonly string[], given: Pl
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
-    const draft: Draft = { plan: made.plan, name: made.name, options, told: first.document.definition }
-    tell(context, first, made)
+    const draft: Draft = { plan: made.plan, name: made.name, options, proposal: first.proposal, told: [] }
+    tell(context, first, made, await timeRange(engine, first.document.definition))
     await tellOfKey(context, planner)
-    if (options.yes === true) return await approve(context, composed, draft, options)
+    if (options.yes === true) {
+      const approval = context.terminal === null ? null : await showCommands(context, composed, draft)
+      return await approve(context, composed, draft, approval)
+    }
     if (context.terminal === null || context.settings.json) {
-      printNote(context, `Next: planfold run ${made.name} approves and starts it`)
+      printNote(
+        context,
+        `planfold export ${made.name} shows the rest. Next: planfold run ${made.name} approves and starts it`,
+      )
       return EXIT.done
     }
-    return await decide(context, composed, draft, options)
+    return await decide(context, composed, draft)
   })
 }
 
@@ -139,8 +147,10 @@ export interface Draft {
   readonly plan: PlanId
   readonly name: string
   readonly options: PlanOptions
-  /** As it was printed. */
-  readonly told: PlanDefinition
+  /** The latest that was drafted; null when it was drafted by an earlier command. */
+  proposal: PlanProposal | null
+  /** What others wrote and would run, as it was last printed whole. */
+  told: readonly string[]
   /** Carries it out once it is approved, when that is not all. */
   readonly carry?: (moved: Approved) => Promise<number>
 }
@@ -256,6 +266,7 @@ export function tell(
   context: Context,
   { proposal, document }: CheckedProposal,
   made: { readonly plan: PlanId; readonly name: string } | null,
+  range: TimeRange | null,
 ): void {
   const definition: PlanDefinition = made === null ? document.definition : renamed(document.definition, made.name)
   const { definition: _, ...rest } = proposal
@@ -265,7 +276,7 @@ export function tell(
     name: definition.name,
     status: made === null ? 'proposed' : 'draft',
     ...rest,
-    estimate: { ...rest.estimate, elapsedMs: estimate.elapsedMs, totalMs: estimate.totalMs },
+    estimate: { ...rest.estimate, elapsedMs: estimate.elapsedMs, totalMs: estimate.totalMs, range },
     waves,
     tasks: definition.tasks.map(({ id, title, kind, rationale, action, write, needs }) => ({
       id,
@@ -279,7 +290,7 @@ export function tell(
     done: definition.done ?? [],
     document: printYaml(definition),
   }
-  answer(context, data, () => proposalLines(context, proposal, definition))
+  answerDocument(context, data, () => proposalScreen(context, proposal, definition, { range }))
 }
 
 const renamed = (definition: PlanDefinition, name: string): PlanDefinition => ({
@@ -287,58 +298,80 @@ const renamed = (definition: PlanDefinition, name: string): PlanDefinition => ({
   name: name as PlanDefinition['name'],
 })
 
+/** Without an approval nobody was shown what it runs. */
 export async function approve(
   context: Context,
   composed: Composed,
-  draft: Draft,
-  options: PlanOptions,
+  { plan, name, options, carry }: Draft,
+  approval: StartOptions['approval'] | null,
 ): Promise<number> {
-  const { plan, name, told, carry } = draft
   const since = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
-  const approval =
-    context.terminal === null ? ({ unseen: true } as const) : await showCommands(context, composed, plan, told)
-  if (context.terminal === null)
+  if (approval === null)
     printNote(
       context,
       `nobody was shown this draft: its commands run in the sandbox; planfold run ${name} runs a draft as yours`,
     )
-  const moved = { plan, name, since, approval }
+  const moved = { plan, name, since, approval: approval ?? ({ unseen: true } as const) }
   if (carry !== undefined) return await carry(moved)
   return await startAndDrive(context, composed, moved, { wait: options.wait === true })
 }
 
-/** What a model or an agent wrote is the person's own only where they saw the command, as it is now. */
-async function showCommands(
+/**
+ * What a model or an agent wrote is the person's own only where they saw the command, as it is now: what was not printed yet is
+ * printed first, and `confirm` asks about it. Null when they do not agree.
+ */
+export async function showCommands(
   context: Context,
-  { engine }: Composed,
-  plan: PlanId,
-  told: PlanDefinition,
-): Promise<StartOptions['approval']> {
-  const current = await engine.ask({ type: 'definition', plan })
-  const { planner } = mapOf(current?.definition.extra?.planning)
-  if (current === null || !isByOthers(planner)) return {}
-  const { lines, tasks } = shownCommands(current.definition, isTask)
-  if (!same(lines, shownCommands(told, isTask).lines))
-    for (const line of lines) printNote(context, `  ${escapeForTerminal(line)}`)
+  { engine }: Pick<Composed, 'engine'>,
+  draft: Pick<Draft, 'plan' | 'told'>,
+  confirm: () => Promise<boolean> = () => Promise.resolve(true),
+): Promise<StartOptions['approval'] | null> {
+  const definition = await currentDraft(engine, draft.plan)
+  const { planner } = mapOf(definition.extra?.planning)
+  if (!isByOthers(planner)) return {}
+  const { lines, tasks } = shownCommands(definition, isTask)
+  if (!same(lines, draft.told)) {
+    // The JSON of a draft holds all of its document.
+    if (!context.settings.json) printDocument(context, commandSection(context, planner, definition))
+    draft.told = lines
+    if (!(await confirm())) return null
+  }
   return { shown: tasks }
 }
 
-export async function decide(
-  context: Context,
-  composed: Composed,
-  draft: Draft,
-  options: PlanOptions,
-): Promise<number> {
+async function currentDraft(engine: Composed['engine'], plan: PlanId): Promise<PlanDefinition> {
+  const current = await engine.ask({ type: 'definition', plan })
+  if (current === null) throw new Error(`the plan ${plan} has gone`)
+  return current.definition
+}
+
+export async function decide(context: Context, composed: Composed, draft: Draft): Promise<number> {
   for (;;) {
-    const keys = ['a', 'e', 'c', 'r', 'q'] as const
+    const keys = ['a', 'm', 'e', 'c', 'r', 'q'] as const
     const key = await askKey(
       context,
-      '\n[a]pprove  [e]dit  [c]omment and draft again  [r]eject  [q]uit, keep the draft: ',
+      '\n[a]pprove  [m]ore  [e]dit  [c]omment  [r]eject  [q]uit, keep the draft: ',
       keys,
     )
     switch (key) {
-      case 'a':
-        return await approve(context, composed, draft, options)
+      case 'a': {
+        const confirm = async () =>
+          (await askKey(context, '\n[a]pprove these commands, too  [b]ack: ', ['a', 'b'])) === 'a'
+        const approval = await showCommands(context, composed, draft, confirm)
+        if (approval !== null) return await approve(context, composed, draft, approval)
+        break
+      }
+      case 'm': {
+        const definition = await currentDraft(composed.engine, draft.plan)
+        printDocument(
+          context,
+          draft.proposal === null
+            ? escapeForTerminal(printYaml(definition), { keepLines: true }).split('\n')
+            : moreLines(context, draft.proposal, definition),
+        )
+        draft.told = shownCommands(definition, isTask).lines
+        break
+      }
       case 'e':
         await edit(context, composed, draft)
         break
@@ -374,12 +407,11 @@ async function edit(context: Context, composed: Composed, { plan, name }: Draft)
     )
     return
   }
-  const current = await composed.engine.ask({ type: 'definition', plan })
-  if (current === null) throw new Error(`the plan ${plan} has gone`)
+  const current = await currentDraft(composed.engine, plan)
   const folder = await mkdtemp(join(tmpdir(), 'planfold-edit-'))
   const file = join(folder, `${name}.yaml`)
   try {
-    await writeFile(file, printYaml(current.definition), { mode: 0o600 })
+    await writeFile(file, printYaml(current), { mode: 0o600 })
     await openEditor(context, editor, file)
     const document = await parsePlanText(file, await readFile(file, 'utf8'))
     tellChange(context, name, await changeDraft(composed.engine, plan, document, 'edited by hand'))
@@ -406,10 +438,10 @@ async function openEditor({ cwd, environment }: Context, editor: string, file: s
 }
 
 /** Comments on single tasks or on all of it, until an empty line; then the next draft, as a difference. */
-async function comment(context: Context, composed: Composed, { plan, name, options }: Draft): Promise<void> {
+async function comment(context: Context, composed: Composed, draft: Draft): Promise<void> {
+  const { plan, name, options } = draft
   const { engine, repository, planners } = composed
-  const current = await engine.ask({ type: 'definition', plan })
-  const tasks = new Set(current?.definition.tasks.map(({ id }) => id as string))
+  const tasks = new Set((await currentDraft(engine, plan)).tasks.map(({ id }) => id as string))
   printNote(
     context,
     "one comment a line, as 'task: text' or 'task.field: text', or only text for the whole plan; an empty line ends",
@@ -431,10 +463,12 @@ async function comment(context: Context, composed: Composed, { plan, name, optio
   const drafted = await redraftPlan<never>(
     engine,
     { plan, said, choice },
-    async ({ goal, comments, draft, choice }) => {
+    async ({ goal, comments, draft: earlier, choice }) => {
       const chosen = { ...options, ...choice } as PlanOptions
       const rooms = { planner: plannerFor(planners, chosen), repository, past: await pastPlans(engine) }
-      return (await proposed(context, rooms, { goal, comments, options: chosen, draft })).proposal
+      const { proposal } = await proposed(context, rooms, { goal, comments, options: chosen, draft: earlier })
+      draft.proposal = proposal
+      return proposal
     },
   )
   if (drafted.status === 'refused') throw refused(drafted.refusal)

@@ -1,0 +1,108 @@
+// What a task of a draft comes to, for whoever approves it: what runs, what it may write, what proves it. One text each, as it was
+// written and not cut; a face fits it to its width and writes out what cannot be seen.
+
+import type { Criterion, PlanDefinition, TaskDefinition } from '../../plan.ts'
+import { agentRequest } from '../../plan-rules/agent-request.ts'
+import { commandText, criterionText } from '../../plan-rules/criterion-text.ts'
+import { scopeOf } from '../../plan-rules/effect.ts'
+import { gatedImpact, IMPACT_WORDS } from '../../plan-rules/impact.ts'
+import { commandIn } from '../../policy/policy-in-state.ts'
+import { spelled } from './spelled-text.ts'
+
+/** Who works the tasks that anybody may claim; null: whoever claims them. */
+export type Worker = string | null
+
+/** In this order: what runs, what it may write, what proves it. Empty for what only waits: a gate without checks, a checkpoint, a group. */
+export function taskFacts(definition: PlanDefinition, task: TaskDefinition, worker: Worker): readonly string[] {
+  const runs = runsOf(definition, task, worker)
+  const proof = proofOf(task)
+  return [runs, runs === null ? null : writesOf(definition, task), proof === null ? null : `proved by: ${proof}`]
+    .filter(fact => fact !== null)
+    .map(oneLine)
+}
+
+/** Faces put a dot between facts: one that others wrote must not begin another. */
+const oneLine = (text: string): string =>
+  spelled(text.trim())
+    .split(/\s*\n\s*/)
+    .join(' ⏎ ')
+    .replaceAll('·', '\\u{b7}')
+
+function runsOf({ defaults }: PlanDefinition, task: TaskDefinition, worker: Worker): string | null {
+  const { action } = task
+  switch (action.type) {
+    case 'gate':
+    case 'checkpoint':
+    case 'subplan':
+    case 'group':
+    case 'items':
+    case 'verify':
+      return null
+    case 'run':
+      return commandText(action.command)
+    case 'git':
+      return commandText(commandIn(action) ?? { argv: ['git'] })
+    case 'edit':
+      return 'edits files'
+    case 'decide':
+      return `decides: ${action.expression}`
+    case 'external':
+      return `${worker ?? 'agent or person'}: ${toldIn(task)}`
+    case 'agent': {
+      const { use = null, command = null } = agentRequest(action) ?? {}
+      return `${use ?? command?.join(' ') ?? defaults?.agent ?? 'agent'}: ${toldIn(task)}`
+    }
+    case 'model':
+      return `model: ${toldIn(task)}`
+    default:
+      return `${action.type}: ${JSON.stringify(action.spec)}`
+  }
+}
+
+/** The first sentence of what it is told to do. */
+function toldIn({ instruction, description, title, id }: TaskDefinition): string {
+  const text = (instruction ?? description ?? title ?? id).trim()
+  return /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text.split('\n')[0]!
+}
+
+function writesOf(definition: PlanDefinition, task: TaskDefinition): string | null {
+  const { type } = task.action
+  if (type === 'decide' || type === 'git') return null
+  const scope = scopeOf(definition, task)
+  if (scope !== null) return `writes ${scope.length === 0 ? 'nothing' : scope.join(', ')}`
+  return type === 'model' || type === 'http' || type === 'db' ? null : 'may write any file'
+}
+
+function proofOf(task: TaskDefinition): string | null {
+  const { action, accept = [], postconditions = [], expect } = task
+  const checks = action.type === 'gate' ? (action.checks ?? []) : []
+  const said = [...accept, ...postconditions, ...checks].map(proofText)
+  if (expect !== undefined) said.unshift(expect)
+  if (said.length > 0) return said.join('; ')
+  if (action.type === 'run') return 'exit code 0'
+  return action.type === 'external' || action.type === 'agent' ? 'nothing' : null
+}
+
+const proofText = (criterion: Criterion): string =>
+  criterion.type === 'prose' ? `${criterion.text} (a person judges)` : criterionText(criterion)
+
+/** What cannot be undone once it is done: what the planner named, and what can be read from the tasks. */
+export function irreversibleTasks(
+  definition: PlanDefinition,
+  named: readonly { readonly task: string; readonly why: string }[] = [],
+): readonly string[] {
+  const known = new Set(named.map(({ task }) => task))
+  const found = definition.tasks.flatMap(task => {
+    const impact = gatedImpact(definition, task)
+    return impact === null || impact === 'instructions' || known.has(task.id)
+      ? []
+      : [{ task: task.id, why: `it ${IMPACT_WORDS[impact]}` }]
+  })
+  return [...named, ...found].map(({ task, why }) => `${task}: ${why}; a person approves it first`)
+}
+
+/** What is asked before work begins: what the planner names, else what its gates ask. */
+export const questionsIn = ({ tasks }: PlanDefinition, named: readonly string[] = []): readonly string[] =>
+  named.length > 0
+    ? named
+    : tasks.flatMap(({ action }) => (action.type === 'gate' && action.question ? [action.question] : []))
