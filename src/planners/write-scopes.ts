@@ -7,6 +7,7 @@ import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import type { GoalAnalysis } from './planner.ts'
 import { roleOf } from './ranking/file-role.ts'
+import { updatedFiles } from './toolchain/dependency.ts'
 
 export interface ScopeInput {
   readonly goal: GoalWords
@@ -36,12 +37,19 @@ export function writeScopes({ goal, judged, analysis, paths, texts, followed }: 
   ]
   const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
-  const manifest = namedDependency({ goal, texts })?.manifest ?? paths.find(path => MANIFEST.test(path))
+  const named = judged.kind === 'dependency-update' ? namedDependency({ goal, texts }) : null
+  const manifest = paths.find(path => MANIFEST.test(path))
   return {
     sources: allowed(sources),
     tests: withoutSpared(testScope(analysis, paths), paths, followed.not),
     docs: allowed(page === null ? ['README.md'] : [page]),
-    manifest: allowed(manifest === undefined ? ['package.json'] : [manifest, ...paths.filter(path => LOCK.test(path))]),
+    manifest: allowed(
+      named !== null
+        ? updatedFiles(named)
+        : manifest === undefined
+          ? ['package.json']
+          : [manifest, ...paths.filter(path => LOCK.test(path))],
+    ),
     new: allowed(NEW_PROJECT),
   }
 }

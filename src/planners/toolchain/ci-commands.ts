@@ -1,15 +1,14 @@
 // The commands that the continuous integration of a repository runs, read from its files: GitHub workflows, GitLab, CircleCI. Only what
 // tests, lints, checks types or builds is taken. Nothing is run, and what cannot be read says nothing.
 
-import { parse } from 'yaml'
 import { readScript } from '../../domain/plan-rules/shell-words.ts'
+import { readForeignYaml } from '../../format/text/foreign-yaml.ts'
 import type { CiCommand } from '../planner.ts'
 import { purposeOf } from './command-purpose.ts'
 
 export type NamedCommand = Omit<CiCommand, 'exists' | 'missing'>
 
 const FILES_MAX = 20
-const BYTES_MAX = 100_000
 const COMMANDS_MAX = 60
 
 export const ciFiles = (paths: readonly string[]): readonly string[] =>
@@ -46,13 +45,7 @@ type Variables = { readonly [name: string]: string }
 type Mapping = { readonly [key: string]: unknown }
 
 function stepsIn(path: string, text: string | null): readonly CiStep[] {
-  if (text === null || text.length > BYTES_MAX) return []
-  let file: Mapping
-  try {
-    file = mapping(parse(text, { maxAliasCount: 100, merge: true, logLevel: 'silent' }))
-  } catch {
-    return []
-  }
+  const file = mapping(text === null ? null : readForeignYaml(text))
   if (path.startsWith('.github/')) return fromWorkflow(file)
   const jobs = Object.entries(path.startsWith('.circleci/') ? mapping(file.jobs) : file)
   return jobs
