@@ -5,7 +5,7 @@ import type { Toolchain } from './commands.ts'
 import type { EndCheck } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
-import { auditIn, namedDependency, updateCommand } from './toolchain/dependency.ts'
+import { auditIn, namedDependency, updateCommand, usersOf } from './toolchain/dependency.ts'
 import type { WorkStep } from './work-steps.ts'
 
 type CommandKind = 'failing-command' | 'dependency-update' | 'rollout'
@@ -107,6 +107,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
   const target = version ?? 'the newest version that the tests accept'
   const today = current.length === 0 ? 'the version used now' : current.join(' and ')
   const audit = auditIn(goal)
+  const users = usersOf(found, texts)
   return [
     {
       ...read,
@@ -117,7 +118,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
       ...update,
       title: `Update ${name}${version === null ? '' : ` to ${version}`}`,
       instruction: [
-        `Update ${name} to ${target}: \`${updateCommand(found)}\`. Let the package manager write ${lock ?? manifest}, and change no source yet.`,
+        `Update ${name} to ${target}: ${updateCommand(found)}. Let the package manager write ${lock ?? manifest}, and change no source yet.`,
         ...(manifest === 'package.json' && lock !== null
           ? [
               'Where node_modules cannot be written, let it change the lock file alone (`--package-lock-only`, `--lockfile-only`).',
@@ -129,7 +130,10 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
       ].join(' '),
       ...(audit === null ? {} : { reports: { audit: 'text' } }),
     },
-    adapt,
+    {
+      ...adapt,
+      instruction: `${adapt.instruction}${users.length === 0 ? '' : ` ${name} is used in ${users.slice(0, 10).join(', ')}.`}`,
+    },
   ]
 }
 

@@ -186,7 +186,7 @@ function addStep(
       title: live(approval.title),
       rationale: approval.why,
       needs: [before],
-      action: { type: 'gate', gate: 'approval' },
+      action: { type: 'gate', gate: 'approval', show: [`what '${before}' reported`] },
       ...(approval.rejected === undefined ? {} : { on: { rejected: [approval.rejected as TaskName] } }),
     })
   const { needs, ...task } = workTask(parts, step, last)
@@ -261,7 +261,7 @@ function commandsBefore(ends: readonly EndCheck[], needs: readonly TaskName[]): 
       'What failed before the work, and where, is in its output. If everything succeeds here, the fault is not in this version of the source, or not on this machine.',
     needs,
     action: { type: 'run', command: { script: live(lines.join('\n')) } },
-    effect: 'idempotent',
+    effect: 'pure',
     outputs: { log: { from: 'stdout', as: 'text' } },
     estimateMs: 5 * MINUTE,
   }
@@ -430,7 +430,12 @@ function doneOf({ ends, steps, analysis, judged }: PlanParts): readonly Criterio
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
   if (changes && line !== null && !ends.some(({ script }) => script === line)) found.push(check(line, 'all tests pass'))
   for (const text of judged.constraints.slice(0, 3)) found.push({ type: 'prose', text: oneLine(text, 300) })
-  if (ends.length === 0) found.push({ type: 'prose', text: 'the goal is reached, as the answers say' })
+  if (judged.kind === 'rollout')
+    found.push({
+      type: 'prose',
+      text: "everybody has the new version, and what 'watch' reported is no worse than before",
+    })
+  else if (ends.length === 0) found.push({ type: 'prose', text: 'the goal is reached, as the answers say' })
   return found
 }
 

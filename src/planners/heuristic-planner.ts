@@ -28,7 +28,7 @@ import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { splitGoal } from './split-goal.ts'
 import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
 import { commandScope } from './toolchain/named-commands.ts'
-import { WORK_STEPS } from './work-steps.ts'
+import { WORK_STEPS, type WorkStep } from './work-steps.ts'
 import { writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
@@ -86,7 +86,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
   const similar = similarPlans(goal, past)
   const risks = [
-    ...risksOf(judged),
+    ...risksOf([...steps, ...release], irreversible),
     ...similar
       .filter(({ status }) => status === 'failed')
       .map(({ name }) => `the plan '${name}' with a similar goal failed`),
@@ -117,8 +117,8 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     risks,
     questions: unsure.questions.map(question => question.text),
     irreversible: [
-      ...[...steps, ...release].flatMap(({ id, approval }) =>
-        approval === undefined ? [] : [{ task: id, why: approval.why }],
+      ...[...steps, ...release].flatMap(({ id, why, approval }) =>
+        approval === undefined ? [] : [{ task: id, why: why.replace(/^T/, 't').replace(/\.$/, '') }],
       ),
       ...irreversible.map(({ word, said }) => ({ task: word, why: `the goal says '${said}'` })),
     ],
@@ -192,7 +192,9 @@ async function withTestCommand(
 const aboutFiles = (ranking: Ranking, { files }: GoalWords, { kind }: JudgedGoal): Ranking =>
   kind === 'failing-command' || kind === 'rollout'
     ? { ...ranking, files: ranking.files.filter(({ path }) => files.includes(path)), tests: [] }
-    : ranking
+    : kind === 'dependency-update'
+      ? { ...ranking, files: ranking.files.filter(({ reason }) => !reason.startsWith('weak guess')) }
+      : ranking
 
 function filesOfCommands(
   { goal, toolchain, ends }: CommandStepsInput,
@@ -303,8 +305,8 @@ function unread(
   })
 }
 
-const risksOf = ({ kind, irreversible }: JudgedGoal): readonly string[] => [
-  ...new Set(WORK_STEPS[kind].flatMap(({ risks = [] }) => risks)),
+const risksOf = (steps: readonly WorkStep[], irreversible: JudgedGoal['irreversible']): readonly string[] => [
+  ...new Set(steps.flatMap(({ risks = [] }) => risks)),
   ...irreversible.map(({ word, said }) => `'${said}' is irreversible (task ${word}, after an approval)`),
 ]
 

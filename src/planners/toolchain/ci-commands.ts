@@ -2,13 +2,14 @@
 // tests, lints, checks types or builds is taken. Nothing is run, and what cannot be read says nothing.
 
 import { readScript } from '../../domain/plan-rules/shell-words.ts'
-import { readForeignYaml } from '../../format/text/foreign-yaml.ts'
+import { readTree, treeValue } from '../../format/text/yaml.ts'
 import type { CiCommand } from '../planner.ts'
 import { purposeOf } from './command-purpose.ts'
 
 export type NamedCommand = Omit<CiCommand, 'exists' | 'missing'>
 
 const FILES_MAX = 20
+const LENGTH_MAX = 100_000
 const COMMANDS_MAX = 60
 
 export const ciFiles = (paths: readonly string[]): readonly string[] =>
@@ -45,7 +46,10 @@ type Variables = { readonly [name: string]: string }
 type Mapping = { readonly [key: string]: unknown }
 
 function stepsIn(path: string, text: string | null): readonly CiStep[] {
-  const file = mapping(text === null ? null : readForeignYaml(text))
+  if (text === null || text.length > LENGTH_MAX) return []
+  // The reader of plans: it refuses what is nested or multiplied without end, and merge keys, which are left out here.
+  const tree = readTree(text)
+  const file = mapping(tree.ok ? treeValue(tree).value : null)
   if (path.startsWith('.github/')) return fromWorkflow(file)
   const jobs = Object.entries(path.startsWith('.circleci/') ? mapping(file.jobs) : file)
   return jobs

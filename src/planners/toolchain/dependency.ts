@@ -38,9 +38,9 @@ const node = (lock: string, add: string, line: Manager['line'], isNext: boolean,
   lock,
   line,
   isNext,
-  update: (name, version) => `${add} ${name}${at('@', version, '@latest')}`,
+  update: (name, version) => `\`${add} ${name}${at('@', version, '@latest')}\``,
   deeper: (name, version) =>
-    `${add.split(' ')[0]} ${add.startsWith('yarn') ? 'up' : 'update'} ${name}, or, where others ask for an older one, ${name}${at(' ', version)} under \`${overrides}\` of package.json`,
+    `\`${add.split(' ')[0]} ${add.startsWith('yarn') ? 'up' : 'update'} ${name}\`, or, where another dependency asks for an older one, ${name}${at(' ', version)} under \`${overrides}\` of package.json`,
 })
 const inToml = (name: string): string => `^name = "${name}"$`
 
@@ -55,51 +55,51 @@ const MANAGERS: readonly Manager[] = [
     lock: 'Cargo.lock',
     line: inToml,
     isNext: true,
-    update: (name, version) => `cargo update -p ${name}${at(' --precise ', version)}`,
+    update: (name, version) => `\`cargo update -p ${name}${at(' --precise ', version)}\``,
   },
   {
     manifest: /^go\.mod$/,
     lock: 'go.mod',
     line: name => `^[[:space:]]*(require )?${name} v`,
     isNext: false,
-    update: (name, version) => `go get ${name}@${at('v', version, 'latest')}, then go mod tidy`,
+    update: (name, version) => `\`go get ${name}@${at('v', version, 'latest')} && go mod tidy\``,
   },
   {
     manifest: /^pyproject\.toml$/,
     lock: 'uv.lock',
     line: inToml,
     isNext: true,
-    update: (name, version) => `uv add '${name}${at('>=', version)}' --upgrade-package ${name}`,
-    deeper: (name, version) => `uv lock --upgrade-package '${name}${at('==', version)}'`,
+    update: (name, version) => `\`uv add '${name}${at('>=', version)}' --upgrade-package ${name}\``,
+    deeper: (name, version) => `\`uv lock --upgrade-package '${name}${at('==', version)}'\``,
   },
   {
     manifest: /^pyproject\.toml$/,
     lock: 'poetry.lock',
     line: inToml,
     isNext: true,
-    update: (name, version) => `poetry add '${name}${at('@^', version, '@latest')}'`,
-    deeper: name => `poetry update ${name}`,
+    update: (name, version) => `\`poetry add '${name}${at('@^', version, '@latest')}'\``,
+    deeper: name => `\`poetry update ${name}\``,
   },
   {
     manifest: /^Gemfile$/,
     lock: 'Gemfile.lock',
     line: name => `^    ${name} \\(`,
     isNext: false,
-    update: name => `bundle update ${name} --conservative`,
+    update: name => `\`bundle update ${name} --conservative\``,
   },
   {
     manifest: /^composer\.json$/,
     lock: 'composer.lock',
     line: name => `"name": "${name}",$`,
     isNext: true,
-    update: (name, version) => `composer require ${name}${at(':^', version)} --with-dependencies`,
-    deeper: name => `composer update ${name}`,
+    update: (name, version) => `\`composer require ${name}${at(':^', version)} --with-dependencies\``,
+    deeper: name => `\`composer update ${name}\``,
   },
   {
     manifest:
       /^(package\.json|Cargo\.toml|composer\.json|Gemfile|requirements[\w-]*\.txt|pyproject\.toml|Pipfile|setup\.(cfg|py))$/,
     lock: null,
-    line: name => name,
+    line: name => `(^|[^[:alnum:]_-])${name}([^[:alnum:]_-]|$)`,
     isNext: false,
     update: (name, version) =>
       `${name} ${version ?? 'in its newest version'} in the manifest, then install as the project does`,
@@ -128,13 +128,12 @@ export function namedDependency({
     (words.has(bare(name)) || words.has(bare(name.split('/').at(-1)!)))
   for (const manager of MANAGERS) {
     const manifest = [...texts.keys()].find(path => manager.manifest.test(path))
-    const lock = manager.lock === null ? '' : texts.get(manager.lock)
-    if (manifest === undefined || lock === undefined) continue
+    const versions = manifest === undefined ? undefined : texts.get(manager.lock ?? manifest)
+    if (manifest === undefined || versions === undefined) continue
     const direct = dependencyNames(manifest, texts.get(manifest)!).find(isSaid)
-    const name = direct ?? meantNames(goal.text).find(word => versionsIn(manager, lock, word).length > 0)
+    const name = direct ?? meantNames(goal.text).find(word => versionsIn(manager, versions, word).length > 0)
     if (name === undefined) continue
-    const inLock = versionsIn(manager, lock, name)
-    const current = inLock.length > 0 || direct === undefined ? inLock : asked(texts.get(manifest)!, name)
+    const current = versionsIn(manager, versions, name)
     return {
       name,
       manifest,
@@ -163,9 +162,8 @@ const meantNames = (text: string): readonly string[] =>
     .flatMap(pattern => [...text.matchAll(pattern)].map(match => match[1]!))
     .filter(name => !COMMON.has(name.toLowerCase()))
 
-function versionsIn({ line, isNext, lock }: Manager, text: string, name: string): readonly string[] {
-  if (lock === null) return []
-  const key = new RegExp(line(escaped(name)).replaceAll('[[:space:]]', '\\s'))
+function versionsIn({ line, isNext }: Manager, text: string, name: string): readonly string[] {
+  const key = new RegExp(line(escaped(name)).replaceAll('[[:space:]]', '\\s').replaceAll('[:alnum:]', 'A-Za-z0-9'))
   const lines = text.split('\n')
   const found = lines.flatMap((one, index) => {
     if (!key.test(one)) return []
@@ -174,14 +172,6 @@ function versionsIn({ line, isNext, lock }: Manager, text: string, name: string)
   })
   return [...new Set(found)]
 }
-
-const asked = (manifest: string, name: string): readonly string[] =>
-  /\d+(?:\.\d+)+/.exec(
-    manifest
-      .split('\n')
-      .find(line => line.includes(name))
-      ?.split(name)[1] ?? '',
-  ) ?? []
 
 /** `to 4.17.21`, `fixed in 4.17.21`, `lodash@4.17.21`; not the one that is there today. */
 function versionIn(text: string, name: string, current: readonly string[]): string | null {
@@ -238,24 +228,24 @@ export function updateCommand(found: NamedDependency): string {
   return (found.isDirect ? update : deeper)(found.name, found.version)
 }
 
-/** The lock file has the wanted version and not the one that is there today; the manifest asks for it. */
+/** The lock file, or a manifest without one, has the wanted version and not the one that is there today. */
 export function updated(found: NamedDependency, manifestText: string): readonly EndCheck[] {
   const { name, manifest, lock, version, current, isDirect, isVulnerable } = found
   const { line, isNext } = managerOf(found)
   const checks: EndCheck[] = []
-  const inLock = (wanted: string): string =>
-    `grep -E ${isNext ? '-A1 ' : ''}-e ${shellQuoted(line(escaped(name)))} ${lock} | grep -qE -e ${shellQuoted(`${isNext ? 'version[^0-9]*' : '[^0-9.]'}${escaped(wanted)}([^0-9.]|$)`)}`
-  if (lock !== null && version !== null && !(current.length === 1 && current[0] === version))
-    checks.push({ script: inLock(version), text: `${lock} has ${name} ${version}` })
-  if (lock !== null && (isVulnerable || version === null))
+  const file = shellQuoted(lock ?? manifest)
+  const has = (wanted: string): string =>
+    `grep -E ${isNext ? '-A1 ' : ''}-e ${shellQuoted(line(escaped(name)))} ${file} | grep -qE -e ${shellQuoted(`${isNext ? 'version[^0-9]*' : '[^0-9.]'}${escaped(wanted)}([^0-9.]|$)`)}`
+  if (version !== null && !current.every(one => one === version))
+    checks.push({ script: has(version), text: `${file} has ${name} ${version}` })
+  if (isVulnerable || version === null)
     for (const old of current.filter(one => one !== version).slice(0, 3))
-      checks.push({ script: `! ${inLock(old)}`, text: `${lock} no longer has ${name} ${old}` })
-  const asks = manifestText.split('\n').find(one => one.includes(name)) ?? ''
-  // A range in the manifest stays as it is where only the lock file says the version.
-  const isPinned = lock === null || (manifest === 'package.json' && isDirect)
-  if (version !== null && isPinned && lock !== manifest && !asks.includes(version))
+      checks.push({ script: `test -s ${file} && ! ${has(old)}`, text: `${file} no longer has ${name} ${old}` })
+  // Other managers leave a range in the manifest as it is.
+  const asks = manifestText.split('\n').find(one => one.includes(`"${name}"`)) ?? ''
+  if (version !== null && lock !== null && manifest === 'package.json' && isDirect && !asks.includes(version))
     checks.push({
-      script: `grep -F -e ${shellQuoted(name)} ${shellQuoted(manifest)} | grep -qF -e ${shellQuoted(version)}`,
+      script: `grep -F -e ${shellQuoted(`"${name}"`)} ${manifest} | grep -qF -e ${shellQuoted(version)}`,
       text: `${manifest} asks for ${name} ${version}`,
     })
   return checks
@@ -264,6 +254,15 @@ export function updated(found: NamedDependency, manifestText: string): readonly 
 /** What the update may write. */
 export const updatedFiles = ({ manifest, lock }: NamedDependency): readonly string[] =>
   lock === 'go.mod' ? ['go.mod', 'go.sum'] : lock === null ? [manifest] : [manifest, lock]
+
+/** The files that load it, by its name in their text. */
+export const usersOf = ({ name }: NamedDependency, texts: Texts): readonly string[] => {
+  const used = new RegExp(
+    `\\b(import|from|require|use|gem|extern)\\b.*["'\\s(/:]${escaped(name).replaceAll('-', '[-_]')}["'\\s)/;:.]`,
+    'mi',
+  )
+  return [...texts].filter(([path, text]) => !DEPENDENCY_FILES.test(path) && used.test(text)).map(([path]) => path)
+}
 
 /** The command that found the hole, as the goal names it. */
 export const auditIn = ({ text }: GoalWords): string | null =>
