@@ -10,6 +10,7 @@ export type NamedCommand = Omit<CiCommand, 'exists' | 'missing'>
 
 const FILES_MAX = 20
 const LENGTH_MAX = 100_000
+const TOTAL_MAX = 400_000
 const COMMANDS_MAX = 60
 
 export const ciFiles = (paths: readonly string[]): readonly string[] =>
@@ -23,7 +24,10 @@ export function ciCommands(
   scripts: Variables,
 ): readonly NamedCommand[] {
   const found = new Map<string, NamedCommand>()
+  let left = TOTAL_MAX
   for (const [path, text] of files) {
+    left -= text?.length ?? 0
+    if (left < 0) break
     for (const step of stepsIn(path, text)) {
       for (const command of commandsIn(path, step, scripts)) {
         const key = JSON.stringify([command.run, command.in])
