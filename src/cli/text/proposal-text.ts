@@ -49,7 +49,7 @@ export function proposalLines(
     ),
     ...section(
       'Commands',
-      (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
+      (['test', 'lint', 'types', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
     ...section(
       'What each task runs, as it is written',

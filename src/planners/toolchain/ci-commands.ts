@@ -136,6 +136,8 @@ function commandsIn(
     const start = all.findIndex(word => !/^[A-Za-z_]\w*=/.test(word))
     if (start < 0) return []
     const run = all.slice(start)
+    // The same as `npm test`, as it is called elsewhere.
+    if (/^(npm|pnpm|yarn) run test$/.test(run.join(' '))) run.splice(1, 1)
     const purpose = purposeOf(run, scripts)
     if (purpose === null) return []
     const own = all.slice(0, start).map(word => [word.split('=')[0]!, word.slice(word.indexOf('=') + 1)] as const)

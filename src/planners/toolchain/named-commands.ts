@@ -65,11 +65,10 @@ function ofPurpose(commands: FoundCommands, purpose: CommandPurpose): readonly N
   return purpose === 'types' ? ofPurpose(commands, 'build') : []
 }
 
-/** The same script under another spelling: `npm run test` is `npm test`. */
 function withoutRepeats(all: readonly Named[]): readonly Named[] {
   const seen = new Set<string>()
   return all.filter(one => {
-    const key = commandLine(one).replace(/\b(npm|yarn|pnpm) run /g, '$1 ')
+    const key = commandLine(one)
     return !seen.has(key) && seen.add(key)
   })
 }
