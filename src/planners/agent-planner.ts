@@ -103,9 +103,10 @@ function instructionFor({ goal, comments = [], draft }: PlanRequest, { analysis 
   const { files, commands } = analysis
   const found = [
     ...files.slice(0, 10).map(({ path, reason }) => `${path} (${reason})`),
-    ...Object.entries(commands).flatMap(([name, command]) =>
-      command === null ? [] : [`${name}: ${command.run.join(' ')}`],
-    ),
+    ...(['test', 'lint', 'types', 'build'] as const).flatMap(name => {
+      const command = commands[name]
+      return command === null ? [] : [`${name}: ${command.run.join(' ')}`]
+    }),
   ]
   return [
     'Draft a plan for the goal below. Read what you need of this repository; you cannot write anything here.',

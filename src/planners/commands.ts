@@ -3,6 +3,8 @@
 
 import type { FoundCommand, FoundCommands, RepositoryView } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
+import { ciCommands, ciFiles, type NamedCommand } from './toolchain/ci-commands.ts'
+import { type CommandPurpose as Purpose, purposeOfName } from './toolchain/command-purpose.ts'
 
 export interface Toolchain {
   readonly languages: readonly string[]
@@ -10,9 +12,11 @@ export interface Toolchain {
   readonly commands: FoundCommands
   /** Several tests can be named behind the test command, as `pytest tests/test_a.py`. */
   readonly testFiles: ((files: readonly string[]) => readonly string[]) | null
+  /** The command or script that deploys, where the repository has one. */
+  readonly deploy: string | null
+  /** Files that say how it is tested, linted or built, and so are no part of a fix: scripts that the commands run. */
+  readonly tools: readonly string[]
 }
-
-type Purpose = 'test' | 'lint' | 'build'
 
 interface Candidate {
   readonly purpose: Purpose
@@ -22,6 +26,8 @@ interface Candidate {
   readonly program?: string
   /** What the repository itself lacks for it. */
   readonly missing?: string
+  /** The usual way of the language, which the repository does not say itself. */
+  readonly isGuess?: true
 }
 
 interface Evidence {
@@ -57,29 +63,98 @@ const READ = [
   'Gemfile',
   '.rspec',
   'composer.json',
+  'Cargo.toml',
+  'noxfile.py',
+  'mypy.ini',
 ]
 
 export async function findToolchain(repository: RepositoryView): Promise<Toolchain> {
   const files = (await repository.files()).map(({ path }) => path)
   const paths = new Set(files)
-  const wanted = [...READ.filter(path => paths.has(path)), ...firstPythonTests(files)]
+  const ciPaths = ciFiles(files)
+  const wanted = [...READ.filter(path => paths.has(path)), ...ciPaths, ...firstPythonTests(files)]
   const texts = await repository.read(wanted)
   const read = new Map(wanted.map((path, index) => [path, texts[index] ?? null]))
   const evidence: Evidence = { paths, files, text: path => read.get(path) ?? null }
   const languages = languagesOf(files)
   // A language of which there is one script says nothing about how the project is tested.
   const candidates = [...new Set(FINDERS)].flatMap(find => find(evidence, languages))
+  const named = ciCommands(
+    ciPaths.map(path => [path, evidence.text(path)] as const),
+    scriptsOf(evidence.text('package.json')),
+  )
   const chosen = async (purpose: Purpose): Promise<FoundCommand | null> => {
     const [first] = candidates.filter(candidate => candidate.purpose === purpose)
-    return first === undefined ? null : await checked(repository, paths, first)
+    const better = fromCi(named, purpose, first, paths) ?? first
+    return better === undefined ? null : await checked(repository, paths, better)
   }
-  const commands = { test: await chosen('test'), lint: await chosen('lint'), build: await chosen('build') }
+  const commands: FoundCommands = {
+    test: await chosen('test'),
+    lint: await chosen('lint'),
+    types: await chosen('types'),
+    build: await chosen('build'),
+    ci: await Promise.all(
+      named.map(async ({ run, ...rest }) => ({ ...rest, ...(await checked(repository, paths, { run, ...rest })) })),
+    ),
+  }
   return {
     languages,
     packageManagers: packageManagersOf(evidence),
     commands,
     testFiles: testFilesOf(commands.test),
+    deploy: deployIn(evidence),
+    tools: toolFiles(evidence, named),
   }
+}
+
+/** What the project's own CI runs is better than a guess, where it is the same tool or a program of the repository. */
+function fromCi(
+  named: readonly NamedCommand[],
+  purpose: Purpose,
+  found: Candidate | undefined,
+  paths: ReadonlySet<string>,
+): Candidate | undefined {
+  const isWide = ({ run }: NamedCommand): boolean => run.some(word => /^(--workspace|--all|\.\/\.\.\.)$/.test(word))
+  const fitting = named.filter(one => {
+    const [program = '', second] = one.run
+    if (one.purpose !== purpose || one.in !== undefined || one.run.some(word => PARTLY.test(word))) return false
+    // A build of its own script may be a whole release.
+    if (found === undefined) return purpose !== 'build' || !program.includes('/')
+    if (found.isGuess !== true) return false
+    if (/^(\.\/)?bin\//.test(program)) return paths.has(bareProgram(program))
+    const isSame = program === found.run[0] && (second === found.run[1] || /^\W*$/.test(found.run[1] ?? ''))
+    return isSame && (purpose !== 'test' || isWide(one))
+  })
+  return fitting.find(isWide) ?? [...fitting].sort((a, b) => a.run.length - b.run.length)[0]
+}
+
+/** Only a part of it, or for another machine. */
+const PARTLY = /^(-p|--package|--target|--manifest-path|--doc|--no-run|-run|-k|-m|--filter)(=|$)/
+
+const bareProgram = (program: string): string => program.replace(/^\.\//, '')
+
+const DEPLOYS = ['deploy', 'deploy:production', 'deploy:prod', 'release']
+
+function deployIn({ paths, text }: Evidence): string | null {
+  const scripts = paths.has('package.json') ? scriptsOf(text('package.json')) : {}
+  const script = DEPLOYS.slice(0, 3).find(name => scripts[name] !== undefined)
+  if (script !== undefined) return `${nodeManager(paths)} run ${script}`
+  for (const [program, names] of TARGET_FILES) {
+    const from = names.find(name => text(name) !== null)
+    if (from !== undefined && targetsIn(text(from)!).has('deploy')) return `${program} deploy`
+  }
+  return (
+    ['bin/deploy', 'script/deploy', 'scripts/deploy', 'scripts/deploy.sh', 'deploy.sh'].find(path => paths.has(path)) ??
+    null
+  )
+}
+
+/** `scripts/lint.mjs` of `"lint": "node scripts/lint.mjs"`: whoever makes the lint pass does not change the linter. */
+function toolFiles({ paths, text }: Evidence, named: readonly NamedCommand[]): readonly string[] {
+  const scripts = Object.entries(scriptsOf(text('package.json'))).filter(([name]) => purposeOfName(name) !== null)
+  const lines = [...scripts.map(([, line]) => line), ...named.map(({ run }) => run.join(' '))]
+  const words = lines.flatMap(line => [...line.matchAll(STARTED)].map(([, word]) => bareProgram(word!)))
+  return [...new Set(words)].filter(word => paths.has(word) && roleOf(word) !== 'test')
 }
 
 async function checked(
@@ -88,14 +163,18 @@ async function checked(
   { run, from, program = run[0]!, missing }: Candidate,
 ): Promise<FoundCommand> {
   if (missing !== undefined) return { run, from, exists: false, missing }
-  const found = program.startsWith('./')
-    ? paths.has(program.slice(2))
+  const found = program.includes('/')
+    ? paths.has(bareProgram(program))
       ? program
       : null
     : await repository.findProgram(program)
   if (found === null) return { run, from, exists: false, missing: `'${program}' is not installed` }
   return { run: run[0] === program ? [found, ...run.slice(1)] : run, from, exists: true }
 }
+
+/** The file that a line of a shell starts. */
+const STARTED =
+  /(?:^|&&|;|\|)\s*(?:(?:node|deno run|bun|tsx|ts-node|python3?|ruby|perl|sh|bash)\s+(?:-\S+\s+)*)?([\w@.][\w@./-]*)/g
 
 /** By the number of source files, most first. */
 export function languagesOf(files: readonly string[]): readonly string[] {
@@ -134,13 +213,21 @@ function fromNode({ paths, text }: Evidence): readonly Candidate[] {
     const run = name === 'test' ? [manager, 'test'] : [manager, 'run', name]
     found.push({ purpose, run: manager === 'bun' ? ['bun', 'run', name] : run, from: `package.json, script '${name}'` })
   }
+  if (paths.has('tsconfig.json') && /"typescript"/.test(text('package.json') ?? ''))
+    found.push({
+      purpose: 'types',
+      run: ['npx', '--no-install', 'tsc', '--noEmit'],
+      from: 'tsconfig.json',
+      isGuess: true,
+    })
   return found
 }
 
 const NODE_SCRIPTS: readonly (readonly [Purpose, readonly string[]])[] = [
   ['test', ['test', 'tests', 'test:unit', 'unit']],
-  ['lint', ['lint', 'eslint', 'check', 'lint:check', 'typecheck']],
-  ['build', ['build', 'compile', 'bundle', 'typecheck', 'tsc']],
+  ['lint', ['lint', 'eslint', 'check', 'lint:check']],
+  ['types', ['typecheck', 'type-check', 'types', 'check-types', 'check:types', 'test:types', 'tsc']],
+  ['build', ['build', 'compile', 'bundle']],
 ]
 
 function nodeManager(paths: ReadonlySet<string>): string {
@@ -159,7 +246,7 @@ function scriptsOf(text: string | null): { readonly [name: string]: string } {
 }
 
 /** Whatever a repository holds may be broken; then it says nothing. */
-export function objectIn(text: string | null): { readonly [key: string]: unknown } {
+function objectIn(text: string | null): { readonly [key: string]: unknown } {
   try {
     const read: unknown = JSON.parse(text ?? '{}')
     return typeof read === 'object' && read !== null ? (read as { readonly [key: string]: unknown }) : {}
@@ -184,20 +271,23 @@ function fromGo({ paths, files }: Evidence, [main]: readonly string[]): readonly
   const from = paths.has('go.mod') ? 'go.mod' : 'Go files'
   const linter = files.find(path => /^\.golangci\.(ya?ml|toml|json)$/.test(path))
   return [
-    { purpose: 'test', run: ['go', 'test', './...'], from },
+    { purpose: 'test', run: ['go', 'test', './...'], from, isGuess: true },
     linter === undefined
-      ? { purpose: 'lint', run: ['go', 'vet', './...'], from }
+      ? { purpose: 'lint', run: ['go', 'vet', './...'], from, isGuess: true }
       : { purpose: 'lint', run: ['golangci-lint', 'run'], from: linter },
-    { purpose: 'build', run: ['go', 'build', './...'], from },
+    { purpose: 'build', run: ['go', 'build', './...'], from, isGuess: true },
   ]
 }
 
-function fromRust({ paths }: Evidence): readonly Candidate[] {
+function fromRust({ paths, text }: Evidence): readonly Candidate[] {
   if (!paths.has('Cargo.toml')) return []
+  // Without it, a workspace with a package at the top leaves out its members.
+  const all = /^\[workspace\]/m.test(text('Cargo.toml') ?? '') ? ['--workspace'] : []
+  const [from, isGuess] = ['Cargo.toml', true] as const
   return [
-    { purpose: 'test', run: ['cargo', 'test'], from: 'Cargo.toml' },
-    { purpose: 'lint', run: ['cargo', 'clippy'], from: 'Cargo.toml', program: 'cargo' },
-    { purpose: 'build', run: ['cargo', 'build'], from: 'Cargo.toml' },
+    { purpose: 'test', run: ['cargo', 'test', ...all], from, isGuess },
+    { purpose: 'lint', run: ['cargo', 'clippy', ...all], from, isGuess },
+    { purpose: 'build', run: ['cargo', 'build', ...all], from, isGuess },
   ]
 }
 
@@ -222,16 +312,32 @@ function fromPython(evidence: Evidence, languages: readonly string[]): readonly 
   else if (tests.length > 0) found.push({ purpose: 'test', run: ['pytest'], from: 'the names of the tests' })
   for (const [tool, run] of PYTHON_LINTERS) {
     const file = all.find(({ text }) => new RegExp(`\\b${tool}\\b`).test(text))?.path
-    const own = [`.${tool}`, `${tool}.toml`, `.${tool}.toml`, `${tool}.ini`, `.${tool}rc`].find(path => paths.has(path))
-    if (file !== undefined || own !== undefined) found.push({ purpose: 'lint', run, from: own ?? file! })
+    const own = [`.${tool}`, `${tool}config.json`, `${tool}.toml`, `.${tool}.toml`, `${tool}.ini`, `.${tool}rc`].find(
+      path => paths.has(path),
+    )
+    if (file !== undefined || own !== undefined)
+      found.push({ purpose: PYTHON_TYPES.has(tool) ? 'types' : 'lint', run, from: own ?? file!, isGuess: true })
   }
+  const sessions = [...(text('noxfile.py') ?? '').matchAll(/^@nox\.session\b[^\n]*\n(?:@[^\n]*\n)*def (\w+)/gm)]
+  const environments = [...(text('tox.ini') ?? '').matchAll(/^\[testenv:([\w-]+)\]/gm)]
+  for (const [run, from, names] of [
+    [['nox', '-s'], 'noxfile.py', sessions],
+    [['tox', '-e'], 'tox.ini', environments],
+  ] as const)
+    for (const [, name] of names) {
+      const purpose = purposeOfName(name!)
+      if (purpose !== null) found.push({ purpose, run: [...run, name!], from: `${from}, '${name}'` })
+    }
   return found
 }
 
+const PYTHON_TYPES = new Set(['mypy', 'pyright'])
 const PYTHON_LINTERS: readonly (readonly [string, readonly string[]])[] = [
   ['ruff', ['ruff', 'check', '.']],
   ['flake8', ['flake8']],
   ['pylint', ['pylint', '.']],
+  ['mypy', ['mypy', '.']],
+  ['pyright', ['pyright']],
 ]
 
 /** Tests in a folder without `__init__.py` are found only when the folder is named. */
@@ -251,9 +357,18 @@ function fromRuby({ paths, files, text }: Evidence, [main]: readonly string[]): 
     files.some(path => path.startsWith('spec/') && path.endsWith('_spec.rb')) &&
     /rspec/i.test(`${text('Gemfile') ?? ''}${text('.rspec') ?? ''}${rake}`)
   )
-    found.push({ purpose: 'test', run: [...bundled, 'rspec'], from: paths.has('.rspec') ? '.rspec' : 'spec/' })
-  else if (/\btest\b/i.test(rake)) found.push({ purpose: 'test', run: [...bundled, 'rake', 'test'], from: 'Rakefile' })
-  else if (rake !== '') found.push({ purpose: 'test', run: [...bundled, 'rake'], from: 'Rakefile' })
+    found.push({
+      purpose: 'test',
+      run: [...bundled, 'rspec'],
+      from: paths.has('.rspec') ? '.rspec' : 'spec/',
+      isGuess: true,
+    })
+  else if (paths.has('bin/rails') && files.some(path => /^test\/.*_test\.rb$/.test(path)))
+    found.push({ purpose: 'test', run: ['bin/rails', 'test'], from: 'bin/rails', isGuess: true })
+  else if (rake !== '') {
+    const target = /\btest\b/i.test(rake) ? ['test'] : []
+    found.push({ purpose: 'test', run: [...bundled, 'rake', ...target], from: 'Rakefile', isGuess: true })
+  }
   if (paths.has('.rubocop.yml')) found.push({ purpose: 'lint', run: [...bundled, 'rubocop'], from: '.rubocop.yml' })
   return found
 }
@@ -287,15 +402,10 @@ function fromOthers({ files, text }: Evidence): readonly Candidate[] {
 
 /** `make test`, `just test`. */
 function fromTargets({ text }: Evidence): readonly Candidate[] {
-  return (
-    [
-      ['make', ['Makefile', 'makefile', 'GNUmakefile']],
-      ['just', ['justfile', 'Justfile']],
-    ] as const
-  ).flatMap(([program, names]) => {
+  return TARGET_FILES.flatMap(([program, names]) => {
     const from = names.find(name => text(name) !== null)
     if (from === undefined) return []
-    const targets = new Set([...text(from)!.matchAll(/^([\w-]+)(?:\s[^:=\n]*)?:(?!=)/gm)].map(match => match[1]!))
+    const targets = targetsIn(text(from)!)
     return TARGETS.flatMap(([purpose, wanted]) => {
       const target = wanted.find(name => targets.has(name))
       return target === undefined ? [] : [{ purpose, run: [program, target], from: `${from}, target '${target}'` }]
@@ -303,9 +413,18 @@ function fromTargets({ text }: Evidence): readonly Candidate[] {
   })
 }
 
+const TARGET_FILES = [
+  ['make', ['Makefile', 'makefile', 'GNUmakefile']],
+  ['just', ['justfile', 'Justfile']],
+] as const
+
+const targetsIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(/^([\w-]+)(?:\s[^:=\n]*)?:(?!=)/gm)].map(match => match[1]!))
+
 const TARGETS: readonly (readonly [Purpose, readonly string[]])[] = [
   ['test', ['test', 'tests', 'check']],
   ['lint', ['lint', 'shellcheck', 'fmt-check']],
+  ['types', ['typecheck', 'type-check', 'types', 'mypy']],
   ['build', ['build', 'all']],
 ]
 
@@ -315,6 +434,10 @@ function fromShell({ files, paths }: Evidence, languages: readonly string[]): re
   if (bats !== undefined) {
     const folder = bats.split('/').slice(0, -1).join('/') || '.'
     found.push({ purpose: 'test', run: ['bats', folder], from: bats })
+  }
+  for (const run of files.filter(path => /^(bin|script)\/[\w-]+$/.test(path)).slice(0, 100)) {
+    const purpose = purposeOfName(run.split('/')[1]!)
+    if (purpose !== null) found.push({ purpose, run: [run], from: run })
   }
   const script = TEST_SCRIPTS.find(path => paths.has(path))
   if (script !== undefined) found.push({ purpose: 'test', run: ['sh', script], from: script })
@@ -334,7 +457,6 @@ const TEST_SCRIPTS = [
   'test/test.sh',
   'tests/test.sh',
   'scripts/test.sh',
-  'script/test',
 ]
 
 function packageManagersOf({ paths, files }: Evidence): readonly string[] {

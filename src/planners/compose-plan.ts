@@ -4,18 +4,22 @@
 import { isPlanName, type PlanName, type TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Action, Criterion, Field, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
 import type { EndCheck } from './end-checks.ts'
 import { shellLine } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import type { FoundCommand, GoalAnalysis } from './planner.ts'
-import { WORK_STEPS, type WorkStep } from './work-steps.ts'
+import type { WorkStep } from './work-steps.ts'
 
 export interface PlanParts {
   readonly goal: GoalWords
   readonly judged: JudgedGoal
   readonly analysis: GoalAnalysis
   readonly ends: readonly EndCheck[]
+  readonly steps: readonly WorkStep[]
+  /** Steps after the review: a deployment in stages. */
+  readonly release: readonly WorkStep[]
   readonly scopes: WriteScopes
   readonly questions: readonly PlanQuestion[]
   readonly assumptions: readonly string[]
@@ -68,8 +72,8 @@ export const REVIEW = 'review'
 export const BASELINE = 'baseline'
 
 function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
-  const { analysis, judged, ends, questions } = parts
-  const { test, lint, build } = analysis.commands
+  const { analysis, judged, ends, questions, steps } = parts
+  const { test, lint, types, build } = analysis.commands
   const tasks: TaskDefinition[] = []
   const add = (task: TaskDefinition): TaskName => {
     tasks.push(task)
@@ -78,12 +82,12 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
   // What has to be there before the work begins.
   const first: TaskName[] = []
   if (questions.length > 0) first.push(add(clarify(questions)))
-  const steps = WORK_STEPS[judged.kind]
   const changes = steps.some(({ scope }) => scope !== 'nothing' && scope !== 'docs' && scope !== 'new')
   let prepared: TaskName[] = []
-  if (changes && test !== null && !test.exists) prepared = [add(setUp(test, []))]
+  const needed = ends.find(({ command }) => command !== undefined && !command.exists)?.command ?? test
+  if (changes && needed !== null && !needed.exists) prepared = [add(setUp(needed, []))]
   if (ends.length > 0) first.push(add(baseline(ends, prepared)))
-  const isTold = ends.some(({ script }) => test !== null && script === shellLine(test.run))
+  const isTold = isChecked(ends, test)
   if (changes && test !== null && !isTold) first.push(add(testsBefore(test, prepared, judged.kind, ends.length > 0)))
   if (judged.kind === 'flaky-test' && test !== null) first.push(add(repeatTests(test, 'repeat-before', prepared)))
   const agreed = add({
@@ -95,7 +99,7 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
   })
   let last: TaskName = agreed
   for (const step of steps) {
-    last = add(workTask(parts, step, last))
+    last = addStep(parts, step, last, add)
     if (step.id !== 'specify') continue
     last = add({
       id: 'approve-specification' as TaskName,
@@ -109,8 +113,16 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
   const work = last
   const checks: TaskName[] = []
   if (judged.kind === 'flaky-test' && test !== null) checks.push(add(repeatTests(test, 'repeat-after', [work])))
-  if (changes && lint?.exists === true) checks.push(add(ranAfter('lint', 'Lint', lint, work)))
-  if (changes && build?.exists === true) checks.push(add(ranAfter('build', 'Build', build, work)))
+  for (const [id, title, command] of [
+    ['lint', 'Lint', lint],
+    ['types', 'Check the types', types],
+    ['build', 'Build', build],
+  ] as const)
+    if (changes && command?.exists === true && !isChecked(ends, command))
+      checks.push(add(ranAfter(id, title, command, work)))
+  // What the goal is about is other commands; that the tests still pass is for the review.
+  if (judged.kind === 'failing-command' && test?.exists === true && !isTold)
+    checks.push(add(ranAfter('test', 'Run the tests', test, work)))
   if (steps.some(({ scope }) => scope !== 'nothing')) {
     last = add({
       id: REVIEW as TaskName,
@@ -123,6 +135,7 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
       on: { rejected: [work] },
     })
   }
+  for (const step of parts.release) last = addStep(parts, step, last, add)
   for (const { word, said } of judged.irreversible) {
     const approved = add({
       id: `approve-${word}` as TaskName,
@@ -148,6 +161,38 @@ function composeTasks(parts: PlanParts): readonly TaskDefinition[] {
     })
   }
   return tasks
+}
+
+const isChecked = (ends: readonly EndCheck[], command: FoundCommand | null): boolean =>
+  command !== null &&
+  ends.some(
+    end =>
+      end.script === shellLine(command.run) ||
+      (end.command !== undefined && shellLine(end.command.run) === shellLine(command.run)),
+  )
+
+/** The step, with the approval before it. */
+function addStep(
+  parts: PlanParts,
+  step: WorkStep,
+  before: TaskName,
+  add: (task: TaskDefinition) => TaskName,
+): TaskName {
+  const { approval, isAside } = step
+  let last = before
+  if (approval !== undefined)
+    last = add({
+      id: `approve-${step.id}` as TaskName,
+      title: live(approval.title),
+      rationale: approval.why,
+      needs: [before],
+      action: { type: 'gate', gate: 'approval', show: [`what '${before}' reported`] },
+      ...(approval.rejected === undefined ? {} : { on: { rejected: [approval.rejected as TaskName] } }),
+    })
+  const { needs, ...task } = workTask(parts, step, last)
+  if (isAside !== true) return add({ ...task, needs })
+  add(task)
+  return before
 }
 
 const WORDS = { push: 'push', deploy: 'be deployed', delete: 'delete data', migrate: 'migrate data' } as const
@@ -188,6 +233,7 @@ function setUp(test: FoundCommand, needs: readonly TaskName[]): TaskDefinition {
 
 /** Fails today, or the goal has been reached before anything was done. */
 function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]): TaskDefinition {
+  if (ends.some(({ command }) => command !== undefined)) return commandsBefore(ends, needs)
   return {
     id: BASELINE as TaskName,
     title: 'Record what fails today',
@@ -197,6 +243,25 @@ function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]): TaskDe
     action: { type: 'run', command: { script: live(ends.map(({ script }) => script).join(' &&\n')) } },
     effect: 'idempotent',
     expect: 'exit != 0',
+    outputs: { log: { from: 'stdout', as: 'text' } },
+    estimateMs: 5 * MINUTE,
+  }
+}
+
+/** Runs each command and records how it ended. Not all of them fail today, and perhaps none does here. */
+function commandsBefore(ends: readonly EndCheck[], needs: readonly TaskName[]): TaskDefinition {
+  const lines = ends.map(
+    ({ script }) => `echo ${shellQuoted(`== ${script}`)}; code=0; (${script}) 2>&1 || code=$?; echo "== exit $code"`,
+  )
+  return {
+    id: BASELINE as TaskName,
+    title: ends.length === 1 ? 'Record how the command ends today' : 'Record how each command ends today',
+    kind: 'validate',
+    rationale:
+      'What failed before the work, and where, is in its output. If everything succeeds here, the fault is not in this version of the source, or not on this machine.',
+    needs,
+    action: { type: 'run', command: { script: live(lines.join('\n')) } },
+    effect: 'pure',
     outputs: { log: { from: 'stdout', as: 'text' } },
     estimateMs: 5 * MINUTE,
   }
@@ -283,8 +348,13 @@ function workTask(parts: PlanParts, step: WorkStep, before: TaskName): TaskDefin
     ...(write.length === 0 ? {} : { write: isCommand ? renaming.files : write }),
     ...(step.reports === undefined || isCommand ? {} : { outputs: reported(step.reports) }),
     ...(accept.length === 0 ? {} : { accept }),
+    ...(step.network === undefined ? {} : { network: step.network }),
     risks: step.risks,
-    ...(step.scope === 'nothing' ? {} : { rollback: 'the files it wrote are reverted to the safe point' }),
+    ...(step.rollback !== undefined
+      ? { rollback: step.rollback }
+      : step.scope === 'nothing'
+        ? {}
+        : { rollback: 'the files it wrote are reverted to the safe point' }),
     estimateMs: (isCommand ? 1 : step.minutes) * MINUTE,
   }
 }
@@ -353,15 +423,19 @@ function instructionOf(parts: PlanParts, step: WorkStep, said: readonly string[]
   ].join('\n')
 }
 
-function doneOf({ ends, analysis, judged }: PlanParts): readonly Criterion[] {
+function doneOf({ ends, steps, analysis, judged }: PlanParts): readonly Criterion[] {
   const { test } = analysis.commands
-  const steps = WORK_STEPS[judged.kind]
-  const line = test === null ? null : shellLine(test.run)
+  const line = test === null || judged.kind === 'failing-command' ? null : shellLine(test.run)
   const changes = steps.some(({ scope }) => scope === 'both' || scope === 'sources' || scope === 'manifest')
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
   if (changes && line !== null && !ends.some(({ script }) => script === line)) found.push(check(line, 'all tests pass'))
   for (const text of judged.constraints.slice(0, 3)) found.push({ type: 'prose', text: oneLine(text, 300) })
-  if (ends.length === 0) found.push({ type: 'prose', text: 'the goal is reached, as the answers say' })
+  if (judged.kind === 'rollout')
+    found.push({
+      type: 'prose',
+      text: "everybody has the new version, and what 'watch' reported is no worse than before",
+    })
+  else if (ends.length === 0) found.push({ type: 'prose', text: 'the goal is reached, as the answers say' })
   return found
 }
 

@@ -2,16 +2,23 @@
 // the goal itself says is used; where it says nothing that can be checked, there is none, and the plan asks.
 
 import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
-import { objectIn, type Toolchain } from './commands.ts'
+import type { Toolchain } from './commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
+import type { FoundCommand } from './planner.ts'
 import { roleOf } from './ranking/file-role.ts'
+import { namedDependency, updated } from './toolchain/dependency.ts'
+import { commandLine, namedCommands } from './toolchain/named-commands.ts'
+
+export { namedDependency } from './toolchain/dependency.ts'
 
 export interface EndCheck {
   /** For `sh -eu`. */
   readonly script: string
   /** What it shows when it succeeds. */
   readonly text: string
+  /** The command of the repository that it runs. It may succeed already: the goal says that something fails, not what. */
+  readonly command?: FoundCommand
 }
 
 export interface EndInput {
@@ -39,8 +46,15 @@ export function endChecks(input: EndInput): readonly EndCheck[] {
       return found.length > 0 ? found : testsPass(input)
     case 'rename':
       return [...found, ...renamed(input)]
-    case 'dependency-update':
-      return [...found, ...updated(input)]
+    case 'failing-command':
+      return namedCommands(input.goal, input.toolchain.commands).map(command => {
+        const script = commandLine(command)
+        return { script, text: `${script} succeeds`, command }
+      })
+    case 'dependency-update': {
+      const named = namedDependency(input)
+      return named === null ? [] : updated(named, input.texts.get(named.manifest) ?? '')
+    }
     case 'docs':
       return [...found, ...documented(input)]
     case 'endpoint':
@@ -122,69 +136,6 @@ export const holdsWord = (text: string, word: string): boolean => {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
     if (!/[\w$/]/.test(text[at - 1] ?? '') && !/[\w$]/.test(text[at + word.length] ?? '')) return true
   return false
-}
-
-const MANIFESTS = [
-  'package.json',
-  'requirements.txt',
-  'pyproject.toml',
-  'go.mod',
-  'Cargo.toml',
-  'Gemfile',
-  'setup.cfg',
-  'setup.py',
-  'composer.json',
-]
-
-export interface NamedDependency {
-  readonly name: string
-  readonly manifest: string
-  readonly version: string | null
-}
-
-/** A dependency that a manifest at the top has and the goal names. */
-export function namedDependency({ goal, texts }: Pick<EndInput, 'goal' | 'texts'>): NamedDependency | null {
-  const words = new Set((goal.text.match(/@?[A-Za-z][\w@/.-]*[\w]/g) ?? []).map(word => word.toLowerCase()))
-  for (const manifest of MANIFESTS) {
-    const text = texts.get(manifest)
-    if (text === undefined) continue
-    const names = manifest === 'package.json' ? nodeDependencies(text) : (text.match(/[A-Za-z][\w.@/-]*[\w]/g) ?? [])
-    const name = names.find(one => one.length > 2 && words.has(one.toLowerCase()) && !COMMON.has(one.toLowerCase()))
-    if (name === undefined) continue
-    return {
-      name,
-      manifest,
-      version: /\bv?(\d+(?:\.\d+)+(?:[-.]\w+)*|(?<=\bto (?:v|version )?)\d+)\b/i.exec(goal.text)?.[1] ?? null,
-    }
-  }
-  return null
-}
-
-const COMMON = new Set('the update version package dependencies to name test build and for use in of'.split(' '))
-
-function nodeDependencies(text: string): readonly string[] {
-  const manifest = objectIn(text)
-  return ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies'].flatMap(key => {
-    const listed = manifest[key]
-    return typeof listed === 'object' && listed !== null ? Object.keys(listed) : []
-  })
-}
-
-function updated(input: EndInput): readonly EndCheck[] {
-  const found = namedDependency(input)
-  if (found === null || found.version === null) return []
-  const { name, manifest, version } = found
-  const line = input.texts
-    .get(manifest)!
-    .split('\n')
-    .find(one => one.includes(name))
-  if (line?.includes(version) === true) return []
-  return [
-    {
-      script: `grep -F -e ${shellQuoted(name)} ${shellQuoted(manifest)} | grep -qF -e ${shellQuoted(version)}`,
-      text: `${manifest} asks for ${name} ${version}`,
-    },
-  ]
 }
 
 /** The page that is meant: the one the goal names, else the readme. */

@@ -3,8 +3,9 @@
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
-import { composePlan, type RenameCommand } from './compose-plan.ts'
+import { composePlan, type RenameCommand, type WriteScopes } from './compose-plan.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
 import { type EndCheck, endChecks, holdsWord, isSearched, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
@@ -25,7 +26,9 @@ import type {
 import { type FileRole, roleOf } from './ranking/file-role.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { splitGoal } from './split-goal.ts'
-import { WORK_STEPS } from './work-steps.ts'
+import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
+import { commandScope } from './toolchain/named-commands.ts'
+import { WORK_STEPS, type WorkStep } from './work-steps.ts'
 import { writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
@@ -53,7 +56,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     rankFiles(repository, goal, { roles: rolesFor(judged) }),
     findToolchain(repository),
     repository.state(),
-    readBeside(repository, paths, goal),
+    readBeside(repository, paths, goal, judged),
   ])
   const read = new Map([...ranking.texts, ...beside])
   const texts = judged.kind === 'rename' ? new Map([...read, ...(await namedIn(repository, files, goal, read))]) : read
@@ -67,22 +70,42 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const said = readComments(comments, { paths, tasks })
   const followed = { ...said, not: [...said.not, ...spared] }
   const toolchain = await withTestCommand(repository, found, followed)
-  const analysis = analysisOf(goal, toolchain, placed(ranking, followed))
+  const analysis = analysisOf(goal, toolchain, placed(aboutFiles(ranking, goal, judged), followed))
   const ends = endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not })
+  const given = { goal, judged, toolchain, ends, texts }
+  const steps = commandSteps(given) ?? WORK_STEPS[judged.kind]
+  const isDeployed = judged.irreversible.some(({ word }) => word === 'deploy')
+  const release = isDeployed && judged.kind !== 'rollout' ? rolloutSteps(given) : []
+  // In stages, it is deployed by these steps, and not once more at the end.
+  const isStaged = release.length > 0 || judged.kind === 'rollout'
+  const irreversible = judged.irreversible.filter(({ word }) => !(isStaged && word === 'deploy'))
   const renaming = withoutFiles(command, followed.not)
-  const scopes = writeScopes({ goal, judged, analysis, paths, texts, followed })
+  const likely = writeScopes({ goal, judged, analysis, paths, texts, followed })
+  const scopes = judged.kind === 'failing-command' ? { ...likely, ...filesOfCommands(given, paths, followed) } : likely
   const missing = await missingNames(repository, { goal, judged, paths, texts })
   const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
   const similar = similarPlans(goal, past)
   const risks = [
-    ...risksOf(judged),
+    ...risksOf([...steps, ...release], irreversible),
     ...similar
       .filter(({ status }) => status === 'failed')
       .map(({ name }) => `the plan '${name}' with a similar goal failed`),
   ]
   const rationale = rationaleOf(judged, analysis, ends, similar)
   const context = contextOf({ goal, judged, analysis, unsure, risks, rationale, similar, state, comments })
-  const parts = { goal, judged, analysis, ends, scopes, renaming, context, ...unsure, ...followed }
+  const settled = { ...judged, irreversible }
+  const parts = {
+    ...given,
+    judged: settled,
+    analysis,
+    steps,
+    release,
+    scopes,
+    renaming,
+    context,
+    ...unsure,
+    ...followed,
+  }
   const definition = composePlan(parts)
   const all = composePlan({ ...parts, dropped: new Set() })
   return {
@@ -93,7 +116,12 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     assumptions: unsure.assumptions,
     risks,
     questions: unsure.questions.map(question => question.text),
-    irreversible: judged.irreversible.map(({ word, said }) => ({ task: word, why: `the goal says '${said}'` })),
+    irreversible: [
+      ...[...steps, ...release].flatMap(({ id, why, approval }) =>
+        approval === undefined ? [] : [{ task: id, why: why.replace(/^T/, 't').replace(/\.$/, '') }],
+      ),
+      ...irreversible.map(({ word, said }) => ({ task: word, why: `the goal says '${said}'` })),
+    ],
     estimate: { workMs: workOf(definition), cost: null },
     analysis,
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
@@ -109,6 +137,8 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['repeat-after', 'other'],
   ['safe-point', 'other'],
   ['lint', 'other'],
+  ['types', 'other'],
+  ['test', 'other'],
   ['build', 'other'],
   ['review', 'gate'],
   ['set-up', 'external'],
@@ -133,8 +163,12 @@ async function readBeside(
   repository: RepositoryView,
   paths: readonly string[],
   goal: GoalWords,
+  { kind }: JudgedGoal,
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = paths.filter(path => READ_BESIDE.test(path) || goal.files.includes(path)).slice(0, 30)
+  const isUpdate = kind === 'dependency-update'
+  const wanted = paths
+    .filter(path => READ_BESIDE.test(path) || goal.files.includes(path) || (isUpdate && DEPENDENCY_FILES.test(path)))
+    .slice(0, 30)
   const texts = await repository.read(wanted)
   return new Map(wanted.flatMap((path, index) => (texts[index] == null ? [] : [[path, texts[index]] as const])))
 }
@@ -152,6 +186,29 @@ async function withTestCommand(
     ? { run: testCommand, from, exists: true }
     : { run: testCommand, from, exists: false, missing: `'${program}' is not installed` }
   return { ...found, commands: { ...found.commands, test } }
+}
+
+/** Words such as 'lint' lead to the linter, not to what it complains about: only a file that the goal names counts. */
+const aboutFiles = (ranking: Ranking, { files }: GoalWords, { kind }: JudgedGoal): Ranking =>
+  kind === 'failing-command' || kind === 'rollout'
+    ? { ...ranking, files: ranking.files.filter(({ path }) => files.includes(path)), tests: [] }
+    : kind === 'dependency-update'
+      ? { ...ranking, files: ranking.files.filter(({ reason }) => !reason.startsWith('weak guess')) }
+      : ranking
+
+function filesOfCommands(
+  { goal, toolchain, ends }: CommandStepsInput,
+  paths: readonly string[],
+  { not, also }: FollowedComments,
+): Pick<WriteScopes, 'sources' | 'tests'> {
+  const named = goal.files.filter(file => paths.includes(file) && !not.includes(file))
+  if (named.length > 0) return { sources: [...named, ...also], tests: [] }
+  const commands = ends.flatMap(({ command }) => command ?? [])
+  const left = [...not, ...toolchain.tools]
+  return {
+    sources: [...commandScope({ commands, languages: toolchain.languages, paths, not: left }), ...also],
+    tests: [],
+  }
 }
 
 /** What somebody named goes first, what they ruled out goes. */
@@ -248,8 +305,8 @@ function unread(
   })
 }
 
-const risksOf = ({ kind, irreversible }: JudgedGoal): readonly string[] => [
-  ...new Set(WORK_STEPS[kind].flatMap(({ risks = [] }) => risks)),
+const risksOf = (steps: readonly WorkStep[], irreversible: JudgedGoal['irreversible']): readonly string[] => [
+  ...new Set(steps.flatMap(({ risks = [] }) => risks)),
   ...irreversible.map(({ word, said }) => `'${said}' is irreversible (task ${word}, after an approval)`),
 ]
 
@@ -269,7 +326,7 @@ function rationaleOf(
         : `The work most likely begins at ${top.path} (${top.reason}).`,
     ends.length === 0
       ? 'The goal says nothing that a command could check, so the plan asks a person.'
-      : `It is done when ${ends.map(({ text }) => text).join(' and ')}; the baseline shows that this fails today.`,
+      : `It is done when ${ends.map(({ text }) => text).join(' and ')}; the baseline ${ends.some(({ command }) => command !== undefined) ? 'records how that ends today' : 'shows that this fails today'}.`,
     similar.length === 0
       ? ''
       : `Similar plans before: ${similar.map(({ name, status }) => `${name} (${status})`).join(', ')}.`,

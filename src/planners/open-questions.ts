@@ -66,11 +66,7 @@ export function openQuestions({ goal, judged, toolchain, analysis, ends, texts, 
     case 'dependency-update': {
       const named = namedDependency({ goal, texts })
       if (named === null) questions.push({ text: 'Which dependency is to be updated, and to which version?' })
-      else if (named.version === null)
-        questions.push({
-          text: `To which version of ${named.name}?`,
-          otherwise: 'the newest one that the tests accept',
-        })
+      else if (named.version === null) assumptions.push(`the newest ${named.name} that the tests accept is wanted`)
       break
     }
     case 'rename': {
@@ -85,23 +81,31 @@ export function openQuestions({ goal, judged, toolchain, analysis, ends, texts, 
     case 'endpoint':
       if (routeIn(goal) === null) questions.push({ text: 'Which method and path should the endpoint have?' })
       break
+    case 'failing-command':
+      assumptions.push(
+        'the fault is in the source: settings of the tools, their scripts and the workflow files may not be changed',
+        'which files it is in shows when the commands have run, so all files that they look at may be written',
+      )
+      break
     case 'security':
       assumptions.push('nothing about this is told outside before it is fixed')
       break
     default:
       break
   }
-  if (top?.reason.startsWith('weak guess') === true)
+  if (top?.reason.startsWith('weak guess') === true && judged.kind !== 'dependency-update')
     questions.push({ text: 'Which file or part is meant? The goal names none that exists here.', otherwise: top.path })
   else if (top !== undefined) assumptions.push(`the place is ${top.path} (${top.reason})`)
   const changes = WORK_STEPS[judged.kind].some(({ scope }) => scope === 'both' || scope === 'tests')
-  if (changes && test === null && judged.kind !== 'empty-repository')
+  if (changes && test === null && !['empty-repository', 'failing-command', 'dependency-update'].includes(judged.kind))
     questions.push({ text: 'How is this tested? No test command was found.', otherwise: 'by looking at it' })
   if (changes && test?.exists === false)
     assumptions.push(`the tests are run with '${test.run.join(' ')}', but ${test.missing}`)
   else if (changes && test !== null) assumptions.push(`the tests are run with '${test.run.join(' ')}' (${test.from})`)
   // Asked last: it is asked only where nothing above asks what is meant.
-  if (ends.length === 0 && questions.length === 0)
+  if (ends.length === 0 && judged.kind === 'failing-command')
+    questions.push({ text: 'Which command fails? No command of that name was found in this repository.' })
+  else if (ends.length === 0 && questions.length === 0 && judged.kind !== 'rollout')
     questions.push({
       text: 'How can you tell that it is done? Name a command, or what you will look at.',
       otherwise: test === null ? 'whoever asked looks at it' : 'the new test passes, and all others',

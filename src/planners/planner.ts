@@ -221,7 +221,11 @@ export interface RankedFile {
 export interface FoundCommands {
   readonly test: FoundCommand | null
   readonly lint: FoundCommand | null
+  /** Checks types and builds nothing. */
+  readonly types: FoundCommand | null
   readonly build: FoundCommand | null
+  /** What the continuous integration runs to test, lint, check types or build, in its order. */
+  readonly ci: readonly CiCommand[]
 }
 
 export interface FoundCommand {
@@ -232,6 +236,16 @@ export interface FoundCommand {
   readonly exists: boolean
   /** What is missing when it does not. */
   readonly missing?: string
+}
+
+export interface CiCommand extends FoundCommand {
+  readonly purpose: 'test' | 'lint' | 'types' | 'build'
+  readonly job: string
+  /** The name of the step, where it has one. */
+  readonly step: string | null
+  readonly env?: { readonly [name: string]: string }
+  /** The folder it runs in, when that is not the top. */
+  readonly in?: string
 }
 
 export interface GoalMentions {

@@ -1,6 +1,8 @@
 // What has to be done for each kind of goal, as steps that an agent or a person claims: the templates of the embedded planner. What
 // frames them (questions, baseline, review, definition of done) is the same for all, in `compose-plan.ts`.
 
+import type { Network } from '../domain/plan.ts'
+import { COMMAND_STEPS } from './command-steps.ts'
 import type { GoalKind } from './goal-kind.ts'
 
 export interface WorkStep {
@@ -17,6 +19,13 @@ export interface WorkStep {
   /** What is to be reported, by name. */
   readonly reports?: { readonly [name: string]: string }
   readonly risks?: readonly string[]
+  /** How it is undone, where that is more than its files. */
+  readonly rollback?: string
+  readonly network?: Network
+  /** A person agrees right before it; `rejected` names the step that follows a no. */
+  readonly approval?: { readonly title: string; readonly why: string; readonly rejected?: string }
+  /** Only done when an approval leads to it. */
+  readonly isAside?: true
 }
 
 const TESTS_FIRST: WorkStep = {
@@ -52,6 +61,7 @@ const SPECIFY = looking({
 })
 
 export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = {
+  ...COMMAND_STEPS,
   bug: [
     {
       ...TESTS_FIRST,
@@ -88,33 +98,6 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       risks: ['a test may be made to pass by weakening it: look at the tests in the review'],
     }),
   ],
-  'failing-command': [
-    looking({
-      id: 'diagnose',
-      title: 'Say why the command fails',
-      instruction: 'Run the command. Say what it complains about, and where.',
-      why: 'What the command prints names the place.',
-      minutes: 15,
-      reports: { cause: 'text' },
-    }),
-    step({
-      id: 'fix',
-      title: 'Make the command succeed',
-      instruction: 'Correct what the command complains about. Never weaken its settings.',
-      why: 'The change itself.',
-      proof: 'end',
-    }),
-  ],
-  rollout: [
-    looking({
-      id: 'prepare',
-      title: 'Say how it is deployed, measured and taken back',
-      instruction:
-        'From the repository: the command that deploys, how a part of the traffic is chosen, what is measured, how it is reverted.',
-      why: 'A rollout that cannot be measured or taken back is no rollout in stages.',
-      reports: { steps: 'text' },
-    }),
-  ],
   rename: [
     step({
       id: 'rename',
@@ -123,32 +106,6 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       why: 'A name that is changed in one place only breaks the others.',
       minutes: 20,
       risks: ['the same word may be used for something else', 'callers outside this repository break'],
-    }),
-  ],
-  'dependency-update': [
-    looking({
-      id: 'read-changes',
-      title: 'Read what changed between the versions',
-      instruction:
-        'Read the release notes from the version used now to the new one. List what breaks, and where it is used here.',
-      why: 'What breaks is known before it breaks.',
-      reports: { breaking: 'text', version: 'text' },
-    }),
-    step({
-      id: 'update',
-      title: 'Update the dependency',
-      kind: 'chore',
-      instruction: 'Change the version with the package manager, so that the lock file fits. Change no source yet.',
-      why: 'The version and the lock file change together, and apart from the source.',
-      scope: 'manifest',
-      proof: 'end',
-      minutes: 10,
-    }),
-    step({
-      id: 'adapt',
-      title: 'Adapt the source to the new version',
-      instruction: 'Change what the new version demands, and nothing else. All tests must pass.',
-      why: 'Whatever the new version broke is put right here.',
     }),
   ],
   'flaky-test': [

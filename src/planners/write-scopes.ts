@@ -7,6 +7,7 @@ import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import type { GoalAnalysis } from './planner.ts'
 import { roleOf } from './ranking/file-role.ts'
+import { updatedFiles, usersOf } from './toolchain/dependency.ts'
 
 export interface ScopeInput {
   readonly goal: GoalWords
@@ -18,6 +19,8 @@ export interface ScopeInput {
 }
 
 const SOURCES_MAX = 5
+/** Files that load a dependency. */
+const USERS_MAX = 40
 /** Of the score of the first: below it a file is told, but not opened for writing. */
 const LIKELY = 0.55
 
@@ -29,19 +32,32 @@ export function writeScopes({ goal, judged, analysis, paths, texts, followed }: 
     file => !known.has(file) && /^[\w][\w./-]*$/.test(file) && !file.includes('..') && file.includes('/'),
   )
   const rename = judged.kind === 'rename' ? renameNames(goal) : null
+  const named = judged.kind === 'dependency-update' ? namedDependency({ goal, texts }) : null
+  const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
   const holding =
-    rename === null ? [] : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
+    rename === null ? users : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
   const sources = [
-    ...new Set([...holding, ...likely.slice(0, SOURCES_MAX).map(({ path }) => path), ...followed.also, ...fresh]),
+    ...new Set([
+      ...holding,
+      ...(users.length > 0 ? [] : likely.slice(0, SOURCES_MAX).map(({ path }) => path)),
+      ...followed.also,
+      ...fresh,
+    ]),
   ]
   const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
-  const manifest = namedDependency({ goal, texts })?.manifest ?? paths.find(path => MANIFEST.test(path))
+  const manifest = paths.find(path => MANIFEST.test(path))
   return {
     sources: allowed(sources),
     tests: withoutSpared(testScope(analysis, paths), paths, followed.not),
     docs: allowed(page === null ? ['README.md'] : [page]),
-    manifest: allowed(manifest === undefined ? ['package.json'] : [manifest, ...paths.filter(path => LOCK.test(path))]),
+    manifest: allowed(
+      named !== null
+        ? updatedFiles(named)
+        : manifest === undefined
+          ? ['package.json']
+          : [manifest, ...paths.filter(path => LOCK.test(path))],
+    ),
     new: allowed(NEW_PROJECT),
   }
 }

@@ -111,7 +111,7 @@ export function moreLines(
     ),
     ...section(
       'Commands found',
-      (['test', 'lint', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
+      (['test', 'lint', 'types', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
     ),
     ...section(
       'What each task may write',

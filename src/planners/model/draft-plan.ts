@@ -79,7 +79,7 @@ function actionOf({ how, command = [] }: DraftTask): Action {
 }
 
 const isFound = (argv: readonly string[], { commands }: Ground): boolean =>
-  [commands.test, commands.lint, commands.build].some(
+  [commands.test, commands.lint, commands.types, commands.build].some(
     found => found !== null && found.run.join('\0') === argv.join('\0'),
   )
 

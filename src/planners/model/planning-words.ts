@@ -41,7 +41,7 @@ export async function briefing({ goal, kind, analysis, usual, repository }: Find
     path => !PRIVATE.test(path),
   )
   const contents = await repository.read(wanted)
-  const commands = (['test', 'lint', 'build'] as const).map(name => {
+  const commands = (['test', 'lint', 'types', 'build'] as const).map(name => {
     const found = analysis.commands[name]
     if (found === null) return `- ${name}: none found`
     return `- ${name}: ${JSON.stringify(found.run)}${found.exists ? '' : ` (cannot be run: ${found.missing ?? 'missing'})`}`
