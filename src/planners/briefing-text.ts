@@ -23,6 +23,12 @@ export const live = (text: string): string => text.replaceAll('${{', () => '$${{
 export const quoteOf = ({ task, output }: Pick<Left, 'task' | 'output'>, max?: number): string =>
   `\${{ quote(${reference(task)}.outputs.${output}${max === undefined ? '' : `, ${max}`}) }}`
 
+/** How the command ended, and what it printed when it failed. */
+function logOf({ task, output }: Left): string {
+  const of = reference(task)
+  return `\${{ ${of}.exit == 0 ? '> it succeeded' : quote(${of}.outputs.${output}, ${LOG_MAX}) }}`
+}
+
 const reference = (task: string): string => (/^\w+$/.test(task) ? `tasks.${task}` : `tasks['${task}']`)
 
 /** `before`: what the tasks before it leave, the oldest first. `logs`: commands that ran before the work. */
@@ -41,15 +47,11 @@ export function instructionOf(
       quoteOf({ task: 'clarify', output: `answer${at + 1}` }),
     ]),
     ...before.flatMap(left => ['', live(`From '${left.task}' (${left.title}):`), quoteOf(left)]),
-    ...logs.flatMap(left => [
-      '',
-      `What '${left.task}' printed before the work (exit code \${{ ${reference(left.task)}.exit }}):`,
-      quoteOf(left, LOG_MAX),
-    ]),
+    ...logs.flatMap(left => ['', live(`Before the work, ${left.title}:`), logOf(left)]),
   ]
   const { deadline = null, unknowns = [] } = judged
   return [
-    live(step.instruction),
+    live(`${step.instruction}${beginsAt(parts, step)}`),
     '',
     live(`Goal: ${goal.text.slice(0, GOAL_MAX)}`),
     ...(step.id === FIND_OUT.id ? listed('Open points:', unknowns) : []),
@@ -71,27 +73,40 @@ const saidAbout = ({ remarks }: PlanParts, { id }: WorkStep): readonly string[] 
 const listed = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
 
+/** The place in words, for a step that changes something: the first passage, or the file of tests. */
+function beginsAt({ analysis, places }: PlanParts, { scope }: WorkStep): string {
+  const [test] = analysis.tests
+  if (scope === 'tests') return test === undefined ? '' : ` It belongs into ${test.path}, or into a new file beside it.`
+  const [passage] = places.passages
+  if (passage === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
+  return ` Begin at ${passage.path}:${passage.at}.`
+}
+
 /** Files, passages, the sibling to follow, and the commands to try it with. */
 function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly string[] {
-  const ranked = step.scope === 'tests' ? [...analysis.tests.slice(0, 2), ...analysis.files] : analysis.files
-  const files = ranked.slice(0, FILES_TOLD)
+  const isTest = step.scope === 'tests'
+  const ranked = isTest ? [...analysis.tests.slice(0, 2), ...analysis.files] : analysis.files
+  const found = ranked.filter(({ reason }) => !reason.startsWith('weak guess'))
+  const files = (found.length > 0 ? found : ranked).slice(0, FILES_TOLD)
   const { test } = analysis.commands
   const isTried = step.scope !== 'docs' && step.scope !== 'new' && test !== null
+  const passages = isTest ? places.passages.slice(0, 2) : places.passages
   return [
     ...listed(
       'Most likely here:',
       files.map(({ path, reason }) => `${path} (${reason})`),
     ),
-    ...(step.scope === 'tests' || places.passages.length === 0 ? [] : ['', 'Passages:']),
-    ...(step.scope === 'tests' ? places.passages.slice(0, 2) : places.passages).flatMap(({ path, line, lines }) => [
+    ...(passages.length === 0 ? [] : ['', 'Passages:']),
+    ...passages.flatMap(({ path, line, lines }) => [
       `${path}:${line}`,
       ...lines.map((text, at) => `${String(line + at).padStart(5)}| ${text}`.trimEnd()),
     ]),
     ...(places.sibling === null || step.scope === 'nothing'
       ? []
       : ['', `Follow the way of ${places.sibling}, which does something similar.`]),
-    ...(isTried && places.oneTest !== null ? ['', `One file of tests alone: ${places.oneTest}`] : []),
-    ...(isTried ? [`${places.oneTest === null ? '\n' : ''}All tests: ${shellLine(test.run)}`] : []),
+    ...(isTried ? [''] : []),
+    ...(isTried && places.oneTest !== null ? [`One file of tests alone: ${places.oneTest}`] : []),
+    ...(isTried ? [`All tests: ${shellLine(test.run)}`] : []),
   ]
 }
 

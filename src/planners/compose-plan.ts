@@ -102,7 +102,7 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   const prepared = isCode && test !== null && !test.exists ? [add(frame.setUp(test))] : []
   const recorded = (task: TaskDefinition, prints = true): void => {
     first.push(add(task))
-    if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: task.title ?? '' })
+    if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: commandOf(task) })
   }
   if (ends.length > 0) recorded(frame.baseline(ends, prepared), frame.printsMore(ends))
   const isRun = ends.some(({ script }) => test !== null && script === shellLine(test.run))
@@ -138,6 +138,12 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     last = add(task)
   }
   return tasks
+}
+
+/** As it is typed, without what is only there to keep what it prints. */
+function commandOf({ id, action }: TaskDefinition): string {
+  const line = action.type === 'run' && 'script' in action.command ? action.command.script.replace(/ 2>&1$/, '') : ''
+  return line === '' || line.includes('\n') ? `'${id}'` : `'${line}'`
 }
 
 /** Only what commands can tell: the rest is judged in the review. */

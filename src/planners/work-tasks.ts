@@ -35,7 +35,7 @@ export function workTask(parts: PlanParts, step: WorkStep, { needs, left, logs }
     risks: step.risks,
     ...(step.scope === 'nothing'
       ? {}
-      : { rollback: `'planfold rollback --tasks ${step.id}' reverts the files it wrote` }),
+      : { rollback: `a rollback of '${step.id}' reverts the files it wrote` }),
     estimateMs: (isCommand ? 1 : step.minutes) * MINUTE,
   }
 }
@@ -56,9 +56,10 @@ function scopeOf({ scopes, places }: PlanParts, { scope }: WorkStep): readonly s
 }
 
 /** Only what a command or an expression can judge: whatever a person has to judge is judged once, in the review. */
-function acceptOf({ analysis, ends }: PlanParts, { proof, reports }: WorkStep): readonly Criterion[] {
+function acceptOf({ analysis, ends }: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
   const { test } = analysis.commands
   const line = test === null ? null : shellLine(test.run)
+  const goal = ends.map(({ script, text }) => check(script, text))
   switch (proof) {
     case 'told':
       return reports === undefined
@@ -67,9 +68,12 @@ function acceptOf({ analysis, ends }: PlanParts, { proof, reports }: WorkStep): 
     case 'red':
       return line === null ? [] : [check(`! ${line}`, 'the new test fails')]
     case 'green':
-      return line === null ? [] : [check(line, 'all tests pass')]
+      return [
+        ...(scope === 'tests' ? [] : goal),
+        ...(line === null || ends.some(({ script }) => script === line) ? [] : [check(line, 'all tests pass')]),
+      ]
     case 'end':
-      return ends.map(({ script, text }) => check(script, text))
+      return goal
     default:
       return proof satisfies never
   }

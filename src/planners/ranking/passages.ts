@@ -7,6 +7,8 @@ export interface Passage {
   readonly path: string
   /** Of the first line, from 1. */
   readonly line: number
+  /** The line that matters. */
+  readonly at: number
   readonly lines: readonly string[]
 }
 
@@ -15,6 +17,7 @@ const BEFORE = 2
 const AFTER = 6
 const LINE_MAX = 160
 const FILES_LOOKED_AT = 6
+const SAME_NAME_MAX = 2
 /** Nobody sends these to a model, however well they fit the goal. */
 export const PRIVATE =
   /(^|\/)(\.env[^/]*|\.npmrc|\.netrc|id_[a-z0-9]+)$|\.(pem|key|p12|pfx|keystore)$|secret|credential|passw/i
@@ -28,26 +31,29 @@ export function passagesFor(
   const likely = files.filter(path => texts.has(path) && !PRIVATE.test(path))
   const read = likely.slice(0, FILES_LOOKED_AT).map(path => ({ path, lines: linesOf(texts.get(path)!) }))
   const found: Passage[] = []
-  const add = (path: string, lines: readonly string[], at: number): void => {
-    const from = Math.max(0, at - BEFORE)
+  const add = (path: string, lines: readonly string[], at: number, from: number): void => {
     const isTold = found.some(one => one.path === path && at >= one.line - 1 && at < one.line + one.lines.length)
     if (isTold || found.length >= PASSAGES_MAX) return
-    found.push({ path, line: from + 1, lines: trimmed(lines.slice(from, at + AFTER)) })
+    found.push({ path, line: from + 1, at: at + 1, lines: trimmed(lines.slice(from, at + AFTER)) })
   }
   for (const { file, line } of goal.frames) {
     const path = likely.find(one => `/${file}`.endsWith(`/${one}`) || `/${one}`.endsWith(`/${file}`))
-    if (path !== undefined && line !== null) add(path, linesOf(texts.get(path)!), line - 1)
+    if (path !== undefined && line !== null)
+      add(path, linesOf(texts.get(path)!), line - 1, Math.max(0, line - 1 - BEFORE))
   }
-  const names = definable(goal)
-  for (const { path, lines } of read)
-    for (const [at, line] of lines.entries()) {
-      const defined = definedIn(line)
-      if (defined !== null && names.has(defined.toLowerCase())) add(path, lines, at)
-    }
+  const definitions = read.flatMap(({ path, lines }) =>
+    lines.flatMap((line, at) => {
+      const name = definedIn(line)?.toLowerCase()
+      return name === undefined ? [] : [{ name, path, lines, at }]
+    }),
+  )
+  for (const name of definable(goal))
+    for (const { path, lines, at } of definitions.filter(one => one.name === name).slice(0, SAME_NAME_MAX))
+      add(path, lines, at, withComment(lines, at))
   const best = read
     .flatMap(({ path, lines }, rank) => bestLine(lines, goal.terms, rank).map(one => ({ ...one, path, lines })))
     .sort((a, b) => b.score - a.score)
-  for (const { path, lines, at } of best) add(path, lines, at)
+  for (const { path, lines, at } of best) add(path, lines, at, Math.max(0, at - BEFORE))
   return found
 }
 
@@ -92,7 +98,7 @@ const definable = ({ symbols, quoted, terms }: GoalWords): ReadonlySet<string> =
           .at(-1)!
           .replace(/\(.*$/, ''),
       ),
-      ...terms.filter(({ word }) => word.length > 3).map(({ word }) => word),
+      ...terms.filter(({ word }) => word.length > 2).map(({ word }) => word),
     ].map(name => name.toLowerCase()),
   )
 
@@ -106,6 +112,13 @@ function definedIn(line: string): string | null {
   if (line.length >= LONG) return null
   const name = (DEFINITION.exec(line) ?? SHELL_FUNCTION.exec(line) ?? METHOD.exec(line))?.[1]
   return name === undefined || /^(if|for|while|switch|catch|return|function)$/.test(name) ? null : name
+}
+
+/** A definition with the comment or the annotation right above it. */
+function withComment(lines: readonly string[], at: number): number {
+  let from = at
+  while (from > 0 && at - from < 3 && /^\s*(\/\/|\/\*|\*|#|@|--|""")/.test(lines[from - 1]!)) from--
+  return from
 }
 
 const linesOf = (text: string): readonly string[] => text.split(/\r?\n/)
