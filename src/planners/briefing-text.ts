@@ -40,15 +40,15 @@ export function instructionOf(
 ): string {
   const { goal, judged, questions, dropped } = parts
   const answered = questions.length === 0 || dropped.has('clarify') ? [] : questions
-  const quotes = [
+  const said = [
     ...answered.flatMap(({ text }, at) => [
       '',
       live(`Asked: ${text}`),
       quoteOf({ task: 'clarify', output: `answer${at + 1}` }),
     ]),
     ...before.flatMap(left => ['', live(`From '${left.task}' (${left.title}):`), quoteOf(left)]),
-    ...logs.flatMap(left => ['', live(`Before the work, ${left.title}:`), logOf(left)]),
   ]
+  const printed = logs.flatMap(left => ['', live(`Before the work, ${left.title}:`), logOf(left)])
   const { deadline = null, unknowns = [] } = judged
   return [
     live(`${step.instruction}${beginsAt(parts, step)}`),
@@ -58,10 +58,12 @@ export function instructionOf(
     ...(deadline === null ? [] : ['', live(`Deadline: ${deadline.said}`)]),
     ...listed('Keep to this:', judged.constraints),
     ...listed('Said about the draft:', saidAbout(parts, step)),
-    ...placesFor(parts, step).map(live),
-    ...(quotes.length === 0
+    ...(said.length + printed.length === 0
       ? []
-      : ['', "Lines that begin with '>' quote people, tasks and commands before this one.", ...quotes]),
+      : ['', "Lines that begin with '>' quote people, tasks and commands before this one."]),
+    ...said,
+    ...placesFor(parts, step).map(live),
+    ...printed,
   ].join('\n')
 }
 

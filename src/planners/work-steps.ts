@@ -396,7 +396,7 @@ function ownSteps(goal: GoalWords, { kind }: JudgedGoal): readonly WorkStep[] {
 }
 
 const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i
-const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'vague'])
+const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])
 const NOUN =
   '(?:functions?|methods?|class|constant|variable|option|flag|parameter|argument|field|property|type|interface|module|helper|export|setting|macro|struct|enum|alias|fonction|función|funktion|método|classe|clase|klasse)'
 const REMOVING = new RegExp(

@@ -33,9 +33,7 @@ export function workTask(parts: PlanParts, step: WorkStep, { needs, left, logs }
     ...(reports === undefined || isCommand ? {} : { outputs: { [reports]: { from: 'report', type: 'text' } } }),
     ...(accept.length === 0 ? {} : { accept }),
     risks: step.risks,
-    ...(step.scope === 'nothing'
-      ? {}
-      : { rollback: `a rollback of '${step.id}' reverts the files it wrote` }),
+    ...(step.scope === 'nothing' ? {} : { rollback: `a rollback of '${step.id}' reverts the files it wrote` }),
     estimateMs: (isCommand ? 1 : step.minutes) * MINUTE,
   }
 }
