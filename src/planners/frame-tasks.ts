@@ -15,6 +15,9 @@ export const BASELINE = 'baseline'
 
 /** Writes nothing but caches and what it builds; whatever it leaves in the workspace goes back with a rollback. */
 const READS = { effect: 'workspace' } as const
+/** Python leaves a cache beside each file that it loads, unless it is told not to. */
+const quietly = ({ run }: FoundCommand): Pick<TaskDefinition, 'env'> =>
+  /(^|\/)(pytest|python[\d.]*)$/.test(run[0]!) ? { env: { PYTHONDONTWRITEBYTECODE: '1' } } : {}
 const LOG = { outputs: { log: { from: 'stdout', as: 'text' } } } as const
 
 export function clarify(questions: readonly PlanQuestion[]): TaskDefinition {
@@ -88,6 +91,7 @@ export function testsBefore(
       : 'What failed before was not broken by this plan.',
     needs,
     action: { type: 'run', command: { script: live(`${shellLine(test.run)} 2>&1`) } },
+    ...quietly(test),
     ...READS,
     ...(mustPass ? {} : { expect: 'exit >= 0' }),
     ...LOG,
@@ -113,6 +117,7 @@ export function repeatTests(test: FoundCommand, id: string, needs: readonly Task
     rationale: isBefore ? 'A test that fails sometimes is seen only in many runs.' : 'The same count, after the fix.',
     needs,
     action: { type: 'run', command: { script: live(script) } },
+    ...quietly(test),
     ...READS,
     ...(isBefore ? { expect: 'exit >= 0' } : {}),
     ...LOG,
