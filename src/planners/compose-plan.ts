@@ -4,22 +4,25 @@
 import { isPlanName, type PlanName, type TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
-import { type Left, oneLine } from './briefing-text.ts'
+import { type Left, oneLine } from './draft/briefing-text.ts'
+import * as frame from './draft/frame-tasks.ts'
+import { check, workTask } from './draft/work-tasks.ts'
 import { type EndCheck, shellLine } from './end-checks.ts'
-import * as frame from './frame-tasks.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalAnalysis } from './planner.ts'
 import type { Passage } from './ranking/passages.ts'
-import { FIND_OUT, type FramedGoal, stepsOf, type WorkStep } from './work-steps.ts'
-import { check, workTask } from './work-tasks.ts'
+import { FIND_OUT, type FramedGoal, type WorkStep } from './work-steps.ts'
 
-export { live, oneLine } from './briefing-text.ts'
+export { live, oneLine } from './draft/briefing-text.ts'
 
 export interface PlanParts {
   readonly goal: GoalWords
   readonly judged: FramedGoal
   readonly analysis: GoalAnalysis
   readonly ends: readonly EndCheck[]
+  readonly steps: readonly WorkStep[]
+  /** Steps after the review: a deployment in stages. */
+  readonly release: readonly WorkStep[]
   readonly scopes: WriteScopes
   readonly places: GoalPlaces
   readonly questions: readonly PlanQuestion[]
@@ -85,14 +88,13 @@ const isTested = ({ scope, kind }: WorkStep): boolean =>
   scope !== 'nothing' && scope !== 'docs' && scope !== 'new' && kind !== 'docs'
 
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
-  const { goal, analysis, judged, ends, questions, dropped } = parts
+  const { analysis, judged, ends, questions, steps, release, dropped } = parts
   const { test, lint, build } = analysis.commands
   const tasks: TaskDefinition[] = []
   const add = (task: TaskDefinition): TaskName => {
     tasks.push(task)
     return task.id
   }
-  const steps = stepsOf(goal, judged)
   const isCode = steps.some(isTested)
   const isFlaky = judged.kind === 'flaky-test' && test !== null
   // What has to be there before the work begins.
@@ -112,18 +114,24 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   }
   if (isFlaky) recorded(frame.repeatTests(test, 'repeat-before', prepared))
   // One step alone goes back with the plan itself.
-  if (steps.length > 1 || judged.irreversible.length > 0)
+  if (steps.length + release.length > 1 || judged.irreversible.length > 0)
     first.splice(0, Number.POSITIVE_INFINITY, add(frame.safePoint([...first, ...prepared])))
   const left: Left[] = []
   let needs: readonly TaskName[] = first.length > 0 ? first : prepared
   let back: TaskName | null = null
-  for (const step of steps) {
-    const id = add(
-      workTask(parts, step, { needs, left: [...left], logs: isTested(step) || step.scope === 'nothing' ? logs : [] }),
-    )
-    if (isChange(step) || back === null) back = id
+  const addStep = (step: WorkStep): TaskName => {
+    const { approval, isAside } = step
+    if (approval !== undefined) needs = [add(frame.approveStep({ ...step, approval }, needs, left))]
+    const seen = isTested(step) || step.scope === 'nothing' ? logs : []
+    const { needs: after, ...task } = workTask(parts, step, { needs, left: [...left], logs: seen })
+    const id = add(isAside === true ? task : { ...task, needs: after })
     if (step.reports !== undefined && !dropped.has(id)) left.push({ task: id, output: step.reports, title: step.title })
-    needs = [step.id === 'specify' ? add(frame.approveSpecification(id)) : id]
+    if (isAside !== true) needs = [step.id === 'specify' ? add(frame.approveSpecification(id)) : id]
+    return id
+  }
+  for (const step of steps) {
+    const id = addStep(step)
+    if (isChange(step) || back === null) back = id
   }
   const [work] = needs as readonly [TaskName]
   const checks: TaskName[] = []
@@ -131,11 +139,14 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   if (isCode && lint?.exists === true) checks.push(add(frame.ranAfter('lint', 'Lint', lint, work)))
   if (isCode && build?.exists === true) checks.push(add(frame.ranAfter('build', 'Build', build, work)))
   const changes = steps.some(isChange)
-  let last = add(frame.review(parts, { needs: [...new Set([work, ...checks])], back: back!, left, done, changes }))
+  needs = [
+    add(frame.review(parts, { needs: [...new Set([work, ...checks])], back: back!, left: [...left], done, changes })),
+  ]
+  for (const step of release) addStep(step)
   for (const step of judged.irreversible) {
-    const [approval, task] = frame.irreversibleTasks(step, [last])
+    const [approval, task] = frame.irreversibleTasks(step, needs)
     add(approval)
-    last = add(task)
+    needs = [add(task)]
   }
   return tasks
 }
@@ -147,21 +158,21 @@ function commandOf({ id, action }: TaskDefinition): string {
 }
 
 /** Only what commands can tell: the rest is judged in the review. */
-function doneOf({ goal, ends, analysis, judged }: PlanParts): readonly Criterion[] {
+function doneOf({ ends, analysis, steps }: PlanParts): readonly Criterion[] {
   const { test } = analysis.commands
   const line = test === null ? null : shellLine(test.run)
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
-  const isCode = stepsOf(goal, judged).some(isTested)
-  if (isCode && line !== null && !ends.some(({ script }) => script === line)) found.push(check(line, 'all tests pass'))
+  if (steps.some(isTested) && line !== null && !ends.some(({ script }) => script === line))
+    found.push(check(line, 'all tests pass'))
   return found
 }
 
 const MILESTONES_MIN = 5
 
 /** The phases of a longer plan, by what a task is for. */
-function inMilestones(tasks: readonly TaskDefinition[], { goal, judged }: PlanParts): readonly TaskDefinition[] {
+function inMilestones(tasks: readonly TaskDefinition[], all: PlanParts): readonly TaskDefinition[] {
   if (tasks.length < MILESTONES_MIN) return tasks
-  const steps = new Map(stepsOf(goal, judged).map(step => [step.id, step]))
+  const steps = new Map(all.steps.map(step => [step.id, step]))
   let isChanged = false
   let isReviewed = false
   return tasks.map(task => {

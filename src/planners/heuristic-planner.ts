@@ -5,12 +5,12 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
+import { oneTestCommand } from './draft/one-test.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
 import { type EndCheck, endChecks, goneCheck, holdsWord, isSearched, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
-import { oneTestCommand } from './one-test.ts'
 import { KIND_WORDS, missingNames, openQuestions, type Unsure } from './open-questions.ts'
 import type {
   FoundCommand,
@@ -27,7 +27,7 @@ import { type FileRole, roleOf } from './ranking/file-role.ts'
 import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { splitGoal } from './split-goal.ts'
-import { removedName, stepsOf } from './work-steps.ts'
+import { removedName, stepsOf, type WorkStep } from './work-steps.ts'
 import { writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
@@ -81,19 +81,33 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   ]
   const renaming = withoutFiles(command, followed.not)
   const scopes = writeScopes({ goal, judged, analysis, paths, texts, followed })
+  const steps = stepsOf(goal, judged)
   const places = await placesOf(repository, { goal, judged, analysis, toolchain, scopes, paths, texts, holding })
   const missing = await missingNames(repository, { goal, judged, paths, texts })
   const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
   const similar = similarPlans(goal, past)
   const risks = [
-    ...risksOf(goal, judged),
+    ...risksOf(steps, judged),
     ...similar
       .filter(({ status }) => status === 'failed')
       .map(({ name }) => `the plan '${name}' with a similar goal failed`),
   ]
   const rationale = rationaleOf(judged, analysis, ends, similar)
   const context = contextOf({ goal, judged, analysis, unsure, risks, rationale, similar, state, comments })
-  const parts = { goal, judged, analysis, ends, scopes, places, renaming, context, ...unsure, ...followed }
+  const parts = {
+    goal,
+    judged,
+    analysis,
+    ends,
+    steps,
+    release: [],
+    scopes,
+    places,
+    renaming,
+    context,
+    ...unsure,
+    ...followed,
+  }
   const definition = composePlan(parts)
   const all = composePlan({ ...parts, dropped: new Set() })
   return {
@@ -311,8 +325,8 @@ function unread(
   })
 }
 
-const risksOf = (goal: GoalWords, judged: JudgedGoal): readonly string[] => [
-  ...new Set(stepsOf(goal, judged).flatMap(({ risks = [] }) => risks)),
+const risksOf = (steps: readonly WorkStep[], judged: JudgedGoal): readonly string[] => [
+  ...new Set(steps.flatMap(({ risks = [] }) => risks)),
   ...judged.irreversible.map(({ word, said }) => `'${said}' is irreversible (task ${word}, after an approval)`),
 ]
 

@@ -1,6 +1,7 @@
 // What has to be done for each kind of goal, as steps that an agent or a person claims: the templates of the embedded planner. What
-// frames them (questions, baseline, review, definition of done) is the same for all, in `frame-tasks.ts`.
+// frames them (questions, baseline, review, definition of done) is the same for all, in `draft/frame-tasks.ts`.
 
+import type { Network } from '../domain/plan.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind, JudgedGoal } from './goal-kind.ts'
 
@@ -24,6 +25,13 @@ export interface WorkStep {
   /** The one text that it ends with; the briefings after it and the review quote it. */
   readonly reports?: string
   readonly risks?: readonly string[]
+  /** How it is undone, where that is more than its files. */
+  readonly rollback?: string
+  readonly network?: Network
+  /** A person agrees right before it; `rejected` names the step that follows a no. */
+  readonly approval?: { readonly title: string; readonly why: string; readonly rejected?: string }
+  /** Only done when an approval leads to it. */
+  readonly isAside?: true
 }
 
 type Own = Partial<WorkStep> & Pick<WorkStep, 'id' | 'title' | 'instruction' | 'why'>

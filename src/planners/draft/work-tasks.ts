@@ -1,11 +1,11 @@
 // The steps of a goal as tasks: what each may write, what proves it, how it is undone, and what it hands to the next.
 
-import type { TaskName } from '../domain/id.ts'
-import type { Action, Criterion, TaskDefinition } from '../domain/plan.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { Action, Criterion, TaskDefinition } from '../../domain/plan.ts'
+import type { PlanParts } from '../compose-plan.ts'
+import { shellLine } from '../end-checks.ts'
+import type { WorkStep } from '../work-steps.ts'
 import { instructionOf, type Left, live, oneLine } from './briefing-text.ts'
-import type { PlanParts } from './compose-plan.ts'
-import { shellLine } from './end-checks.ts'
-import type { WorkStep } from './work-steps.ts'
 
 export const MINUTE = 60_000
 
@@ -32,8 +32,11 @@ export function workTask(parts: PlanParts, step: WorkStep, { needs, left, logs }
     write: isCommand ? renaming.files : scopeOf(parts, step),
     ...(reports === undefined || isCommand ? {} : { outputs: { [reports]: { from: 'report', type: 'text' } } }),
     ...(accept.length === 0 ? {} : { accept }),
+    ...(step.network === undefined ? {} : { network: step.network }),
     risks: step.risks,
-    ...(step.scope === 'nothing' ? {} : { rollback: `a rollback of '${step.id}' reverts the files it wrote` }),
+    ...(step.rollback === undefined && step.scope === 'nothing'
+      ? {}
+      : { rollback: step.rollback ?? `a rollback of '${step.id}' reverts the files it wrote` }),
     estimateMs: (isCommand ? 1 : step.minutes) * MINUTE,
   }
 }

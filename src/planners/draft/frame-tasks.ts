@@ -1,13 +1,14 @@
 // What stands around the steps of a goal: questions, a baseline that records how it is today, a safe point, checks, the review, and an
 // approval before whatever is irreversible.
 
-import type { TaskName } from '../domain/id.ts'
-import type { Criterion, Field, TaskDefinition } from '../domain/plan.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { Criterion, Field, TaskDefinition } from '../../domain/plan.ts'
+import type { PlanParts, PlanQuestion } from '../compose-plan.ts'
+import { type EndCheck, shellLine } from '../end-checks.ts'
+import type { IrreversibleStep } from '../goal-kind.ts'
+import type { FoundCommand } from '../planner.ts'
+import type { WorkStep } from '../work-steps.ts'
 import { type Left, live, oneLine, quoteOf } from './briefing-text.ts'
-import type { PlanParts, PlanQuestion } from './compose-plan.ts'
-import { type EndCheck, shellLine } from './end-checks.ts'
-import type { IrreversibleStep } from './goal-kind.ts'
-import type { FoundCommand } from './planner.ts'
 import { check, MINUTE } from './work-tasks.ts'
 
 export const REVIEW = 'review'
@@ -160,6 +161,22 @@ export const approveSpecification = (specify: TaskName): TaskDefinition => ({
   on: { rejected: [specify] },
 })
 
+/** Agreed to right before a step, with what was found before it. */
+export const approveStep = (
+  { id, approval }: WorkStep & Required<Pick<WorkStep, 'approval'>>,
+  needs: readonly TaskName[],
+  left: readonly Left[],
+): TaskDefinition => ({
+  id: `approve-${id}` as TaskName,
+  title: live(approval.title),
+  rationale: approval.why,
+  needs,
+  action: { type: 'gate', gate: 'approval', show: left.length === 0 ? ['diff'] : left.slice(-1).map(shown) },
+  ...(approval.rejected === undefined ? {} : { on: { rejected: [approval.rejected as TaskName] } }),
+})
+
+const shown = (left: Left): string => `${live(`From '${left.task}' (${left.title}):`)}\n${quoteOf(left)}`
+
 export interface Reviewed {
   readonly needs: readonly TaskName[]
   /** Where a rejection leads. */
@@ -196,7 +213,7 @@ export function review({ goal, judged }: PlanParts, { needs, back, left, done, c
     action: {
       type: 'gate',
       gate: changes ? 'diff' : 'approval',
-      show: [live(asked), ...left.map(one => `${live(`From '${one.task}' (${one.title}):`)}\n${quoteOf(one)}`)],
+      show: [live(asked), ...left.map(shown)],
     },
     on: { rejected: [back] },
   }

@@ -1,9 +1,9 @@
 // What whoever does a step reads: the step in the goal's own words, what people and earlier tasks said, where the work most likely is,
 // and how it is tried out. What comes from others is quoted or numbered line by line, so that it cannot pass for a heading of ours.
 
-import type { PlanParts } from './compose-plan.ts'
-import { shellLine } from './end-checks.ts'
-import { FIND_OUT, type WorkStep } from './work-steps.ts'
+import type { PlanParts } from '../compose-plan.ts'
+import { shellLine } from '../end-checks.ts'
+import { FIND_OUT, type WorkStep } from '../work-steps.ts'
 
 const FILES_TOLD = 5
 const GOAL_MAX = 4_000

@@ -1,9 +1,9 @@
 // How one file of tests is run alone, where the repository says which runner it uses: whoever works on a task needs seconds, not the
 // whole suite.
 
-import { objectIn, type Toolchain } from './commands.ts'
-import { shellLine } from './end-checks.ts'
-import type { RepositoryView } from './planner.ts'
+import { objectIn, type Toolchain } from '../commands.ts'
+import { shellLine } from '../end-checks.ts'
+import type { RepositoryView } from '../planner.ts'
 
 /** The line for a shell; null when the runner is not known. */
 export async function oneTestCommand(

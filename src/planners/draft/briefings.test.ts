@@ -1,13 +1,13 @@
 // What a draft hands from task to task, and what whoever does a step is told.
 
 import { describe, expect, test } from 'vitest'
-import type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
-import { compile } from '../format/expression/expression.ts'
-import { templateExpressions } from '../format/expression/template.ts'
-import { readGoal } from './goal.ts'
-import { heuristicPlanner } from './heuristic-planner.ts'
-import type { PlanComment, RepositoryView } from './planner.ts'
-import { removedName } from './work-steps.ts'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { compile } from '../../format/expression/expression.ts'
+import { templateExpressions } from '../../format/expression/template.ts'
+import { readGoal } from '../goal.ts'
+import { heuristicPlanner } from '../heuristic-planner.ts'
+import type { PlanComment, RepositoryView } from '../planner.ts'
+import { removedName } from '../work-steps.ts'
 
 const FILES: { readonly [path: string]: string } = {
   'package.json': '{"scripts":{"test":"vitest run","lint":"eslint ."}}',
