@@ -18,6 +18,8 @@ const AFTER = 6
 const LINE_MAX = 160
 const FILES_LOOKED_AT = 6
 const SAME_NAME_MAX = 2
+/** In others, a plain word that is defined there means something else. */
+const PLAIN_FILES_MAX = 2
 /** Nobody sends these to a model, however well they fit the goal. */
 export const PRIVATE =
   /(^|\/)(\.env[^/]*|\.npmrc|\.netrc|id_[a-z0-9]+)$|\.(pem|key|p12|pfx|keystore)$|secret|credential|passw/i
@@ -47,13 +49,15 @@ export function passagesFor(
       return name === undefined ? [] : [{ name, path, lines, at }]
     }),
   )
-  for (const name of definable(goal))
+  for (const { name, isNamed } of definable(goal))
     for (const { path, lines, at } of definitions.filter(one => one.name === name).slice(0, SAME_NAME_MAX))
-      add(path, lines, at, withComment(lines, at))
+      if (isNamed || read.slice(0, PLAIN_FILES_MAX).some(one => one.path === path))
+        add(path, lines, at, withComment(lines, at))
   const best = read
     .flatMap(({ path, lines }, rank) => bestLine(lines, goal.terms, rank).map(one => ({ ...one, path, lines })))
     .sort((a, b) => b.score - a.score)
-  for (const { path, lines, at } of best) add(path, lines, at, Math.max(0, at - BEFORE))
+  for (const { path, lines, at } of best.filter(({ score }) => score >= best[0]!.score * GOOD))
+    add(path, lines, at, Math.max(0, at - BEFORE))
   return found
 }
 
@@ -84,33 +88,38 @@ function bestLine(
   return best.words < Math.min(2, terms.length) ? [] : [{ at: best.at, score: best.score / (1 + rank / 4) }]
 }
 
+/** Of the score of the best one. */
+const GOOD = 0.6
 const NEAR = 4
 /** Such lines are data, or were made by a tool. */
 const LONG = 500
 
-/** Names as they are written, and plain words that a definition may be called. */
-const definable = ({ symbols, quoted, terms }: GoalWords): ReadonlySet<string> =>
-  new Set(
-    [
-      ...[...symbols, ...quoted].map(name =>
-        name
-          .split(/\.|::|#/)
-          .at(-1)!
-          .replace(/\(.*$/, ''),
-      ),
-      ...terms.filter(({ word }) => word.length > 2).map(({ word }) => word),
-    ].map(name => name.toLowerCase()),
+/** Names as they are written; then plain words that a definition in the best files may be called. */
+function definable({
+  symbols,
+  quoted,
+  terms,
+}: GoalWords): readonly { readonly name: string; readonly isNamed: boolean }[] {
+  const named = [...symbols, ...quoted].map(name =>
+    name
+      .split(/\.|::|#/)
+      .at(-1)!
+      .replace(/\(.*$/, ''),
   )
+  const plain = terms.filter(({ word }) => word.length > 2).map(({ word }) => word)
+  return [...new Set([...named, ...plain])].map(name => ({ name: name.toLowerCase(), isNamed: named.includes(name) }))
+}
 
 const DEFINITION =
-  /^\s*(?:(?:export|default|public|private|protected|static|async|abstract|final|override|pub(?:\(\w+\))?|unsafe|inline|local|declare)\s+)*(?:function\*?|class|interface|type|enum|struct|trait|impl|def|fn|func(?:\s+\([^)]*\))?|module|const|let|var|val|macro_rules!|sub|defp?|defmodule)\s+(?:self\.)?([A-Za-z_$][\w$]*[?!]?)/
+  /^\s*(?:(?:export|default|public|private|protected|static|async|abstract|final|override|pub(?:\(\w+\))?|unsafe|inline|local|declare)\s+)*(?:function\*?|class|interface|type|enum|struct|trait|impl|def|fn|func(?:\s+\([^)]*\))?|module|val|macro_rules!|sub|defp?|defmodule)\s+(?:self\.)?([A-Za-z_$][\w$]*[?!]?)/
+const CONSTANT = /^(?:export\s+)?(?:const|let|var)\s+([A-Za-z_$][\w$]*)/
 const SHELL_FUNCTION = /^([A-Za-z_]\w*)\s*\(\)\s*\{?/
 const METHOD =
   /^\s+(?:(?:public|private|protected|static|async|get|set|override|\*)\s*)*([A-Za-z_$#][\w$]*)\s*\([^;]*\)\s*(?::[^{;]+)?\{\s*$/
 
 function definedIn(line: string): string | null {
   if (line.length >= LONG) return null
-  const name = (DEFINITION.exec(line) ?? SHELL_FUNCTION.exec(line) ?? METHOD.exec(line))?.[1]
+  const name = (DEFINITION.exec(line) ?? CONSTANT.exec(line) ?? SHELL_FUNCTION.exec(line) ?? METHOD.exec(line))?.[1]
   return name === undefined || /^(if|for|while|switch|catch|return|function)$/.test(name) ? null : name
 }
 
@@ -121,7 +130,7 @@ function withComment(lines: readonly string[], at: number): number {
   return from
 }
 
-const linesOf = (text: string): readonly string[] => text.split(/\r?\n/)
+const linesOf = (text: string): readonly string[] => text.replaceAll('\t', '  ').split(/\r?\n/)
 
 /** Without empty lines at its end, and no line too long. */
 function trimmed(lines: readonly string[]): readonly string[] {
