@@ -29,7 +29,7 @@ export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[
       kind: 'implement',
       why: 'The change itself. What the commands print names the place.',
       instruction:
-        'Run each of these commands, and correct in the source what it complains about. If all of them succeed already, change nothing and report that.\nNever weaken a check so that it passes: leave the settings of linter, compiler and tests, the workflow files and the scripts of the checks as they are, add no ignore comments, skip no test. If the cause lies there, report it instead.',
+        'Run each of these commands, and correct in the source what it complains about. If all of them succeed already, change nothing and end with that.\nNever weaken a check so that it passes: leave the settings of linter, compiler and tests, the workflow files and the scripts of the checks as they are, add no ignore comments, skip no test. If the cause lies there, end with that instead.',
       scope: 'both',
       proof: 'end',
       minutes: 30,
@@ -43,9 +43,9 @@ export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[
       title: 'Read what changes between the versions',
       why: 'What breaks is known before it breaks.',
       instruction:
-        'Read the release notes from the version used now to the new one. Report the version to take, what breaks in it, and where that is used here.',
+        'Read the release notes from the version used now to the new one. End with the version to take, what breaks in it, and where that is used here.',
       minutes: 15,
-      reports: { changes: 'text' },
+      reports: 'changes',
     },
     {
       id: 'update',
@@ -64,7 +64,7 @@ export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[
       kind: 'implement',
       why: 'Whatever the new version broke is corrected here.',
       instruction:
-        'Run the tests. Change what the new version demands, and nothing else; where nothing broke, report that.',
+        'Run the tests. Change what the new version demands, and nothing else; where nothing broke, change nothing.',
       scope: 'both',
       proof: 'green',
       minutes: 30,
@@ -78,7 +78,7 @@ export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[
       why: 'A rollout that cannot be measured or taken back is no rollout in stages.',
       instruction: 'From the repository, its documentation and its CI. Change and deploy nothing yet.',
       minutes: 20,
-      reports: { steps: 'text' },
+      reports: 'steps',
     },
   ],
 }
@@ -112,7 +112,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
     {
       ...read,
       title: `Read what changes in ${name}`,
-      instruction: `Read the release notes of ${name} from ${today} to ${target}. Report the version to take, what breaks in it, and where ${name} is used here.${isDirect ? '' : ` ${manifest} does not ask for ${name}: report which dependency brings it in, too.`}`,
+      instruction: `Read the release notes of ${name} from ${today} to ${target}. End with the version to take, what breaks in it, and where ${name} is used here.${isDirect ? '' : ` ${manifest} does not ask for ${name}: say which dependency brings it in, too.`}`,
     },
     {
       ...update,
@@ -126,9 +126,9 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
           : []),
         ...(audit === null
           ? []
-          : [`Then run \`${audit}\` if it can reach its database, and report what it says about ${name}.`]),
+          : [`Then run \`${audit}\` if it can reach its database, and end with what it says about ${name}.`]),
       ].join(' '),
-      ...(audit === null ? {} : { reports: { audit: 'text' } }),
+      ...(audit === null ? {} : { reports: 'audit' }),
     },
     {
       ...adapt,
@@ -157,13 +157,13 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
     minutes: 15,
     risks: ['irreversible: what users saw or wrote in between stays'],
     rollback: "the version before is deployed again, as 'prepare' reported",
-    reports: { done: 'text' },
+    reports: 'done',
   } as const
   const [prepare] = COMMAND_STEPS.rollout
   return [
     {
       ...prepare!,
-      instruction: `${prepare!.instruction} Report: the command that deploys (${toolchain.deploy ?? 'to be found'}); how ${stages.join(', then ')} of the traffic is chosen; how to ${measured}; how each stage is taken back, as a command.`,
+      instruction: `${prepare!.instruction} End with: the command that deploys (${toolchain.deploy ?? 'to be found'}); how ${stages.join(', then ')} of the traffic is chosen; how to ${measured}; how each stage is taken back, as a command.`,
     },
     ...stages.flatMap((stage, index): readonly WorkStep[] => {
       const id = `canary${stages.length === 1 ? '' : `-${index + 1}`}`
@@ -173,7 +173,7 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
           id,
           title: `Deploy to ${stage}`,
           why: `The goal says: ${said}`,
-          instruction: `Deploy to ${stage} of the traffic and nothing more, with ${how}. Report what was done and how it is taken back.`,
+          instruction: `Deploy to ${stage} of the traffic and nothing more, with ${how}. End with what was done and how it is taken back.`,
           approval: approvalOf(`May it be deployed to ${stage}?`, said, index > 0),
         },
         {
@@ -182,9 +182,9 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
           title: `Look at the new version at ${stage}`,
           kind: 'measure',
           why: 'Whether it goes on is decided by numbers.',
-          instruction: `At ${stage}: ${measured}, of the new version and of the version before, over the same time. Report the numbers, where they come from, and whether you would go on.`,
+          instruction: `At ${stage}: ${measured}, of the new version and of the version before, over the same time. End with the numbers, where they come from, and whether you would go on.`,
           minutes: 30,
-          reports: { comparison: 'text' },
+          reports: 'comparison',
         },
       ]
     }),
@@ -193,7 +193,7 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
       id: 'rollout',
       title: 'Deploy to everybody',
       why: `The goal says: ${said}`,
-      instruction: `Deploy to all of the traffic, with ${how}. Report what was done and how it is taken back.`,
+      instruction: `Deploy to all of the traffic, with ${how}. End with what was done and how it is taken back.`,
       approval: approvalOf('Go on to everybody, or back?', said, true),
     },
     {
@@ -202,9 +202,9 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
       title: 'Watch it after the rollout',
       kind: 'measure',
       why: 'Some faults show only under the whole load.',
-      instruction: `With all of the traffic: ${measured} once more, against the numbers from before. Report them, and take the rollout back if they are worse.`,
+      instruction: `With all of the traffic: ${measured} once more, against the numbers from before. Take the rollout back if they are worse. End with the numbers.`,
       minutes: 30,
-      reports: { numbers: 'text' },
+      reports: 'numbers',
     },
     {
       ...deploys,
@@ -212,7 +212,7 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
       title: 'Take the new version back',
       why: 'Runs only when somebody decides against going on.',
       instruction:
-        "Deploy the version before to all of the traffic again, as 'prepare' reported. Report that it is as it was.",
+        "Deploy the version before to all of the traffic again, as 'prepare' reported. End with what shows that it is as it was.",
       isAside: true,
     },
   ]

@@ -246,7 +246,7 @@ function scriptsOf(text: string | null): { readonly [name: string]: string } {
 }
 
 /** Whatever a repository holds may be broken; then it says nothing. */
-function objectIn(text: string | null): { readonly [key: string]: unknown } {
+export function objectIn(text: string | null): { readonly [key: string]: unknown } {
   try {
     const read: unknown = JSON.parse(text ?? '{}')
     return typeof read === 'object' && read !== null ? (read as { readonly [key: string]: unknown }) : {}

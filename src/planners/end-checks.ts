@@ -131,6 +131,12 @@ function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
 /** The word, for `grep -E`; not where it is part of a longer one, or the name of a file in a path. */
 const wordPattern = (word: string): string => `(^|[^[:alnum:]_$/])${word.replace(/[.$]/g, '\\$&')}([^[:alnum:]_$]|$)`
 
+/** Succeeds when the word stands nowhere any more. */
+export const goneCheck = (word: string): EndCheck => ({
+  script: `! grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(word))} .`,
+  text: `${word} no longer occurs`,
+})
+
 /** The same for a text that was read. */
 export const holdsWord = (text: string, word: string): boolean => {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))

@@ -5,9 +5,10 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
-import { composePlan, type RenameCommand, type WriteScopes } from './compose-plan.ts'
+import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
+import { oneTestCommand } from './draft/one-test.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import { type EndCheck, endChecks, holdsWord, isSearched, renameNames } from './end-checks.ts'
+import { type EndCheck, endChecks, goneCheck, holdsWord, isSearched, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
@@ -24,11 +25,12 @@ import type {
   RepositoryView,
 } from './planner.ts'
 import { type FileRole, roleOf } from './ranking/file-role.ts'
+import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { splitGoal } from './split-goal.ts'
 import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
 import { commandScope } from './toolchain/named-commands.ts'
-import { WORK_STEPS, type WorkStep } from './work-steps.ts'
+import { removedName, stepsOf, type WorkStep } from './work-steps.ts'
 import { writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
@@ -59,21 +61,29 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     readBeside(repository, paths, goal, judged),
   ])
   const read = new Map([...ranking.texts, ...beside])
-  const texts = judged.kind === 'rename' ? new Map([...read, ...(await namedIn(repository, files, goal, read))]) : read
+  const removed = removedName(goal, judged.kind)
+  const texts =
+    judged.kind === 'rename' || removed !== null
+      ? new Map([...read, ...(await namedIn(repository, files, removed === null ? goalNames(goal) : [removed], read))])
+      : read
   const spared = protectedPaths(goal.limits, paths).filter(path => !goal.files.includes(path))
   const command = judged.kind === 'rename' ? await renameCommand(repository, goal, texts) : null
   const tasks = new Map<string, TaskKind>([
     ...OTHER_TASKS,
-    ...WORK_STEPS[judged.kind].map(({ id }) => [id, 'external'] as const),
+    ...stepsOf(goal, judged).map(({ id }) => [id, 'external'] as const),
   ])
   if (command !== null) tasks.set('rename', 'command')
   const said = readComments(comments, { paths, tasks })
   const followed = { ...said, not: [...said.not, ...spared] }
   const toolchain = await withTestCommand(repository, found, followed)
   const analysis = analysisOf(goal, toolchain, placed(aboutFiles(ranking, goal, judged), followed))
-  const ends = endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not })
+  const holding = holdingFiles(goal, removed, texts, followed.not)
+  const ends = [
+    ...endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }),
+    ...(removed === null || holding.length === 0 ? [] : [goneCheck(removed)]),
+  ]
   const given = { goal, judged, toolchain, ends, texts }
-  const steps = commandSteps(given) ?? WORK_STEPS[judged.kind]
+  const steps = commandSteps(given) ?? stepsOf(goal, judged)
   const isDeployed = judged.irreversible.some(({ word }) => word === 'deploy')
   const release = isDeployed && judged.kind !== 'rollout' ? rolloutSteps(given) : []
   // In stages, it is deployed by these steps, and not once more at the end.
@@ -82,6 +92,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const renaming = withoutFiles(command, followed.not)
   const likely = writeScopes({ goal, judged, analysis, paths, texts, followed })
   const scopes = judged.kind === 'failing-command' ? { ...likely, ...filesOfCommands(given, paths, followed) } : likely
+  const places = await placesOf(repository, { goal, judged, analysis, toolchain, scopes, paths, texts, holding })
   const missing = await missingNames(repository, { goal, judged, paths, texts })
   const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
   const similar = similarPlans(goal, past)
@@ -101,6 +112,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     steps,
     release,
     scopes,
+    places,
     renaming,
     context,
     ...unsure,
@@ -125,6 +137,53 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     estimate: { workMs: workOf(definition), cost: null },
     analysis,
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
+  }
+}
+
+/** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */
+function holdingFiles(
+  goal: GoalWords,
+  removed: string | null,
+  texts: ReadonlyMap<string, string>,
+  not: readonly string[],
+): readonly string[] {
+  const words = removed === null ? goal.quoted.filter(text => /^[\p{L}\p{N}_$-]+$/u.test(text)) : [removed]
+  const found = [...texts].filter(([path, text]) => !not.includes(path) && words.some(word => holdsWord(text, word)))
+  return found.length > HOLDING_MAX ? [] : found.map(([path]) => path).sort()
+}
+
+const HOLDING_MAX = 20
+
+interface PlacesInput {
+  readonly goal: GoalWords
+  readonly judged: JudgedGoal
+  readonly analysis: GoalAnalysis
+  readonly toolchain: Toolchain
+  readonly scopes: WriteScopes
+  readonly paths: readonly string[]
+  readonly texts: ReadonlyMap<string, string>
+  readonly holding: readonly string[]
+}
+
+/** What the briefings tell beside the ranked files. */
+async function placesOf(
+  repository: RepositoryView,
+  { goal, judged, analysis, toolchain, scopes, paths, texts, holding }: PlacesInput,
+): Promise<GoalPlaces> {
+  const [test] = analysis.tests
+  const ranked = [...new Set([...holding, ...analysis.files.map(({ path }) => path)])]
+  const isNew = judged.kind === 'feature' || judged.kind === 'endpoint'
+  // Where a folder or a file is opened that has nothing yet, the best file elsewhere is the example.
+  const opened = scopes.sources.filter(pattern => !paths.includes(pattern))
+  const [sibling] = analysis.files.filter(
+    ({ path, reason }) =>
+      !reason.startsWith('weak guess') && !opened.some(one => path.startsWith(one.replace(/\*.*$/, ''))),
+  )
+  return {
+    passages: passagesFor(goal, ranked, texts),
+    oneTest: test === undefined ? null : await oneTestCommand(repository, { toolchain, paths, file: test.path }),
+    sibling: isNew && opened.length > 0 ? (sibling?.path ?? null) : null,
+    holding,
   }
 }
 
@@ -235,15 +294,20 @@ function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking): Go
   }
 }
 
-/** Files that are no source, and hold one of the two names of a rename all the same: scripts, documents, settings. */
+/** Both names of a rename. */
+function goalNames(goal: GoalWords): readonly string[] {
+  const names = renameNames(goal)
+  return names === null ? [] : [names.old, names.new]
+}
+
+/** Files that are no source, and hold one of these names all the same: scripts, documents, settings. */
 async function namedIn(
   repository: RepositoryView,
   files: readonly RepositoryFile[],
-  goal: GoalWords,
+  names: readonly string[],
   read: ReadonlyMap<string, string>,
 ): Promise<readonly (readonly [path: string, text: string])[]> {
-  const names = renameNames(goal)
-  if (names === null) return []
+  if (names.length === 0) return []
   const others = files
     .filter(({ path, bytes }) => !read.has(path) && bytes <= SEARCHED_BYTES_MAX && isSearched(path))
     .map(({ path }) => path)
@@ -251,7 +315,7 @@ async function namedIn(
   const texts = await repository.read(others)
   return others.flatMap((path, at) => {
     const text = texts[at] ?? ''
-    return holdsWord(text, names.old) || holdsWord(text, names.new) ? [[path, text] as const] : []
+    return names.some(name => holdsWord(text, name)) ? [[path, text] as const] : []
   })
 }
 
@@ -325,7 +389,7 @@ function rationaleOf(
         ? `The place is a guess: ${top.path}. The goal names no file that exists here.`
         : `The work most likely begins at ${top.path} (${top.reason}).`,
     ends.length === 0
-      ? 'The goal says nothing that a command could check, so the plan asks a person.'
+      ? 'The goal says nothing that a command could check, so the review decides.'
       : `It is done when ${ends.map(({ text }) => text).join(' and ')}; the baseline ${ends.some(({ command }) => command !== undefined) ? 'records how that ends today' : 'shows that this fails today'}.`,
     similar.length === 0
       ? ''

@@ -1,9 +1,16 @@
 // What has to be done for each kind of goal, as steps that an agent or a person claims: the templates of the embedded planner. What
-// frames them (questions, baseline, review, definition of done) is the same for all, in `compose-plan.ts`.
+// frames them (questions, baseline, review, definition of done) is the same for all, in `draft/frame-tasks.ts`.
 
 import type { Network } from '../domain/plan.ts'
 import { COMMAND_STEPS } from './command-steps.ts'
-import type { GoalKind } from './goal-kind.ts'
+import type { GoalWords } from './goal.ts'
+import type { GoalKind, JudgedGoal } from './goal-kind.ts'
+
+/** What was found in the sentence; the last two are not told by every reader of goals. */
+export type FramedGoal = JudgedGoal & {
+  readonly unknowns?: readonly string[]
+  readonly deadline?: { readonly said: string; readonly at: string | null } | null
+}
 
 export interface WorkStep {
   readonly id: string
@@ -11,13 +18,13 @@ export interface WorkStep {
   readonly kind: string
   readonly why: string
   readonly instruction: string
-  /** Which files it may write. */
-  readonly scope: 'sources' | 'tests' | 'both' | 'docs' | 'manifest' | 'new' | 'nothing'
+  /** Which files it may write. `holding`: those in which the word stands that the goal is about. */
+  readonly scope: 'sources' | 'tests' | 'both' | 'docs' | 'manifest' | 'new' | 'holding' | 'nothing'
   /** `red`: afterwards the tests must fail, for the right reason. `green`: they must pass. `end`: the checks of the goal must hold. */
   readonly proof: 'red' | 'green' | 'end' | 'told'
   readonly minutes: number
-  /** What is to be reported, by name. */
-  readonly reports?: { readonly [name: string]: string }
+  /** The one text that it ends with; the briefings after it and the review quote it. */
+  readonly reports?: string
   readonly risks?: readonly string[]
   /** How it is undone, where that is more than its files. */
   readonly rollback?: string
@@ -28,19 +35,9 @@ export interface WorkStep {
   readonly isAside?: true
 }
 
-const TESTS_FIRST: WorkStep = {
-  id: 'write-test',
-  title: 'Write a test that fails until the goal is reached',
-  kind: 'test',
-  why: 'A test that fails now and passes later is the proof that the change does what the goal asks.',
-  instruction:
-    'Write the smallest test that shows what the goal asks for. Run it: it must fail, and for that reason only. Change no source.',
-  scope: 'tests',
-  proof: 'red',
-  minutes: 20,
-}
+type Own = Partial<WorkStep> & Pick<WorkStep, 'id' | 'title' | 'instruction' | 'why'>
 
-const step = (changes: Partial<WorkStep> & Pick<WorkStep, 'id' | 'title' | 'instruction' | 'why'>): WorkStep => ({
+const step = (changes: Own): WorkStep => ({
   kind: 'implement',
   scope: 'both',
   proof: 'green',
@@ -48,34 +45,78 @@ const step = (changes: Partial<WorkStep> & Pick<WorkStep, 'id' | 'title' | 'inst
   ...changes,
 })
 
-const looking = (changes: Partial<WorkStep> & Pick<WorkStep, 'id' | 'title' | 'instruction' | 'why'>): WorkStep =>
+const looking = (changes: Own & { readonly reports: string }): WorkStep =>
   step({ kind: 'research', scope: 'nothing', proof: 'told', minutes: 20, ...changes })
+
+const testing = (changes: Partial<WorkStep> = {}): WorkStep => ({
+  id: 'write-test',
+  title: 'Write a test that fails until the goal is reached',
+  kind: 'test',
+  why: 'A test that fails now and passes later proves the change.',
+  instruction:
+    'Write the smallest test that shows what the goal asks for, in the style of the tests that are there. Run it: it must fail because that behaviour is missing, not because of a mistake in the test. Change no source.',
+  scope: 'tests',
+  proof: 'red',
+  minutes: 20,
+  ...changes,
+})
 
 const SPECIFY = looking({
   id: 'specify',
   title: 'Write down what exactly is to be done',
   why: 'The goal leaves open what is meant. Work begins when that is written down and approved.',
   instruction:
-    'From the answers and from the repository, write what will change, what will stay, and how one will see that it is done. One page at most.',
-  reports: { specification: 'text', check: 'text' },
+    'Read the files listed below and change nothing. End with a specification of at most one page: what will change and in which files, what will stay, and the command or the observation that shows that it is done.',
+  reports: 'specification',
+})
+
+/** What the goal says nobody knows yet. */
+export const FIND_OUT = looking({
+  id: 'find-out',
+  title: 'Find out what is not known yet',
+  why: 'The goal names something that nobody knows yet, and the work depends on it.',
+  instruction:
+    'Answer the open points below by reading, running and measuring; change nothing. End with the answer to each, how you found it, and how sure it is.',
+  reports: 'findings',
+})
+
+const REMOVE = step({
+  id: 'remove',
+  title: 'Remove it, and what only it needed',
+  instruction:
+    'Remove what the goal names, with its exports, tests, documentation and whatever nothing else uses then. Keep all other behaviour. If something still uses it, end with where, and do not remove it.',
+  why: 'Something that is gone needs no new test: its name no longer occurs, and the other tests still pass.',
+  scope: 'holding',
+  minutes: 15,
+  risks: ['code outside this repository may use it'],
+})
+
+const CORRECT = step({
+  id: 'correct',
+  title: 'Correct the text',
+  kind: 'docs',
+  instruction: 'Correct the spelling, and the same mistake wherever it occurs in these files. Change no behaviour.',
+  why: 'A change of words needs no new test.',
+  scope: 'holding',
+  proof: 'end',
+  minutes: 5,
 })
 
 export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = {
   ...COMMAND_STEPS,
   bug: [
-    {
-      ...TESTS_FIRST,
+    testing({
       id: 'reproduce',
       title: 'Reproduce the bug in a test',
       instruction:
-        'Write the smallest test that shows the bug. Run it: it must fail with the error of the goal. Change no source.',
+        'Write the smallest test that asks for the right behaviour, in the style of the tests that are there. Run it: it must fail because of the bug that the goal describes. Change no source.',
       why: 'A bug that is not reproduced is not known to be fixed.',
-    },
+    }),
     step({
       id: 'fix',
       title: 'Fix the cause',
       instruction:
-        'Find the cause, beginning at the first file listed, and fix it there. Do not hide the error. All tests must pass.',
+        'Find the cause, beginning at the first file listed, and correct it there, so that the new test and all others pass. Do not hide the error, and do not change the new test.',
       why: 'The change itself, in the files that most likely hold the cause.',
       risks: ['the cause may lie in another file than those listed'],
     }),
@@ -84,17 +125,18 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
     looking({
       id: 'diagnose',
       title: 'Say why the test fails',
-      instruction: 'Run the failing test alone. Say whether the test or the source is wrong, and why.',
+      instruction:
+        'Run the failing test alone and read what it tests. Change nothing. End with the cause (file and line), whether the test or the source is wrong, and why.',
       why: 'A failing test is right or wrong; which of both decides what is to be changed.',
       minutes: 15,
-      reports: { cause: 'text' },
+      reports: 'cause',
     }),
     step({
       id: 'fix',
       title: 'Make the test pass',
       instruction:
-        'Correct the source. Change a test only where the diagnosis says that the test is wrong; never skip or weaken one.',
-      why: 'The change itself.',
+        'Correct what the diagnosis names. Change a test only where the diagnosis says that the test is wrong; never skip or weaken one.',
+      why: 'The change itself, where the diagnosis says.',
       risks: ['a test may be made to pass by weakening it: look at the tests in the review'],
     }),
   ],
@@ -113,16 +155,16 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       id: 'find-cause',
       title: 'Find out why the test fails only sometimes',
       instruction:
-        'Run the test many times, alone and with others, and find what differs: time, order, shared state, randomness, network.',
+        'Run the test many times, alone and with others, and find what differs: time, order, shared state, randomness, network. Change nothing. End with the cause (file and line) and what makes it fail every time.',
       why: 'A retry hides a flaky test; its cause has to be known.',
       minutes: 40,
-      reports: { cause: 'text' },
+      reports: 'cause',
     }),
     step({
       id: 'fix',
       title: 'Remove the cause',
       instruction: 'Remove the cause that was found. No sleeps, no retries, no skipped test.',
-      why: 'The change itself.',
+      why: 'The change itself, at the cause that was found.',
       risks: ['a rare cause may need more runs to show than the plan makes'],
     }),
   ],
@@ -132,8 +174,8 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       title: 'Write the documentation',
       kind: 'docs',
       instruction:
-        'Write what a reader needs to do it, with an example that was run. Check every name against the source.',
-      why: 'The change itself; only documentation is written.',
+        'Write what a reader needs, where a reader looks for it. Run each example, and check every name against the source.',
+      why: 'Only documentation is written.',
       scope: 'docs',
       proof: 'end',
       minutes: 30,
@@ -141,36 +183,30 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
   ],
   research: [
     looking({
-      id: 'gather',
-      title: 'Gather what is known',
-      instruction: 'Read the files listed, the history and the documentation. Note each fact with where it was found.',
-      why: 'An answer is worth as much as the facts it stands on.',
-      minutes: 30,
-      reports: { findings: 'list[text]' },
-    }),
-    looking({
       id: 'answer',
       title: 'Answer the question',
       instruction:
-        'Answer in a few sentences, from the findings. Say what is certain, what is not, and what would settle it.',
+        'Read the files listed, the history and the documentation; run what helps; change nothing. End with the answer in a few sentences, each fact with the file and line or the command it comes from, what is not certain, and what would settle it.',
       why: 'The question was asked to be answered; nothing in the repository is changed.',
-      reports: { answer: 'text', open: 'text' },
+      minutes: 40,
+      reports: 'answer',
     }),
   ],
   refactor: [
-    {
-      ...TESTS_FIRST,
+    testing({
       id: 'pin-behaviour',
       title: 'Pin down with tests what must stay',
-      instruction: 'Where the tests do not cover what will be moved, write tests that pass today. Change no source.',
+      instruction:
+        'Where the tests do not cover what will be moved, write tests that pass today. If they cover it, change nothing and say so. Change no source.',
       why: 'A refactoring keeps behaviour; only a test that passes before and after can tell.',
       proof: 'green',
-    },
+    }),
     step({
       id: 'refactor',
       title: 'Refactor in small steps',
-      instruction: 'Change the structure, not the behaviour. After each small step all tests must pass.',
-      why: 'The change itself.',
+      instruction:
+        'Change the structure as the goal says, not the behaviour. After each small step all tests must pass.',
+      why: 'The change itself, with the tests as a net.',
       minutes: 60,
       risks: ['behaviour that no test covers may change'],
     }),
@@ -179,52 +215,51 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
     looking({
       id: 'contract',
       title: 'Say what the endpoint takes and answers',
-      instruction: 'Method, path, parameters, answer, errors, who may call it; as the endpoints that are there do it.',
+      instruction:
+        'Read how the endpoints that are there do it; change nothing. End with the contract: method, path, parameters, answers with their status codes, errors, and who may call it.',
       why: 'Whoever calls it depends on its contract more than on its code.',
       minutes: 15,
-      reports: { contract: 'text' },
+      reports: 'contract',
     }),
-    TESTS_FIRST,
+    testing({
+      instruction:
+        'Write tests of the contract, in the style of the tests of the other endpoints: one for the usual answer, one for each error. Run them: they must fail because the endpoint is missing. Change no source.',
+    }),
     step({
       id: 'implement',
       title: 'Add the endpoint',
       instruction:
-        'Add it beside those that are there and in their way: validation, errors, permissions, documentation.',
-      why: 'The change itself.',
+        'Add what the contract says, beside the endpoints that are there and in their way: validation, errors, permissions, documentation. All tests must pass.',
+      why: 'The change itself, beside the endpoints that are there.',
     }),
   ],
   performance: [
     looking({
       id: 'measure',
-      title: 'Measure how it is today',
+      title: 'Measure how it is today, and where the time goes',
       kind: 'measure',
       instruction:
-        'Measure what the goal calls slow, several times, on fixed input. Report the numbers and the command.',
-      why: 'Without a number from before, nobody can say that it got faster.',
-      reports: { before: 'text', command: 'text' },
-    }),
-    looking({
-      id: 'find-cause',
-      title: 'Find where the time goes',
-      instruction: 'Profile it. Name the few places that take most of the time.',
-      why: 'Most guesses about slow code are wrong.',
-      reports: { cause: 'text' },
+        'Measure what the goal calls slow, several times, on fixed input, and profile it. Change nothing in the repository. End with the numbers, the command that measures, and the few places (file and line) that take most of it.',
+      why: 'Without a number from before, nobody can say that it got better, and most guesses about the place are wrong.',
+      minutes: 40,
+      reports: 'measurement',
     }),
     step({
       id: 'improve',
       title: 'Make it faster',
-      instruction: 'Change the place that was found, one thing at a time. All tests must pass.',
-      why: 'The change itself.',
+      instruction: 'Change the places that were found, one thing at a time. All tests must pass.',
+      why: 'The change itself, where the measurement says.',
       risks: ['faster code may behave differently in rare cases'],
     }),
     looking({
       id: 'measure-again',
       title: 'Measure again',
       kind: 'measure',
-      instruction: 'The same measurement as before. Report the numbers.',
+      instruction:
+        'Repeat the measurement from before, with the same command and input. Change nothing. End with the numbers before and after.',
       why: 'The same measurement, before and after, is the result.',
       minutes: 15,
-      reports: { after: 'text' },
+      reports: 'comparison',
     }),
   ],
   security: [
@@ -232,28 +267,31 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       id: 'assess',
       title: 'Say who can do what with it',
       instruction:
-        'Which input, from whom, reaches which place, and what can be done with it. Look for the same mistake elsewhere. Tell nobody outside.',
+        'Find which input, from whom, reaches which place, and what can be done with it; look for the same mistake elsewhere. Change nothing, and tell nobody outside. End with the attack, and every place (file and line) that is affected.',
       why: 'A fix closes one place; the assessment finds the others.',
-      reports: { attack: 'text', affected: 'list[text]' },
+      reports: 'attack',
     }),
-    { ...TESTS_FIRST, instruction: `${TESTS_FIRST.instruction} The test is the attack.` },
+    testing({
+      instruction:
+        'Write the attack as a test, in the style of the tests that are there: it asks that the attack is refused. Run it: it must fail because the hole is open. Change no source.',
+    }),
     step({
       id: 'fix',
       title: 'Close the hole',
       instruction:
-        'Refuse what is not expected, as near as possible to where it comes in. Fix every place that was found.',
-      why: 'The change itself.',
+        'Refuse what is not expected, as near as possible to where it comes in, in every place that the assessment names. All tests must pass.',
+      why: 'The change itself, in every place that was found.',
       risks: ['a fix that is public before it is installed tells the attack'],
     }),
   ],
   feature: [
-    TESTS_FIRST,
+    testing(),
     step({
       id: 'implement',
-      title: 'Implement it',
+      title: 'Make the change that the goal asks for',
       instruction:
-        'The smallest change that makes the test pass, in the way of the code around it. Document what users see.',
-      why: 'The change itself.',
+        'Make the smallest change that does what the goal says and makes the new test and all others pass, in the way of the code around it. Do not change the new test. Document what users see.',
+      why: 'The change itself, in the way of the code around it.',
     }),
   ],
   'empty-repository': [
@@ -263,21 +301,23 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       title: 'Set up the project',
       kind: 'chore',
       instruction:
-        'The smallest project that builds and has one test that runs with one command. Write that command into the readme.',
+        'Set up the smallest project for this specification that builds and has one test that runs with one command. Write that command into the readme. End with that command.',
       why: 'There is nothing yet that could be tested or changed.',
       scope: 'new',
       proof: 'told',
       minutes: 30,
-      reports: { testCommand: 'text' },
+      reports: 'command',
     }),
     step({
       id: 'implement',
       title: 'Build the first version',
-      instruction: 'What was specified, in small steps, each with a test.',
-      why: 'The change itself.',
+      instruction:
+        'Build what was specified, in small steps, each with a test. End with what works, and the command that shows it.',
+      why: 'The change itself, in a project that can be tested.',
       scope: 'new',
       proof: 'told',
       minutes: 90,
+      reports: 'result',
     }),
   ],
   vague: [
@@ -299,4 +339,38 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       why: 'The change itself, once somebody has decided which of the two applies.',
     }),
   ],
+}
+
+/** The steps of this goal: those of its kind, or fewer where it asks only that something goes, or that a word is spelt right. */
+export function stepsOf(goal: GoalWords, judged: FramedGoal): readonly WorkStep[] {
+  const steps = ownSteps(goal, judged)
+  return (judged.unknowns ?? []).length > 0 && judged.kind !== 'research' ? [FIND_OUT, ...steps] : steps
+}
+
+function ownSteps(goal: GoalWords, { kind }: JudgedGoal): readonly WorkStep[] {
+  if (SPELLING.test(goal.wanted) && PLAIN.has(kind)) return [CORRECT]
+  return removedName(goal, kind) === null ? WORK_STEPS[kind] : [REMOVE]
+}
+
+const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i
+const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])
+const NOUN =
+  '(?:functions?|methods?|class|constant|variable|option|flag|parameter|argument|field|property|type|interface|module|helper|export|setting|macro|struct|enum|alias|fonction|función|funktion|método|classe|clase|klasse)'
+const REMOVING = new RegExp(
+  '^\\W*(?:please\\s+)?(?:remove|delete|drop|get rid of|entferne?|supprime[rz]?|elimin[ae]r?|remov[ae]r?)\\s+' +
+    '(?:(?:the|an?|our|all|old|unused|dead|obsolete|deprecated|legacy|die|das|den|la|le|el|o)\\s+)*' +
+    `(${NOUN}\\s+)?[\`'"]?((?:--)?[A-Za-z_$][\\w$-]*)(?:\\(\\))?[\`'"]?(\\s+${NOUN})?` +
+    '(?:\\s+(?:from|in|of)\\s+[`\'"]?[\\w./-]+\\.\\w+[`\'"]?)?\\s*$',
+  'i',
+)
+
+/** The one name that the goal wants gone; null when it asks for something else, or for more. */
+export function removedName(goal: GoalWords, kind: GoalKind): string | null {
+  if (!PLAIN.has(kind)) return null
+  const [first = '', ...rest] = goal.wanted.trim().split(/[.;!]?(?:\s*\n\s*|\s+(?=[A-Z])(?<=[.;!]\s+))|[.;!]$/)
+  const found = rest.some(sentence => sentence !== '') ? null : REMOVING.exec(first)
+  const name = found?.[2]
+  if (name === undefined) return null
+  const isNamed = found?.[1] !== undefined || found?.[3] !== undefined || goal.symbols.includes(name)
+  return isNamed ? name : null
 }

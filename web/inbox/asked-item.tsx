@@ -423,7 +423,9 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
             {asks.show
               .filter(text => text !== 'diff')
               .map(text => (
-                <li key={text}>{text}</li>
+                <li key={text} className="asked-text">
+                  {text}
+                </li>
               ))}
           </ul>
         </section>

@@ -21,7 +21,7 @@ import { CliError } from '../exit.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cut, fittingEnd, wrap } from '../terminal/table.ts'
 import { hintText } from '../text/hint-text.ts'
-import { answerLines, detailLines as beside, fieldWords } from '../text/inbox-text.ts'
+import { answerLines, detailLines as beside, fieldWords, shownLines } from '../text/inbox-text.ts'
 
 export interface Question {
   readonly waiting: Waiting
@@ -223,7 +223,7 @@ function particulars(waiting: Waiting): readonly string[] {
     case 'replan':
       return [asks.failure.message, ...(asks.failure.hint === undefined ? [] : [hintText(asks.failure.hint)])]
     case 'approval':
-      return beside(waiting)
+      return [...asks.show.filter(text => text.includes('\n')).flatMap(shownLines), ...beside(waiting)]
     default:
       return asks satisfies never
   }

@@ -155,7 +155,7 @@ function proposalWords(asks: Extract<InboxItem['asks'], { readonly type: 'propos
 function inboxParticulars({ asks, name }: InboxItem): readonly string[] {
   switch (asks.type) {
     case 'approval':
-      return asks.show.slice(0, INBOX_MAX).map(shown => `see ${say(shown)}`)
+      return asks.show.slice(0, INBOX_MAX).flatMap(shownLines)
     case 'unknown-outcome':
       return [whyNotAgain(asks), ...(isOutOfTime(asks) ? [`allow more time: ${commandText(moreTime(name))}`] : [])]
     case 'work':
@@ -183,6 +183,16 @@ function inboxParticulars({ asks, name }: InboxItem): readonly string[] {
     default:
       return asks satisfies never
   }
+}
+
+const SHOWN_LINES_MAX = 60
+
+/** What a gate shows: a word or a line, or a text that is read here. */
+export function shownLines(shown: string): readonly string[] {
+  const lines = shown.trimEnd().split('\n')
+  if (lines.length === 1) return [`see ${say(shown)}`]
+  const more = lines.length - SHOWN_LINES_MAX
+  return [...lines.slice(0, SHOWN_LINES_MAX).map(say), ...(more > 0 ? [`… and ${numberOf(more, 'more line')}`] : [])]
 }
 
 function leftWords({ task, status, exit, paths, outputs, message }: Left): string {
@@ -309,7 +319,7 @@ export function detailLines({ asks, evidence = [], votes, expiresAt, escalated =
   const approvers = 'approvers' in asks ? asks.approvers : undefined
   const show = 'show' in asks ? (asks.show ?? []) : []
   return [
-    ...(show.length === 0 ? [] : [`see: ${show.map(text => brief(text)).join(', ')}`]),
+    ...(show.length === 0 ? [] : [`see: ${show.map(text => brief(text.split('\n', 1)[0]!)).join(', ')}`]),
     ...verdictLines(evidence),
     ...(approvers?.role === undefined ? [] : [`needs role: ${brief(approvers.role)}`]),
     ...(approvers?.count === undefined || approvers.count < 2

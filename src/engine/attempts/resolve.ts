@@ -2,6 +2,7 @@
 // without references costs one look; its definition is remembered as plain.
 
 import { hash } from 'node:crypto'
+import type { GateAsks } from '../../domain/event.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../../domain/limits.ts'
@@ -244,11 +245,27 @@ export async function withTitles<T extends { readonly title: string | null }>(
   return titled
 }
 
-/** The text of a question, as it is asked. */
-export async function resolveQuestion(state: PlanState, task: TaskState, text: string): Promise<Resolved<string>> {
-  if (!mentions(text)) return { ok: true, value: text }
+/** What is asked and shown, with the values of now in it. */
+export async function resolveAsks(state: PlanState, task: TaskState, asks: GateAsks): Promise<Resolved<GateAsks>> {
+  if (!mentions(asks)) return { ok: true, value: asks }
   const { inputs } = await resolveInputs(state, task, {})
-  return resolveText(text, await evaluator(state, { ...ownContext(task), inputs }))
+  const evaluate = await evaluator(state, { ...ownContext(task), inputs })
+  const question = asks.type === 'question' ? resolveText(asks.question, evaluate) : null
+  if (question?.ok === false) return question
+  const show: string[] = []
+  for (const text of ('show' in asks ? asks.show : undefined) ?? []) {
+    const shown = resolveText(text, evaluate)
+    if (!shown.ok) return shown
+    show.push(shown.value)
+  }
+  return {
+    ok: true,
+    value: {
+      ...asks,
+      ...(question === null ? {} : { question: question.value }),
+      ...(show.length === 0 ? {} : { show }),
+    } as GateAsks,
+  }
 }
 
 async function resolveInputs(

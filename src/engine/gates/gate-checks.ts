@@ -17,7 +17,7 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { inquire } from '../attempts/preconditions.ts'
-import { resolveQuestion } from '../attempts/resolve.ts'
+import { resolveAsks } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { GateEdits } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
@@ -142,17 +142,16 @@ export async function makeQuestion(
   const judged = await judgeGate(rooms, state, task, signal)
   if (judged === null || 'failure' in judged) return judged
   const evidence = [...prose, ...judged.evidence]
-  const asks = asksOf(action)
-  const said = asks.type === 'question' ? await resolveQuestion(state, task, asks.question) : null
-  if (said?.ok === false) {
-    const message = `the question cannot be asked: ${said.message}`
+  const asks = await resolveAsks(state, task, asksOf(action))
+  if (!asks.ok) {
+    const message = `the question cannot be asked: ${asks.message}`
     return {
-      failure: { class: 'logic', message, hint: said.hint, retryable: false },
+      failure: { class: 'logic', message, hint: asks.hint, retryable: false },
     }
   }
   return {
     question: {
-      asks: said === null || asks.type !== 'question' ? asks : { ...asks, question: said.value },
+      asks: asks.value,
       ...(await bindGate(rooms, state, task)),
       ...(evidence.length === 0 ? {} : { evidence }),
     },

@@ -136,8 +136,11 @@ function call(name: string, args: readonly ASTNode[], scope: Scope, meter: Meter
   if (name === 'has') return has(args[0], scope, meter)
   const known = FUNCTIONS.get(name)
   if (!known?.arity.includes(args.length)) throw new ExpressionError(`there is no function ${name}()`)
+  // What a task that was skipped did not leave is quoted as nothing.
+  const isAbsent = (argument: ASTNode): boolean =>
+    name === 'quote' && argument.op === '.' && !has(argument, scope, meter)
   return known.apply(
-    args.map(argument => run(argument, scope, meter)),
+    args.map(argument => (isAbsent(argument) ? null : run(argument, scope, meter))),
     meter,
   )
 }

@@ -4,7 +4,7 @@ import { readDuration, readSize } from '../text/units.ts'
 import type { Meter } from './meter.ts'
 import { wholeNumber } from './operators.ts'
 import { PatternError } from './pattern.ts'
-import { ExpressionError, fromJson, isList, isMap, typeName, type Value } from './value.ts'
+import { ExpressionError, fromJson, isList, isMap, toJson, typeName, type Value } from './value.ts'
 
 export interface ExpressionFunction {
   /** How many arguments, the receiver not counted. */
@@ -29,6 +29,7 @@ export const FUNCTIONS: Table = table({
   duration: fn([1], ([value]) => unit(readDuration(text(value!, 'duration')))),
   timestamp: fn([1], ([value]) => timestamp(text(value!, 'timestamp'))),
   matches: fn([2], ([value, pattern], meter) => matches(text(value!, 'matches'), text(pattern!, 'matches'), meter)),
+  quote: fn([1, 2], ([value, max], meter) => meter.text(quote(value!, max))),
 })
 
 /** `x.name(…)`; the receiver is the first argument. */
@@ -156,6 +157,28 @@ function substring([value, from, to]: readonly Value[], meter: Meter): string {
   const end = to === undefined ? whole.length : index(to, whole.length)
   if (end < start) throw new ExpressionError('substring() ends before it begins')
   return meter.text(whole.substring(start, end))
+}
+
+const QUOTE_MAX = 8_000
+/** Whatever a terminal, a page or a model may take for the end of a line. */
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
+
+/** What somebody else wrote, with a mark before each line: none of its lines can pass for one of the text around it. */
+function quote(value: Value, max: Value = BigInt(QUOTE_MAX)): string {
+  const isLong = value !== null && isMap(value) && 'artifact' in value
+  const whole = isLong ? `(too long to quote: ${String(value.bytes)} bytes)` : quotedText(value)
+  const most = index(max, 1_000_000)
+  const half = Math.floor(most / 2)
+  const cut = `${whole.slice(0, half)}\n… (${whole.length - 2 * half} characters left out) …\n${whole.slice(whole.length - half)}`
+  return (whole.length > most ? cut : whole)
+    .split(LINE_END)
+    .map(line => `> ${line}`.trimEnd())
+    .join('\n')
+}
+
+function quotedText(value: Value): string {
+  const whole = typeof value === 'string' ? value.trim() : value === null ? '' : JSON.stringify(toJson(value))
+  return whole === '' ? '(nothing)' : whole
 }
 
 function index(value: Value, length: number): number {

@@ -234,6 +234,8 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   if (typeof gate === 'object') yield* criteria(gate.checks, [...path, 'gate', 'checks'])
   if (typeof gate === 'object' && gate.question !== undefined)
     yield { type: 'template', text: gate.question, path: [...path, 'gate', 'question'] }
+  if (typeof gate === 'object') yield* strings(gate.show, [...path, 'gate', 'show'])
+  yield* strings(task.show, [...path, 'show'])
   for (const key of ACTION_TEMPLATES) if (task[key] !== undefined) yield* strings(task[key], [...path, key])
 }
 

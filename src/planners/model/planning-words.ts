@@ -3,6 +3,7 @@
 
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { GoalAnalysis, PlanComment, RepositoryView } from '../planner.ts'
+import { PRIVATE } from '../ranking/passages.ts'
 import type { Draft, Intake } from './answer-schemas.ts'
 
 export const SYSTEM = [
@@ -19,10 +20,6 @@ const FILE_MAX = 3_000
 const README_MAX = 2_000
 const PATHS_MAX = 120
 const GOAL_MAX = 20_000
-/** Nobody sends these to a model, however well they fit the goal. */
-const PRIVATE =
-  /(^|\/)(\.env[^/]*|\.npmrc|\.netrc|id_[a-z0-9]+)$|\.(pem|key|p12|pfx|keystore)$|secret|credential|passw/i
-
 export interface Findings {
   readonly goal: string
   readonly kind: string

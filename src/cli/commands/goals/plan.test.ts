@@ -85,7 +85,6 @@ test('as JSON it tells the files in order, each with its reason, and the command
   expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual([
     'baseline',
     'tests-before',
-    'safe-point',
     'rename',
     'review',
   ])

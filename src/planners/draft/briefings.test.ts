@@ -1,0 +1,141 @@
+// What a draft hands from task to task, and what whoever does a step is told.
+
+import { describe, expect, test } from 'vitest'
+import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { compile } from '../../format/expression/expression.ts'
+import { templateExpressions } from '../../format/expression/template.ts'
+import { readGoal } from '../goal.ts'
+import { heuristicPlanner } from '../heuristic-planner.ts'
+import type { PlanComment, RepositoryView } from '../planner.ts'
+import { removedName } from '../work-steps.ts'
+
+const FILES: { readonly [path: string]: string } = {
+  'package.json': '{"scripts":{"test":"vitest run","lint":"eslint ."}}',
+  'README.md': '# Shop\n\nA littel shop, with neg.\n',
+  'src/cart.ts': [
+    'export function total(items: number[]) {',
+    '  return items.reduce((sum, one) => sum + one, 0)',
+    '}',
+    '',
+    '/** Unary minus. */',
+    'export function neg(x: number) {',
+    '  return -x',
+    '}',
+  ].join('\n'),
+  'src/secrets.ts': 'export const total = "hunter2 total"',
+  'test/cart.test.ts': "test('total', () => total([1]))",
+}
+
+const repository: RepositoryView = {
+  files: async () => Object.entries(FILES).map(([path, text]) => ({ path, bytes: text.length })),
+  read: async paths => paths.map(path => FILES[path] ?? null),
+  history: async () => [],
+  findProgram: async name => name,
+  state: async () => null,
+}
+
+const draft = async (goal: string, comments: readonly PlanComment[] = []): Promise<PlanDefinition> =>
+  (await heuristicPlanner().propose({ goal, repository, comments })).definition
+
+const taskIn = ({ tasks }: PlanDefinition, id: string): TaskDefinition => tasks.find(task => task.id === id)!
+const idsOf = ({ tasks }: PlanDefinition): readonly string[] => tasks.map(({ id }) => id)
+
+const GOALS = [
+  'total is wrong for an empty cart',
+  'The test of total fails',
+  'The test of total is flaky',
+  'Why is total slow?',
+  'total is too slow',
+  'Fix the injection vulnerability in total',
+  'Add an endpoint GET /total',
+  'Add a function average to src/cart.ts. Do not add a dependency.',
+  'Refactor total',
+  'Make it better',
+  'Add caching and do not add caching',
+]
+
+describe('every draft', () => {
+  for (const goal of GOALS)
+    test(goal, async () => {
+      const plan = await draft(goal)
+      const { tasks, done = [] } = plan
+      const told = new Set<string>()
+      for (const task of tasks) {
+        const { action, write, outputs = {}, instruction = '', effect, accept = [], rollback, rationale = '' } = task
+        // A step that looks writes nothing and leaves exactly one text; one that changes says how it is undone.
+        if (action.type === 'external' && write?.length === 0)
+          expect(Object.values(outputs)).toEqual([{ from: 'report', type: 'text' }])
+        else if (action.type === 'external') expect(rollback).toContain(task.id)
+        expect(instruction).not.toMatch(/\breport\b/i)
+        if (action.type === 'run') expect(effect).toBe('workspace')
+        // Nobody is asked again for a verdict in words.
+        expect(accept.filter(({ type }) => type === 'prose')).toEqual([])
+        expect(told).not.toContain(rationale)
+        told.add(rationale)
+        const shown = action.type === 'gate' ? (action.show ?? []) : []
+        const earlier = new Set(tasks.slice(0, tasks.indexOf(task)).map(({ id }) => id as string))
+        for (const { source } of [instruction, ...shown].flatMap(templateExpressions)) {
+          const made = compile(source)
+          expect(made.ok && made.compiled.references.tasks.every(name => earlier.has(name))).toBe(true)
+        }
+      }
+      expect(done.filter(({ type }) => type === 'prose')).toEqual([])
+      expect(tasks.every(({ milestone }) => milestone !== undefined)).toBe(tasks.length >= 5)
+      expect(idsOf(plan)).toContain('review')
+    })
+})
+
+test('what was found stands in the next briefing and in the gate that asks about it', async () => {
+  const vague = await draft('Make it better')
+  const quote = '${{ quote(tasks.specify.outputs.specification) }}'
+  expect(taskIn(vague, 'approve-specification').action).toMatchObject({ show: [`The specification:\n${quote}`] })
+  expect(taskIn(vague, 'work').instruction).toContain(quote)
+  expect(taskIn(vague, 'work').instruction).toContain('${{ quote(tasks.clarify.outputs.answer1) }}')
+  const security = await draft('Fix the injection vulnerability in total. Do not add a dependency.')
+  const { action } = taskIn(security, 'review')
+  expect(JSON.stringify(action)).toContain('quote(tasks.assess.outputs.attack)')
+  expect(JSON.stringify(action)).toContain('Do not add a dependency')
+})
+
+test('a task that somebody does not want is quoted by none', async () => {
+  const plan = await draft('Make it better', [
+    { task: 'clarify', text: 'skip' },
+    { task: 'baseline', text: 'skip' },
+  ])
+  expect(JSON.stringify(plan.tasks)).not.toMatch(/tasks\.(clarify|baseline)/)
+})
+
+test('a briefing names the place, its lines, and the test alone; never a file that may hold secrets', async () => {
+  const { instruction = '' } = taskIn(await draft('total is wrong for an empty cart'), 'fix')
+  expect(instruction).toContain('Begin at src/cart.ts:1.')
+  expect(instruction).toContain('    1| export function total(items: number[]) {')
+  expect(instruction).toContain('One file of tests alone: npx vitest run test/cart.test.ts')
+  expect(instruction).not.toContain('hunter2')
+})
+
+test('what is removed or misspelt needs no new test', async () => {
+  const removal = await draft('Remove the unused function neg')
+  expect(idsOf(removal).filter(id => /test$|^reproduce$|^specify$/.test(id))).toEqual([])
+  expect(taskIn(removal, 'remove').write).toEqual(['README.md', 'src/cart.ts'])
+  expect(removal.done?.map(({ type, ...rest }) => 'text' in rest && rest.text)).toEqual([
+    'neg no longer occurs',
+    'all tests pass',
+  ])
+  const typo = await draft("Fix the typo 'littel' in README.md")
+  expect(idsOf(typo).filter(id => id !== 'clarify')).toEqual(['correct', 'review'])
+  expect(taskIn(typo, 'correct').write).toEqual(['README.md'])
+})
+
+test('only one name that is to go is a removal', () => {
+  const names = [
+    'Remove the unused function neg',
+    'Delete `oldParse()` from src/parse.ts.',
+    'Drop the deprecated --fast option',
+    "Remove default 'mode'",
+    'Remove whitespace from names',
+    'Remove `a` and `b`',
+    'Remove `retry` when the queue is empty',
+    'Remove the user from the list. Add a test.',
+  ].map(goal => removedName(readGoal(goal), 'feature'))
+  expect(names).toEqual(['neg', 'oldParse', '--fast', null, null, null, null, null])
+})

@@ -1,0 +1,90 @@
+// How one file of tests is run alone, where the repository says which runner it uses: whoever works on a task needs seconds, not the
+// whole suite.
+
+import { objectIn, type Toolchain } from '../commands.ts'
+import { shellLine } from '../end-checks.ts'
+import type { RepositoryView } from '../planner.ts'
+
+/** The line for a shell; null when the runner is not known. */
+export async function oneTestCommand(
+  repository: Pick<RepositoryView, 'read'>,
+  { toolchain, paths, file }: { toolchain: Toolchain; paths: readonly string[]; file: string },
+): Promise<string | null> {
+  const { commands, testFiles } = toolchain
+  if (testFiles !== null) return shellLine(testFiles([file]))
+  if (/\.[cm]?[jt]sx?$/.test(file)) return await nodeTest(repository, paths, file)
+  const run = commands.test?.run.join(' ') ?? ''
+  const folder = file.split('/').slice(0, -1).join('/')
+  if (/^go test\b/.test(run)) return shellLine(['go', 'test', folder === '' ? '.' : `./${folder}`])
+  if (/^cargo (test|nextest)\b/.test(run)) return cargoTest(paths, file)
+  if (/\brspec$|^mix test\b|\bphpunit$|^bats\b|\bdart test$|\brails test$/.test(run))
+    return shellLine([...commands.test!.run.filter(word => !paths.some(path => path.startsWith(`${word}/`))), file])
+  if (/\brake test$/.test(run)) return `${run} TEST=${shellLine([file])}`
+  return null
+}
+
+/** By the script of the nearest package, else by what it depends on. */
+async function nodeTest(
+  repository: Pick<RepositoryView, 'read'>,
+  paths: readonly string[],
+  file: string,
+): Promise<string | null> {
+  const known = new Set(paths)
+  const folder = foldersAbove(file).find(one => known.has(`${one}package.json`))
+  if (folder === undefined) return null
+  const [text] = await repository.read([`${folder}package.json`])
+  const {
+    scripts = {},
+    devDependencies = {},
+    dependencies = {},
+  } = objectIn(text ?? null) as {
+    readonly [key: string]: { readonly [name: string]: unknown } | undefined
+  }
+  const said = Object.entries(scripts)
+    .filter(([name]) => /^(test|unit)\b/.test(name))
+    .map(([, line]) => String(line))
+    .join(' ; ')
+  const runner =
+    RUNNERS.find(([, pattern]) => pattern.test(said)) ??
+    RUNNERS.find(([name]) => name in devDependencies || name in dependencies)
+  if (runner === undefined) return null
+  const [name, , words] = runner
+  const before = name === 'node' || name === 'bun' ? [] : starter(known)
+  const line = shellLine([...before, ...words, file.slice(folder.length)])
+  return folder === '' ? line : `cd ${shellLine([folder.replace(/\/$/, '')])} && ${line}`
+}
+
+const RUNNERS: readonly (readonly [name: string, pattern: RegExp, words: readonly string[]])[] = [
+  ['vitest', /\bvitest\b/, ['vitest', 'run']],
+  ['jest', /\bjest\b/, ['jest']],
+  ['mocha', /\bmocha\b/, ['mocha']],
+  ['ava', /\bava\b/, ['ava']],
+  ['tap', /(^|[\s;])tap\b/, ['tap']],
+  ['tsx', /\btsx\b.*--test\b|--import[= ]tsx\b/, ['tsx', '--test']],
+  ['bun', /\bbun test\b/, ['bun', 'test']],
+  ['node', /\bnode\b.*--test\b/, ['node', '--test']],
+]
+
+function starter(known: ReadonlySet<string>): readonly string[] {
+  if (known.has('pnpm-lock.yaml')) return ['pnpm', 'exec']
+  if (known.has('yarn.lock')) return ['yarn']
+  return known.has('bun.lock') || known.has('bun.lockb') ? ['bunx'] : ['npx']
+}
+
+function cargoTest(paths: readonly string[], file: string): string | null {
+  const known = new Set(paths)
+  const folder = foldersAbove(file).find(one => known.has(`${one}Cargo.toml`))
+  if (folder === undefined) return null
+  const name = /^tests\/([\w-]+)(?:\.rs|\/main\.rs)$/.exec(file.slice(folder.length))?.[1]
+  return shellLine([
+    ...['cargo', 'test'],
+    ...(folder === '' ? [] : ['--manifest-path', `${folder}Cargo.toml`]),
+    ...(name === undefined ? [] : ['--test', name]),
+  ])
+}
+
+/** `a/b/`, `a/` and the top itself. */
+function foldersAbove(file: string): readonly string[] {
+  const parts = file.split('/').slice(0, -1)
+  return [...parts.map((_, at) => `${parts.slice(0, parts.length - at).join('/')}/`), '']
+}

@@ -1,0 +1,87 @@
+// The steps of a goal as tasks: what each may write, what proves it, how it is undone, and what it hands to the next.
+
+import type { TaskName } from '../../domain/id.ts'
+import type { Action, Criterion, TaskDefinition } from '../../domain/plan.ts'
+import type { PlanParts } from '../compose-plan.ts'
+import { shellLine } from '../end-checks.ts'
+import type { WorkStep } from '../work-steps.ts'
+import { instructionOf, type Left, live, oneLine } from './briefing-text.ts'
+
+export const MINUTE = 60_000
+
+export interface Before {
+  readonly needs: readonly TaskName[]
+  readonly left: readonly Left[]
+  readonly logs: readonly Left[]
+}
+
+export function workTask(parts: PlanParts, step: WorkStep, { needs, left, logs }: Before): TaskDefinition {
+  const { renaming } = parts
+  const isCommand = step.id === 'rename' && renaming !== null
+  const action: Action = isCommand ? { type: 'run', command: { argv: renaming.run.map(live) } } : { type: 'external' }
+  const accept = acceptOf(parts, step)
+  const { reports } = step
+  return {
+    id: step.id as TaskName,
+    title: step.title,
+    kind: step.kind,
+    rationale: step.why,
+    needs,
+    action,
+    ...(isCommand ? { network: [] } : { instruction: instructionOf(parts, step, left, logs) }),
+    write: isCommand ? renaming.files : scopeOf(parts, step),
+    ...(reports === undefined || isCommand ? {} : { outputs: { [reports]: { from: 'report', type: 'text' } } }),
+    ...(accept.length === 0 ? {} : { accept }),
+    ...(step.network === undefined ? {} : { network: step.network }),
+    risks: step.risks,
+    ...(step.rollback === undefined && step.scope === 'nothing'
+      ? {}
+      : { rollback: step.rollback ?? `a rollback of '${step.id}' reverts the files it wrote` }),
+    estimateMs: (isCommand ? 1 : step.minutes) * MINUTE,
+  }
+}
+
+function scopeOf({ scopes, places }: PlanParts, { scope }: WorkStep): readonly string[] {
+  switch (scope) {
+    case 'nothing':
+      return []
+    case 'both':
+      return [...new Set([...scopes.sources, ...scopes.tests])]
+    case 'holding':
+      return places.holding.length > 0
+        ? places.holding
+        : [...new Set([...scopes.sources, ...scopes.tests, ...scopes.docs])]
+    default:
+      return scopes[scope]
+  }
+}
+
+/** Only what a command or an expression can judge: whatever a person has to judge is judged once, in the review. */
+function acceptOf({ analysis, ends }: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
+  const { test } = analysis.commands
+  const line = test === null ? null : shellLine(test.run)
+  const goal = ends.map(({ script, text }) => check(script, text))
+  switch (proof) {
+    case 'told':
+      return reports === undefined
+        ? []
+        : [{ type: 'expect', expression: `outputs.${reports}.trim() != ''`, text: `the ${reports} is written down` }]
+    case 'red':
+      return line === null ? [] : [check(`! ${line}`, 'the new test fails')]
+    case 'green':
+      return [
+        ...(scope === 'tests' ? [] : goal),
+        ...(line === null || ends.some(({ script }) => script === line) ? [] : [check(line, 'all tests pass')]),
+      ]
+    case 'end':
+      return goal
+    default:
+      return proof satisfies never
+  }
+}
+
+export const check = (script: string, text: string): Criterion => ({
+  type: 'check',
+  command: { script: live(script) },
+  text: oneLine(text, 200),
+})
