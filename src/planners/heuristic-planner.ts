@@ -6,7 +6,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type RenameCommand } from './compose-plan.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import { type EndCheck, endChecks, holdsWord, isSearched, renameNames } from './end-checks.ts'
+import { type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
@@ -48,13 +48,19 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const goal = readGoal(text)
   const files = await repository.files()
   const paths = files.map(({ path }) => path)
-  const judged = judgeGoal(goal, { sourceFiles: paths.filter(path => roleOf(path) === 'source').length })
-  const [ranking, found, state, beside] = await Promise.all([
-    rankFiles(repository, goal, { roles: rolesFor(judged) }),
+  const beside = await readBeside(repository, paths, goal)
+  const known = {
+    sourceFiles: paths.filter(path => roleOf(path) === 'source').length,
+    dependencies: [namedDependency({ goal, texts: beside })?.name ?? []].flat(),
+  }
+  const first = judgeGoal(goal, known)
+  const [ranking, found, state] = await Promise.all([
+    rankFiles(repository, goal, { roles: rolesFor(first) }),
     findToolchain(repository),
     repository.state(),
-    readBeside(repository, paths, goal),
   ])
+  const isPlaced = ranking.files[0]?.reason.startsWith('weak guess') === false
+  const judged = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
   const read = new Map([...ranking.texts, ...beside])
   const texts = judged.kind === 'rename' ? new Map([...read, ...(await namedIn(repository, files, goal, read))]) : read
   const spared = protectedPaths(goal.limits, paths).filter(path => !goal.files.includes(path))

@@ -182,6 +182,17 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       minutes: 30,
     }),
   ],
+  tests: [
+    {
+      ...TESTS_FIRST,
+      title: 'Write the tests',
+      instruction:
+        'Write tests for what the goal names. They pass today, and each fails when what it checks is broken. Change no source.',
+      why: 'The change itself; only tests are written.',
+      proof: 'green',
+      minutes: 30,
+    },
+  ],
   research: [
     looking({
       id: 'gather',
