@@ -85,7 +85,7 @@ function kindOf(
   const [best, second] = weighed(kindEvidence(goal, wanted, dependencies))
   const wishful = WISHFUL.exec(wanted)
   const isWish = wishful !== null && !isNamed && !isPlaced && words <= 6
-  const isSaid = isNamed || isPlaced || thingsOf(goal).length > 0
+  const isSaid = isNamed || isPlaced || limits.length > 0 || thingsOf(goal).length > 0
   if (best !== undefined && isSaid && !(isWish && best.points <= HINT)) {
     const isClose =
       second !== undefined &&

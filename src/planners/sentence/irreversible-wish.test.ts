@@ -22,6 +22,7 @@ test.each([
   ['delete', 'Drop the sessions table in production'],
   ['delete', 'Purge all records older than 2020'],
   ['migrate', 'Migrate the data to the new schema'],
+  ['deploy', 'Behebe den Absturz und deploye es in Produktion'],
 ])('%s: %s', (word, text) => {
   expect(irreversibleWishes(text).steps.map(step => step.word)).toEqual([word])
 })
@@ -56,6 +57,7 @@ test.each([
   'Add a command to create and drop tables',
   'Add a hook that deploys to production',
   'Document how to deploy to production',
+  'docs: deploy to production with Docker',
   'Publish to npm from CI with OIDC',
   'When a user logs out, delete all sessions',
   'Delete all users in tests',

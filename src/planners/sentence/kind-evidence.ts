@@ -177,6 +177,11 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const isTypoElsewhere = /^typos?$/.test(head) && rest.length > object.length && !IN_DOCS.test(text)
   if (DOCS.test(head) && wish !== 'speed' && !isTypoElsewhere) add('docs', THING, head)
   else if (!isQuestion) add('docs', THING, says(IN_DOCS, text))
+  add(
+    'docs',
+    THING,
+    says(/^typos?\b|\b(?:changelog|readme|docs|documentation) (?:entry|entries|page|link|section)s?\b/i),
+  )
   add('docs', THING + 1, says(/\b(?:broken|dead|outdated) (?:\w+ )?links?\b/i))
   if (verb === null && wish === null && /^(?:the )?(?:readme|docs?|documentation)\b/i.test(text))
     add('docs', THING, text.split(' ')[0])
@@ -231,6 +236,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
 
   const wrong = says(WRONG) ?? says(FOREIGN.broken)
   if (!isQuestion) add('bug', isOpen ? STATE : HINT, wrong)
+  add('bug', THING, says(/\bto (?:fix|prevent|avoid) (?!unnecessary|extra|redundant)\w+/i, text))
   if (wish === null || wish === 'change') {
     add('bug', HINT, says(PROPERLY, text))
     if (wish === null && wrong === null && !isQuestion && IS_TODAY.test(main))

@@ -101,3 +101,7 @@ export const sentencesOf = (text: string): readonly string[] =>
     .split(/(?<=[.!?])\s+(?=[\p{Lu}\p{Lo}`"'“]|\d)|\n+|;\s+/u)
     .map(sentence => sentence.trim().slice(0, SENTENCE_MAX))
     .filter(sentence => sentence !== '')
+
+/** As conventional commits name it: `docs: …`. */
+export const isTypeOfChange = (area: string | null): boolean =>
+  area !== null && /^(?:docs?|tests?|ci|build|chore|feat|fix|refactor|perf|style)$/.test(area)
