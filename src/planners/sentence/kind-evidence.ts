@@ -57,30 +57,24 @@ const KIND_OF: { readonly [wish in Wish]?: GoalKind } = {
 }
 
 /** Conventional commits, and words that people put before a colon. */
-const AREAS: { readonly [area: string]: GoalKind } = {
-  fix: 'bug',
-  bug: 'bug',
-  bugfix: 'bug',
-  hotfix: 'bug',
-  feat: 'feature',
-  feature: 'feature',
-  docs: 'docs',
-  doc: 'docs',
-  documentation: 'docs',
-  readme: 'docs',
-  refactor: 'refactor',
-  perf: 'performance',
-  performance: 'performance',
-  test: 'tests',
-  tests: 'tests',
-  security: 'security',
-}
+const AREAS: readonly (readonly [GoalKind, RegExp])[] = [
+  ['bug', /^(?:fix|bug|bugfix|hotfix)$/],
+  ['feature', /^feat(?:ure)?$/],
+  ['docs', /^(?:docs?|documentation|readme)$/],
+  ['refactor', /^refactor$/],
+  ['performance', /^perf(?:ormance)?$/],
+  ['tests', /^tests?$/],
+  ['security', /^security$/],
+]
 
 const DOCS =
   /^(?:readme(?:\.\w+)?|docs?|documentation|changelog|docstrings?|docblocks?|jsdoc|javadoc|rustdoc|typos?|tutorials?|guides?|comments?|examples?|faq|wording|grammar|spelling|contributing|manual|badges?|glossary|section|instructions|notes?|descriptions?|[\w./-]+\.(?:md|rst|adoc))$/
 const IN_DOCS =
   /\b(?:in|to|of|from|into) (?:the |our |a )?(?:\w+ )?(?:readme|docs|documentation|changelog|contributing|guide|tutorial|wiki)\b/i
+const OF_PAGE =
+  /^typos?\b|^(?:the )?(?:readme|docs|documentation)\b|\b(?:changelog|readme|docs|documentation) (?:entry|entries|page|link|section)s?\b|\b(?:broken|dead|outdated) (?:\w+ )?links?\b/i
 const TESTS = /^(?:tests?|specs?|coverage|testcases?|[\w./-]+[._-](?:test|spec)s?(?:\.\w+)?|test_\w+)$/
+const TESTS_FOR = /^.{0,40}\btests? (?:for|of|that)\b/i
 const ENDPOINT = /^(?:endpoints?|routes?|webhooks?)$/
 const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE)\s+\/\w/
 const TIDY = /\b(?:unused|dead|obsolete|redundant|duplicated?|unnecessary|unneeded|leftover|deprecated)\b/i
@@ -158,8 +152,8 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (goal.frames.length > 0) found.push({ kind: 'bug', points: TRACE, says: 'it contains a stack trace' })
   const [error] = goal.errors.filter(line => /\w(?:Error|Exception)\b|:\s/.test(line))
   if (error !== undefined) found.push({ kind: 'bug', points: THING, says: 'it contains an error message' })
-  if (area !== null && AREAS[area] !== undefined)
-    found.push({ kind: AREAS[area], points: VERB + HINT, says: `it begins with '${area}:'` })
+  for (const [kind, pattern] of AREAS)
+    if (pattern.test(area ?? '')) found.push({ kind, points: VERB + HINT, says: `it begins with '${area}:'` })
   if (wish !== null && KIND_OF[wish] !== undefined) {
     const isBehaviour = wish === 'remove' && BEHAVIOUR.test(head) && !TIDY.test(object)
     found.push({ kind: isBehaviour ? 'feature' : KIND_OF[wish], points: VERB, says: `its verb is '${word}'` })
@@ -177,24 +171,12 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const isTypoElsewhere = /^typos?$/.test(head) && rest.length > object.length && !IN_DOCS.test(text)
   if (DOCS.test(head) && wish !== 'speed' && !isTypoElsewhere) add('docs', THING, head)
   else if (!isQuestion) add('docs', THING, says(IN_DOCS, text))
-  add(
-    'docs',
-    THING,
-    says(/^typos?\b|\b(?:changelog|readme|docs|documentation) (?:entry|entries|page|link|section)s?\b/i),
-  )
-  add('docs', THING + 1, says(/\b(?:broken|dead|outdated) (?:\w+ )?links?\b/i))
-  if (verb === null && wish === null && /^(?:the )?(?:readme|docs?|documentation)\b/i.test(text))
-    add('docs', THING, text.split(' ')[0])
-  if (/^(?:code )?comments?$/i.test(object)) add('docs', THING, object)
+  add('docs', THING + 1, says(OF_PAGE))
   const isPage = (file: string): boolean => /\.(?:md|mdx|rst|adoc)$/i.test(file)
   if (goal.files.length > 0 && goal.files.every(isPage)) add('docs', THING, goal.files[0])
   add('docs', STATE, says(FOREIGN.docs))
 
-  if (
-    TESTS.test(head) ||
-    /\btest[- ](?:cases?|suites?|files?|coverage)$/i.test(object) ||
-    /\btests? (?:for|of|that)\b/i.test(`${object} ${rest.slice(object.length)}`.slice(0, 80))
-  )
+  if (TESTS.test(head) || /\btest[- ](?:cases?|suites?|files?|coverage)$/i.test(object) || TESTS_FOR.test(rest))
     if (wish === 'fix') add('failing-test', THING, head)
     else if (wish !== null && wish !== 'research') add('tests', THING, head)
   add('flaky-test', THING + 1, isOpen || wish === 'remove' || wish === 'research' ? says(FLAKY) : null)
@@ -211,13 +193,8 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
     add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
   else if (wish === 'upgrade' && isPlainName && verb !== 'pin') add('dependency-update', VERB, object)
   const advisory = says(ADVISORY, text)
-  const wantsUpgrade = /\b(?:upgrade|update|bump)\b/i.test(text)
-  if (
-    advisory !== null &&
-    wish !== 'add' &&
-    (named !== undefined || wantsUpgrade || /audit|dependabot/i.test(advisory))
-  )
-    add('dependency-update', TRACE, advisory)
+  const isOfPackage = named !== undefined || /audit|dependabot|\b(?:upgrade|update|bump)\b/i.test(text)
+  if (isOfPackage && wish !== 'add') add('dependency-update', TRACE, advisory)
 
   add('security', wish === 'add' ? STATE : thing + HINT / 2, says(SECURITY) ?? says(FOREIGN.security))
   const isSpeed = wish === null || wish === 'change' || /^(?:slow|performance)/i.test(says(SLOW) ?? '')
@@ -227,11 +204,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (makes && (ENDPOINT.test(head) || ROUTE.test(object) || (wish !== 'change' && ROUTE.test(main))))
     add('endpoint', THING, ROUTE.test(main) ? says(ROUTE) : head)
   else if (wish === null || wish === 'add')
-    add(
-      'endpoint',
-      THING,
-      says(/\bnew (?:endpoint|route|webhook)\b|\bendpoint (?:is needed|for)\b/i) ?? says(FOREIGN.endpoint),
-    )
+    add('endpoint', THING, says(/\bnew (?:endpoint|route|webhook)\b/i) ?? says(FOREIGN.endpoint))
   if (wish === 'operate' || /^roll out\b/i.test(text)) add('rollout', THING, says(ROLLOUT, wanted))
 
   const wrong = says(WRONG) ?? says(FOREIGN.broken)
