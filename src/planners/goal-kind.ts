@@ -76,7 +76,7 @@ function kindOf(
   goal: GoalWords,
   wanted: string,
   unknowns: number,
-  { dependencies = [], isPlaced = false }: KnownRepository,
+  { dependencies = [], ...known }: KnownRepository,
 ): Pick<JudgedGoal, 'kind' | 'because' | 'rival'> {
   const { limits, files, symbols, quoted, terms } = goal
   // A limit says something about what is wanted, too.
@@ -84,6 +84,8 @@ function kindOf(
   const isNamed = files.length + symbols.length + quoted.length > 0
   const [best, second] = weighed(kindEvidence(goal, wanted, dependencies))
   const wishful = WISHFUL.exec(wanted)
+  // `better` stands in many files, and leads to none.
+  const isPlaced = known.isPlaced === true && thingsOf(goal).some(({ word }) => !WISHFUL.test(word))
   const isWish = wishful !== null && !isNamed && !isPlaced && words <= 6
   const isSaid = isNamed || isPlaced || limits.length > 0 || thingsOf(goal).length > 0
   if (best !== undefined && isSaid && !(isWish && best.points <= HINT)) {

@@ -109,6 +109,7 @@ describe('the kind of a goal', () => {
     ['dependency-update', 'lodash has a known vulnerability, upgrade it to 4.17.21'],
     ['dependency-update', 'Update lodash, npm audit complains'],
     ['dependency-update', 'Update all dependencies'],
+    ['dependency-update', 'Upgrade to the latest version'],
     ['docs', 'Document the retry option'],
     ['docs', 'update README'],
     ['docs', 'fix typo'],
@@ -173,6 +174,7 @@ describe('the kind of a goal', () => {
       'vague',
       'feature',
     ])
+    expect(kindOf('make it better', { isPlaced: true })).toBe('vague')
   })
 
   test('what is not known is to be found out, and limits nothing', () => {

@@ -59,7 +59,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     findToolchain(repository),
     repository.state(),
   ])
-  const isPlaced = ranking.files[0]?.reason.startsWith('weak guess') === false
+  const isPlaced = !/^(?:weak guess|changes often$|$)/.test(ranking.files[0]?.reason ?? '')
   const judged = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
   const read = new Map([...ranking.texts, ...beside])
   const texts = judged.kind === 'rename' ? new Map([...read, ...(await namedIn(repository, files, goal, read))]) : read

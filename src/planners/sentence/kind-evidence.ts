@@ -187,7 +187,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const named = dependencies.find(name => name.length > 2 && namesIn(wanted).has(name.toLowerCase()))
   const isPackage = named !== undefined || DEPENDENCIES.test(main)
   const upgrades = wish === 'upgrade' || (wish === 'change' && (verb === 'update' || isForeign))
-  const isVersioned = TO_VERSION.test(text) && !UNIT.test(text) && headOf(object) !== 'version'
+  const isVersioned = TO_VERSION.test(text) && !UNIT.test(text) && !/^(?:the )?versions?$/i.test(object)
   const isPlainName = /^[@a-z][\w@/.-]*$/i.test(object) && !UNIT.test(text) && !/^versions?$/i.test(object)
   if (upgrades && (isPackage || isVersioned))
     add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
