@@ -15,7 +15,7 @@ export interface GoalCase {
   readonly before?: readonly Change[]
   /** The goal has an end that can be checked: a correct change. `plan`: by the command of the plan itself. */
   readonly change?: readonly Change[] | 'plan'
-  /** What must be asked, where it has none. */
+  /** What must be asked, where nothing can be assumed. */
   readonly asks?: RegExp
   /** What must be said that was assumed. */
   readonly assumes?: RegExp
@@ -92,7 +92,6 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'flaky-test',
     among: ['backup.sh', 'tests/run.sh'],
     test: 'make test',
-    asks: /How can you tell that it is done/,
     assumes: /a flaky test/,
   },
   {
@@ -113,8 +112,7 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'research',
     among: ['src/parse.ts'],
     test: 'npm test',
-    asks: /What will be decided by the answer/,
-    assumes: /a question to be answered/,
+    assumes: /the answer is for information/,
   },
   {
     what: 'a refactoring across files',
@@ -162,8 +160,7 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'performance',
     first: 'tally.py',
     test: UNITTEST,
-    asks: /how fast is fast enough/,
-    assumes: /speed or memory/,
+    assumes: /clearly faster, or smaller, than before/,
   },
   {
     what: 'a security fix',
@@ -172,7 +169,6 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'security',
     first: 'backup.sh',
     test: 'make test',
-    asks: /How can you tell that it is done/,
     assumes: /nothing about this is told outside/,
   },
   {
@@ -200,7 +196,6 @@ export const GOALS: readonly GoalCase[] = [
     kind: 'feature',
     first: 'tally.py',
     test: UNITTEST,
-    asks: /seems to be German/,
     assumes: /written in German/,
   },
   {

@@ -17,20 +17,28 @@ export const VERBS =
 
 const QUOTED = /`[^`\n]*`|"[^"\n]*"|“[^”\n]*”/g
 const SENTENCE = /[.!?;](?=\s|$)\s*|\n+/g
-const START = '(?:^|[,(]\\s*|\\b(?:and|but|please|und|aber|bitte)\\s+)'
+const START = '(?:^|[,(]\\s*|\\b(?:and|but|please|und|aber|bitte|mais|et|pero|y|mas|e)\\s+)'
 const STAYS =
   '(?:as (?:it|they|is|are|before)\\b|alone\\b|unchanged|untouched|the same\\b|intact\\b|out of (?:it|this)\\b)'
 
 /** Where a limit begins; the ones of the second list take in what stands before them: "src/a.ts must not change". */
 const OPENINGS = [
-  /(?<![\w.-])(?:without|ohne|sans|sin)(?=\s)|(?<=\s)except(?=\s)/i,
+  /(?<![\w.-])(?:without|ohne|sans|sin(?! us)|sem)(?=\s)|(?<=\s)(?:except|(?:all|everything) but|but not(?= in)|außer|sauf|excepto|exceto)(?=\s)/i,
   /\bno (?:new|additional|extra|further|other)\b|\bno changes? (?:to|in)\b/i,
-  new RegExp(`${START}(?=(?:do not|don['’]?t|never|leave|lasse?|avoid)\\b)`, 'i'),
+  new RegExp(
+    `${START}(?=(?:do not|don['’]?t|never|leave|lasse?|avoid|hands off)\\b(?! (?:know|understand|see)\\b))`,
+    'i',
+  ),
+  new RegExp(
+    `${START}(?=(?:fass|änd[er]+|berühr|bearbeit)\\S*\\s.*\\bnicht\\b|(?:ne|no|não|nao) (?:touch|modifi|chang|edit|toqu|cambi|alter|mex|mud)|n['’](?:édit|altèr))`,
+    'iu',
+  ),
   new RegExp(`\\b(?=keep\\b.*${STAYS})`, 'i'),
 ]
 const CLOSINGS = [
   /\b(?:must not|mustn['’]?t|should not|shouldn['’]?t)\b/i,
   new RegExp(`\\b(?:stays?|remains?|must (?:stay|remain|be)|bleib(?:t|en)) .{0,20}?(?:${STAYS}|unverändert)`, 'i'),
+  /\b(?:is|are) off[- ]limits\b/i,
   /\bnicht (?:ge)?(?:änder|anfass|berühr|anrühr|bearbeit)/i,
 ]
 const CLAUSE_START = /^.*\b(?:but|so|that|while|aber|dass)\s/is
@@ -45,7 +53,7 @@ const NEXT_WISH = new RegExp(
 const COMMA = /,\s+(?![\w./-]*\.\w+\b|\ue000|and\b|or\b|und\b|oder\b)/
 
 const PROTECTS = new RegExp(
-  `\\b(?:touch|chang|edit|modif|alter|rewrit|updat|remov|delet|mov|renam|except|leav|lass|keep|stay|remain|toucher|modifi|tocar|cambiar)|änder|anfass|anzufass|berühr|anrühr|bearbeit|${STAYS}`,
+  `\\b(?:touch|chang|edit|modif|alter|off|but|sauf|außer|exce[pt]|fass|toqu|cambi|mex|mud|rewrit|updat|remov|delet|mov|renam|except|leav|lass|keep|stay|remain|toucher|modifi|tocar|cambiar)|änder|anfass|anzufass|berühr|anrühr|bearbeit|${STAYS}`,
   'i',
 )
 const FORBIDS_CHANGE = /^(?:do not|don|never|must)/i
@@ -104,7 +112,9 @@ function first(text: string, patterns: readonly RegExp[]): { readonly at: number
     .filter(match => match !== null)
     .map(({ index, 0: word }) => ({
       at: index,
-      from: /^[,(]|^(?:and|but|please|und|aber|bitte)\s/i.test(word) ? index + word.length : index,
+      from: /^[,(]|^(?:and|but(?! not)|please|und|aber|bitte|mais|et|pero|y|mas|e)\s/i.test(word)
+        ? index + word.length
+        : index,
     }))
     .sort((a, b) => a.from - b.from)
   return found[0] ?? null
@@ -112,25 +122,48 @@ function first(text: string, patterns: readonly RegExp[]): { readonly at: number
 
 /** "The exports of src/a.ts": something of the file is meant, not the file. */
 const PART_OF = /\b(?:of|in|from|by|with|for|von|aus)\s+[`"“]?$/i
-const ALL_OF = /\b(?:anything|something|nothing|changes?|except|any of it|contents?)\s+(?:of|in|to|for)\s+[`"“]?$/i
+const ALL_OF =
+  /\b(?:anything|something|nothing|changes?|except|not|any of it|contents?|mexer|mexa)\s+(?:of|in|to|for|em)\s+(?:the\s+)?[`"“]?$/i
 
-/** The paths that the limits of a goal protect, by path, by file name, or by folder (`src/old/`). */
+/** The paths that the limits of a goal protect, by path, by file name, by folder (`src/old`, "the docs folder") or by glob (`*.md`). */
 export function protectedPaths(limits: readonly Limit[], paths: readonly string[]): readonly string[] {
   const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
   if (said.length === 0) return []
-  return paths.filter(path => said.some(text => namesOf(path).some(name => isProtected(text, name))))
+  const globs = said.flatMap(text => text.match(/[\w./-]*\*[\w./*-]*/g) ?? []).map(globPattern)
+  return paths.filter(
+    path =>
+      globs.some(glob => glob.test(path)) || said.some(text => namesOf(path).some(name => isProtected(text, name))),
+  )
 }
 
-const FOLDER_NAME_MIN = 2
+/** `*.md` is any file that ends so, in whatever folder. */
+const globPattern = (glob: string): RegExp => {
+  const source = glob
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replace(/\*\*\/?|\*/g, stars => (stars === '*' ? '[^/]*' : '.*'))
+  return new RegExp(`${glob.includes('/') ? '^(?:\\./)?' : '(?:^|/)'}${source}$`)
+}
+
+const FOLDER = 'folder|directory|dir|Ordner|Verzeichnis|dossier|répertoire|carpeta|directorio|pasta|diretório'
 
 function namesOf(path: string): readonly string[] {
   const parts = path.split('/')
-  const folders = parts.slice(0, -1).map((_, index) => `${parts.slice(0, index + 1).join('/')}/`)
+  const folders = parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/'))
   const ends = parts.map((_, index) => parts.slice(index).join('/'))
-  return [...ends.filter(end => /[./]|^[A-Z]/.test(end)), ...folders.filter(({ length }) => length > FOLDER_NAME_MIN)]
+  return [...ends.filter(end => /[./]|^[A-Z]/.test(end)), ...folders.map(folder => `${folder}/`)]
+}
+
+/** A folder's name without a slash may be any word, unless the text says that it is one. */
+function namesFolder(text: string, folder: string): boolean {
+  const name = folder.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const whole = `(?<![\\w./-])[\`"“]?${name}[\`"”]?(?![\\w./-]*[\\w/])`
+  if (folder.includes('/')) return new RegExp(whole).test(text)
+  const isSaid = `${whole}[\`"”]?\\s+(?:${FOLDER})\\b|\\b(?:${FOLDER})\\s+${whole}|\\b(?:touch|change|edit|modify|alter)\\s+${whole}\\s*$`
+  return new RegExp(isSaid, 'i').test(text)
 }
 
 export function isProtected(text: string, name: string): boolean {
+  if (name.endsWith('/') && namesFolder(text, name.slice(0, -1))) return true
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     const before = text.slice(0, at).replace(/(?:^|(?<=\W))\.\/$/, '')
     const after = text.slice(at + name.length)

@@ -8,7 +8,15 @@ import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
 import { oneTestCommand } from './draft/one-test.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import { type EndCheck, endChecks, goneCheck, holdsWord, isSearched, renameNames } from './end-checks.ts'
+import {
+  type EndCheck,
+  endChecks,
+  goneCheck,
+  holdsWord,
+  isSearched,
+  namedDependency,
+  renameNames,
+} from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
@@ -53,14 +61,21 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const goal = readGoal(text)
   const files = await repository.files()
   const paths = files.map(({ path }) => path)
-  const judged = judgeGoal(goal, { sourceFiles: paths.filter(path => roleOf(path) === 'source').length })
-  const [ranking, found, state, beside] = await Promise.all([
-    rankFiles(repository, goal, { roles: rolesFor(judged) }),
+  const beside = await readBeside(repository, paths, goal)
+  const known = {
+    sourceFiles: paths.filter(path => roleOf(path) === 'source').length,
+    dependencies: [namedDependency({ goal, texts: beside })?.name ?? []].flat(),
+  }
+  const first = judgeGoal(goal, known)
+  const [ranking, found, state, locks] = await Promise.all([
+    rankFiles(repository, goal, { roles: rolesFor(first) }),
     findToolchain(repository),
     repository.state(),
-    readBeside(repository, paths, goal, judged),
+    first.kind === 'dependency-update' ? readAlso(repository, paths) : new Map<string, string>(),
   ])
-  const read = new Map([...ranking.texts, ...beside])
+  const isPlaced = !/^(?:weak guess|changes often$|$)/.test(ranking.files[0]?.reason ?? '')
+  const judged = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
+  const read = new Map([...ranking.texts, ...beside, ...locks])
   const removed = removedName(goal, judged.kind)
   const texts =
     judged.kind === 'rename' || removed !== null
@@ -222,12 +237,22 @@ async function readBeside(
   repository: RepositoryView,
   paths: readonly string[],
   goal: GoalWords,
-  { kind }: JudgedGoal,
 ): Promise<ReadonlyMap<string, string>> {
-  const isUpdate = kind === 'dependency-update'
-  const wanted = paths
-    .filter(path => READ_BESIDE.test(path) || goal.files.includes(path) || (isUpdate && DEPENDENCY_FILES.test(path)))
-    .slice(0, 30)
+  return await textsOf(
+    repository,
+    paths.filter(path => READ_BESIDE.test(path) || goal.files.includes(path)),
+  )
+}
+
+/** Lock files, which say the versions. */
+const readAlso = (repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+  textsOf(
+    repository,
+    paths.filter(path => DEPENDENCY_FILES.test(path)),
+  )
+
+async function textsOf(repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const wanted = paths.slice(0, 30)
   const texts = await repository.read(wanted)
   return new Map(wanted.flatMap((path, index) => (texts[index] == null ? [] : [[path, texts[index]] as const])))
 }

@@ -4,7 +4,7 @@ import type { Toolchain } from './commands.ts'
 import type { PlanQuestion } from './compose-plan.ts'
 import { type EndCheck, namedDependency, renameNames, routeIn } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
-import type { JudgedGoal } from './goal-kind.ts'
+import type { IrreversibleStep, JudgedGoal } from './goal-kind.ts'
 import type { GoalAnalysis, RepositoryView } from './planner.ts'
 import { roleOf } from './ranking/file-role.ts'
 import { WORK_STEPS } from './work-steps.ts'
@@ -28,90 +28,123 @@ export interface Unsure {
 
 const QUESTIONS_MAX = 4
 
-/** What is taken for granted, and what is asked. Whatever has no check for its end is asked about. */
+/**
+ * What is taken for granted, and what is asked. Only what has no usual answer is asked: every question stops the plan until somebody
+ * comes, so whatever most people would answer is assumed, and told.
+ */
 export function openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing }: Judging): Unsure {
+  const { conflict, rival, language, doubts, deadline } = judged
   const assumptions: string[] = [`this is ${KIND_WORDS[judged.kind]} (${judged.because})`, ...missing]
   const questions: PlanQuestion[] = []
   const { test } = toolchain.commands
   const [top] = analysis.files
-  if (judged.conflict !== null)
+  if (conflict !== null)
+    questions.push({ text: `The goal says '${conflict[0]}' and also '${conflict[1]}'. Which of the two applies?` })
+  for (const { word, said } of doubts)
     questions.push({
-      text: `The goal says '${judged.conflict[0]}' and also '${judged.conflict[1]}'. Which of the two applies?`,
+      text: `Does '${said}' mean that it should really ${REAL_WORDS[word]}, or only that the code changes?`,
     })
-  if (judged.language !== null) {
-    assumptions.push(`the goal is written in ${judged.language}; only names and a few words of it were understood`)
+  if (rival?.isEqual === true && conflict === null)
     questions.push({
-      text: `The goal seems to be ${judged.language}. It was recognised as: ${KIND_WORDS[judged.kind]}. Is that right, and what else does it say?`,
+      text: `Is this ${KIND_WORDS[judged.kind]} (${judged.because}) or ${KIND_WORDS[rival.kind]} (${rival.because})?`,
+      otherwise: KIND_WORDS[judged.kind],
     })
-  }
-  switch (judged.kind) {
-    case 'vague':
-      questions.push({
-        text: 'What should be different afterwards, and for whom? Name one thing that bothers you today.',
-      })
-      break
-    case 'empty-repository':
-      assumptions.push('the project begins here, and nothing exists elsewhere that should be brought in')
-      questions.push({ text: 'Which language and which tools should it be built with?' })
-      break
-    case 'performance':
-      questions.push({ text: 'What is too slow, measured how, and how fast is fast enough?' })
-      break
-    case 'research':
-      questions.push({
-        text: 'What will be decided by the answer?',
-        otherwise: 'nothing yet; the answer is for information',
-      })
-      break
-    case 'dependency-update': {
-      const named = namedDependency({ goal, texts })
-      if (named === null) questions.push({ text: 'Which dependency is to be updated, and to which version?' })
-      else if (named.version === null) assumptions.push(`the newest ${named.name} that the tests accept is wanted`)
-      break
-    }
-    case 'rename': {
-      const names = renameNames(goal)
-      if (names === null) questions.push({ text: 'What is to be renamed, and to what?' })
-      else
-        assumptions.push(
-          `every use of the word ${names.old} in the files found means the same thing; files keep their names`,
-        )
-      break
-    }
-    case 'endpoint':
-      if (routeIn(goal) === null) questions.push({ text: 'Which method and path should the endpoint have?' })
-      break
-    case 'failing-command':
-      assumptions.push(
-        'the fault is in the source: settings of the tools, their scripts and the workflow files may not be changed',
-        'which files it is in shows when the commands have run, so all files that they look at may be written',
-      )
-      break
-    case 'security':
-      assumptions.push('nothing about this is told outside before it is fixed')
-      break
-    default:
-      break
-  }
-  if (top?.reason.startsWith('weak guess') === true && judged.kind !== 'dependency-update')
-    questions.push({ text: 'Which file or part is meant? The goal names none that exists here.', otherwise: top.path })
+  else if (rival !== null) assumptions.push(`it is not ${KIND_WORDS[rival.kind]}, though ${rival.because}`)
+  if (language !== null)
+    assumptions.push(`the goal is written in ${language}; only its names and usual verbs were understood`)
+  if (deadline !== null)
+    assumptions.push(
+      deadline.at === null
+        ? `'${deadline.said}' is not enforced: it is no whole date, such as 2026-12-01`
+        : `deadline: ${deadline.at} ('${deadline.said}')`,
+    )
+  const kind = kindQuestion({ goal, judged, analysis, texts })
+  if (kind?.ask !== undefined) questions.push(kind.ask)
+  if (kind?.assume !== undefined) assumptions.push(kind.assume)
+  if (top?.reason.startsWith('weak guess') === true && !['empty-repository', 'dependency-update'].includes(judged.kind))
+    assumptions.push(`the place is a guess, ${top.path}: the goal names no file that exists here`)
   else if (top !== undefined) assumptions.push(`the place is ${top.path} (${top.reason})`)
   const changes = WORK_STEPS[judged.kind].some(({ scope }) => scope === 'both' || scope === 'tests')
-  if (changes && test === null && !['empty-repository', 'failing-command', 'dependency-update'].includes(judged.kind))
-    questions.push({ text: 'How is this tested? No test command was found.', otherwise: 'by looking at it' })
+  if (changes && test === null && !['empty-repository', 'failing-command'].includes(judged.kind))
+    assumptions.push('whoever reviews it checks that it works: no test command was found')
   if (changes && test?.exists === false)
     assumptions.push(`the tests are run with '${test.run.join(' ')}', but ${test.missing}`)
   else if (changes && test !== null) assumptions.push(`the tests are run with '${test.run.join(' ')}' (${test.from})`)
-  // Asked last: it is asked only where nothing above asks what is meant.
+  const hasNewTest = WORK_STEPS[judged.kind].some(({ proof }) => proof === 'red')
   if (ends.length === 0 && judged.kind === 'failing-command')
     questions.push({ text: 'Which command fails? No command of that name was found in this repository.' })
-  else if (ends.length === 0 && questions.length === 0 && judged.kind !== 'rollout')
-    questions.push({
-      text: 'How can you tell that it is done? Name a command, or what you will look at.',
-      otherwise: test === null ? 'whoever asked looks at it' : 'the new test passes, and all others',
-    })
+  if (ends.length === 0 && hasNewTest && test !== null)
+    assumptions.push('it is done when the new test passes, and all others')
   return { assumptions, questions: questions.slice(0, QUESTIONS_MAX) }
 }
+
+const REAL_WORDS: { readonly [word in IrreversibleStep['word']]: string } = {
+  push: 'be pushed',
+  deploy: 'be deployed or published',
+  delete: 'delete data',
+  migrate: 'migrate data',
+}
+
+/** What the kind leaves open. */
+function kindQuestion({ goal, judged, analysis, texts }: Pick<Judging, 'goal' | 'judged' | 'analysis' | 'texts'>): {
+  readonly ask?: PlanQuestion
+  readonly assume?: string
+} | null {
+  switch (judged.kind) {
+    case 'vague':
+      return {
+        ask: { text: 'What should be different afterwards, and for whom? Name one thing that bothers you today.' },
+      }
+    case 'empty-repository': {
+      const named = TECHNOLOGY.exec(goal.text)?.[0] ?? analysis.languages[0]
+      return named === undefined
+        ? { ask: { text: 'Which language and which tools should it be built with?' } }
+        : { assume: `it is built with ${named}, and nothing exists elsewhere that should be brought in` }
+    }
+    case 'performance':
+      return { assume: 'clearly faster, or smaller, than before by the same measurement is enough' }
+    case 'research':
+      return { assume: 'the answer is for information; nothing is changed' }
+    case 'dependency-update': {
+      const named = namedDependency({ goal, texts })
+      if (named?.version === null)
+        return { assume: `${named.name} is updated to the newest version that the tests accept` }
+      if (named !== null) return null
+      return UPDATED.test(goal.text)
+        ? { assume: 'what it names is updated to that version, or to the newest one that the tests accept' }
+        : { ask: { text: 'Which dependency is to be updated, and to which version?' } }
+    }
+    case 'rename': {
+      const names = renameNames(goal)
+      return names === null
+        ? { ask: { text: 'What is to be renamed, and to what?' } }
+        : {
+            assume: `every use of the word ${names.old} in the files found means the same thing; files keep their names`,
+          }
+    }
+    case 'endpoint':
+      return routeIn(goal) === null
+        ? { assume: 'its method and path follow those of the endpoints that are there' }
+        : null
+    case 'failing-command':
+      return {
+        assume:
+          'the fault is in the source, not in settings or workflow files; which files shows when the commands have run, so all that they look at may be written',
+      }
+    case 'security':
+      return { assume: 'nothing about this is told outside before it is fixed' }
+    default:
+      return null
+  }
+}
+
+/** It says what is updated: all of them, or a name behind the verb. */
+const UPDATED =
+  /\b(?:dependencies|deps|packages|lock ?file|audit)\b|\b(?:bump|upgrad|updat|downgrad|pin)(?:e?[ds]?|ing)\s+(?:up\s+)?(?:to\s+(?=[A-Z]))?(?!(?:the|a|an|our|to|it|version|everything)\b)[@\w]/i
+
+/** What a new project can be built with, when the goal says so. */
+const TECHNOLOGY =
+  /\b(?:python|typescript|javascript|node(?:\.?js)?|deno|bun|react|vue|svelte|next\.?js|django|flask|fastapi|rails|ruby|rust|golang|go (?=program|tool|cli|server|service|module|package)|java|kotlin|swift|c\+\+|c#|\.net|php|laravel|elixir|phoenix|haskell|scala|clojure|zig|bash|shell script|html)(?![\w+#])/i
 
 export const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
   bug: 'a bug',
@@ -122,12 +155,13 @@ export const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
   'dependency-update': 'an update of a dependency',
   'flaky-test': 'a flaky test',
   docs: 'documentation',
+  tests: 'tests for what is there',
   research: 'a question to be answered',
   refactor: 'a refactoring',
   endpoint: 'a new endpoint',
   performance: 'speed or memory',
   security: 'a security problem',
-  feature: 'something new',
+  feature: 'something new or different',
   'empty-repository': 'a new project',
   vague: 'a request that is not clear yet',
   contradiction: 'a goal that contradicts itself',

@@ -181,6 +181,16 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       minutes: 30,
     }),
   ],
+  tests: [
+    testing({
+      title: 'Write the tests',
+      instruction:
+        'Write tests for what the goal names, in the style of the tests that are there. They pass today, and each fails when what it checks is broken. Change no source.',
+      why: 'Only tests are written.',
+      proof: 'green',
+      minutes: 30,
+    }),
+  ],
   research: [
     looking({
       id: 'answer',

@@ -4,7 +4,6 @@
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { commandImpact, commandsWithin, nameOf } from '../../domain/plan-rules/command-impact.ts'
 import { dangerOf, IMPACT_WORDS, impactOf } from '../../domain/plan-rules/impact.ts'
-import { irreversibleIn } from '../goal-kind.ts'
 import type { FoundCommands } from '../planner.ts'
 
 /** What is known here, against which commands are judged. */
@@ -79,6 +78,26 @@ export function dangerIn(plan: PlanDefinition, task: TaskDefinition, ground: Gro
   }
   return dangerInWords(task)
 }
+
+/** Each mention counts, whoever is to do it: here a word too many costs an approval, a word too few an accident. */
+const IRREVERSIBLE: readonly (readonly ['push' | 'deploy' | 'delete' | 'migrate', RegExp])[] = [
+  [
+    'deploy',
+    /\b(deploy\w*|publish\w*|releas(e|es|ing) (it|to|v?\d|the|a new)|ship (it|to)|roll(ing)? out|go live|to production)\b/i,
+  ],
+  ['push', /\b(push(es|ing)? (it|to|the|upstream|a branch|main|origin)|force[- ]push\w*|git push)\b/i],
+  [
+    'delete',
+    /\b(delet\w+|drop\w*|purg\w+|wip\w+|eras\w+|truncat\w+)\b[^.]{0,30}\b(data|database|table|tables|users?|records?|rows|accounts?|bucket|backups?|branches|production|prod|history)\b/i,
+  ],
+  ['migrate', /\b(migrat\w+)\b[^.]{0,40}\b(data|database|schema|tables?|production|prod|users?)\b/i],
+]
+
+const irreversibleIn = (text: string) =>
+  IRREVERSIBLE.flatMap(([word, pattern]) => {
+    const found = pattern.exec(text)
+    return found === null ? [] : [{ word, said: found[0].replace(/\s+/g, ' ').slice(0, 60) }]
+  })
 
 function dangerInWords({ id, title = '', instruction = '' }: TaskDefinition): Danger | null {
   const words = `${title}\n${instruction}`

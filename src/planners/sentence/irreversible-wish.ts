@@ -1,0 +1,160 @@
+// What a goal commands that cannot be taken back: a deployment, a push, the deletion or the migration of data. Only a command counts
+// ("Deploy it to production", "… and push it to origin"), never a description, a bug report, or a wish for code that does such things.
+
+import { headOf, hideQuotes, isTypeOfChange, mainClause, objectOf, sentencesOf } from './main-verb.ts'
+
+export interface IrreversibleStep {
+  readonly word: 'push' | 'deploy' | 'delete' | 'migrate'
+  /** As the goal says it. */
+  readonly said: string
+}
+
+export interface IrreversibleWishes {
+  readonly steps: readonly IrreversibleStep[]
+  /** May be meant so, or as a change of the code: somebody has to say. */
+  readonly doubts: readonly IrreversibleStep[]
+}
+
+type Found = { readonly word: IrreversibleStep['word']; readonly isSure: boolean }
+
+export function irreversibleWishes(text: string): IrreversibleWishes {
+  const found = sentencesOf(text).flatMap(commandsIn)
+  const each = (sure: boolean): readonly IrreversibleStep[] => {
+    const own = found.filter(({ isSure }) => isSure === sure).map(({ word, said }) => [word, { word, said }] as const)
+    return [...new Map(own).values()]
+  }
+  const steps = each(true)
+  return { steps, doubts: each(false).filter(({ word }) => !steps.some(step => step.word === word)) }
+}
+
+/** "Once the tests pass, …": only what the work itself leads to may stand before a command. */
+const AFTER_WORK =
+  /^(?:once|when|after|if|as soon as)\b[^,]*\b(?:tests?|build|ci|green|review(?:ed)?|done|ready|approved|merged|works?|pass(?:es)?|fixed)\b[^,]*,\s*(?:then\s+)?/i
+const JOINT =
+  /,?\s+(?:and\s+then|then|and)\s+(?=(?:deploy|publish|release|ship|roll|go|push|force|delete|drop|purge|wipe|erase|truncate|migrate|run)\b)|,\s+then\s+/gi
+/** What stands before "and" is a purpose or a description: "a command to create and drop tables". */
+const IS_PART_OF_WISH = /\b(?:to|that|which|who|can|could|will|would|may|might|must|should|when|if|how|for)\s[^,]*$/i
+
+/** A word that is no verb known here, before an article: "Rebuild the index and …". */
+const LIKE_A_COMMAND =
+  /^(?!(?:when|while|if|after|once|as|because|since|is|are|was|does|do|did|why|how|what|in|on|at|for|with|all|both|not|that|this|has|have|can|so|until|by|to|from)\s)\w+ (?:the|an?|all|our|this|these|every|your)\s/i
+
+function commandsIn(sentence: string): readonly (Found & IrreversibleStep)[] {
+  const hidden = hideQuotes(sentence)
+  const start = AFTER_WORK.exec(hidden)?.[0].length ?? 0
+  const main = hidden.slice(start)
+  const joints = [...main.matchAll(JOINT)].map(({ index, 0: mark }) => ({ from: start + index, mark }))
+  const isCommanded = mainClause(main).isCommand || LIKE_A_COMMAND.test(main)
+  return [{ from: start, mark: '' }, ...(isCommanded ? joints : [])].flatMap(({ from, mark }, at) => {
+    const [begin, end] = [from + mark.length, joints[at]?.from ?? sentence.length]
+    const said = sentence
+      .slice(begin, end)
+      .replace(/[.!?]+$/, '')
+      .replace(/\s+/g, ' ')
+      .trim()
+      .slice(0, SAID_MAX)
+    const found = commandIn(said, hidden.slice(begin, end))
+    if (found === null) return []
+    const isPart = /and\s+$/i.test(mark) && IS_PART_OF_WISH.test(hidden.slice(start, from))
+    if (isPart && found.word !== 'deploy') return []
+    // Data is not deleted on the strength of an "and".
+    const isWeak = isPart || (/and\s+$/i.test(mark) && (found.word === 'delete' || found.word === 'migrate'))
+    return [{ word: found.word, said, isSure: found.isSure && !isWeak }]
+  })
+}
+
+const SAID_MAX = 200
+
+/** Speaks of when something does it by itself, or of code, documents and tests that do. */
+const OF_CODE =
+  /\b(?:when(?:ever)?|if|unless|automatic(?:ally)?|auto|only|on (?:push|tags?|release|merge|every|each|error|failure|exit|startup|close|success|main|master|pull|new|demand)|each time|in (?:ci|the ci|tests?|docs|teardown|setup|[\w-]*\.\w+)|from (?:ci|the ci|travis|github|an? |tests?|docs|code|readme)|workflows?|actions?|pipelines?|scripts?|tests?|specs?|fixtures?|teardown|migrations?|helpers?|mocks?|examples?|readme|function|method|class|module|support|option|flag|before (?:each|every|running|creating|all))\b/i
+const MEANS = /\b(?:with|via|using|through|by|as) (?!a canary|canary|care|no |zero)/i
+const LIVE = /\b(?:production|prod|live (?:system|server|site|database|data)|the live|staging)\b/i
+const REMOTE =
+  /\bto (?:the )?(?:origin|upstream|remote|github|gitlab|bitbucket|main|master|repo(?:sitory)?|server)\b|\bupstream\b/i
+const REGISTRY =
+  /\bto (?:the )?(?:npm|jsr|pypi|test ?pypi|crates\.io|rubygems|maven(?: central)?|nuget|packagist|docker ?hub|hex|registry|app store|play store|marketplace|production|prod|staging|live|the (?:registry|server|cluster|cloud)|github pages|vercel|netlify|heroku|fly(?:\.io)?|aws|kubernetes)\b/i
+const VERSION = /^(?:(?:the|a|new|next|latest|version)\s+)*v?\d+(?:\.[\w.+-]+|(?<=v\d+))(?:\s+version)?$/i
+const PRODUCT =
+  /^(?:it|this|that|them|everything|all|packages?|version|release|website|site|app|application|product|service|server|api|backend|frontend|library|crate|gem|images?|artifacts?|docs|documentation|book|extension|plugin|fix|hotfix|changes?|branch|main|master|build|candidate|bundle|homepage|blog|stack)$/
+const PLAIN_OBJECT =
+  /^(?:it|this|that|them|everything|all|main|master|(?:the|an?|our|this|that|these|my|your|all|new|latest|current|next)\s.*)?$/i
+const BRANCH =
+  /^(?:it|this|them|everything|branch|branches|commits?|tags?|main|master|changes?|fix|work|result|head|origin|upstream)$/
+const DATA =
+  /^(?:data|databases?|db|tables?|rows|records|users|accounts|customers|buckets?|backups?|branches|history|volumes?|clusters?|namespaces?|instances?|snapshots?|orders|entries|documents)$/
+const SOME_OR_ALL =
+  /\b(?:all|every|everything|older than|inactive|stale|expired|orphaned|where|created (?:before|after)|existing|last (?:year|month))\b/i
+
+const ELSEWHERE = /\b(?:in|from) (?:the )?(?:ui|cache|list|output|report|page)\b/i
+const PROGRAM =
+  /^(?:please\s+)?(?:run|execute)\s+[`'"]?(git push|(?:npm|pnpm|yarn|cargo|poetry|uv) publish|gem push|twine upload|terraform (?:apply|destroy)|kubectl (?:apply|delete)|helm upgrade)\b|^[`'"]?(git push)(?:\s+[\w/.-]+){0,3}[`'"]?$|^(?:please\s+)?(go live)\b/i
+/** In German, French, Spanish and Portuguese only what names production is read as a command. */
+const FOREIGN: readonly (readonly [IrreversibleStep['word'], RegExp])[] = [
+  [
+    'deploy',
+    /(?:^|\b(?:und|et|y|e|bitte|dann|puis)\s)(?:deploye|veröffentlich|déploie|déployer|publie[rz]?\s|despl[ie]+g|publi[cq])\S*\s.*\bprod/iu,
+  ],
+  ['delete', /(?:^|\b(?:und|et|y|e|bitte|dann|puis)\s)(?:lösch|loesch|supprim|elimin|borra|apag|vaci)\S*\s.*\bprod/iu],
+]
+
+function commandIn(said: string, hidden: string): Found | null {
+  const program = PROGRAM.exec(said)
+    ?.slice(1)
+    .find(one => one !== undefined)
+  if (program !== undefined && !OF_CODE.test(hidden))
+    return { word: /git/i.test(program) ? 'push' : /destroy|delete/i.test(program) ? 'delete' : 'deploy', isSure: true }
+  const foreign = FOREIGN.find(([, pattern]) => pattern.test(hidden))
+  if (foreign !== undefined) return { word: foreign[0], isSure: true }
+  const { area, verb, isCommand, rest } = mainClause(hidden)
+  if (verb === null || !isCommand || OF_CODE.test(rest) || isTypeOfChange(area)) return null
+  const found = wishIn(verb, rest)
+  // `worker: delete all records` reads like the title of a change, and "with" may tell how code does it.
+  return found === null ? null : { ...found, isSure: found.isSure && area === null && !MEANS.test(rest) }
+}
+
+function wishIn(verb: string, rest: string): Found | null {
+  const object = objectOf(rest.replace(/^-?\s*(?:out|up|push)\b\s*/i, ''))
+  const head = headOf(object)
+  const to = ` ${rest}`
+  const isLive = LIVE.test(rest)
+  switch (verb) {
+    case 'deploy':
+    case 'publish':
+    case 'release':
+    case 'ship':
+    case 'roll': {
+      if (rest === '' || (verb === 'roll' && !/^out\b/i.test(rest)))
+        return rest === '' ? { word: 'deploy', isSure: false } : null
+      const isSure =
+        VERSION.test(object) || REGISTRY.test(to) || isLive || (verb === 'deploy' && /\bcanary\b|\d ?%/i.test(rest))
+      // `publish pr package` is the title of a change rather than a command.
+      return isSure || PRODUCT.test(head) ? { word: 'deploy', isSure: isSure || PLAIN_OBJECT.test(object) } : null
+    }
+    case 'force':
+    case 'push': {
+      if (verb === 'force' && !/^-?\s*push\b/i.test(rest)) return null
+      if (/^images?$/.test(head) && REGISTRY.test(to)) return { word: 'deploy', isSure: false }
+      const isBranch = BRANCH.test(head) && !(/^(?:it|this|them)$/.test(head) || /\sto\s/i.test(rest))
+      const isSent = REMOTE.test(to) && (head === '' || BRANCH.test(head))
+      return isBranch || isSent || verb === 'force' ? { word: 'push', isSure: true } : null
+    }
+    case 'delete':
+    case 'drop':
+    case 'purge':
+    case 'wipe':
+    case 'erase':
+    case 'truncate': {
+      const isSure =
+        isLive || /\bon (?:origin|upstream)\b/i.test(rest) || (SOME_OR_ALL.test(rest) && !ELSEWHERE.test(rest))
+      return DATA.test(head) && (isSure || /^the\s/i.test(object)) ? { word: 'delete', isSure } : null
+    }
+    case 'migrate': {
+      const isSure = isLive || head === 'data' || SOME_OR_ALL.test(rest)
+      const isData = DATA.test(head) || isLive
+      return isData && (isSure || /^the\s/i.test(object)) ? { word: 'migrate', isSure } : null
+    }
+    default:
+      return null
+  }
+}

@@ -1,0 +1,251 @@
+// What in a goal speaks for which kind: its main verb and what that is about, what it says is wrong today, error messages, the things
+// it names. All kinds are weighed; what a subordinate clause says ("before checking the route") does not decide.
+
+import type { GoalWords } from '../goal.ts'
+import { FOREIGN, foreignWish } from './goal-language.ts'
+import { headOf, hideQuotes, mainClause, objectOf, sentencesOf, type Wish, wishOf } from './main-verb.ts'
+
+export type GoalKind =
+  | 'bug'
+  | 'failing-test'
+  /** A lint, a type check, a build, a CI job or an audit that fails. */
+  | 'failing-command'
+  | 'rename'
+  | 'dependency-update'
+  | 'flaky-test'
+  | 'docs'
+  /** Tests for what is there. */
+  | 'tests'
+  | 'research'
+  | 'refactor'
+  | 'endpoint'
+  | 'performance'
+  | 'security'
+  | 'feature'
+  /** A deployment in stages. */
+  | 'rollout'
+  | 'empty-repository'
+  | 'vague'
+  | 'contradiction'
+
+export interface Evidence {
+  readonly kind: GoalKind
+  readonly points: number
+  /** In words, as the end of "because": `it says 'crashes'`. */
+  readonly says: string
+}
+
+/** What a verb, a thing it is about, and a word alone are worth. A thing decides between the kinds a verb may belong to. */
+const TRACE = 9
+const THING = 6
+const VERB = 5
+const STATE = 4
+export const HINT = 2
+/** Only that something is commanded. */
+const WEAK = 1
+
+const KIND_OF: { readonly [wish in Wish]?: GoalKind } = {
+  fix: 'bug',
+  add: 'feature',
+  remove: 'refactor',
+  refactor: 'refactor',
+  rename: 'rename',
+  document: 'docs',
+  speed: 'performance',
+  research: 'research',
+  test: 'tests',
+}
+
+/** Conventional commits, and words that people put before a colon. */
+const AREAS: readonly (readonly [GoalKind, RegExp])[] = [
+  ['bug', /^(?:fix|bug|bugfix|hotfix)$/],
+  ['feature', /^feat(?:ure)?$/],
+  ['docs', /^(?:docs?|documentation|readme)$/],
+  ['refactor', /^refactor$/],
+  ['performance', /^perf(?:ormance)?$/],
+  ['tests', /^tests?$/],
+  ['security', /^security$/],
+]
+
+const DOCS =
+  /^(?:readme(?:\.\w+)?|docs?|documentation|changelog|docstrings?|docblocks?|jsdoc|javadoc|rustdoc|typos?|tutorials?|guides?|comments?|examples?|faq|wording|grammar|spelling|contributing|manual|badges?|glossary|section|instructions|notes?|descriptions?|[\w./-]+\.(?:md|rst|adoc))$/
+const IN_DOCS =
+  /\b(?:in|to|of|from|into) (?:the |our |a )?(?:\w+ )?(?:readme|docs|documentation|changelog|contributing|guide|tutorial|wiki)\b/i
+const OF_PAGE =
+  /^typos?\b|^(?:the )?(?:readme|docs|documentation)\b|\b(?:changelog|readme|docs|documentation) (?:entry|entries|page|link|section)s?\b|\b(?:broken|dead|outdated) (?:\w+ )?links?\b/i
+const TESTS = /^(?:tests?|specs?|coverage|testcases?|[\w./-]+[._-](?:test|spec)s?(?:\.\w+)?|test_\w+)$/
+const TESTS_FOR = /^.{0,40}\btests? (?:for|of|that)\b/i
+const ENDPOINT = /^(?:endpoints?|routes?|webhooks?)$/
+const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE)\s+\/\w/
+const TIDY = /\b(?:unused|dead|obsolete|redundant|duplicated?|unnecessary|unneeded|leftover|deprecated)\b/i
+const BEHAVIOUR = /^(?:options?|flags?|support|commands?|features?|buttons?|limits?|parameters?|arguments?|defaults?)$/
+
+const FAILS = 'fail(?:s|ing|ed|ures?)?|broken|red|complain\\w*'
+const COMMAND =
+  '(?:lint(?:er|ing|s)?|eslint|biome|prettier|flake8|ruff|pylint|clippy|rubocop|golangci(?:-lint)?|type[ -]?check(?:er|ing|s)?|tsc|mypy|pyright|build|compil\\w+|ci|pipeline|workflow|(?:\\w+ )?job|(?:security |npm |cargo |pip |yarn )?audit)'
+const FAILING_COMMAND = [
+  new RegExp(`\\b${COMMAND}\\b[^.,]{0,25}\\b(?:${FAILS})\\b`, 'i'),
+  new RegExp(`\\b(?:failing|broken|red) ${COMMAND}\\b`, 'i'),
+  new RegExp(`\\b(?:make|get|bring|turn)\\b[^.]{0,20}\\b${COMMAND}\\b[^.]{0,20}\\b(?:green|pass|work|happy)`, 'i'),
+  new RegExp(
+    `\\b(?:fix|fixes|fixed|resolve|correct|repair|silence|clean up)\\s+(?:\\w+\\s+){0,3}?(?:${COMMAND}|types?|typescript|ts|compiler)[ -](?:errors?|warnings?|failures?|issues?|problems?|violations?)\\b`,
+    'i',
+  ),
+  new RegExp(`^(?:fix|repair)(?:es|ed)?\\s+(?:the\\s+)?(?:failing\\s+|broken\\s+)?${COMMAND}$`, 'i'),
+]
+const TEST_NAME = '(?:(?:unit |e2e |integration )?tests?|specs?|test suite|suite|test_\\w+|[\\w./-]+[._]test\\.\\w+)'
+const FAILING_TEST = [
+  new RegExp(`\\b${TEST_NAME}\\b[^.,]{0,60}\\b(?:fail(?:s|ing|ed)?|broken|red)\\b`, 'i'),
+  new RegExp(`\\b(?:failing|broken|red) (?:\\w+ )?${TEST_NAME}\\b`, 'i'),
+  new RegExp(`\\bmake\\b[^.]{0,30}\\b${TEST_NAME}\\b[^.]{0,20}\\b(?:pass|green)`, 'i'),
+]
+const FLAKY =
+  /\b(?:flaky|flakes|flakiness|flaking)\b|\b(?:tests?|specs?|suite|ci|test_\w+)\b[^.]{0,60}\b(?:sometimes|randomly|sporadic\w*|intermittent\w*|occasionally|non-?deterministic\w*)|\b(?:sometimes|randomly|sporadic\w*|intermittent\w*|occasionally|non-?deterministic\w*)\b[^.]{0,30}\b(?:tests?|specs?|suite)\b/i
+const SECURITY =
+  /\b(?:vulnerab\w*|cve-\d+\S*|xss|csrf|ssrf|redos|prototype pollution|(?<!dependency )(?<!dependency-)injections?|(?:path|directory) traversal|traversal|exploit\w*|unsafe input|privilege escalation|secrets? leak\w*|leak\w* (?:secrets?|passwords?|tokens?|credentials?)|security (?:hole|issue|bug|problem|fix|flaw|vulnerab\w*))\b/i
+const SLOW =
+  /\b(?:performance|slow(?:er|ly|ness)?|faster|speed(?: up|s up|ing up)|latency|throughput|memory (?:usage|use|footprint|consumption)|bottlenecks?|(?:startup|start-up|load(?:ing)?|build|compile|response) times?|tak(?:es|ing) (?:too|so|very|way too) long|takes \d+ (?:seconds|minutes|hours)|quadratic|n\+1|o\(n\S*\)|allocations?|lazily|hot path)\b/i
+const FOR_SPEED =
+  /\bfor (?:better |more )?(?:performance|speed)\b|\bto (?:improve|increase|gain) (?:the )?(?:performance|speed)\b|\b(?:improve|increase|boost)\w*\b.{0,40}\bperformance\b|\bmore efficient\w*\b|\b(?:reduce|cut|lower)\w*\b.{0,20}\b(?:memory|allocations?|bundle size|latency|overhead|(?:startup|load|build) time)\b|\bmake\b.{1,40}\bfaster\b|\bavoid\w* (?:unnecessary|extra|redundant|repeated|needless) \w+/i
+const WRONG =
+  /\b(?:crash\w*|breaks?|broken|loses?|lost|chok(?:es?|ing)|rais(?:es|ing)|throws?|throwing|panics?|hangs?|leak(?:s|ing)?|silent failures?|data races?|drops|swallows?|ignores|ignored|mangles|corrupts?\w*|misses|duplicates|overwrites|clobbers?|freezes|stuck|deadlocks?|overflows?|wrong(?:ly)?|incorrect\w*|invalid|bugs?|buggy|regressions?|fails?|failing|failed|missing|undefined|(?:is|are|was|were|be|being|been|gets?) (?:null|nan|empty|ignored|lost|truncated|cut off)|uncaught|unhandled|unexpected(?:ly)?|errors? out|race conditions?|off[- ]by[- ]one|no longer|not (?:work|recogni[sz]ed|found|respected|inherit\w*|set|present|call\w*|escap\w*|handl\w*|work\w*|updat\w*|clos\w*|possible|allowed|propagat\w*|applied|shown|sent|saved|kept)|does(?:n['’]?t| not)|do(?:n['’]?t| not) (?!use\b)|did(?:n['’]?t| not)|cannot|can ?not|can['’]?t|won['’]?t|should(?:n['’]?t| not)|must(?:n['’]?t| not)|isn['’]?t|aren['’]?t|never \w+s)\b/i
+const PROPERLY =
+  /\b(?:properly|correctly|correct|edge cases?|workaround|proper|compatib\w+|thread[- ]safe|instead of (?:crash|fail|throw|rais|hang|return)\w*)\b/i
+const IS_TODAY =
+  /^(?!.*\b(?:should|must|now|can|could|would|will|needs? to|want)\b).+?\s(?:is|are|has|have|returns|gives|shows|prints|uses|takes|gets|does|goes|sends|writes|reads|accepts|allows|requires|causes)\s/i
+/** Verbs that mostly set right what something does. */
+const CORRECTS =
+  /^(?:return|keep|ignore|pass|set|check|skip|get|throw|treat|revert|exclude|relax|mark|make|raise|reject|catch|infer|propagate|close|abort|clear|reset)$/
+const ADVISORY =
+  /\b(?:(?:npm|yarn|pnpm|pip|cargo|bundle|bundler|composer)[- ]audit|dependabot|snyk|advisor(?:y|ies)|cve-\d+\S*|vulnerab\w*|ghsa-\S+)\b/i
+const DEPENDENCIES = /\b(?:dependenc(?:y|ies)|deps|packages|lock ?files?|(?:third[- ]party )?librar(?:y|ies))\b/i
+const TO_VERSION =
+  /\bto (?:the )?(?:[A-Z][\w.+#-]* )?(?:v(?:ersion )?)?\d+(?:\.\d+)+|\b(?:from|to) v\d+\b|\bto (?:the )?(?:latest|newest)\b|@\^?\d/i
+const UNIT = /\b\d+\s*(?:%|ms|s|secs?|seconds?|minutes?|hours?|days?|bytes|[kmg]i?b|mb|px|lines|items|times)\b/i
+const ROLLOUT =
+  /\bcanar(?:y|ies)\b(?! (?:builds?|releases?|versions?|packages?|tags?))|\b(?:staged|gradual|phased|progressive) (?:roll-?out|deployment|release)|\bgradually\b|\bblue[-/ ]green\b|\bin (?:stages|steps|waves)\b|\d+ ?(?:%|percent)(?: of)?(?: the)? ?(?:traffic|users|instances|hosts|servers)/i
+const QUESTION =
+  /^\s*(?:why|how|what|which|should|could|can|is|are|does|do|where|when|who|would|has|have)\b[^?]*\?\s*$|^\s*why\b/is
+const SUBORDINATE =
+  /\s(?:when|if|unless|while|because|so that|that|which|where|after|before|until|once|since)\s|\s(?:to|for) (?=\w+ (?:when|if)\b)/i
+
+/** Everything that speaks for a kind, in any order. `dependencies`: names in the manifests. */
+export function kindEvidence(goal: GoalWords, wanted: string, dependencies: readonly string[]): readonly Evidence[] {
+  const [first = ''] = sentencesOf(wanted)
+  const { area, verb, rest } = mainClause(first)
+  const text = hideQuotes(first)
+  const cut = SUBORDINATE.exec(text)
+  const main = cut === null || cut.index < 4 ? text : text.slice(0, cut.index)
+  const { wish, word, isForeign } = commandOf(first, verb, wanted)
+  // A German infinitive stands behind what it is about.
+  const about = isForeign ? rest.replace(word, ' ').trim() : rest
+  const object = objectOf(hideQuotes(about))
+  const head = headOf(objectOf(about))
+  const found: Evidence[] = []
+  const add = (kind: GoalKind, points: number, says: string | null | undefined): void => {
+    if (says !== null && says !== undefined) found.push({ kind, points, says: `it says '${short(says)}'` })
+  }
+  const says = (pattern: RegExp, where = main): string | null => pattern.exec(where)?.[0] ?? null
+  const saysAny = (patterns: readonly RegExp[], where = main): string | null =>
+    patterns.map(pattern => says(pattern, where)).find(one => one !== null) ?? null
+
+  if (goal.frames.length > 0) found.push({ kind: 'bug', points: TRACE, says: 'it contains a stack trace' })
+  const [error] = goal.errors.filter(line => /\w(?:Error|Exception)\b|:\s/.test(line))
+  if (error !== undefined) found.push({ kind: 'bug', points: THING, says: 'it contains an error message' })
+  for (const [kind, pattern] of AREAS)
+    if (pattern.test(area ?? '')) found.push({ kind, points: VERB + HINT, says: `it begins with '${area}:'` })
+  if (wish !== null && KIND_OF[wish] !== undefined) {
+    const isBehaviour = wish === 'remove' && BEHAVIOUR.test(head) && !TIDY.test(object)
+    found.push({ kind: isBehaviour ? 'feature' : KIND_OF[wish], points: VERB, says: `its verb is '${word}'` })
+  }
+  const isQuestion = verb === null && (QUESTION.test(wanted) || FOREIGN.question.test(wanted))
+  if (isQuestion) found.push({ kind: 'research', points: THING, says: 'it is a question' })
+  if (/^(?:look into|find out|figure out)\b/i.test(first))
+    add('research', VERB, first.split(/\s+/).slice(0, 2).join(' '))
+
+  // A verb that commands something else outweighs what is named beside it.
+  const isOpen = wish === null || wish === 'fix' || wish === 'change'
+  const thing = isOpen ? THING : HINT
+  const makes = wish === 'add' || wish === 'change' || wish === null
+
+  const isTypoElsewhere = /^typos?$/.test(head) && rest.length > object.length && !IN_DOCS.test(text)
+  if (DOCS.test(head) && wish !== 'speed' && !isTypoElsewhere) add('docs', THING, head)
+  else if (!isQuestion) add('docs', THING, says(IN_DOCS, text))
+  add('docs', THING + 1, says(OF_PAGE))
+  const isPage = (file: string): boolean => /\.(?:md|mdx|rst|adoc)$/i.test(file)
+  if (goal.files.length > 0 && goal.files.every(isPage)) add('docs', THING, goal.files[0])
+  add('docs', STATE, says(FOREIGN.docs))
+
+  if (TESTS.test(head) || /\btest[- ](?:cases?|suites?|files?|coverage)$/i.test(object) || TESTS_FOR.test(rest))
+    if (wish === 'fix') add('failing-test', THING, head)
+    else if (wish !== null && wish !== 'research') add('tests', THING, head)
+  add('flaky-test', THING + 1, isOpen || wish === 'remove' || wish === 'research' ? says(FLAKY) : null)
+  const failingCommand = saysAny(FAILING_COMMAND)
+  add('failing-command', THING + HINT, isOpen ? failingCommand : null)
+  add('failing-test', THING + (failingCommand === null ? 1 : 0), isOpen ? saysAny(FAILING_TEST) : null)
+
+  const named = dependencies.find(name => name.length > 2 && namesIn(wanted).has(name.toLowerCase()))
+  const isPackage = named !== undefined || DEPENDENCIES.test(main)
+  const upgrades = wish === 'upgrade' || (wish === 'change' && (verb === 'update' || isForeign))
+  const isVersioned = TO_VERSION.test(text) && !UNIT.test(text) && !/^(?:the )?versions?$/i.test(object)
+  const isPlainName = /^[@a-z][\w@/.-]*$/i.test(object) && !UNIT.test(text) && !/^versions?$/i.test(object)
+  if (upgrades && (isPackage || isVersioned))
+    add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
+  else if (wish === 'upgrade' && isPlainName && verb !== 'pin') add('dependency-update', VERB, object)
+  const advisory = says(ADVISORY, text)
+  const isOfPackage = named !== undefined || /audit|dependabot|\b(?:upgrade|update|bump)\b/i.test(text)
+  if (isOfPackage && wish !== 'add') add('dependency-update', TRACE, advisory)
+
+  add('security', wish === 'add' ? STATE : thing + HINT / 2, says(SECURITY) ?? says(FOREIGN.security))
+  const isSpeed = wish === null || wish === 'change' || /^(?:slow|performance)/i.test(says(SLOW) ?? '')
+  add('performance', isSpeed && isOpen ? THING : HINT, says(SLOW) ?? says(FOREIGN.slow))
+  add('performance', wish === 'fix' && verb !== 'avoid' && verb !== 'prevent' ? HINT : THING, says(FOR_SPEED, text))
+
+  if (makes && (ENDPOINT.test(head) || ROUTE.test(object) || (wish !== 'change' && ROUTE.test(main))))
+    add('endpoint', THING, ROUTE.test(main) ? says(ROUTE) : head)
+  else if (wish === null || wish === 'add')
+    add('endpoint', THING, says(/\bnew (?:endpoint|route|webhook)\b/i) ?? says(FOREIGN.endpoint))
+  if (wish === 'operate' || /^roll out\b/i.test(text)) add('rollout', THING, says(ROLLOUT, wanted))
+
+  const wrong = says(WRONG) ?? says(FOREIGN.broken)
+  if (!isQuestion) add('bug', isOpen ? STATE : HINT, wrong)
+  add('bug', THING, says(/\bto (?:fix|prevent|avoid) (?!unnecessary|extra|redundant)\w+/i, text))
+  if (wish === null || wish === 'change') {
+    add('bug', HINT, says(PROPERLY, text))
+    if (wish === null && wrong === null && !isQuestion && IS_TODAY.test(main))
+      found.push({ kind: 'bug', points: HINT, says: 'it tells how something is today' })
+    add('refactor', STATE, says(TIDY) ?? says(FOREIGN.refactor) ?? says(/\brefactor\w*|\bclean ?-?up\b/i))
+    add('refactor', HINT, verb === 'use' ? 'use' : null)
+    add('bug', HINT, wish === null ? says(/\bshould\b/i) : null)
+    if (CORRECTS.test(verb ?? '')) found.push({ kind: 'bug', points: HINT, says: `its verb is '${verb}'` })
+    add('feature', HINT, says(/\b(?:must|needs? to|now supports?|can now|support for|new)\b/i) ?? says(FOREIGN.add))
+    add('rename', THING, says(FOREIGN.rename) ?? says(/\bchange the name of\b/i))
+  }
+  if (found.length === 0 && wish !== null) found.push({ kind: 'feature', points: WEAK, says: `its verb is '${word}'` })
+  return found
+}
+
+/** The verb that commands: the first word, else one in another language, else that of a later sentence. */
+function commandOf(
+  first: string,
+  verb: string | null,
+  wanted: string,
+): { readonly wish: Wish | null; readonly word: string; readonly isForeign: boolean } {
+  const wish = wishOf(verb)
+  if (wish !== null) return { wish, word: verb!, isForeign: false }
+  const foreign = foreignWish(first)
+  if (foreign !== null) return { ...foreign, isForeign: true }
+  for (const sentence of sentencesOf(wanted).slice(1)) {
+    const { verb: later, isCommand } = mainClause(sentence)
+    if (isCommand && wishOf(later) !== 'change') return { wish: wishOf(later), word: later!, isForeign: false }
+  }
+  return { wish: null, word: '', isForeign: false }
+}
+
+const namesIn = (text: string): ReadonlySet<string> =>
+  new Set((text.match(/@?[A-Za-z][\w@/.-]*\w/g) ?? []).map(word => word.toLowerCase()))
+
+export const short = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > 60 ? `${line.slice(0, 57)}…` : line
+}

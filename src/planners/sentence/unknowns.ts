@@ -1,0 +1,56 @@
+// What a goal says it does not know ("I don't know why", "find out whether X or Y"): found out before the work, never a limit of it.
+
+export interface StatedUnknown {
+  readonly from: number
+  readonly to: number
+  /** What is to be found out: `whether X or Y`, `why the upload hangs`. */
+  readonly text: string
+}
+
+const ASKED =
+  '(why|how|whether|if|what|where|when|which|who|warum|wieso|ob|wie|was|wo|welche\\w*|pourquoi|si|comment|por qu[eé]|c[oó]mo)'
+const LEADS = [
+  "(?:i|we|nobody|no one)(?: really| still)? (?:do not|don['’]?t|does not|doesn['’]?t|did not|didn['’]?t|cannot|can['’]?t)(?: really)? (?:know|understand|see|tell)",
+  '(?:nobody|no one) (?:knows|understands)',
+  "(?:i['’]?m|i am|we are|we['’]?re|it is|it['’]?s)?\\s*not (?:sure|certain|clear|known)",
+  "(?:it is |it['’]s )?(?:unclear|unknown)",
+  '(?:i have )?no idea',
+  '(?:please )?(?:first )?(?:find out|figure out|work out|determine|check|investigate|verify)',
+  'ich wei(?:ß|ss) nicht,?|(?:es ist )?unklar,?|finde heraus,?|prüfe,?',
+  'je ne sais pas|no s[eé]|n[aã]o sei',
+]
+const STATED = new RegExp(`(?<![\\w'’])(?:${LEADS.join('|')})\\s+${ASKED}(?![\\w-])([^.;!?\\n]*)`, 'giu')
+/** "… and fix it": the wish goes on behind it. */
+const NEXT =
+  /,?\s+(?:and|then|but|und|et|y|e)\s+(?:then\s+|please\s+)?(?=(?:fix|repair|correct|change|add|remove|make|write|update|implement|do|behebe|korrigiere|corrige)\b)|,\s+(?:but|so|then)\b/iu
+/** "Check if the file exists before …" commands code; only the other verbs say that a person does not know. */
+const COMMANDS_CODE = /^(?:please )?(?:first )?(?:check|verify|determine|prüfe)/iu
+
+export function statedUnknowns(text: string): readonly StatedUnknown[] {
+  return [...text.matchAll(STATED)].flatMap(found => {
+    const [all, word = '', after = ''] = found
+    const end = NEXT.exec(after)?.index ?? after.length
+    const said = after.slice(0, end).replace(/[,\s]+$/, '')
+    const isChoice = /\bor\b|\boder\b|\bou\b/iu.test(said)
+    if (COMMANDS_CODE.test(all) && !(/^(?:whether|why|ob)$/iu.test(word) && (isChoice || /^why$/i.test(word))))
+      return []
+    const from = found.index
+    const to = from + all.length - (after.length - end)
+    const about = said.trim() === '' ? clauseBefore(text.slice(Math.max(0, from - 300), from)) : said.trim()
+    return [{ from, to, text: `${word.toLowerCase()} ${about}`.trim() }]
+  })
+}
+
+/** "The upload hangs, I don't know why": what stands before it is what is not understood. */
+function clauseBefore(before: string): string {
+  const clause = /([^.;!?\n]*?)[\s,.;!?–-]*(?:\b(?:but|and|aber|und|mais|pero)\s*)?$/iu.exec(before)?.[1]?.trim() ?? ''
+  return clause === '' || /^[A-Z]{2}/.test(clause) ? clause : `${clause[0]!.toLowerCase()}${clause.slice(1)}`
+}
+
+/** The goal without what it does not know. */
+export function withoutUnknowns(text: string, unknowns: readonly StatedUnknown[]): string {
+  let rest = text
+  for (const { from, to } of [...unknowns].reverse())
+    rest = `${rest.slice(0, from).replace(/[\s,]+(?:but|and|aber|und)?\s*$/i, '')} ${rest.slice(to)}`
+  return rest.trim().replace(/^(?:and|then|but|so|und|aber)\s+(?:then\s+)?/i, '')
+}
