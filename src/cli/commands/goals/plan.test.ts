@@ -66,12 +66,7 @@ test('as JSON it tells the files in order, each with its reason, and the command
     reason: expect.any(String),
   })
   expect(data.analysis.commands.test).toEqual({ run: ['make', 'test'], from: "Makefile, target 'test'", exists: true })
-  expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual([
-    'baseline',
-    'tests-before',
-    'rename',
-    'review',
-  ])
+  expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual(['baseline', 'tests-before', 'rename', 'review'])
 })
 
 test('a draft of the same name as another gets the next free one', async () => {
