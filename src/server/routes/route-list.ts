@@ -1,6 +1,7 @@
 // The table: every route of the service, noun by noun.
 
 import { type ListedRoute, under } from '../route.ts'
+import { agentRoutes } from './agents.ts'
 import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { auditRoutes } from './audit.ts'
@@ -41,7 +42,7 @@ export const ROUTES: readonly ListedRoute[] = [
   ...under('tasks', taskChangeRoutes),
   ...under('evaluations', evaluationRoutes),
   ...under('tasks', taskRoutes),
-  ...under('agents', runRoutes, claimRoutes),
+  ...under('agents', agentRoutes, runRoutes, claimRoutes),
   ...under('gates', gateRoutes),
   ...under('plans', budgetRoutes),
   ...under('views', viewRoutes),

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { type Composed, openPlanners } from '../../../compose.ts'
+import { agentsAt, type Composed, openPlanners } from '../../../compose.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
 import { openBrowsers, type SessionFiles, sessionFiles, takeCode } from '../../../server/auth/browser-sign-in.ts'
@@ -108,6 +108,7 @@ function roomsOf(
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
     documents,
     planners: openPlanners({ models, stateDir, look }),
+    agents: () => agentsAt({ environment, root }),
     limits: LIMITS,
     routes: ROUTES,
     owner: engine.caller.actor,
