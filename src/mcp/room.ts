@@ -21,6 +21,7 @@ import {
 } from '../operations/find-target.ts'
 import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
 import type { DraftingBudget } from '../planners/planner.ts'
+import type { KnownAgent } from '../runners/runner.ts'
 import { clean } from './plan-text.ts'
 
 /** What came of a goal, or why nothing did. Without a model nobody is asked. */
@@ -45,6 +46,8 @@ export interface Room {
   /** Proposes a plan for a goal, from what stands in the workspace. */
   readonly propose: Propose
   readonly around?: Around
+  /** Agents that can be chosen to work a plan; absent where nobody may choose one. */
+  readonly agents?: () => Promise<readonly KnownAgent[]>
 }
 
 /** What was done, and the plan it was done to. */

@@ -27,7 +27,10 @@ import type { RouteRooms } from './service.ts'
 
 export interface Drafting {
   readonly engine: Pick<EngineInProcess, 'ask' | 'caller'>
-  readonly rooms: Pick<RouteRooms, 'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'>
+  readonly rooms: Pick<
+    RouteRooms,
+    'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'
+  >
   /** Fires when nobody waits for the plan any more; then no further question is sent to a model. */
   readonly signal?: () => AbortSignal
 }

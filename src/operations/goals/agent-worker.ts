@@ -80,7 +80,11 @@ export async function openWork(engine: Pick<CallerEngine, 'ask'>, plan: PlanId):
 }
 
 export type Assigned =
-  | { readonly ok: true; readonly tasks: readonly TaskName[]; readonly submitted: Extract<Submitted, { readonly ok: true }> }
+  | {
+      readonly ok: true
+      readonly tasks: readonly TaskName[]
+      readonly submitted: Extract<Submitted, { readonly ok: true }>
+    }
   | { readonly ok: false; readonly refusal: Refusal }
 
 /** Lets the agent work the open external tasks of a plan, or one of them. What somebody has claimed stays theirs. */

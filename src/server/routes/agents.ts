@@ -20,15 +20,18 @@ export const agentRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/agents',
     right: 'read',
-    about: 'The coding agents that can work on tasks: which are installed where the service runs, and which passed a test there.',
+    about:
+      'The coding agents that can work on tasks: which are installed where the service runs, and which passed a test there.',
     answers: { 200: { about: 'all that are known', body: wire.agents } },
     handle: async ({ rooms, engine }) => {
       const agents = await rooms.agents()
       const preferred = await chooseWorker(engine, agents)
-      const items = (await withPasses(rooms, agents)).map(({ name, title, status, version, tested, install, passedAt }) => ({
-        ...{ name, title, installed: status !== 'missing', version, tested, install },
-        passed_at: passedAt === null ? null : iso(passedAt),
-      }))
+      const items = (await withPasses(rooms, agents)).map(
+        ({ name, title, status, version, tested, install, passedAt }) => ({
+          ...{ name, title, installed: status !== 'missing', version, tested, install },
+          passed_at: passedAt === null ? null : iso(passedAt),
+        }),
+      )
       return ok({ items, next: null, preferred: preferred.status === 'chosen' ? preferred.agent : null })
     },
   }),

@@ -74,6 +74,10 @@ class State {
           engine,
           now,
           templates: join(stateDir, 'templates'),
+          agents: async () => {
+            const { agentsAt } = await import('../../../compose.ts')
+            return await agentsAt({ environment: this.#context.environment, root: composed.root })
+          },
           propose: (goal, choice) => propose(composed, this.#context.environment, goal, choice),
           around: async definition => {
             const { surroundingFaults } = await import('../../../operations/policy/plan-surroundings.ts')
