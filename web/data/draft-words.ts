@@ -2,9 +2,10 @@
 // what the planner left in it.
 
 import type { Json, JsonObject } from '../../src/domain/json.ts'
-import type { PlanDefinition } from '../../src/domain/plan.ts'
+import type { PlanDefinition, TaskDefinition } from '../../src/domain/plan.ts'
+import { agentRequest } from '../../src/domain/plan-rules/agent-request.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
-import { commandLines } from '../../src/domain/views/pages/spelled-text.ts'
+import { commandLines, spelled } from '../../src/domain/views/pages/spelled-text.ts'
 import type { DraftWords } from './live-messages.ts'
 
 export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): DraftWords {
@@ -12,7 +13,7 @@ export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): Dr
   return {
     why: typeof rationale === 'string' && rationale !== '' ? rationale : null,
     done: done.map(criterionText),
-    runs: commandLines(tasks),
+    runs: [...tasks.flatMap(agentLine), ...commandLines(tasks)],
     questions:
       texts(questions).length > 0
         ? texts(questions)
@@ -22,6 +23,11 @@ export function draftWords({ done = [], tasks, extra = {} }: PlanDefinition): Dr
     comments: said(comments),
     estimateMs: tasks.reduce((all, { estimateMs = 0 }) => all + estimateMs, 0),
   }
+}
+
+function agentLine({ id, action, instruction = '' }: TaskDefinition): readonly string[] {
+  const use = agentRequest(action)?.use ?? null
+  return use === null ? [] : [`${id}: ${use}: ${spelled(instruction.split('\n', 1)[0] ?? '')}`]
 }
 
 const texts = (value: Json | undefined): readonly string[] =>
