@@ -85,7 +85,8 @@ export function AskedItem({
   const [busy, setBusy] = useState(false)
   const [isEditing, setEditing] = useState(false)
   const [isUndoing, setUndoing] = useState(false)
-  const mayUndo = useRights().operate && asks.type === 'approval' && asks.show.includes('diff')
+  const { operate } = useRights()
+  const mayUndo = operate && asks.type === 'approval' && (asks.gate === 'diff' || asks.show.includes('diff'))
   const [error, setError] = useState<unknown>(null)
   const [lacksWhy, setLacksWhy] = useState(false)
   const answered = async (came: Answer['came']): Promise<void> => {

@@ -6,6 +6,7 @@ import { useState } from 'react'
 import type { TaskDefinition } from '../../src/domain/plan.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import { allTasks } from '../../src/domain/state/task-index.ts'
+import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
 import { orderPlan, planDefinition, setWorker } from '../data/api.ts'
 import { type LivePlan, useConnection } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
@@ -109,6 +110,10 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
 
 /** What somebody agrees to: who works what, where it may write, what judges it, and what else runs. */
 function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; readonly runs: readonly string[] }) {
+  const shown = new Set(
+    tasks.flatMap(({ id, accept = [] }) => accept.map(one => `${id}: ${spelled(criterionText(one))}`)),
+  )
+  const others = runs.filter(line => !shown.has(line))
   return (
     <div className="let-agent-works">
       <p>It works in the sandbox; the checks of each task decide whether it is done.</p>
@@ -127,11 +132,11 @@ function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; rea
           </li>
         ))}
       </ul>
-      {runs.length > 0 && (
+      {others.length > 0 && (
         <>
           <p>These commands run, too:</p>
           <ul>
-            {runs.map(line => (
+            {others.map(line => (
               <li key={line}>
                 <code>{line}</code>
               </li>
