@@ -341,12 +341,16 @@ export const diffCheckpoints = (plan: string, from: string) => engine.ask({ type
 
 const ROLLBACK_WAIT_SECONDS = 25
 /** Takes back everything the plan did, and ends it. */
-export async function undoPlan(plan: string, { every, includeUnclaimed }: Including & { readonly every?: string }) {
+export async function undoPlan(
+  plan: string,
+  { every, includeUnclaimed, force }: Including & { readonly every?: string; readonly force?: boolean },
+) {
   const path = `/plans/${encodeURIComponent(plan)}/rollback`
   const done = await http<{ readonly status: string }>('POST', path, {
     wait_seconds: ROLLBACK_WAIT_SECONDS,
     ...(every === undefined ? {} : { every }),
     ...(includeUnclaimed === undefined ? {} : { include_unclaimed: true }),
+    ...(force === true ? { force } : {}),
   })
   if (done.status !== 'rollback_completed')
     throw new Problem(409, 'the rollback is not done yet', 'see the plan, and cancel it when it is')

@@ -180,13 +180,15 @@ export function BackDialog({
   })
   const conflicts = data?.ok === true ? data.files.filter(file => file.conflict !== undefined) : []
   const unclaimed = data?.ok === true ? data.files.filter(file => file.unclaimed !== undefined) : []
+  // Said above the button: whoever presses it knows.
+  const stays = isWhole && data?.ok === true && data.stays.length > 0
   const go = async (): Promise<void> => {
     setBusy(true)
     const how = { ...(every === null ? {} : { every }), ...include }
     const isDone = await attempt(
       () =>
         isWhole
-          ? undoPlan(plan, how)
+          ? undoPlan(plan, { ...how, force: stays })
           : order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to, ...how }) as never),
       isWhole ? 'Everything is undone' : isUndo ? 'Rollback undone' : 'Rollback started',
     )
@@ -289,7 +291,7 @@ export function BackDialog({
             disabled={busy || data?.ok !== true || (conflicts.length > 0 && every === null)}
             onClick={() => void go()}
           >
-            {isUndo || isWhole ? 'Undo' : 'Roll back'}
+            {stays ? 'Undo the rest' : isUndo || isWhole ? 'Undo' : 'Roll back'}
           </button>
         </div>
       </div>
