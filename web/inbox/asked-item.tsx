@@ -281,7 +281,7 @@ export function AskedItem({
               back={{ whole: name }}
               version={item.since}
               onClose={() => setUndoing(false)}
-              onDone={() => void answered({ told: [`${name} is undone`, 'its files are as they were before'] })}
+              onDone={() => void answered({ told: [`${name} is undone`] })}
             />
           </Suspense>
         )}
