@@ -86,6 +86,8 @@ interface DriveTask {
   readonly until?: AbortSignal
   /** Say nothing at the end: whoever drives goes on. */
   readonly brief?: true
+  /** A gate that whoever drives puts to the person: it is not asked about here, and nothing is said while it is open. */
+  readonly leaves?: TaskName
 }
 
 const ATTACHED_POLL_MS = 1_000
@@ -206,7 +208,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   }
   const left = driven.status === 'held' ? driven.holder : null
   const status =
-    task.brief === true
+    task.brief === true || (await isLeft(composed, task))
       ? ((await composed.engine.ask({ type: 'summary', plan }))?.status ?? 'draft')
       : await tellEnd(context, composed, plan, {
           interrupted,
@@ -217,6 +219,10 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   const exit = isStopped(rolledBack) ? EXIT.failed : exitOf(status)
   return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit
 }
+
+const isLeft = async ({ engine }: Composed, { plan, leaves }: DriveTask): Promise<boolean> =>
+  leaves !== undefined &&
+  (await engine.ask({ type: 'summary', plan }))?.waiting.some(({ task }) => task === leaves) === true
 
 const heldOf = (driven: Driven) => (driven.status === 'rested' ? (driven.held ?? []) : [])
 
@@ -234,7 +240,7 @@ async function reporterFor(
   if (context.settings.json) return new (await import('./live/reporter.ts')).JsonReporter(context)
   if (context.terminal === null || context.settings.quiet || task.plain === true)
     return new (await import('./live/plain-lines.ts')).PlainReporter(context, task.name)
-  return new (await import('./live/live-view.ts')).LiveReporter(context, context.terminal, composed, task.plan, onLeft)
+  return new (await import('./live/live-view.ts')).LiveReporter(context, context.terminal, composed, task, onLeft)
 }
 
 /** Our lease is gone: to another process, or to nobody. */

@@ -9,6 +9,7 @@ import { type CliError, usage } from './exit.ts'
 /** Each line of the first page: the commands, and their line where it is not the description of the one command. */
 export const FIRST_PAGE: readonly (readonly [commands: string, line?: string])[] = [
   ['init'],
+  ['do'],
   ['plan'],
   ['validate'],
   ['run'],

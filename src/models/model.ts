@@ -19,7 +19,7 @@ import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
-import type { GatewayOpened, GatewayRequest } from './gateway/gateway.ts'
+import type { GatewayOpened, GatewayRequest, GatewayWire } from './gateway/gateway.ts'
 
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 export type {
@@ -189,6 +189,8 @@ export interface ListedModel {
   /** Where the key comes from; the key itself is never shown. */
   readonly key: 'not needed' | 'missing' | { readonly from: string }
   readonly price: PriceRow | null
+  /** The protocols in which an agent can ask it. */
+  readonly wires: readonly GatewayWire[]
   readonly rate: { readonly requestsPerMinute: number | null; readonly tokensPerMinute: number | null }
 }
 

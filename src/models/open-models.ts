@@ -3,9 +3,11 @@
 
 import { secretsIn } from '../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
+import type { GatewayWire } from './gateway/gateway.ts'
 import { InputEstimates } from './gateway/input-estimate.ts'
 import { KEPT_MS, KeptRecordings } from './gateway/kept-recordings.ts'
 import type { AskedModel } from './gateway/ledger.ts'
+import { WIRE_RULES } from './gateway/wire-rules.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import type { ListedModel, ModelCaps, ModelExchange, ModelList, Models, Opened, OpenRequest } from './model.ts'
 import { chooseModel, keyedProviders } from './model-choice.ts'
@@ -191,6 +193,9 @@ function listOf(settings: Settings, besides: readonly string[] = []): ModelList 
   }
 }
 
+const wiresOf = (type: ListedModel['provider']): readonly GatewayWire[] =>
+  (Object.keys(WIRE_RULES) as GatewayWire[]).filter(wire => WIRE_RULES[wire].providers.includes(type))
+
 function listed(settings: Settings, name: string): readonly ListedModel[] {
   const [word = ''] = name.split('/')
   const provider = settings.providers[word]
@@ -204,6 +209,7 @@ function listed(settings: Settings, name: string): readonly ListedModel[] {
       url,
       key: key !== null ? { from: key.from } : keyNeeded ? 'missing' : 'not needed',
       price: priceOf({ provider: type, id: name.slice(word.length + 1), url }, entry?.price),
+      wires: wiresOf(type),
       rate: {
         requestsPerMinute: entry?.rate?.requests ?? null,
         tokensPerMinute: entry?.rate?.tokens ?? null,

@@ -19,6 +19,7 @@ import type { Card } from '../domain/views/board.ts'
 import { keepAddedTasks } from '../domain/views/convergence.ts'
 import type { Engine, Order, Submitted } from '../engine/engine.ts'
 import { definitionHash } from '../format/plan/hash.ts'
+import { keepWorker } from './goals/agent-worker.ts'
 import type { PlanDocument } from './read-document.ts'
 
 /** The engine of one caller, as much of it as most use cases need. */
@@ -121,7 +122,8 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
     }
   // A clone bears another name; everything else decides whether it is the same plan. What was found while it ran stands in no text.
   const named: PlanDefinition = { ...create.definition, name: name as PlanName }
-  const wanted = keepAddedTasks(current.definition, keepItems(current.definition, named))
+  const worked = keepWorker(current.definition, named)
+  const wanted = keepAddedTasks(current.definition, keepItems(current.definition, worked))
   const found = { plan, name, since: summary.version }
   const renamed = ask.unsafe === 'repeat' ? null : await refuseRenamed(room, plan, current.definition, wanted)
   if (renamed !== null) return { how: 'refused', refusal: renamed }

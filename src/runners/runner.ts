@@ -233,6 +233,8 @@ export interface KnownAgent {
   readonly tested: string
   /** The protocol it speaks to its model. */
   readonly wire: GatewayWire
+  /** It has no model of its own: one must be named. */
+  readonly needsModel: boolean
   /** The npm package that has what would be used. */
   readonly install: string
 }

@@ -1,7 +1,7 @@
 // What a scripted model tells a coding agent to do: read, edit, run, in order, with whichever tools the agent offers. Agents name their
 // tools and the values they take differently; a step finds the tool by its usual names and fills in what its schema asks for.
 //
-// A prompt that holds `[script NAME]` begins a script; the step is the number of tool answers since. So it keeps no state, and what an
+// A prompt that holds `[script NAME]` begins a script, else the script is named like the task that the agent is given; the step is the number of tool answers since. So it keeps no state, and what an
 // agent repeats, or asks on the side, does not disturb it.
 
 import type { ScriptedRequest } from './model-protocols.ts'
@@ -41,10 +41,11 @@ function placeIn({ messages, tools }: ScriptedRequest): { readonly script: strin
   const at = messages.findLastIndex(({ role, text }) => role === 'user' && MARK.test(text))
   if (at < 0 || tools.length === 0) return null
   const step = messages.slice(at).filter(({ role }) => role === 'tool').length
-  return { script: MARK.exec(messages[at]!.text)![1]!, step }
+  const [, named, task] = MARK.exec(messages[at]!.text)!
+  return { script: (named ?? task)!, step }
 }
 
-const MARK = /\[script ([a-z-]+)\]/
+const MARK = /\[script ([a-z-]+)\]|^## Your task\n\s+([\w/-]+)/m
 
 interface OfferedTool {
   readonly name: string

@@ -5,7 +5,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
-import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
+import { type AgentScriptOptions, type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { type TestAgent, testAgents } from '../agents/installed.ts'
 import { planfoldIn } from './in-process.fixture.ts'
@@ -44,7 +44,7 @@ export class World {
   static async open(
     agent: TestAgent,
     name: string,
-    steps: readonly AgentStep[],
+    steps: readonly AgentStep[] | AgentScriptOptions['scripts'],
     onStep?: (step: number) => void | Promise<void>,
   ) {
     const folder = join(base, agent.name, name)
@@ -55,7 +55,11 @@ export class World {
     execFileSync('git', ['init', '-q', '.'], { cwd: root })
     execFileSync('git', ['add', '-A'], { cwd: root })
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'init'], { cwd: root })
-    const script = agentScript({ root, scripts: { go: steps }, onStep: async (_, step) => await onStep?.(step) })
+    const script = agentScript({
+      root,
+      scripts: Array.isArray(steps) ? { go: steps } : (steps as AgentScriptOptions['scripts']),
+      onStep: async (_, step) => await onStep?.(step),
+    })
     const model = await scriptedModel(script)
     models.push(model)
     return new World(folder, model, agent)

@@ -47,7 +47,7 @@ function setup() {
     context as unknown as Context,
     terminal,
     { engine, actor: 'ana' } as unknown as Composed,
-    'plan' as PlanId,
+    { plan: 'plan' as PlanId },
     onLeft,
   )
   return { live, orders, released, onLeft, written: () => written, press: (key: string) => press(key) }

@@ -126,6 +126,8 @@ export class LiveReporter implements Reporter {
   readonly #terminal: Terminal
   readonly #composed: Composed
   readonly #plan: PlanId
+  /** A gate that somebody else puts to the person. */
+  readonly #leaves: TaskName | undefined
   /** Called when everything waits for the person and the person has put everything off. */
   readonly #onLeft: () => void
   readonly #screen: Screen
@@ -145,11 +147,18 @@ export class LiveReporter implements Reporter {
   #refreshing: Promise<void> | null = null
   readonly #cleanups: (() => void)[] = []
 
-  constructor(context: Context, terminal: Terminal, composed: Composed, plan: PlanId, onLeft: () => void) {
+  constructor(
+    context: Context,
+    terminal: Terminal,
+    composed: Composed,
+    { plan, leaves }: { readonly plan: PlanId; readonly leaves?: TaskName },
+    onLeft: () => void,
+  ) {
     this.#context = context
     this.#terminal = terminal
     this.#composed = composed
     this.#plan = plan
+    this.#leaves = leaves
     this.#onLeft = onLeft
     this.#screen = new Screen(context.stdout, terminal)
     this.#cards = new LiveCards(composed.engine, plan)
@@ -252,7 +261,7 @@ export class LiveReporter implements Reporter {
       return
     }
     this.#question = null
-    const next = waiting.find(each => !this.#putOff.has(keyOf(each)))
+    const next = waiting.find(each => each.task !== this.#leaves && !this.#putOff.has(keyOf(each)))
     if (next !== undefined) {
       const bound = await this.#boundTo(next)
       const details = bound.length > 0 ? bound : await this.#detailsOf(next.task)

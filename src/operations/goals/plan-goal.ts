@@ -45,7 +45,10 @@ export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<read
 export type PlanningChoices = Pick<
   PlanRequest,
   'model' | 'agent' | 'template' | 'draft' | 'ask' | 'budget' | 'more' | 'tell' | 'signal'
->
+> & {
+  /** What becomes of the plan that the planner drew: an agent works it, what is approved is committed. */
+  readonly finish?: (definition: PlanDefinition) => PlanDefinition
+}
 
 /** Nobody can use a plan for a goal that names nothing to work on: a person is better asked first. */
 export async function isUnclear({ planner, repository }: PlanningRooms, goal: string): Promise<boolean> {
@@ -61,7 +64,9 @@ export async function proposePlan(
   comments: readonly PlanComment[] = [],
   choices: PlanningChoices = {},
 ): Promise<CheckedProposal> {
-  const proposal = await planner.propose({ ...choices, goal, repository, comments, past, check: faultsIn })
+  const { finish = definition => definition, ...asked } = choices
+  const drafted = await planner.propose({ ...asked, goal, repository, comments, past, check: faultsIn })
+  const proposal = { ...drafted, definition: finish(drafted.definition) }
   const read = readDocument(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics

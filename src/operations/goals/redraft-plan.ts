@@ -11,6 +11,7 @@ import type { PlanComment, PlanProposal } from '../../planners/planner.ts'
 import { readDocument } from '../read-document.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import type { PlannerChoice } from './choose-planner.ts'
+import { sameFinish } from './finish-draft.ts'
 import { changeDraft, type DraftChanged, withoutPlanning, writtenBy } from './plan-goal.ts'
 
 /** What a planner is asked for. */
@@ -78,7 +79,7 @@ export async function redraftPlan<Problem>(
   const comments = [...commentsOn(draft), ...said]
   const proposed = await propose({ goal: draft.goal, comments, draft, choice: { ...plannerOf(draft), ...choice } })
   if ('problem' in proposed) return { status: 'failed', problem: proposed.problem }
-  const next = { ...proposed.definition, name: draft.name }
+  const next = { ...sameFinish(draft, proposed.definition), name: draft.name }
   const diff = semanticDiff(withoutPlanning(draft), withoutPlanning(next))
   const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`.slice(0, RATIONALE_MAX)
   const { unfollowed } = proposed

@@ -5,6 +5,7 @@ import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import type { EarlierAttempt } from '../../domain/views/board.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { AgentFacts, Attempt } from '../runner.ts'
+import { reportText } from './agent-report.ts'
 
 export interface BriefOptions {
   readonly facts: AgentFacts
@@ -32,6 +33,7 @@ export function agentBrief(attempt: Attempt, options: BriefOptions): string {
     ...section('What it was given', inputsText(attempt)),
     ...section('You are done when all of this is true. Planfold checks it itself', criteria),
     ...section('What you may write', writeText(options)),
+    ...section('How to end', reportText(definition)),
     ...section('What people decided so far', facts.decisions),
     ...section('Why it was sent back to you', attempt.feedback === undefined ? [] : [attempt.feedback]),
     ...section('How earlier attempts ended', facts.earlier.map(earlierText)),

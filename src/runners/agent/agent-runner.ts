@@ -28,6 +28,7 @@ import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
 import { agentMissing, COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
+import { reportedOutputs } from './agent-report.ts'
 import { spendingOf } from './agent-spending.ts'
 import {
   type Chosen,
@@ -363,6 +364,7 @@ async function carryOut(
     const use = borrowed?.used.use ?? null
     const outputs: JsonObject = {
       ...(text === '' ? {} : { text }),
+      ...reportedOutputs(attempt.definition, text),
       ...(use === null ? {} : { usage: reportedOutput(use) }),
     }
     if (parked !== null)

@@ -42,7 +42,7 @@ function known({ profile, acp, headless }: FoundAgent): KnownAgent {
   const tested = wanted?.tested ?? profile.tested
   const status = found === null ? 'missing' : found.version === tested ? 'installed' : 'other-version'
   return {
-    ...{ name, title, status, road, tested, wire },
+    ...{ name, title, status, road, tested, wire, needsModel: profile.model === null },
     ...{ program: found?.program ?? null, version: found?.version ?? null },
     install: wanted?.package ?? profile.package,
   }

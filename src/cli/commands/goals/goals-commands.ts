@@ -3,9 +3,33 @@
 import { type Command, Option } from 'commander'
 import { AGENT_NAMES } from '../../../domain/plan-rules/agent-request.ts'
 import type { Act } from '../../context.ts'
+import type { DoOptions } from './do.ts'
 import type { PlanOptions } from './plan.ts'
 
 export function addGoals(program: Command, act: Act): void {
+  program
+    .command('do')
+    .description('draft a plan for a goal, let your coding agent do it, and review the change')
+    .argument('[goal...]', 'what you want, in your own words (default: continue the last open goal)')
+    .option('--with <agent>', 'the agent (default: the one last used here, or the only one installed)')
+    .option('--model <name>', 'the model that the agent asks, PROVIDER/NAME')
+    .option('--budget <amount>', "limit for all of it: '2 USD', '40 calls', '600k tokens'")
+    .option('-y, --yes', 'approve the draft; the change is still reviewed')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold do "the date parser breaks on 29 February"
+  planfold do 'add an option \`--json\` to tally.py' --with opencode --budget '2 USD'
+  planfold do                                    continue after a crash, Ctrl-C or a break
+
+The agent works in the sandbox. Then you see the whole change: approve it (it is committed on the branch plan/NAME; your
+branch and your uncommitted files stay as they are), send it back with a comment, or undo all of it.`,
+    )
+    .action((goal: string[], options: DoOptions) =>
+      act(async context => (await import('./do.ts')).doGoal(context, goal, options)),
+    )
+
   program
     .command('plan')
     .description('propose a plan for a goal, and ask whether to run it')
@@ -18,6 +42,7 @@ export function addGoals(program: Command, act: Act): void {
     .addOption(
       new Option('--with <agent>', 'let your own coding agent draft it; it can only read').choices(AGENT_NAMES),
     )
+    .option('--worker <agent>', 'let this coding agent work the tasks of the draft, once it is approved')
     .option('--template <name>', 'draft from this template, filled from the goal')
     .option('--split', 'make a sub-goal of each request in the goal, with a draft for each')
     .option(

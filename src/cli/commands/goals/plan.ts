@@ -59,16 +59,21 @@ export interface PlanOptions {
   readonly goal?: string
   /** Drafts this plan again from its recording. */
   readonly replay?: string
+  /** The coding agent that works the tasks. */
+  readonly worker?: string
+  /** What becomes of the plan that was drawn. */
+  readonly finish?: PlanningChoices['finish']
   readonly dryRun?: boolean
   /** Approve at once. Gates of the plan ask all the same. */
   readonly yes?: boolean
   readonly wait?: boolean
 }
 
-export async function plan(context: Context, words: readonly string[], options: PlanOptions): Promise<number> {
+export async function plan(context: Context, words: readonly string[], given: PlanOptions): Promise<number> {
+  let options = given
   let goal = words.join(' ')
-  const given = [goal.trim() === '' ? undefined : 'a goal', options.goal && '--goal', options.replay && '--replay']
-  const [first, second] = given.filter(one => one !== undefined && one !== '')
+  const ways = [goal.trim() === '' ? undefined : 'a goal', options.goal && '--goal', options.replay && '--replay']
+  const [first, second] = ways.filter(one => one !== undefined && one !== '')
   if (first === undefined) throw usage('the goal is empty', 'say what you want: planfold plan "make transfers resume"')
   if (second !== undefined) throw usage(`${first} and ${second} cannot be used together`, 'use one of them')
   if (options.dryRun === true && options.yes === true)
@@ -78,6 +83,7 @@ export async function plan(context: Context, words: readonly string[], options: 
     return await (await import('./decompose.ts')).decompose(context, goal, options)
   goal = await clearGoal(context, roomsWithoutState(context, options), goal)
   if (options.dryRun === true) {
+    if (options.worker !== undefined) options = await finished(context, null, options)
     const rooms = roomsWithoutState(context, options)
     tell(context, await proposed(context, rooms, { goal, comments: [], options }), null)
     await tellOfKey(context, rooms.planner)
@@ -87,6 +93,7 @@ export async function plan(context: Context, words: readonly string[], options: 
     const { engine, repository } = composed
     const planner = plannerFor(composed.planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
+    if (options.worker !== undefined) options = await finished(context, engine, options)
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
@@ -102,8 +109,20 @@ export async function plan(context: Context, words: readonly string[], options: 
   })
 }
 
+/** `--worker`: the tasks of the draft are worked by an agent. */
+async function finished(
+  context: Context,
+  engine: Composed['engine'] | null,
+  options: PlanOptions,
+): Promise<PlanOptions> {
+  const { workerFor } = await import('../agents/choose-agent.ts')
+  const { finishDraft } = await import('../../../operations/goals/finish-draft.ts')
+  const worker = await workerFor(context, engine, { with: options.worker })
+  return { ...options, finish: definition => finishDraft(definition, { worker, commits: false }) }
+}
+
 /** The goal; where it names nothing to work on, with what the person adds. */
-async function clearGoal(context: Context, rooms: PlanningRooms, goal: string): Promise<string> {
+export async function clearGoal(context: Context, rooms: PlanningRooms, goal: string): Promise<string> {
   if (!(await isUnclear(rooms, goal))) return goal
   const message = `'${goal.trim().slice(0, 60)}' does not say what to work on`
   const question = `${escapeForTerminal(message)}. What should be different afterwards?\n> `
@@ -116,13 +135,17 @@ async function clearGoal(context: Context, rooms: PlanningRooms, goal: string): 
   )
 }
 
-interface Draft {
+export interface Draft {
   readonly plan: PlanId
   readonly name: string
   readonly options: PlanOptions
   /** As it was printed. */
   readonly told: PlanDefinition
+  /** Carries it out once it is approved, when that is not all. */
+  readonly carry?: (moved: Approved) => Promise<number>
 }
+
+type Approved = Parameters<typeof startAndDrive>[2]
 
 /** For a dry run, which makes no state folder. */
 export function roomsWithoutState(context: Context, options: PlanOptions): PlanningRooms {
@@ -161,7 +184,7 @@ interface Wanted {
   readonly draft?: PlanDefinition
 }
 
-async function proposed(
+export async function proposed(
   context: Context,
   rooms: PlanningRooms,
   { goal, comments, options, draft }: Wanted,
@@ -185,7 +208,7 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
 export async function whileDrafting<T>(
   context: Context,
   planner: Planner,
-  { model, template, with: agent, yes, budget }: PlanOptions,
+  { model, template, with: agent, yes, budget, finish }: PlanOptions,
   work: (choices: PlanningChoices) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()
@@ -194,6 +217,7 @@ export async function whileDrafting<T>(
     model,
     template,
     agent,
+    ...(finish === undefined ? {} : { finish }),
     ...(budget === undefined ? {} : { budget: readDraftingBudget(budget) }),
     ...(isAsked ? { more: question => agrees(context, question) } : {}),
     ...(isAsked ? { ask: question => askLine(context, `${escapeForTerminal(question)}\n> `) } : {}),
@@ -228,7 +252,7 @@ async function agrees(context: Context, question: string): Promise<boolean> {
   return /^y(es)?$/i.test(said.trim())
 }
 
-function tell(
+export function tell(
   context: Context,
   { proposal, document }: CheckedProposal,
   made: { readonly plan: PlanId; readonly name: string } | null,
@@ -263,7 +287,13 @@ const renamed = (definition: PlanDefinition, name: string): PlanDefinition => ({
   name: name as PlanDefinition['name'],
 })
 
-async function approve(context: Context, composed: Composed, { plan, name, told }: Draft, options: PlanOptions) {
+export async function approve(
+  context: Context,
+  composed: Composed,
+  draft: Draft,
+  options: PlanOptions,
+): Promise<number> {
+  const { plan, name, told, carry } = draft
   const since = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
   const approval =
     context.terminal === null ? ({ unseen: true } as const) : await showCommands(context, composed, plan, told)
@@ -272,7 +302,9 @@ async function approve(context: Context, composed: Composed, { plan, name, told 
       context,
       `nobody was shown this draft: its commands run in the sandbox; planfold run ${name} runs a draft as yours`,
     )
-  return await startAndDrive(context, composed, { plan, name, since, approval }, { wait: options.wait === true })
+  const moved = { plan, name, since, approval }
+  if (carry !== undefined) return await carry(moved)
+  return await startAndDrive(context, composed, moved, { wait: options.wait === true })
 }
 
 /** What a model or an agent wrote is the person's own only where they saw the command, as it is now. */
@@ -291,7 +323,12 @@ async function showCommands(
   return { shown: tasks }
 }
 
-async function decide(context: Context, composed: Composed, draft: Draft, options: PlanOptions): Promise<number> {
+export async function decide(
+  context: Context,
+  composed: Composed,
+  draft: Draft,
+  options: PlanOptions,
+): Promise<number> {
   for (;;) {
     const keys = ['a', 'e', 'c', 'r', 'q'] as const
     const key = await askKey(

@@ -134,6 +134,8 @@ export function addDriving(program: Command, act: Act): void {
     .option('--keep-done', 'if completed unsafe tasks changed: keep their results, do not run them again')
     .option('--set <key=value>', 'set a parameter, if the file is a template; repeat for more', collectValues)
     .option('--set-file <key=path>', 'set a parameter to the content of a file', collectValues)
+    .option('--with <agent>', 'let this coding agent work the tasks that would wait for a claim')
+    .option('--model <name>', 'with --with: the model that the agent asks, PROVIDER/NAME')
     .option('-w, --wait', 'keep running while the plan waits for people or agents')
     .option('--no-start', 'create the plan without starting it')
     .option(
@@ -147,6 +149,7 @@ Examples:
   planfold run plan.yaml              run it and watch
   planfold run plan.yaml --dry-run    show what it would do
   planfold run release                continue a failed plan
+  planfold run plan.yaml --with claude  let Claude Code work its external tasks
 
 Running a file again continues the plan. If the file changed, the plan is updated (a new revision). Completed tasks are not
 run again; failed, undone and changed tasks are. A completed or cancelled plan starts over under the next free name

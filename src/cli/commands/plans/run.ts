@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Composed } from '../../../compose.ts'
-import type { PlanId } from '../../../domain/id.ts'
+import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { ENDED, PLAN_ENDED } from '../../../domain/status.ts'
 import type { Card } from '../../../domain/views/board.ts'
 import { gateWords } from '../../../domain/views/gate-text.ts'
@@ -46,6 +46,9 @@ export interface RunOptions extends SetOptions {
   readonly keepDone?: boolean
   readonly dryRun?: boolean
   readonly wait?: boolean
+  /** The coding agent that works the external tasks, and the model it asks. */
+  readonly with?: string
+  readonly model?: string
   /** False with --no-start. */
   readonly start: boolean
   readonly mirror?: MirrorOption
@@ -63,8 +66,9 @@ export async function run(context: Context, given: string | undefined, options: 
     return await withState(context, { create: false }, async composed => {
       tellWarnings(context, composed)
       const { plan, name } = await findPlan(composed.engine, word)
-      printWarnings(context, await tellSurroundings(context, composed, plan))
       const since = await versionOf(composed, plan)
+      if (options.with !== undefined) await assign(context, composed, plan, options)
+      printWarnings(context, await tellSurroundings(context, composed, plan))
       const goOn = options.again === true ? {} : { goOn: { rationale: `run ${name}`, ...unsafeOf(options) } }
       return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
     })
@@ -72,11 +76,12 @@ export async function run(context: Context, given: string | undefined, options: 
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
   const { refuseSketch } = await import('../../plan-file.ts')
   const { readFilledIn } = await import('../formats/template-new.ts')
-  const file = await readFilledIn(context, word, options)
-  refuseSketch(file)
-  const ofFile = [...(await tellFileWarnings(context, file)), ...(await tellLoosePolicy(context, file))]
+  const read = await readFilledIn(context, word, options)
+  refuseSketch(read)
+  const ofFile = [...(await tellFileWarnings(context, read)), ...(await tellLoosePolicy(context, read))]
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
+    const file = options.with === undefined ? read : await workedBy(context, composed, read, options)
     await refuseRepository(composed, file)
     const around = await tellSurroundings(context, composed, file.definition.name, { file, ...options })
     const warnings = [...ofFile, ...around]
@@ -91,6 +96,29 @@ export async function run(context: Context, given: string | undefined, options: 
     )
     return EXIT.done
   })
+}
+
+/** `--with`: the external tasks of the file are worked by an agent, and the file stays as it is. */
+async function workedBy(
+  context: Context,
+  { engine }: Composed,
+  file: PlanFile,
+  options: RunOptions,
+): Promise<PlanFile> {
+  const { workerFor } = await import('../agents/choose-agent.ts')
+  const { withWorker } = await import('../../../operations/goals/agent-worker.ts')
+  const worker = await workerFor(context, engine, options)
+  return worker === null ? file : { ...file, definition: withWorker(file.definition, worker) }
+}
+
+async function assign(context: Context, { engine }: Composed, plan: PlanId, options: RunOptions): Promise<void> {
+  const { workerFor } = await import('../agents/choose-agent.ts')
+  const { assignWorker } = await import('../../../operations/goals/agent-worker.ts')
+  const worker = await workerFor(context, engine, options)
+  if (worker === null) return
+  const assigned = await assignWorker(engine, plan, worker)
+  if (!assigned.ok) throw refused(assigned.refusal)
+  printNote(context, `${worker.agent} works ${assigned.tasks.join(', ')}`)
 }
 
 /** Where no plan is named: the plan file of this folder, if there is one and the person agrees. */
@@ -190,7 +218,12 @@ export async function startAndDrive(
   context: Context,
   composed: Composed,
   plan: Moved & { readonly since: number },
-  options: { readonly wait?: boolean; readonly plain?: boolean; readonly mirror?: MirrorOption },
+  options: {
+    readonly wait?: boolean
+    readonly plain?: boolean
+    readonly mirror?: MirrorOption
+    readonly leaves?: TaskName
+  },
 ): Promise<number> {
   // Going on may end it at once, when nothing is left to do; then only that is told.
   const now = await composed.engine.ask({ type: 'summary', plan: plan.plan })
@@ -207,6 +240,7 @@ export async function startAndDrive(
     wait: options.wait === true,
     plain: options.plain === true,
     mirror: options.mirror,
+    leaves: options.leaves,
   })
 }
 

@@ -5,6 +5,7 @@
 import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../../gates/consent.ts'
 import type { Sha256 } from '../../id.ts'
 import { numberOf } from '../../phrases.ts'
+import type { GitAction } from '../../plan.ts'
 import { IMPACT_WORDS } from '../../plan-rules/impact.ts'
 import { networkWords } from '../../plan-rules/network.ts'
 import type { Releases } from '../gate-releases.ts'
@@ -186,7 +187,7 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
       lines.push(['  changes files like this:'], ...block(does.diff))
       break
     case 'git':
-      lines.push(field('git', visible(JSON.stringify(does.git))))
+      lines.push(field('git', visible(gitText(does.git))))
       break
     case 'request':
       lines.push([REQUEST_WORDS[does.to]])
@@ -269,6 +270,19 @@ const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
   does.type === 'argv' || does.type === 'script'
     ? `effect ${effect}, runs ${sandbox === true ? 'held in the sandbox' : 'as you'}`
     : `effect ${effect}`
+
+function gitText(git: GitAction): string {
+  switch (git.do) {
+    case 'commit':
+      return `commits ${git.paths === undefined ? 'what the plan wrote' : git.paths.join(', ')} as ${JSON.stringify(git.message)}`
+    case 'tag':
+      return `tags ${git.name}${git.message === undefined ? '' : ` ${JSON.stringify(git.message)}`}`
+    case 'merge':
+      return `merges the branch of ${git.task}`
+    default:
+      return git satisfies never
+  }
+}
 
 /** We carry out edits and git actions ourselves, and neither reaches out. */
 export function networkOf(

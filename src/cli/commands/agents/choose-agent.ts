@@ -1,0 +1,107 @@
+// Which coding agent works a plan: the one that is named, the one last used here, the only one installed, or the one a person picks.
+
+import { agentsAt, locate, modelsAt } from '../../../compose.ts'
+import { AGENT_NAMES, type AgentName, isAgentName } from '../../../domain/plan-rules/agent-request.ts'
+import { lentLogins } from '../../../operations/agents/agent-login.ts'
+import { type AgentWorker, chooseWorker } from '../../../operations/goals/agent-worker.ts'
+import type { CallerEngine } from '../../../operations/run-plan.ts'
+import type { KnownAgent } from '../../../runners/runner.ts'
+import { printNote } from '../../answer.ts'
+import type { Context } from '../../context.ts'
+import { CliError, EXIT, usage } from '../../exit.ts'
+import { confirm } from '../../terminal/confirm.ts'
+import { askLine } from '../../terminal/line-input.ts'
+
+export interface WorkerOptions {
+  /** The agent. */
+  readonly with?: string
+  /** The model that it asks, `provider/name`. */
+  readonly model?: string
+}
+
+/** Null: nobody is there, and the person would rather wait until somebody claims the tasks. */
+export async function workerFor(
+  context: Context,
+  engine: Pick<CallerEngine, 'ask'> | null,
+  options: WorkerOptions,
+): Promise<AgentWorker | null> {
+  const named = options.with === undefined ? undefined : nameOf(options.with)
+  const { cwd, environment, settings } = context
+  const place = locate({ cwd, environment, dir: settings.dir })
+  const agents = await agentsAt({ environment, root: place.root })
+  const choice = await chooseWorker(engine, agents, named)
+  switch (choice.status) {
+    case 'chosen':
+      if (choice.why === 'used before')
+        printNote(context, `${choice.agent} works it, as last time (--with names another)`)
+      return await withModel(context, place, known(agents, choice.agent), options)
+    case 'several': {
+      const picked = await pick(context, choice.agents)
+      return await withModel(context, place, known(agents, picked), options)
+    }
+    case 'missing': {
+      const { agent } = choice
+      if (agent !== null) {
+        const { title, install } = known(agents, agent)
+        throw new CliError(EXIT.failed, 'agent:missing', `${title} is not installed`, `npm install -g ${install}`)
+      }
+      return await withoutAgent(context, agents)
+    }
+    default:
+      return choice satisfies never
+  }
+}
+
+function nameOf(word: string): AgentName {
+  if (isAgentName(word)) return word
+  const message =
+    word === 'planfold' ? 'Planfold has no agent of its own yet' : `'${word.slice(0, 60)}' is not a known agent`
+  throw usage(message, `use one of: ${AGENT_NAMES.join(', ')}`)
+}
+
+const known = (agents: readonly KnownAgent[], name: AgentName): KnownAgent => agents.find(one => one.name === name)!
+
+const isAsked = ({ terminal, settings }: Context): boolean => terminal !== null && !settings.json
+
+async function pick(context: Context, names: readonly AgentName[]): Promise<AgentName> {
+  const all = names.join(', ')
+  if (!isAsked(context)) throw usage(`several agents are installed: ${all}`, `name one: --with ${names[0]}`)
+  for (;;) {
+    const said = (await askLine(context, `which agent works it (${all})? `))?.trim() ?? ''
+    const found = names.find(name => name === said)
+    if (found !== undefined) return found
+    if (said === '') throw usage('no agent was chosen', `name one: --with ${names[0]}`)
+  }
+}
+
+async function withoutAgent(context: Context, agents: readonly KnownAgent[]): Promise<null> {
+  const how = agents.slice(0, SHOWN).map(({ install }) => `npm install -g ${install}`)
+  const hint = `install one, such as: ${how.join(' or ')}; planfold agents lists all`
+  if (isAsked(context)) {
+    printNote(context, `no coding agent is installed here; ${hint}`)
+    if (await confirm(context, 'draft it all the same, and wait until somebody claims the tasks?')) return null
+  }
+  throw new CliError(EXIT.failed, 'agent:missing', 'no coding agent is installed here', hint)
+}
+
+const SHOWN = 3
+
+/** The model that is named; else the default of the settings, where the agent can ask it; else the agent's own. */
+async function withModel(
+  { environment }: Context,
+  place: ReturnType<typeof locate>,
+  { name: agent, title, wire, needsModel }: KnownAgent,
+  { model }: WorkerOptions,
+): Promise<AgentWorker> {
+  if (model !== undefined) return { agent, model }
+  const lent = (await lentLogins({ environment, ...place })).includes(agent)
+  if (lent) return { agent, model: null }
+  const { default: standard, models } = await modelsAt({ environment, ...place }).list()
+  const found = models.find(({ name }) => name === standard)
+  if (found?.wires.includes(wire) === true) return { agent, model: found.name }
+  if (!needsModel) return { agent, model: null }
+  throw usage(
+    `${title} has no model of its own, and your settings name none that it can ask`,
+    'name one: --model PROVIDER/NAME; planfold models lists those of your settings',
+  )
+}

@@ -1,0 +1,230 @@
+// `planfold do GOAL`: drafts a plan, and once it is approved a coding agent works it in the sandbox, checks decide, and the person sees
+// the whole change: approve (it is committed on the plan's branch), comment (it is worked on again) or undo (all of it is reverted).
+
+import type { Composed } from '../../../compose.ts'
+import { amountsText } from '../../../domain/budget/budget-text.ts'
+import type { PlanId } from '../../../domain/id.ts'
+import type { Budget } from '../../../domain/plan.ts'
+import type { Waiting } from '../../../domain/views/summary.ts'
+import { lentLogins } from '../../../operations/agents/agent-login.ts'
+import { type AgentWorker, assignWorker, openWork, workerOf } from '../../../operations/goals/agent-worker.ts'
+import { finishDraft, lastOpenGoal, REVIEW } from '../../../operations/goals/finish-draft.ts'
+import { pastPlans, saveDraft } from '../../../operations/goals/plan-goal.ts'
+import { planModels } from '../../../operations/models/model-usage.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { print, printNote } from '../../answer.ts'
+import { type Context, withState } from '../../context.ts'
+import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { submit } from '../../order.ts'
+import { askKey, askLine } from '../../terminal/line-input.ts'
+import { workerFor } from '../agents/choose-agent.ts'
+import { startAndDrive } from '../plans/run.ts'
+import { goBack } from '../undo/go-back.ts'
+import { readDraftingBudget } from './drafting-budget.ts'
+import { approve, clearGoal, type Draft, decide, proposed, roomsWithoutState, tell } from './plan.ts'
+
+export interface DoOptions {
+  readonly with?: string
+  /** The model that the agent asks. */
+  readonly model?: string
+  /** For all of it, as `2 USD`. */
+  readonly budget?: string
+  /** Approve the draft. The change is still reviewed. */
+  readonly yes?: boolean
+}
+
+export async function doGoal(context: Context, words: readonly string[], options: DoOptions): Promise<number> {
+  const said = words.join(' ').trim()
+  const budget = options.budget === undefined ? undefined : budgetOf(options.budget)
+  return await withState(context, { create: said !== '' }, async composed => {
+    const open = await lastOpenGoal(composed.engine, said)
+    if (open !== null) return await goOn(context, composed, open, options)
+    if (said === '')
+      throw usage('no goal is open here', 'say what you want: planfold do "make transfers resume after a failure"')
+    const worker = await workerFor(context, composed.engine, options)
+    await tellUncounted(context, composed, worker, budget)
+    const goal = await clearGoal(context, roomsWithoutState(context, {}), said)
+    const commits = await canCommit(composed)
+    const drafting = {
+      yes: options.yes === true,
+      finish: (definition: Parameters<typeof finishDraft>[0]) => finishDraft(definition, { worker, commits, budget }),
+    }
+    const { engine, repository, planners } = composed
+    const rooms = { planner: planners.get('heuristic')!, repository, past: await pastPlans(engine) }
+    const first = await proposed(context, rooms, { goal, comments: [], options: drafting })
+    const made = await saveDraft(engine, first)
+    if (made.status === 'refused') throw refused(made.refusal)
+    tell(context, first, made)
+    const draft: Draft = {
+      plan: made.plan,
+      name: made.name,
+      options: drafting,
+      told: first.document.definition,
+      carry: moved => carry(context, composed, moved),
+    }
+    if (options.yes === true) return await approve(context, composed, draft, drafting)
+    if (context.terminal === null || context.settings.json) {
+      printNote(
+        context,
+        `Next: planfold do approves it at a terminal; planfold run ${made.name} approves and starts it`,
+      )
+      return EXIT.waits
+    }
+    return await decide(context, composed, draft, drafting)
+  })
+}
+
+function budgetOf(text: string): Budget {
+  const { usd, calls, tokens } = readDraftingBudget(text)
+  return {
+    ...(usd === undefined ? {} : { cost: { amount: usd, currency: 'USD' } }),
+    ...(calls === undefined ? {} : { calls }),
+    ...(tokens === undefined ? {} : { tokens }),
+  }
+}
+
+/** A limit that cannot be kept is said before anything is spent. */
+async function tellUncounted(
+  { environment, ...context }: Context,
+  { root, stateDir }: Composed,
+  worker: AgentWorker | null,
+  budget: Budget | undefined,
+): Promise<void> {
+  if (worker === null || !(await lentLogins({ environment, root, stateDir })).includes(worker.agent)) return
+  const asks = budget === undefined ? '' : '; you are asked before it starts, because the budget cannot be enforced'
+  printNote({ environment, ...context }, `${worker.agent} uses your login: what it spends is not counted${asks}`)
+}
+
+/** Is there a repository with something in it, to which we may write? */
+async function canCommit({ git, repository }: Composed): Promise<boolean> {
+  return ((await repository.state())?.commit ?? null) !== null && (await git.mayWrite()).ok
+}
+
+/** A goal that is open already: as a draft it is shown again, else it goes on where it stood. */
+async function goOn(
+  context: Context,
+  composed: Composed,
+  { plan, name, status, version }: NonNullable<Awaited<ReturnType<typeof lastOpenGoal>>>,
+  options: DoOptions,
+): Promise<number> {
+  const { engine } = composed
+  const found = await engine.ask({ type: 'definition', plan })
+  if (found === null) throw new Error(`the plan ${plan} has gone`)
+  printNote(context, `continues ${name}: ${escapeForTerminal(found.definition.title ?? found.definition.goal ?? '')}`)
+  const other = options.with !== undefined && options.with !== workerOf(found.definition)?.agent
+  if (other || (await openWork(engine, plan)).length > 0) {
+    const worker = await workerFor(context, engine, options)
+    const assigned = worker === null ? null : await assignWorker(engine, plan, worker)
+    if (assigned?.ok === false) printNote(context, `nothing changes for ${name}: ${assigned.refusal.message}`)
+  }
+  const moved = { plan, name, since: version }
+  if (status !== 'draft') {
+    const onward = status === 'failed' ? { goOn: { rationale: `do ${name}` } } : {}
+    return await carry(context, composed, { ...moved, ...onward })
+  }
+  const told = (await engine.ask({ type: 'definition', plan }))?.definition ?? found.definition
+  const draft: Draft = { plan, name, options: {}, told, carry: one => carry(context, composed, one) }
+  if (options.yes === true) return await approve(context, composed, draft, { yes: true })
+  await (await import('../plans/show.ts')).show(context, name, undefined, {})
+  if (context.terminal === null || context.settings.json) return EXIT.waits
+  return await decide(context, composed, draft, {})
+}
+
+/** Drives the plan to its review, asks, and goes on with the answer until the plan has ended or the person has left. */
+async function carry(
+  context: Context,
+  composed: Composed,
+  moved: Parameters<typeof startAndDrive>[2],
+): Promise<number> {
+  const isAsked = context.terminal !== null && !context.settings.json
+  const { plan, name } = moved
+  let next = moved
+  for (;;) {
+    const exit = await startAndDrive(context, composed, next, isAsked ? { leaves: REVIEW } : {})
+    const review = isAsked && exit !== EXIT.interrupted ? await openReview(composed, plan) : null
+    if (review === null) return exit
+    const decided = await decideChange(context, composed, { plan, name, review })
+    if (decided !== 'decided') return decided
+    const version = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
+    next = { plan, name, since: version }
+  }
+}
+
+const openReview = async ({ engine }: Composed, plan: PlanId): Promise<Waiting | null> =>
+  (await engine.ask({ type: 'summary', plan }))?.waiting.find(({ task }) => task === REVIEW) ?? null
+
+interface Change {
+  readonly plan: PlanId
+  readonly name: string
+  readonly review: Waiting
+}
+
+/** The last screen: the whole change, what it cost, and what becomes of it. */
+async function decideChange(context: Context, composed: Composed, change: Change): Promise<number | 'decided'> {
+  const { plan, name, review } = change
+  const { engine } = composed
+  const { consentLines } = await import('../../text/consent-text.ts')
+  print(context, ['', ...(await consentLines(context, engine, review, { all: true })), ''])
+  print(context, await spentLine(composed, plan))
+  const definition = (await engine.ask({ type: 'definition', plan }))?.definition
+  const commits = definition?.tasks.some(({ action }) => action.type === 'git') === true
+  const ways = `[a]pprove${commits ? ` and commit on plan/${name}` : ''}  [c]omment  [u]ndo everything  [q]uit, decide later: `
+  const decided = { type: 'decide', task: review.task, hash: review.hash } as const
+  for (;;) {
+    switch (await asked(() => askKey(context, ways, ['a', 'c', 'u', 'q'] as const))) {
+      case 'a':
+        await submit(composed, plan, { ...decided, verdict: 'approved', rationale: '' })
+        return 'decided'
+      case 'c': {
+        const text = ((await asked(() => askLine(context, 'what should be different? '))) ?? '').trim()
+        if (text === '') break
+        const verdict = review.back === undefined ? 'rejected' : 'pushed-back'
+        await submit(composed, plan, { ...decided, verdict, rationale: text })
+        return 'decided'
+      }
+      case 'u':
+        return await undoAll(context, composed, change)
+      default:
+        printNote(context, `${name} waits for your review. Next: planfold do, or planfold inbox`)
+        return EXIT.waits
+    }
+  }
+}
+
+/** Whoever leaves here has decided nothing. */
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exit !== EXIT.interrupted) throw error
+    throw new CliError(EXIT.interrupted, 'interrupted', 'interrupted; the change still waits for you', 'planfold do')
+  }
+}
+
+async function undoAll(context: Context, composed: Composed, { plan, name }: Change): Promise<number> {
+  const exit = await goBack(context, composed, {
+    plan,
+    name,
+    kind: 'rollback',
+    ask: {},
+    command: ['rollback', name],
+    options: {},
+  })
+  if (exit !== EXIT.done) return exit
+  await submit(composed, plan, { type: 'cancel', reason: 'undone by the person who asked for it' })
+  print(context, `${name} is undone and cancelled`)
+  return EXIT.done
+}
+
+async function spentLine({ models }: Composed, plan: PlanId): Promise<string> {
+  const asked = await planModels(models, plan)
+  const calls = asked.reduce((sum, one) => sum + one.calls, 0)
+  const tokens = asked.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0)
+  const usd = asked.reduce((sum, one) => sum + one.usd, 0)
+  const unpriced = asked.some(one => one.unpriced > 0) ? ', some calls without a known price' : ''
+  const work =
+    calls === 0
+      ? 'no counted calls of a model'
+      : amountsText({ tokens, calls, ...(usd === 0 ? {} : { cost: usd }) }) + unpriced
+  return `spent: drafting nothing (no model), work ${work}`
+}

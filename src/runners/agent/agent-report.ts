@@ -1,0 +1,42 @@
+// What an agent leaves for later tasks besides files: the outputs that its task declares as reported are taken from what it says last.
+
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import type { TaskDefinition } from '../../domain/plan.ts'
+
+type Declaring = Pick<TaskDefinition, 'outputs'>
+
+const reportedNames = ({ outputs = {} }: Declaring): readonly string[] =>
+  Object.entries(outputs).flatMap(([name, { from }]) => (from === 'report' ? [name] : []))
+
+/** How it is to end, for its brief; nothing when nothing is to be reported. */
+export function reportText(definition: Declaring): readonly string[] {
+  const [first, ...others] = reportedNames(definition)
+  if (first === undefined) return []
+  if (others.length === 0)
+    return [`Your last message is kept as '${first}', and is all that later tasks see of what you found.`]
+  const names = [first, ...others].map(name => JSON.stringify(name)).join(', ')
+  return [
+    `End with a message that is one JSON object with the keys ${names}. Later tasks see nothing else of what you found.`,
+  ]
+}
+
+/** One output is the whole message. Of several, each is its key of the JSON object in it, or the whole message where there is none. */
+export function reportedOutputs(definition: Declaring, said: string): JsonObject {
+  const names = reportedNames(definition)
+  const object = names.length > 1 ? lastObject(said) : {}
+  return Object.fromEntries(names.map((name): [string, Json] => [name, object[name] ?? said]))
+}
+
+function lastObject(said: string): JsonObject {
+  const fenced = [...said.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].at(-1)?.[1]
+  const braces = said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1)
+  for (const text of [fenced, braces]) {
+    try {
+      const value: unknown = JSON.parse(text ?? '')
+      if (isMap(value as Json)) return value as JsonObject
+    } catch {
+      // Not JSON: the next place, or none.
+    }
+  }
+  return {}
+}
