@@ -20,8 +20,8 @@ import {
   type TaskTarget,
 } from '../operations/find-target.ts'
 import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
+import type { StartableAgent } from '../operations/goals/worker-request.ts'
 import type { DraftingBudget } from '../planners/planner.ts'
-import type { KnownAgent } from '../runners/runner.ts'
 import { clean } from './plan-text.ts'
 
 /** What came of a goal, or why nothing did. Without a model nobody is asked. */
@@ -47,7 +47,7 @@ export interface Room {
   readonly propose: Propose
   readonly around?: Around
   /** Agents that can be chosen to work a plan; absent where nobody may choose one. */
-  readonly agents?: () => Promise<readonly KnownAgent[]>
+  readonly agents?: () => Promise<readonly StartableAgent[]>
 }
 
 /** What was done, and the plan it was done to. */

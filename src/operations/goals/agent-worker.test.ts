@@ -50,7 +50,11 @@ describe('an agent works a plan', () => {
   test('what is approved is committed before anything that came after the review', () => {
     const done = finishDraft(WORK, { worker: OPENCODE, commits: true, budget: { calls: 3 } })
     const commit = done.tasks.find(({ id }) => id === 'commit')
-    expect(commit).toMatchObject({ needs: ['review'], write: [], action: { git: { do: 'commit', message: 'Mend it' } } })
+    expect(commit).toMatchObject({
+      needs: ['review'],
+      write: [],
+      action: { git: { do: 'commit', message: 'Mend it' } },
+    })
     expect(done.tasks.find(({ id }) => id === 'after')?.needs).toEqual(['commit'])
     expect(done.policy?.budget).toEqual({ calls: 3 })
     // The next draft of the same goal ends alike.

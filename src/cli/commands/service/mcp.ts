@@ -75,8 +75,8 @@ class State {
           now,
           templates: join(stateDir, 'templates'),
           agents: async () => {
-            const { agentsAt } = await import('../../../compose.ts')
-            return await agentsAt({ environment: this.#context.environment, root: composed.root })
+            const { agentsHere } = await import('../agents/choose-agent.ts')
+            return await agentsHere({ environment: this.#context.environment, root: composed.root, stateDir })
           },
           propose: (goal, choice) => propose(composed, this.#context.environment, goal, choice),
           around: async definition => {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { agentsAt, type Composed, openPlanners } from '../../../compose.ts'
+import { type Composed, openPlanners } from '../../../compose.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
 import { openBrowsers, type SessionFiles, sessionFiles, takeCode } from '../../../server/auth/browser-sign-in.ts'
@@ -28,6 +28,7 @@ import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { VERSION } from '../../version.ts'
+import { agentsHere } from '../agents/choose-agent.ts'
 
 // The service, with the engine inside, until it is told to stop.
 //
@@ -108,7 +109,7 @@ function roomsOf(
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
     documents,
     planners: openPlanners({ models, stateDir, look }),
-    agents: () => agentsAt({ environment, root }),
+    agents: () => agentsHere({ environment, root, stateDir }),
     limits: LIMITS,
     routes: ROUTES,
     owner: engine.caller.actor,
