@@ -175,7 +175,7 @@ export const agents = wire(
         installed: z.boolean(),
         version: z.string().nullable(),
         tested: z.string().meta({ description: 'The version that this release was tested with.' }),
-        passed_at: time.nullable().meta({ description: 'When this version passed `planfold agents test` here.' }),
+        passed_at: time.nullable().meta({ description: 'When this version passed its test here.' }),
         install: z.string().meta({ description: 'The npm package that has it.' }),
       }),
     ),

@@ -48,7 +48,7 @@ export function findWorker(agents: readonly StartableAgent[], { agent, model }: 
       refuse(
         'not-ready',
         `${found.title} has no model of its own, and the settings name none that it can ask`,
-        'name the model, as PROVIDER/NAME, or choose a default that it can ask: planfold models',
+        'name the model, as PROVIDER/NAME, or choose a default in your settings that it can ask',
       ),
     )
   return { ok: true, worker: { agent, model: model ?? found.model ?? null } }

@@ -7,7 +7,7 @@ import { type Served, served } from '../server.fixture.ts'
 
 const agent = (name: KnownAgent['name'], version: string | null): KnownAgent => ({
   ...{ name, title: name.toUpperCase(), version, tested: '1.0', wire: 'openai-chat', install: `${name}-cli` },
-  needsModel: name === 'codex',
+  needsModel: name === 'qwen',
   status: version === null ? 'missing' : 'installed',
   road: version === null ? null : 'acp',
   program: version === null ? null : `/opt/${name}/bin/${name}`,
@@ -15,7 +15,9 @@ const agent = (name: KnownAgent['name'], version: string | null): KnownAgent => 
 
 let service: Served
 beforeAll(async () => {
-  service = await served({ agents: async () => [agent('opencode', '1.0'), agent('grok', '1.1'), agent('codex', null)] })
+  service = await served({
+    agents: async () => [agent('opencode', '1.0'), agent('grok', '1.1'), agent('codex', null), agent('qwen', '1.0')],
+  })
 })
 afterAll(async () => {
   expect(service.errors).toEqual([])
@@ -49,6 +51,7 @@ test('agents are listed with what is installed and what passed a test here, and 
     null,
     null,
     null,
+    null,
   ])
   Object.assign(service.rooms.environment, place.environment)
   await recordPass(place, { name: 'grok', version: '1.1' }, 1_000)
@@ -59,6 +62,7 @@ test('agents are listed with what is installed and what passed a test here, and 
     { name: 'opencode', installed: true, version: '1.0', passed_at: null },
     { name: 'grok', installed: true, passed_at: '1970-01-01T00:00:01.000Z' },
     { name: 'codex', installed: false, install: 'codex-cli' },
+    { name: 'qwen', installed: true },
   ])
   expect(JSON.stringify(body)).not.toContain('/opt/')
 })
@@ -100,6 +104,7 @@ test('an agent that is unknown or not installed is refused, with what to do', as
     ['hal', 422, 'opencode'],
     ['planfold', 422, 'opencode'],
     ['codex', 409, 'npm install -g codex-cli'],
+    ['qwen', 409, 'PROVIDER/NAME'],
   ] as const) {
     const refused = { status, body: { hint: hint(said) } }
     expect(await ask('POST', '/plans/none/worker', { agent: name })).toMatchObject(refused)

@@ -1,12 +1,11 @@
 // The table: every route of the service, noun by noun.
 
 import { type ListedRoute, under } from '../route.ts'
-import { agentRoutes } from './agents.ts'
 import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
-import { claimRoutes, runRoutes } from './claims.ts'
+import { agentRoutes, claimRoutes, runRoutes } from './claims.ts'
 import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
