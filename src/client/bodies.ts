@@ -209,6 +209,20 @@ export interface RedraftWanted {
   readonly template?: string
 }
 
+export interface WorkerWanted {
+  /** The name of an agent that is installed where the service runs. */
+  readonly agent: string
+  /** `PROVIDER/NAME`; the agent's own when not said. */
+  readonly model?: string
+  /** Only this task. */
+  readonly task?: string
+}
+export interface WorkerBody extends Moved {
+  readonly agent: string
+  /** The tasks of the plan that the agent works. */
+  readonly tasks: readonly string[]
+}
+
 /** How the plan stands after something was ordered. */
 export interface Moved {
   readonly plan_id: string

@@ -27,6 +27,8 @@ import type {
   RedraftWanted,
   ReportSaid,
   TaskBody,
+  WorkerBody,
+  WorkerWanted,
 } from './bodies.ts'
 import {
   type Answered,
@@ -73,6 +75,7 @@ test('the types of the client are those of the service', () => {
   expectTypeOf<ReadBy<typeof views.gatePage>>().toExtend<body.GatePageBody>()
   expectTypeOf<ReadBy<typeof revisions.redraft>>().toExtend<body.RedraftBody>()
   expectTypeOf<keyof ReadBy<typeof revisions.redraft>>().toEqualTypeOf<keyof body.RedraftBody>()
+  expectTypeOf<keyof ReadBy<typeof claims.worker>>().toEqualTypeOf<keyof WorkerBody>()
   expectTypeOf<ReadBy<typeof plans.plan>>().toExtend<PlanBody>()
   expectTypeOf<ReadBy<typeof plans.planMade>>().toExtend<PlanMade>()
   expectTypeOf<ReadBy<typeof plans.plans>['items'][number]>().toExtend<PlanItem>()
@@ -108,6 +111,7 @@ test('what the client sends is what the service hears', () => {
   expectTypeOf<keyof TasksWanted>().toExtend<keyof ReadBy<typeof tasks.listQuery>>()
   expectTypeOf<AttemptWanted>().toExtend<Sent<typeof views.taskPageQuery>>()
   expectTypeOf<CheckpointsWanted>().toExtend<Sent<typeof forks.diffQuery>>()
+  expectTypeOf<WorkerWanted>().toExtend<Sent<typeof claims.workerBody>>()
   expectTypeOf<keyof RedraftWanted>().toEqualTypeOf<keyof ReadBy<typeof revisions.redraftBody>>()
   expectTypeOf<keyof RedraftWanted['comments'][number]>().toEqualTypeOf<
     keyof ReadBy<typeof revisions.redraftBody>['comments'][number]

@@ -33,6 +33,8 @@ export interface RemotePlans {
   state(plan: string): Promise<Answered<body.PlanStateBody>>
   /** The next draft of a draft, by what people say about it. Nothing is written. */
   redraft(plan: string, wanted: body.RedraftWanted, options?: Keyed): Promise<Answered<body.RedraftBody>>
+  /** A coding agent works the tasks that wait for a claim, or one of them. A draft is not started. */
+  setWorker(plan: string, worker: body.WorkerWanted, options?: Keyed): Promise<Answered<body.WorkerBody>>
   /** Starts a draft, resumes what is paused. */
   execute(plan: string, options?: Keyed): Promise<Answered<body.Moved>>
 }
@@ -157,6 +159,7 @@ export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
       addBudget: (plan, more, options) => post(`${planAt(plan)}/budget`, more, options),
       state: plan => get(`${planAt(plan)}/state`),
       redraft: (plan, wanted, options) => post(`${planAt(plan)}/redraft`, wanted, options),
+      setWorker: (plan, worker, options) => post(`${planAt(plan)}/worker`, worker, options),
       execute: (plan, options) => post(`${planAt(plan)}/execute`, {}, options),
     },
     tasks: {

@@ -3,6 +3,7 @@
 import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
 import { primePlan } from '../operations/agents/prime-plan.ts'
+import type { KnownAgent } from '../runners/runner.ts'
 import { agents } from './mcp.fixture.ts'
 
 const CREATE = {
@@ -47,6 +48,37 @@ test('an agent may lower the budget of a drafting, and does not allow itself mor
   for (const [more, text] of refused)
     expect(await draft(more)).toMatchObject({ error: true, text: expect.stringContaining(text) })
   expect((await draft({ model, budget: { calls: 20, tokens: 9_000 } })).error).not.toBe(true)
+})
+
+test('an agent names another to work a draft, never what is under way, and only where agents can be chosen', async () => {
+  const { agent, engine, opened } = agents()
+  const known = { name: 'grok', title: 'Grok', status: 'installed', install: 'grok' } as KnownAgent
+  const me = await agent({ as: 'agent-7', open: async () => ({ ...opened, agents: async () => [known] }) })
+  const of = async (name: string): Promise<unknown> =>
+    (await engine.ask({ type: 'definition', plan: name }))?.definition.tasks.map(({ action }) => action.type)
+  const tasks = [{ id: 'work', title: 'Work', write: ['a'] }]
+  expect((await me.write({ action: 'create', name: 'new', tasks, worker: 'grok' })).error).toBe(false)
+  expect(await of('new')).toEqual(['agent'])
+  await me.write({ action: 'create', name: 'later', tasks })
+  const start = { action: 'start', plan: 'later', worker: 'grok', key: 'k' }
+  for (let time = 0; time < 2; time++)
+    expect((await me.write(start)).text).toContain('ok: the plan is started; grok works it')
+  expect(await of('later')).toEqual(['agent'])
+  await me.write({ action: 'create', name: 'mine', tasks, start: true })
+  await me.write({ action: 'claim', plan: 'mine', task: 'work' })
+  const refused: readonly (readonly [object, string])[] = [
+    [{ action: 'start', plan: 'mine', worker: 'grok' }, 'the plan is started already'],
+    [{ action: 'claim', plan: 'mine', worker: 'grok' }, 'worker goes with create and start'],
+    [{ action: 'create', name: 'x', tasks, worker: 'codex' }, 'not installed'],
+    [{ action: 'create', name: 'x', tasks, worker: 'hal' }, 'not a known agent'],
+  ]
+  for (const [input, text] of refused)
+    expect(await me.write({ ...input })).toMatchObject({ error: true, text: expect.stringContaining(text) })
+  const started = await agent({ as: 'agent-8' })
+  expect(await started.write({ action: 'create', name: 'x', tasks, worker: 'grok' })).toMatchObject({
+    error: true,
+    text: expect.stringContaining('you cannot choose who works'),
+  })
 })
 
 test('a preview tells what is around the plan and will refuse it', async () => {

@@ -11,7 +11,9 @@ import { draftingBudget } from '../format/wire/budget.ts'
 import { readDefinition } from '../format/wire/definition.ts'
 import { checkPlan } from '../operations/check-plan.ts'
 import { createPlan } from '../operations/create-plan.ts'
+import { type AgentWorker, assignWorker, withWorker, workerOf } from '../operations/goals/agent-worker.ts'
 import { refuseBudget } from '../operations/goals/allow-budget.ts'
+import { findWorker } from '../operations/goals/worker-request.ts'
 import { readDocument } from '../operations/read-document.ts'
 import { createOrder } from '../operations/run-plan.ts'
 import type { PlanStart } from '../operations/start-plan.ts'
@@ -19,13 +21,16 @@ import { findTemplate, planFromTemplate } from '../operations/templates.ts'
 import { faultLines, hintText, refusalText } from './hint-text.ts'
 import { names } from './nothing-to-claim.ts'
 import { clean } from './plan-text.ts'
-import { type Room, ToolError, type Written } from './room.ts'
+import { Refused, type Room, ToolError, type Written } from './room.ts'
 
 type Create = Extract<Order, { readonly type: 'create' }>
 
 export async function createFrom(room: Room, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const asked = isPlanned(input) ? { asked: { ...input } as Json } : {}
-  const create = (await draftedBefore(room, input, { ...submit, ...asked })) ?? (await orderFrom(room, input))
+  const worker = await workerNamed(room, input)
+  const made = (await draftedBefore(room, input, { ...submit, ...asked })) ?? (await orderFrom(room, input))
+  const create =
+    worker === null ? made : { ...made, definition: withWorker(made.definition, worker), source: undefined }
   if (input.preview === true)
     return {
       plan: null,
@@ -37,7 +42,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
     }
   // Made and started, or neither: what would keep it from starting is looked at first.
   if (input.start === true) await mustRun(room)
-  const made = await createPlan(
+  const done = await createPlan(
     room.engine,
     { ...create, taken: 'number', agent: room.engine.caller.actor },
     {
@@ -45,11 +50,40 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
       submit: submit.once === undefined ? submit : { ...submit, ...asked },
     },
   )
-  if (made.status === 'refused') throw new ToolError(refusalText(made.refusal))
-  const { plan, name } = made.made
-  if (made.started !== null) mustStart(made.started, plan)
+  if (done.status === 'refused') throw new ToolError(refusalText(done.refusal))
+  const { plan, name } = done.made
+  if (done.started !== null) mustStart(done.started, plan)
   const head = `ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`
   return { plan, said: [head, ...personLines(create.definition)] }
+}
+
+/** The agent that is to work the tasks. One that Planfold has started chooses none: it would work with another's rights. */
+async function workerNamed({ agents }: Room, { worker: agent }: PlanWriteInput): Promise<AgentWorker | null> {
+  if (agent === undefined) return null
+  if (agents === undefined)
+    throw new ToolError('error: you cannot choose who works the tasks\nhint: leave out `worker`, or ask a person')
+  const found = findWorker(await agents(), { agent })
+  if (!found.ok) throw new ToolError(refusalText(found.refusal))
+  return found.worker
+}
+
+/** Of a draft only: what is under way was started by somebody who saw who works on it. */
+export async function chooseWorker(
+  room: Room,
+  plan: PlanId,
+  input: PlanWriteInput,
+  { once }: SubmitOptions,
+): Promise<void> {
+  const worker = await workerNamed(room, input)
+  if (worker === null) return
+  const { engine } = room
+  const current = await engine.ask({ type: 'definition', plan })
+  if (current !== null && workerOf(current.definition)?.agent === worker.agent) return
+  if ((await engine.ask({ type: 'summary', plan }))?.status !== 'draft')
+    throw new ToolError('error: the plan is started already\nhint: a person lets an agent work its tasks', plan)
+  const submit = once === undefined ? {} : { once: `${once}/worker` }
+  const done = await assignWorker(engine, plan, worker, submit)
+  if (!done.ok) throw new Refused(done.refusal, plan)
 }
 
 /** Checks that stop the work until a person has looked: whoever plans for themselves may want other ones. */

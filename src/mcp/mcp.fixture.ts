@@ -79,5 +79,5 @@ export function agents(script?: Script) {
     }
     return { client, call, read: input => call('plan_read', input), write: input => call('plan_write', input) }
   }
-  return { engine, worker, rooms, agent }
+  return { engine, worker, rooms, opened, agent }
 }

@@ -17,7 +17,7 @@ import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { startPlan } from '../operations/start-plan.ts'
-import { createFrom, mustRun, mustStart } from './create-plan.ts'
+import { chooseWorker, createFrom, mustRun, mustStart } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { nothingToClaim } from './nothing-to-claim.ts'
 import { planText } from './plan-read.ts'
@@ -101,6 +101,8 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
   let input = said
   const own: SubmitOptions = key === undefined ? {} : { once: key }
   if (action === 'create') return await createFrom(room, input, own)
+  if (input.worker !== undefined && action !== 'start')
+    throw new ToolError(`error: '${action}' takes no worker\nhint: worker goes with create and start`)
   if (input.preview === true && action !== 'edit' && action !== 'rollback')
     throw new ToolError(`error: '${action}' has no preview\nhint: preview works with create, edit and rollback`)
   // Starting may take several orders, each with a key of its own; what takes one is looked up before anything is looked at.
@@ -117,8 +119,12 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
     case 'edit':
       return await edit(room, plan, input, submit)
     case 'start': {
+      await chooseWorker(room, plan, input, own)
       mustStart(await startPlan(engine, plan, own), plan)
-      return { plan, said: ['ok: the plan is started'] }
+      return {
+        plan,
+        said: [`ok: the plan is started${input.worker === undefined ? '' : `; ${clean(input.worker)} works it`}`],
+      }
     }
     case 'pause':
       return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, input, submit)

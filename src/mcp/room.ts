@@ -20,6 +20,7 @@ import {
   type TaskTarget,
 } from '../operations/find-target.ts'
 import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
+import type { StartableAgent } from '../operations/goals/worker-request.ts'
 import type { DraftingBudget } from '../planners/planner.ts'
 import { clean } from './plan-text.ts'
 
@@ -45,6 +46,8 @@ export interface Room {
   /** Proposes a plan for a goal, from what stands in the workspace. */
   readonly propose: Propose
   readonly around?: Around
+  /** Agents that can be chosen to work a plan; absent where nobody may choose one. */
+  readonly agents?: () => Promise<readonly StartableAgent[]>
 }
 
 /** What was done, and the plan it was done to. */

@@ -8,7 +8,7 @@ import { createRequestStateCodec, McpServer, type McpServerFactory } from '@mode
 import type { EngineInProcess } from '../engine/engine.ts'
 import * as schemas from '../format/wire/agent-tools.ts'
 import type { ViewName } from './resources.ts'
-import type { Around, Propose } from './room.ts'
+import type { Around, Propose, Room } from './room.ts'
 import type { AskedHere, Connection } from './tool-calls.ts'
 
 export interface McpOptions {
@@ -40,6 +40,7 @@ export interface Opened {
   /** Proposes a plan for a goal, from what stands in the workspace. */
   readonly propose: Propose
   readonly around?: Around
+  readonly agents?: Room['agents']
 }
 
 const ALWAYS = { 'anthropic/alwaysLoad': true }

@@ -120,7 +120,7 @@ async function roomFor(
 ): Promise<Room | CallToolResult> {
   const opened = await options.open(create)
   if (opened === null) return none
-  const { engine, now, templates, propose, around } = opened
+  const { engine, ...rest } = opened
   const meta = context?.mcpReq._meta
   const sent = context?.mcpReq.envelope as Envelope | undefined
   const client = sent?.[CLIENT_INFO_META_KEY]?.name ?? server.server.getClientVersion()?.name
@@ -128,11 +128,8 @@ async function roomFor(
   const actor =
     options.isNamed === true ? tokenAgent(caller) : agentName(options.as, options.environment, { meta, client })
   return {
+    ...rest,
     engine: engine.as(agentCaller(caller, actor)),
-    now,
-    templates,
-    propose,
-    around,
   }
 }
 

@@ -7,10 +7,12 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
 import { draftingBudget } from '../format/wire/budget.ts'
+import { withWorker } from '../operations/goals/agent-worker.ts'
 import { refuseBudget } from '../operations/goals/allow-budget.ts'
 import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
 import { type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
 import type { RedraftRequest } from '../operations/goals/redraft-plan.ts'
+import { findWorker } from '../operations/goals/worker-request.ts'
 import {
   type DraftingBudget,
   type GoalAnalysis,
@@ -25,7 +27,10 @@ import type { RouteRooms } from './service.ts'
 
 export interface Drafting {
   readonly engine: Pick<EngineInProcess, 'ask' | 'caller'>
-  readonly rooms: Pick<RouteRooms, 'documents' | 'planners' | 'root' | 'stateDir' | 'environment' | 'stopping'>
+  readonly rooms: Pick<
+    RouteRooms,
+    'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'
+  >
   /** Fires when nobody waits for the plan any more; then no further question is sent to a model. */
   readonly signal?: () => AbortSignal
 }
@@ -69,8 +74,10 @@ export async function proposeOnce(
   },
   asked: Json,
   goal: string,
-  choice: DraftChoice,
+  { worker: agent, ...choice }: DraftChoice & { readonly worker?: string },
 ): Promise<Drafted | Problem> {
+  const found = agent === undefined ? null : findWorker(await call.rooms.agents(), { agent })
+  if (found?.ok === false) return refused(found.refusal)
   const isCostly = choice.model !== undefined || choice.planner === 'model'
   const before = isCostly && call.once !== undefined ? await call.engine.answered(call.once, asked) : null
   if (before !== null && !before.ok) return refused(before.refusal)
@@ -80,7 +87,10 @@ export async function proposeOnce(
   if (isProblem(proposed)) return proposed
   const { definition, source, proposal } = proposed
   const { planner, rationale, assumptions, analysis } = proposal
-  return { definition, source, planner, rationale, assumptions, analysis }
+  const told = { planner, rationale, assumptions, analysis }
+  // The text of the draft says nothing of the agent.
+  if (found !== null) return { definition: withWorker(definition, found.worker), source: undefined, ...told }
+  return { definition, source, ...told }
 }
 
 /** What the plan remembers of its drafting. */
@@ -93,7 +103,7 @@ function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rati
   }
 }
 
-export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template', 'budget']
+export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template', 'budget', 'worker']
 
 /** Who is to draft, as the body says it. */
 export function readChoice(body: unknown): ReadChoice | Problem {

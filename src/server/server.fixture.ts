@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Composed, compose, openPlanners } from '../compose.ts'
+import { agentsAt, type Composed, compose, openPlanners } from '../compose.ts'
 import type { Feed } from '../engine/engine.ts'
 import { trusted } from '../engine/roles.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
@@ -62,6 +62,8 @@ export interface ServedOptions {
   readonly environment?: { readonly [name: string]: string }
   /** Instead of real chance. */
   readonly random?: ServerRooms['random']
+  /** Instead of those that are installed here. */
+  readonly agents?: ServerRooms['agents']
   /** The page for browsers; none when not said. */
   readonly page?: ServerRooms['page']
 }
@@ -105,6 +107,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       stateDir: composed.stateDir,
       look: threadLook(documents, { root: composed.root, stateDir: composed.stateDir, environment }),
     }),
+    agents: options.agents ?? (() => agentsAt({ environment, root: composed.root })),
     limits,
     routes: options.routes ?? ROUTES,
     owner: composed.engine.caller.actor,

@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/id.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
+import type { StartableAgent } from '../operations/goals/worker-request.ts'
 import type { Planner } from '../planners/planner.ts'
 import type { Guard } from './auth/guard.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
@@ -28,6 +29,8 @@ export interface RouteRooms {
   readonly documents: DocumentPool
   /** By their names. Models are asked with the keys of whoever started the service. */
   readonly planners: ReadonlyMap<string, Planner>
+  /** The coding agents that can be started here. */
+  readonly agents: () => Promise<readonly StartableAgent[]>
   readonly limits: ServerLimits
   readonly routes: readonly ListedRoute[]
   /** In whose name the owner's token writes. */

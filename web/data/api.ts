@@ -200,6 +200,25 @@ export const orderPlan = (plan: string, verb: PlanVerb, body: object = {}): Prom
 export const orderTask = (plan: string, task: string, verb: 'retry' | 'skip', body: object = {}): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}/${verb}`, body)
 
+/** A coding agent that could work tasks where the service runs. */
+export interface AgentItem {
+  readonly name: string
+  readonly title: string
+  readonly installed: boolean
+  readonly version: string | null
+  readonly passed_at: string | null
+  readonly install: string
+}
+export const listAgents = (): Promise<{ readonly items: readonly AgentItem[]; readonly preferred: string | null }> =>
+  http('GET', '/agents')
+/** Lets it work all open tasks, or one. */
+export const setWorker = (plan: string, agent: string, task: string | null): Promise<unknown> =>
+  http('POST', `/plans/${encodeURIComponent(plan)}/worker`, { agent, ...(task === null ? {} : { task }) })
+export const planDefinition = async (plan: string) => {
+  const found = await engine.ask({ type: 'definition', plan })
+  return found === null ? null : shown(found.definition)
+}
+
 // ── what happened ────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** One entry of the journal. Its events are told by `timeline`, in the words of `planfold log`. */
@@ -313,11 +332,30 @@ export const taskPage = (
 
 export const listCheckpoints = (plan: string) => engine.ask({ type: 'checkpoints', plan })
 type Including = { readonly includeUnclaimed?: true }
-export const previewRollback = (plan: string, to: string, including: Including) =>
-  engine.ask({ type: 'rollbackPreview', plan, to, ...including })
+/** Before the first task when no place is named. */
+export const previewRollback = (plan: string, to: string | null, including: Including) =>
+  engine.ask({ type: 'rollbackPreview', plan, ...(to === null ? {} : { to }), ...including })
 export const previewUndo = (plan: string, including: Including = {}) =>
   engine.ask({ type: 'rollbackPreview', plan, undo: true, ...including })
 export const diffCheckpoints = (plan: string, from: string) => engine.ask({ type: 'checkpointDiff', plan, from })
+
+const ROLLBACK_WAIT_SECONDS = 25
+/** Takes back everything the plan did, and ends it. */
+export async function undoPlan(
+  plan: string,
+  { every, includeUnclaimed, force }: Including & { readonly every?: string; readonly force?: boolean },
+) {
+  const path = `/plans/${encodeURIComponent(plan)}/rollback`
+  const done = await http<{ readonly status: string }>('POST', path, {
+    wait_seconds: ROLLBACK_WAIT_SECONDS,
+    ...(every === undefined ? {} : { every }),
+    ...(includeUnclaimed === undefined ? {} : { include_unclaimed: true }),
+    ...(force === true ? { force } : {}),
+  })
+  if (done.status !== 'rollback_completed')
+    throw new Problem(409, 'the rollback is not done yet', 'see the plan, and cancel it when it is')
+  await orderPlan(plan, 'cancel', { reason: 'undone' })
+}
 
 /** A refusal is a problem, as over HTTP. */
 export async function order(plan: string, one: Parameters<RemoteEngine['submit']>[1]): Promise<void> {

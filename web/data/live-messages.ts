@@ -74,8 +74,8 @@ export interface DraftWords {
   readonly comments: readonly { readonly task: string | null; readonly text: string }[]
 }
 
-/** The status as it is drawn: two more than the journal knows, because people must tell them apart. */
-export type Look = TaskStatus | 'retrying' | 'lost'
+/** The status as it is drawn: three more than the journal knows, because people must tell them apart. */
+export type Look = TaskStatus | 'retrying' | 'lost' | 'interrupted'
 
 export interface TaskView {
   readonly name: string

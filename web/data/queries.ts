@@ -56,6 +56,8 @@ export const plansBy = (asked: api.PlansAsked, wanted?: number) =>
 export const inbox = queryOptions({ queryKey: ['inbox'], queryFn: api.listInbox })
 export const templates = queryOptions({ queryKey: ['templates'], queryFn: api.listTemplates })
 
+export const agents = queryOptions({ queryKey: ['agents'], queryFn: api.listAgents })
+
 export const useIdentity = () => useQuery(identity).data
 export const useInbox = () => useQuery(inbox)
 

@@ -7,7 +7,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { aimHint } from '../../src/domain/hint.ts'
 import { type AnswerBody, answerInbox, approveWithEdits, gatePage, type InboxEntry } from '../data/api.ts'
 import { useConnection, useLivePlan } from '../data/live.ts'
-import { plans, queryClient } from '../data/queries.ts'
+import { plans, queryClient, useRights } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
 import { withKey } from '../parts/command.tsx'
 import type { LineComments } from '../parts/diff.tsx'
@@ -23,6 +23,7 @@ import { ConsentShown } from './consent-shown.tsx'
 import { ProposalShown } from './proposal-shown.tsx'
 
 const EditPlan = lazy(() => import('../plan/edit-plan.tsx'))
+const BackDialog = lazy(async () => ({ default: (await import('../plan/checkpoints.tsx')).BackDialog }))
 
 /** What a button says, and the key that presses it. */
 const ANSWERS: {
@@ -83,6 +84,9 @@ export function AskedItem({
   const [form, setForm] = useState(() => emptyAnswers(formOf(item)))
   const [busy, setBusy] = useState(false)
   const [isEditing, setEditing] = useState(false)
+  const [isUndoing, setUndoing] = useState(false)
+  const { operate } = useRights()
+  const mayUndo = operate && asks.type === 'approval' && (asks.gate === 'diff' || asks.show.includes('diff'))
   const [error, setError] = useState<unknown>(null)
   const [lacksWhy, setLacksWhy] = useState(false)
   const answered = async (came: Answer['came']): Promise<void> => {
@@ -129,6 +133,11 @@ export function AskedItem({
         return
       }
       if (!isPlain(event)) return
+      if (mayUndo && event.key === 'u') {
+        event.preventDefault()
+        setUndoing(true)
+        return
+      }
       const found = item.answers.find(({ answer }) => ANSWERS[answer]?.key === event.key)
       if (found === undefined) return
       event.preventDefault()
@@ -253,7 +262,29 @@ export function AskedItem({
               Approve with edits
             </button>
           )}
+          {mayUndo && (
+            <button
+              type="button"
+              className="button danger"
+              disabled={busy || isAway}
+              title="Takes back everything the plan did, and ends it"
+              onClick={() => setUndoing(true)}
+            >
+              Undo all<kbd>U</kbd>
+            </button>
+          )}
         </div>
+        {isUndoing && (
+          <Suspense fallback={null}>
+            <BackDialog
+              plan={item.plan}
+              back={{ whole: name }}
+              version={item.since}
+              onClose={() => setUndoing(false)}
+              onDone={() => void answered({ told: [`${name} is undone`] })}
+            />
+          </Suspense>
+        )}
         {isEditing && task !== null && (
           <Suspense fallback={null}>
             <EditOf

@@ -19,6 +19,7 @@ import { isPlain, openPalette } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton } from '../parts/states.tsx'
 import { clock, dollars, planWord, span } from '../parts/words.ts'
 import { DraftShown } from '../plan/draft-shown.tsx'
+import { WorkStrip } from '../plan/let-agent.tsx'
 import { Outline } from '../plan/outline.tsx'
 import { PlanVerbs } from '../plan/plan-verbs.tsx'
 import { TaskDrawer } from '../plan/task-drawer.tsx'
@@ -76,7 +77,9 @@ export default function PlanPage() {
 
 const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches
 
-function PlanShown({ name, plan }: { readonly name: string; readonly plan: LivePlan }) {
+function PlanShown({ name, plan: told }: { readonly name: string; readonly plan: LivePlan }) {
+  const isInterrupted = usePlanState(told)?.word === 'interrupted'
+  const plan = useMemo(() => (isInterrupted ? withInterrupted(told) : told), [told, isInterrupted])
   const search = useSearch({ from: '/plans/$plan' })
   const navigate = useNavigate({ from: '/plans/$plan' })
   const view: View = search.view ?? (isNarrow() ? 'outline' : 'graph')
@@ -121,9 +124,10 @@ function PlanShown({ name, plan }: { readonly name: string; readonly plan: LiveP
   useKeys({ plan, selected, open, view, graph })
   return (
     <main>
-      <Head plan={plan} />
+      <Head plan={plan} isInterrupted={isInterrupted} />
       <AwayBar />
       <WaitingStrip items={waiting} />
+      <WorkStrip plan={plan} />
       {plan.head.draft !== null && <DraftShown draft={plan.head.draft} />}
       <div className="views">
         <nav className="tabs" aria-label="Views">
@@ -215,6 +219,21 @@ function troubled(plan: LivePlan): string | null {
   return task !== undefined && ['failed', 'waiting', 'lost'].includes(task.look) ? task.name : null
 }
 
+/** What ran when the process died does not look as if it ran. */
+function withInterrupted(plan: LivePlan): LivePlan {
+  const tasks = plan.tasks.map(task =>
+    task.look === 'running' && task.by === null ? { ...task, look: 'interrupted' as const } : task,
+  )
+  return { ...plan, tasks, byName: new Map(tasks.map(task => [task.name, task])) }
+}
+
+/** Does it go on only when a person has answered? */
+const isAsking = ({ head: { status, counts }, tasks }: LivePlan): boolean =>
+  status === 'active' &&
+  counts.waiting > 0 &&
+  counts.running === 0 &&
+  tasks.every(task => task.status !== 'ready' || task.action === 'external')
+
 /** Where nothing runs, and goes on only when somebody claims one of these. */
 function tasksToClaim({ head: { status, counts }, tasks }: LivePlan): readonly TaskView[] {
   if (status !== 'active' || counts.running > 0 || counts.waiting > 0) return []
@@ -237,13 +256,11 @@ function usePlanState({ head, tasks }: LivePlan): ShownState | null {
   return planState({ summary: { ...data, status: head.status }, board, isDriven: data.holder?.alive === true })
 }
 
-function Head({ plan }: { readonly plan: LivePlan }) {
+function Head({ plan, isInterrupted }: { readonly plan: LivePlan; readonly isInterrupted: boolean }) {
   const { head, tasks } = plan
-  const isWaiting = head.counts.waiting > 0 && head.status === 'active'
   const done = head.counts.completed + head.counts.skipped
   const toClaim = tasksToClaim(plan)
-  const isInterrupted = usePlanState(plan)?.word === 'interrupted'
-  const shown = isInterrupted ? 'interrupted' : isWaiting ? 'active' : toClaim.length > 0 ? 'ready' : head.status
+  const shown = isInterrupted ? 'interrupted' : isAsking(plan) ? 'blocked' : toClaim.length > 0 ? 'ready' : head.status
   return (
     <header className="top">
       <div className="title">

@@ -125,6 +125,7 @@ function shape(sign: Sign) {
         />
       )
     case 'paused':
+    case 'interrupted':
       return <path d="M5.6 3.4v9.2M10.4 3.4v9.2" stroke="currentColor" strokeWidth="2.2" strokeLinecap="round" />
     case 'ready':
       return <circle cx="8" cy="8" r="6.2" fill="none" stroke="currentColor" strokeWidth="1.6" />

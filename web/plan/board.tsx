@@ -9,7 +9,7 @@ import { asksWord, lookWord, took } from '../parts/words.ts'
 
 const COLUMNS: readonly { readonly title: string; readonly looks: readonly Look[] }[] = [
   { title: 'To come', looks: ['pending', 'blocked'] },
-  { title: 'Ready', looks: ['ready', 'retrying'] },
+  { title: 'Ready', looks: ['ready', 'retrying', 'interrupted'] },
   { title: 'Running', looks: ['running'] },
   { title: 'Waiting for you', looks: ['waiting', 'lost'] },
   { title: 'Failed', looks: ['failed', 'cancelled', 'abandoned'] },

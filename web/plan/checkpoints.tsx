@@ -4,7 +4,7 @@ import '../styles/checkpoints.css'
 import { useQuery } from '@tanstack/react-query'
 import { FlagTriangleRight, Undo2 } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import { diffCheckpoints, listCheckpoints, order, previewRollback, previewUndo } from '../data/api.ts'
+import { diffCheckpoints, listCheckpoints, order, previewRollback, previewUndo, undoPlan } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { useRights } from '../data/queries.ts'
 import { useNow } from '../parts/clock.ts'
@@ -150,16 +150,19 @@ const WILL: { readonly [will: string]: string } = {
   leave: 'is not changed',
 }
 
-function BackDialog({
+/** `whole`: everything the plan did is taken back, and the plan ends. */
+export function BackDialog({
   plan,
   back,
   version,
   onClose,
+  onDone = () => {},
 }: {
   readonly plan: string
-  readonly back: { readonly to: string } | { readonly undo: true }
+  readonly back: { readonly to: string } | { readonly undo: true } | { readonly whole: string }
   readonly version: number
   readonly onClose: () => void
+  readonly onDone?: () => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [every, setEvery] = useState<'keep' | 'take' | 'merge' | null>(null)
@@ -167,23 +170,32 @@ function BackDialog({
   const [busy, setBusy] = useState(false)
   useEffect(() => dialog.current?.showModal(), [])
   const isUndo = 'undo' in back
+  const isWhole = 'whole' in back
+  const to = isUndo || isWhole ? null : back.to
   const include = isIncluded ? ({ includeUnclaimed: true } as const) : {}
   const { data, error } = useQuery({
-    queryKey: ['rollback', plan, isUndo ? 'undo' : back.to, version, isIncluded],
-    queryFn: () => (isUndo ? previewUndo(plan, include) : previewRollback(plan, back.to, include)),
+    queryKey: ['rollback', plan, isUndo ? 'undo' : to, version, isIncluded],
+    queryFn: () => (isUndo ? previewUndo(plan, include) : previewRollback(plan, to, include)),
     placeholderData: before => before,
   })
   const conflicts = data?.ok === true ? data.files.filter(file => file.conflict !== undefined) : []
   const unclaimed = data?.ok === true ? data.files.filter(file => file.unclaimed !== undefined) : []
+  // Said above the button: whoever presses it knows.
+  const stays = isWhole && data?.ok === true && data.stays.length > 0
   const go = async (): Promise<void> => {
     setBusy(true)
     const how = { ...(every === null ? {} : { every }), ...include }
     const isDone = await attempt(
-      () => order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to: back.to, ...how }) as never),
-      isUndo ? 'Rollback undone' : 'Rollback started',
+      () =>
+        isWhole
+          ? undoPlan(plan, { ...how, force: stays })
+          : order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to, ...how }) as never),
+      isWhole ? 'Everything is undone' : isUndo ? 'Rollback undone' : 'Rollback started',
     )
     setBusy(false)
-    if (isDone) onClose()
+    if (!isDone) return
+    onClose()
+    onDone()
   }
   return (
     <dialog ref={dialog} className="back-dialog" aria-labelledby="back-title" onClose={onClose}>
@@ -191,9 +203,11 @@ function BackDialog({
         <h2 id="back-title">
           {isUndo ? (
             'Undo the last rollback'
+          ) : isWhole ? (
+            `Undo everything ${back.whole} did?`
           ) : (
             <>
-              Roll back to <code>{back.to}</code>
+              Roll back to <code>{to}</code>
             </>
           )}
         </h2>
@@ -215,7 +229,7 @@ function BackDialog({
                 </li>
               ))}
             </ul>
-            {data.resets.length > 0 && (
+            {!isWhole && data.resets.length > 0 && (
               <p>
                 Will run again: <span className="mono">{data.resets.map(({ task }) => task).join(', ')}</span>
               </p>
@@ -225,7 +239,7 @@ function BackDialog({
                 Will be undone by their undo steps: <span className="mono">{data.compensate.join(', ')}</span>
               </p>
             )}
-            {data.decisionsLost.length > 0 && (
+            {!isWhole && data.decisionsLost.length > 0 && (
               <p>Will be asked again: {data.decisionsLost.map(({ task }) => task).join(', ')}</p>
             )}
             {data.stays.length > 0 && (
@@ -277,7 +291,7 @@ function BackDialog({
             disabled={busy || data?.ok !== true || (conflicts.length > 0 && every === null)}
             onClick={() => void go()}
           >
-            {isUndo ? 'Undo' : 'Roll back'}
+            {stays ? 'Undo the rest' : isUndo || isWhole ? 'Undo' : 'Roll back'}
           </button>
         </div>
       </div>

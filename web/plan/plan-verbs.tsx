@@ -55,12 +55,14 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
       )
   }
   const isStopped = status === 'failed'
+  // An agent could do it: that is the first choice then.
+  const isLeft = status === 'draft' && plan.tasks.some(({ action }) => action === 'external')
   return (
     <>
       {operate && (status === 'draft' || isStopped) && (
         <button
           type="button"
-          className="button main"
+          className={isLeft ? 'button' : 'button main'}
           aria-label={isStopped ? 'Resume' : 'Run'}
           disabled={isAway}
           onClick={() => void attempt(() => orderPlan(name, 'execute'))}

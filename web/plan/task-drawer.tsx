@@ -23,6 +23,7 @@ import { TABS, type Tab } from '../router.tsx'
 import { ActionShown } from './action-shown.tsx'
 import { Changes, useTaskPage } from './changes.tsx'
 import { Criteria } from './criteria.tsx'
+import { LetAgent } from './let-agent.tsx'
 import { TaskLog } from './task-log.tsx'
 
 const TAB_WORDS: { readonly [tab in Tab]: string } = {
@@ -280,6 +281,7 @@ function Overview({
       )}
       {detail.claimable && (
         <section>
+          <LetAgent plan={plan} task={view.name} />
           <p>It is waiting for an agent or a person to claim it. In a terminal, with your name:</p>
           <CommandLine command={commandOf('claim', plan.head.name, view.name, '--as', me)} />
         </section>

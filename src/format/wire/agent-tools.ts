@@ -119,6 +119,7 @@ export const planWrite = z.strictObject({
     .describe('of the model that drafts; cost: 2 USD'),
   values: record.optional(),
   start: z.boolean().optional(),
+  worker: name.optional().describe('create, start: coding agent that works the tasks'),
   tasks: z.array(taskDocument).max(LIST_MAX).optional(),
   remove: names.optional(),
   order: names.optional(),

@@ -1,7 +1,7 @@
 // How agents and people take external tasks in hand: claim, heartbeat, report; and advancing one task by hand.
 
 import { z } from 'zod'
-import { json, map, moved, reason, yes } from './field-schemas.ts'
+import { json, map, moved, reason, time, yes } from './field-schemas.ts'
 import { taskState } from './planstore-fields.ts'
 import { wire } from './wire.ts'
 
@@ -162,4 +162,47 @@ export const run = wire(
       ...moved,
     }),
   ]),
+)
+
+// Coding agents that can work a plan by themselves.
+
+export const agents = wire(
+  z.strictObject({
+    items: z.array(
+      z.strictObject({
+        name: z.string(),
+        title: z.string(),
+        installed: z.boolean(),
+        version: z.string().nullable(),
+        tested: z.string().meta({ description: 'The version that this release was tested with.' }),
+        passed_at: time.nullable().meta({ description: 'When this version passed its test here.' }),
+        install: z.string().meta({ description: 'The npm package that has it.' }),
+      }),
+    ),
+    next: z.null(),
+    preferred: z
+      .string()
+      .nullable()
+      .meta({ description: 'The one last used here, else the only one installed; null when there is neither.' }),
+  }),
+  'Agents',
+)
+
+const agentName = z.string().min(1).max(200).meta({ description: 'One of GET /agents that is installed.' })
+
+export const workerBody = wire(
+  z.strictObject({
+    agent: agentName,
+    model: z.string().min(1).max(200).optional().meta({ description: "PROVIDER/NAME; the agent's own when absent." }),
+    task: z.string().min(1).max(300).optional().meta({ description: 'Only this task; all open ones when absent.' }),
+  }),
+  'WorkerChoice',
+)
+export const worker = wire(
+  z.strictObject({
+    agent: z.string(),
+    tasks: z.array(z.string()).meta({ description: 'The tasks of the plan that the agent works.' }),
+    ...moved,
+  }),
+  'Worker',
 )

@@ -189,7 +189,11 @@ export const plannerChoice = {
   }),
 }
 const goalAlone = z
-  .looseObject({ goal: z.string().min(1), ...plannerChoice })
+  .looseObject({
+    goal: z.string().min(1),
+    worker: named.meta({ description: 'The coding agent that works the tasks; one of GET /agents.' }),
+    ...plannerChoice,
+  })
   .meta({ description: 'Only a goal: a planner makes the tasks.' })
 
 /** Anything: which of the forms it is is seen by its shape, and then read by that form's own rules. */

@@ -8,6 +8,7 @@ import { type AgentName, agentRequest, isAgentName } from '../../domain/plan-rul
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
+import type { SubmitOptions, Submitted } from '../../engine/engine.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
 export interface AgentWorker {
@@ -79,7 +80,11 @@ export async function openWork(engine: Pick<CallerEngine, 'ask'>, plan: PlanId):
 }
 
 export type Assigned =
-  | { readonly ok: true; readonly tasks: readonly TaskName[]; readonly version: number }
+  | {
+      readonly ok: true
+      readonly tasks: readonly TaskName[]
+      readonly submitted: Extract<Submitted, { readonly ok: true }>
+    }
   | { readonly ok: false; readonly refusal: Refusal }
 
 /** Lets the agent work the open external tasks of a plan, or one of them. What somebody has claimed stays theirs. */
@@ -87,7 +92,7 @@ export async function assignWorker(
   engine: CallerEngine,
   plan: PlanId,
   worker: AgentWorker,
-  { task, once }: { readonly task?: TaskName; readonly once?: string } = {},
+  { task, ...submit }: { readonly task?: TaskName | undefined } & SubmitOptions = {},
 ): Promise<Assigned> {
   const current = await engine.ask({ type: 'definition', plan })
   const summary = await engine.ask({ type: 'summary', plan })
@@ -116,9 +121,9 @@ export async function assignWorker(
       rationale: `${worker.agent} works ${task ?? 'the external tasks'}`,
       expectedRevision: current.revision,
     },
-    { once },
+    submit,
   )
-  return revised.ok ? { ok: true, tasks: wanted, version: revised.version } : { ok: false, refusal: revised.refusal }
+  return revised.ok ? { ok: true, tasks: wanted, submitted: revised } : { ok: false, refusal: revised.refusal }
 }
 
 // Which agent, when nobody names one.

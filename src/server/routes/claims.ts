@@ -1,17 +1,22 @@
-// Claims over HTTP: take a task in hand, keep it, report it; and advance one task by hand.
+// Claims over HTTP: take a task in hand, keep it, report it; advance one task by hand; or let a coding agent work the tasks.
 
 import type { TaskName } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
+import { allTasks } from '../../domain/state/task-index.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Order, ScopeWait } from '../../engine/engine.ts'
 import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
 import { run, runBody } from '../../format/wire/claims.ts'
-
+import { withPasses } from '../../operations/agents/passed-tests.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'
+import { assignWorker, chooseWorker } from '../../operations/goals/agent-worker.ts'
+import { findWorker } from '../../operations/goals/worker-request.ts'
 import { readyTasks } from '../../operations/next-step.ts'
 import { type FailureReport, keepClaim, reportTask, type WorkReport } from '../../operations/report-task.ts'
+import { findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { claimNext, claimTask } from '../planstore/claim-task.ts'
 import { stale } from '../planstore/patch.ts'
@@ -350,3 +355,59 @@ async function withInputs(
     'inputs',
   )
 }
+
+// Coding agents: which there are, and one of them chosen to work the open tasks of a plan.
+
+export const agentRoutes: readonly AnyRoute[] = [
+  route({
+    method: 'GET',
+    path: '/agents',
+    right: 'read',
+    about:
+      'The coding agents that can work on tasks: which are installed where the service runs, and which passed a test there.',
+    answers: { 200: { about: 'all that are known', body: wire.agents } },
+    handle: async ({ rooms, engine }) => {
+      const agents = await rooms.agents()
+      const preferred = await chooseWorker(engine, agents)
+      const items = (await withPasses(rooms, agents)).map(
+        ({ name, title, status, version, tested, install, passedAt }) => ({
+          ...{ name, title, installed: status !== 'missing', version, tested, install },
+          passed_at: passedAt === null ? null : iso(passedAt),
+        }),
+      )
+      return ok({ items, next: null, preferred: preferred.status === 'chosen' ? preferred.agent : null })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/worker',
+    right: 'operate',
+    about:
+      'Lets a coding agent work the open tasks of a plan that wait for a claim, or one of them. What somebody has claimed stays theirs; a draft is not started.',
+    body: wire.workerBody,
+    answers: { 200: { about: 'the agent works them', body: wire.worker, tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const asked = { plan, worker: call.body } as Json
+        const before = call.once === undefined ? null : await call.engine.answered(call.once, asked)
+        if (before?.ok === false) return refused(before.refusal, { plan })
+        const found = findWorker(await call.rooms.agents(), call.body)
+        if (!found.ok) return refused(found.refusal)
+        const { agent } = found.worker
+        let done = before
+        if (done === null) {
+          const target = call.body.task === undefined ? null : await findTask(call, call.body.task, plan)
+          if (target !== null && isProblem(target)) return target
+          const task = target?.task as TaskName | undefined
+          const assigned = await assignWorker(engineOf(call), plan, found.worker, { ...options(call), task, asked })
+          if (!assigned.ok) return refused(assigned.refusal, { plan, task })
+          done = assigned.submitted
+        }
+        const current = await call.engine.ask({ type: 'definition', plan })
+        if (current === null) return gone()
+        const tasks = allTasks(current.definition).filter(({ action }) => agentRequest(action)?.use === agent)
+        const moved = await answerOf(call, done)
+        return ok({ agent, tasks: tasks.map(({ id }) => id), ...moved }, moved.version)
+      }),
+  }),
+]

@@ -40,6 +40,7 @@ export const mcpRoutes = [
       engine,
       now: rooms.now,
       templates: join(rooms.stateDir, 'templates'),
+      agents: rooms.agents,
       propose: (goal: string, choice = {}) => proposeFor({ engine, rooms, signal }, goal, choice),
       around: async (definition: PlanDefinition) => {
         const { root, stateDir, environment } = rooms

@@ -8,6 +8,7 @@ import { AGENT_LOGINS } from '../../../domain/plan-rules/agent-login.ts'
 import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { trusted } from '../../../engine/roles.ts'
 import { lentLogins } from '../../../operations/agents/agent-login.ts'
+import { recordPass, withPasses } from '../../../operations/agents/passed-tests.ts'
 import {
   type AgentTest,
   makeTestFolder,
@@ -24,29 +25,31 @@ import { CliError, EXIT } from '../../exit.ts'
 import { table } from '../../terminal/table.ts'
 import { placeOf } from '../policy/policy.ts'
 
-async function known(context: Context): Promise<readonly KnownAgent[]> {
-  const { cwd, environment, settings } = context
-  const { root } = locate({ cwd, environment, dir: settings.dir })
-  return await agentsAt({ environment, root })
-}
+const placeHere = ({ cwd, environment, settings }: Context) => ({
+  environment,
+  root: locate({ cwd, environment, dir: settings.dir }).root,
+})
 
 export async function listAgents(context: Context): Promise<number> {
   const lent = await lentLogins(placeOf(context))
-  const agents = (await known(context)).map(agent => ({
+  const place = placeHere(context)
+  const agents = (await withPasses(place, await agentsAt(place))).map(({ passedAt, ...agent }) => ({
     ...agent,
+    passedAt: passedAt === null ? null : new Date(passedAt).toISOString(),
     login: AGENT_LOGINS[agent.name] === undefined ? null : lent.includes(agent.name) ? 'lent' : 'possible',
   }))
   answer(context, { agents }, () => {
-    const rows = agents.map(({ name, title, status, road, version, tested, install, login }) => [
+    const rows = agents.map(({ name, title, status, road, version, tested, install, login, passedAt }) => [
       name,
       title,
       status === 'missing' ? `not installed: npm install -g ${install}` : `${version ?? 'unknown version'} (${road})`,
       tested,
+      passedAt === null ? '' : `passed ${passedAt.slice(0, 10)}`,
       login === 'lent' ? 'your login, not counted' : 'through Planfold, counted',
     ])
     return table(
       context.paint,
-      ['agent', 'name', 'installed', 'tested with', 'its model'],
+      ['agent', 'name', 'installed', 'tested with', 'your test', 'its model'],
       rows,
       context.terminal?.columns() ?? null,
     )
@@ -55,7 +58,8 @@ export async function listAgents(context: Context): Promise<number> {
 }
 
 export async function tryAgent(context: Context, name: AgentName): Promise<number> {
-  const found = (await known(context)).find(agent => agent.name === name)
+  const place = placeHere(context)
+  const found = (await agentsAt(place)).find(agent => agent.name === name)
   if (found === undefined || found.status === 'missing')
     throw new CliError(
       EXIT.failed,
@@ -76,6 +80,7 @@ export async function tryAgent(context: Context, name: AgentName): Promise<numbe
         [],
         { ...tested },
       )
+    await recordPass(place, found, Date.now())
     answer(context, { ...tested, road: found.road, version: found.version }, () => {
       const { durationMs, calls, tokens } = tested
       const spent = calls === null ? '' : `, ${calls} calls and ${tokens} tokens by our count`

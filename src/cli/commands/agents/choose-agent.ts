@@ -4,8 +4,10 @@ import { agentsAt, locate, modelsAt } from '../../../compose.ts'
 import { AGENT_NAMES, type AgentName, isAgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import { type AgentWorker, chooseWorker } from '../../../operations/goals/agent-worker.ts'
+import { type StartableAgent, withStandardModel } from '../../../operations/goals/worker-request.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
+import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
 import { printNote } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
@@ -28,16 +30,16 @@ export async function workerFor(
   const named = options.with === undefined ? undefined : nameOf(options.with)
   const { cwd, environment, settings } = context
   const place = locate({ cwd, environment, dir: settings.dir })
-  const agents = await agentsAt({ environment, root: place.root })
+  const agents = await agentsHere({ environment, ...place })
   const choice = await chooseWorker(engine, agents, named)
   switch (choice.status) {
     case 'chosen':
       if (choice.why === 'used before')
         printNote(context, `${choice.agent} works it, as last time (--with names another)`)
-      return await withModel(context, place, known(agents, choice.agent), options)
+      return withModel(known(agents, choice.agent), options)
     case 'several': {
       const picked = await pick(context, choice.agents)
-      return await withModel(context, place, known(agents, picked), options)
+      return withModel(known(agents, picked), options)
     }
     case 'missing': {
       const { agent } = choice
@@ -59,7 +61,8 @@ function nameOf(word: string): AgentName {
   throw usage(message, `use one of: ${AGENT_NAMES.join(', ')}`)
 }
 
-const known = (agents: readonly KnownAgent[], name: AgentName): KnownAgent => agents.find(one => one.name === name)!
+const known = (agents: readonly StartableAgent[], name: AgentName): StartableAgent =>
+  agents.find(one => one.name === name)!
 
 const isAsked = ({ terminal, settings }: Context): boolean => terminal !== null && !settings.json
 
@@ -86,20 +89,18 @@ async function withoutAgent(context: Context, agents: readonly KnownAgent[]): Pr
 
 const SHOWN = 3
 
+/** The coding agents, with the models that they would ask. */
+export async function agentsHere(place: UserRulesPlace & { readonly root: string; readonly stateDir: string }) {
+  const [agents, models] = [await agentsAt(place), await modelsAt(place).list()]
+  return withStandardModel(agents, models, await lentLogins(place))
+}
+
 /** The model that is named; else the default of the settings, where the agent can ask it; else the agent's own. */
-async function withModel(
-  { environment }: Context,
-  place: ReturnType<typeof locate>,
-  { name: agent, title, wire, needsModel }: KnownAgent,
+function withModel(
+  { name: agent, title, model: standard = null, needsModel }: StartableAgent,
   { model }: WorkerOptions,
-): Promise<AgentWorker> {
-  if (model !== undefined) return { agent, model }
-  const lent = (await lentLogins({ environment, ...place })).includes(agent)
-  if (lent) return { agent, model: null }
-  const { default: standard, models } = await modelsAt({ environment, ...place }).list()
-  const found = models.find(({ name }) => name === standard)
-  if (found?.wires.includes(wire) === true) return { agent, model: found.name }
-  if (!needsModel) return { agent, model: null }
+): AgentWorker {
+  if (model !== undefined || !needsModel) return { agent, model: model ?? standard }
   throw usage(
     `${title} has no model of its own, and your settings name none that it can ask`,
     'name one: --model PROVIDER/NAME; planfold models lists those of your settings',

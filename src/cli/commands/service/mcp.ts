@@ -74,6 +74,10 @@ class State {
           engine,
           now,
           templates: join(stateDir, 'templates'),
+          agents: async () => {
+            const { agentsHere } = await import('../agents/choose-agent.ts')
+            return await agentsHere({ environment: this.#context.environment, root: composed.root, stateDir })
+          },
           propose: (goal, choice) => propose(composed, this.#context.environment, goal, choice),
           around: async definition => {
             const { surroundingFaults } = await import('../../../operations/policy/plan-surroundings.ts')

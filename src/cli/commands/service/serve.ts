@@ -28,6 +28,7 @@ import { answer } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
 import { VERSION } from '../../version.ts'
+import { agentsHere } from '../agents/choose-agent.ts'
 
 // The service, with the engine inside, until it is told to stop.
 //
@@ -108,6 +109,7 @@ function roomsOf(
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
     documents,
     planners: openPlanners({ models, stateDir, look }),
+    agents: () => agentsHere({ environment, root, stateDir }),
     limits: LIMITS,
     routes: ROUTES,
     owner: engine.caller.actor,

@@ -1,0 +1,58 @@
+// The agents that have passed `planfold agents test` on this machine, kept among the person's settings: the last pass of each. It is a
+// recommendation and allows nothing.
+
+import { isMap, type Json } from '../../domain/json.ts'
+import type { AgentName } from '../../domain/plan-rules/agent-request.ts'
+import type { KnownAgent } from '../../runners/runner.ts'
+import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '../../safety/files/private-file.ts'
+
+export interface TestPlace {
+  readonly environment: { readonly [name: string]: string | undefined }
+  readonly root: string
+}
+
+const FILE = 'agent-tests.json'
+const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder outside the workspace'
+const outsideOf = ({ root }: TestPlace): Outside => [{ folder: root, is: 'the workspace' }]
+
+/** A pass counts for the version that was tried. */
+export async function recordPass(
+  place: TestPlace,
+  { name, version }: Pick<KnownAgent, 'name' | 'version'>,
+  at: number,
+): Promise<void> {
+  const file = settingsFile(place.environment, FILE)
+  if (file === null) return
+  const passes = { ...(await readPasses(place)), [name]: { version, at } }
+  await writePrivateFile(file, `${JSON.stringify(passes, null, 2)}\n`, {
+    outside: outsideOf(place),
+    elsewhere: ELSEWHERE,
+  })
+}
+
+/** Since when each of the agents fits, as it is installed now; null: it was not tried, or in another version. */
+export async function withPasses<T extends Pick<KnownAgent, 'name' | 'version' | 'status'>>(
+  place: TestPlace,
+  agents: readonly T[],
+): Promise<readonly (T & { readonly passedAt: number | null })[]> {
+  const passes = await readPasses(place)
+  return agents.map(agent => ({ ...agent, passedAt: passedAt(passes[agent.name], agent) }))
+}
+
+function passedAt(pass: Json | undefined, { version, status }: Pick<KnownAgent, 'version' | 'status'>): number | null {
+  if (status === 'missing' || !isMap(pass) || pass.version !== version) return null
+  return typeof pass.at === 'number' ? pass.at : null
+}
+
+async function readPasses(place: TestPlace): Promise<{ readonly [agent in AgentName]?: Json }> {
+  const file = settingsFile(place.environment, FILE)
+  if (file === null) return {}
+  const read = await readPrivateFile(file, { what: 'the file', outside: outsideOf(place), elsewhere: ELSEWHERE })
+  if (!read.ok) return {}
+  try {
+    const passes = JSON.parse(read.value) as Json
+    return isMap(passes) ? passes : {}
+  } catch {
+    return {}
+  }
+}

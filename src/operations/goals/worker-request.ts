@@ -1,0 +1,57 @@
+// An agent that somebody names to work a plan: is it known, is it installed here, and which model does it ask?
+
+import { AGENT_NAMES, type AgentName, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { type Refusal, refuse } from '../../domain/refusal.ts'
+import type { Models } from '../../models/model.ts'
+import type { KnownAgent } from '../../runners/runner.ts'
+import type { AgentWorker } from './agent-worker.ts'
+
+/** `model`: what it asks when nobody names another; null: its own. `needsModel`: it has neither. */
+export type StartableAgent = KnownAgent & { readonly model?: string | null }
+
+/** With the default of the settings, where an agent can ask it. One that is lent a login has a model with it. */
+export function withStandardModel(
+  agents: readonly KnownAgent[],
+  { default: standard, models }: Awaited<ReturnType<Models['list']>>,
+  lent: readonly AgentName[],
+): readonly StartableAgent[] {
+  const found = models.find(({ name }) => name === standard)
+  return agents.map(agent => {
+    if (lent.includes(agent.name)) return { ...agent, model: null, needsModel: false }
+    return found?.wires.includes(agent.wire) === true ? { ...agent, model: found.name, needsModel: false } : agent
+  })
+}
+
+export interface WorkerRequest {
+  readonly agent: string
+  /** `provider/name`; the agent's own when absent. */
+  readonly model?: string | undefined
+}
+
+export type WorkerFound =
+  | { readonly ok: true; readonly worker: AgentWorker }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+export function findWorker(agents: readonly StartableAgent[], { agent, model }: WorkerRequest): WorkerFound {
+  const no = (refusal: Refusal): WorkerFound => ({ ok: false, refusal })
+  if (agent === 'planfold')
+    return no(refuse('invalid', 'Planfold has no agent of its own yet', `name one of ${AGENT_NAMES.join(', ')}`))
+  if (!isAgentName(agent))
+    return no(
+      refuse('invalid', `'${agent.slice(0, 60)}' is not a known agent`, `name one of ${AGENT_NAMES.join(', ')}`),
+    )
+  const found = agents.find(({ name }) => name === agent)
+  if (found === undefined || found.status === 'missing')
+    return no(refuse('not-ready', `${found?.title ?? agent} is not installed`, installHint(found?.install ?? agent)))
+  if (found.needsModel && model === undefined)
+    return no(
+      refuse(
+        'not-ready',
+        `${found.title} has no model of its own, and the settings name none that it can ask`,
+        'name the model, as PROVIDER/NAME, or choose a default in your settings that it can ask',
+      ),
+    )
+  return { ok: true, worker: { agent, model: model ?? found.model ?? null } }
+}
+
+const installHint = (install: string): string => `npm install -g ${install}; its program must be on PATH`

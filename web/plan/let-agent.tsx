@@ -1,0 +1,149 @@
+// Lets a coding agent work what waits for a claim: a button with the name of one, and the choice of the others that are installed.
+
+import { useQuery } from '@tanstack/react-query'
+import { Bot } from 'lucide-react'
+import { useState } from 'react'
+import type { TaskDefinition } from '../../src/domain/plan.ts'
+import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
+import { allTasks } from '../../src/domain/state/task-index.ts'
+import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import { orderPlan, planDefinition, setWorker } from '../data/api.ts'
+import { type LivePlan, useConnection } from '../data/live.ts'
+import type { TaskView } from '../data/live-messages.ts'
+import { agents, queryClient, useRights } from '../data/queries.ts'
+import { useConfirm } from '../parts/confirm.tsx'
+import { attempt, toast } from '../parts/toasts.tsx'
+import { count } from '../parts/words.ts'
+
+/** What an agent could work: in a draft all that would wait for a claim, later only where something waits now. */
+function openTasks({ head: { status }, tasks }: LivePlan): readonly TaskView[] {
+  const free = tasks.filter(task => task.action === 'external' && task.by === null)
+  if (status === 'draft') return free
+  const isOpen = status === 'active' || status === 'blocked'
+  return isOpen && free.some(task => task.status === 'ready')
+    ? free.filter(({ status }) => status === 'ready' || status === 'pending')
+    : []
+}
+
+export function WorkStrip({ plan }: { readonly plan: LivePlan }) {
+  const { operate } = useRights()
+  const tasks = openTasks(plan)
+  if (!operate || tasks.length === 0) return null
+  return (
+    <section className="strip work" aria-label="Waiting to be claimed">
+      <Bot size={18} aria-hidden="true" />
+      <div className="strip-what">
+        <b>{count(tasks.length, 'task')}</b>
+        <span>for an agent or a person: {tasks.map(({ name }) => name).join(', ')}</span>
+      </div>
+      <span className="space" />
+      <LetAgent plan={plan} task={null} />
+    </section>
+  )
+}
+
+/** `task`: only this one. A draft is started, too. */
+export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly task: string | null }) {
+  const { operate } = useRights()
+  const isAway = useConnection().is === 'away'
+  const { data } = useQuery(agents)
+  const [confirm, dialog] = useConfirm()
+  const [wanted, setWanted] = useState<string | null>(null)
+  if (!operate || data === undefined) return null
+  const installed = data.items.filter(one => one.installed)
+  const agent =
+    installed.find(({ name }) => name === (wanted ?? data.preferred)) ??
+    installed.find(({ passed_at }) => passed_at !== null) ??
+    installed[0]
+  if (agent === undefined)
+    return (
+      <p className="dim">
+        No coding agent is installed here. Get one, for example with{' '}
+        <code className="code">npm install -g {data.items.find(({ name }) => name === 'opencode')?.install}</code>
+      </p>
+    )
+  const { name, status, draft } = plan.head
+  const isDraft = status === 'draft'
+  const go = async (): Promise<void> => {
+    const definition = await planDefinition(name).catch(() => null)
+    if (definition === null) return toast('The plan could not be read', { isBad: true })
+    const names = new Set(task === null ? openTasks(plan).map(one => one.name) : [task])
+    const said = await confirm({
+      title: `Let ${agent.title} do ${task ?? 'it'}?`,
+      text: <Works tasks={allTasks(definition).filter(({ id }) => names.has(id))} runs={draft?.runs ?? []} />,
+      yes: isDraft ? 'Start' : 'Let it work',
+    })
+    if (said === null) return
+    await attempt(
+      async () => {
+        await setWorker(name, agent.name, task)
+        void queryClient.invalidateQueries({ queryKey: ['agents'] })
+        if (isDraft) await orderPlan(name, 'execute')
+      },
+      `${agent.title} works ${task ?? name}`,
+    )
+  }
+  return (
+    <div className="let-agent">
+      <button type="button" className="button main" disabled={isAway} onClick={() => void go()}>
+        Let {agent.title} do it
+      </button>
+      {installed.length > 1 && (
+        <select
+          className="button"
+          aria-label="Another agent"
+          title="Another agent"
+          value={agent.name}
+          onChange={event => setWanted(event.target.value)}
+        >
+          {installed.map(({ name, title, version, passed_at }) => (
+            <option key={name} value={name}>
+              {title} {version ?? ''} {passed_at === null ? '' : '✓ tested'}
+            </option>
+          ))}
+        </select>
+      )}
+      {dialog}
+    </div>
+  )
+}
+
+/** What somebody agrees to: who works what, where it may write, what judges it, and what else runs. */
+function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; readonly runs: readonly string[] }) {
+  const shown = new Set(
+    tasks.flatMap(({ id, accept = [] }) => accept.map(one => `${id}: ${spelled(criterionText(one))}`)),
+  )
+  const others = runs.filter(line => !shown.has(line))
+  return (
+    <div className="let-agent-works">
+      <p>It works in the sandbox; the checks of each task decide whether it is done.</p>
+      <ul>
+        {tasks.map(({ id, title, write, accept = [] }) => (
+          <li key={id}>
+            <b className="mono">{id}</b> {title}
+            <small>
+              {write === undefined
+                ? 'may write anywhere in the workspace'
+                : write.length === 0
+                  ? 'writes nothing'
+                  : `may write ${write.join(', ')}`}
+              {accept.length > 0 && `; checked: ${accept.map(criterionText).join('; ')}`}
+            </small>
+          </li>
+        ))}
+      </ul>
+      {others.length > 0 && (
+        <>
+          <p>These commands run, too:</p>
+          <ul>
+            {others.map(line => (
+              <li key={line}>
+                <code>{line}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
