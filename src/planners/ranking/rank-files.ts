@@ -37,7 +37,7 @@ const FILES_MAX = 25_000
 const TEXT_MAX_BYTES = 20_000_000
 /** The rest of a longer file is not read. */
 export const FILE_MAX_BYTES = 200_000
-const RANKED_MAX = 20
+const RANKED_MAX = 30
 
 export interface RankOptions {
   /** What may be ranked; source when absent. */
