@@ -1,6 +1,6 @@
 // Which files and folders an agent gets for a goal. Each file has a likelihood: from its place in the ranking, and from what changed
-// together with the best ones before. Entries are taken one by one, the one first that adds most for what it opens, until there are
-// as many as a person reads, or as much of the repository is open as a change needs at most.
+// together with the best ones before. The likeliest are taken, joined into folders until there are as few entries as a person reads, and
+// widened to the folders that are likely to hold what was missed or does not exist yet, as far as the budget of open files reaches.
 
 import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import type { PastChange, RankedFile } from '../planner.ts'
@@ -23,40 +23,51 @@ export interface EntryInput {
   readonly entries: number
 }
 
-/** Files and folders (`dir/**`), the likeliest first. */
+/** Files, and folders as `dir/**`. */
 export function scopeEntries(input: EntryInput): readonly string[] {
   const { paths, closed, budget, entries } = input
   const likely = likelihoods(input)
   const folders = foldersOf([...likely.keys()], paths, closed)
-  const unseen = shareByFolder(likely, input.unseen)
-  const open = new Set<string>()
-  const chosen: string[] = []
-  let left = budget
-  while (chosen.length < entries) {
-    let best: { readonly entry: string; readonly inside: readonly string[]; readonly worth: number } | null = null
-    const consider = (entry: string, files: readonly string[], extra: number): void => {
-      const inside = files.filter(file => !open.has(file))
-      if (inside.length > left) return
-      const gain = inside.reduce((sum, file) => sum + (likely.get(file) ?? 0), extra)
-      const worth = gain / (1 + (COST * inside.length) / budget)
-      if (gain >= GAIN_MIN && worth > (best?.worth ?? 0)) best = { entry, inside, worth }
+  const beside = shareByFolder(likely, input.unseen)
+  const order = [...likely].filter(([, share]) => share >= GAIN_MIN).sort((a, b) => b[1] - a[1])
+  let chosen: readonly string[] = order.slice(0, Math.min(TAKEN_MAX, budget)).map(([file]) => file)
+  const openBy = (all: readonly string[]): ReadonlySet<string> =>
+    new Set(all.flatMap(entry => folders.get(entry) ?? [entry]))
+  const joined = (folder: string): readonly string[] => [...chosen.filter(entry => !holds(folder, entry)), folder]
+  while (chosen.length > entries) {
+    const open = openBy(chosen).size
+    let best: { readonly next: readonly string[]; readonly price: number } | null = null
+    for (const folder of folders.keys()) {
+      const next = joined(folder)
+      const size = openBy(next).size
+      const price = (size - open) / (chosen.length - next.length)
+      if (next.length < chosen.length && size <= budget && (best === null || price < best.price)) best = { next, price }
     }
-    for (const [file] of likely) if (!open.has(file)) consider(file, [file], 0)
-    for (const [folder, files] of folders)
-      if (!chosen.includes(`${folder}/**`)) consider(`${folder}/**`, files, unseenIn(folder, unseen, chosen))
-    if (best === null) break
-    const { entry, inside } = best as { entry: string; inside: readonly string[] }
-    chosen.push(entry)
-    for (const file of inside) open.add(file)
-    left -= inside.length
+    // The least likely stands last.
+    const last = chosen.findLast(entry => !entry.endsWith('/**')) ?? chosen.at(-1)
+    chosen = best?.next ?? chosen.filter(entry => entry !== last)
   }
-  // What a folder holds need not be named.
-  const held = chosen.filter(entry => entry.endsWith('/**')).map(entry => entry.slice(0, -2))
-  return chosen.filter(entry => !held.some(folder => entry.startsWith(folder) && entry !== `${folder}**`))
+  for (let round = 0; round < entries; round++) {
+    const open = openBy(chosen)
+    let best: { readonly next: readonly string[]; readonly worth: number } | null = null
+    for (const [folder, files] of folders) {
+      const next = joined(folder)
+      const more = files.filter(file => !open.has(file))
+      if (chosen.includes(folder) || next.length > entries || open.size + more.length > budget) continue
+      const gain = more.reduce((sum, file) => sum + (likely.get(file) ?? 0), unseenIn(folder, beside, chosen))
+      const worth = gain / (1 + (COST * more.length) / budget)
+      if (gain >= GAIN_MIN && (best === null || worth > best.worth)) best = { next, worth }
+    }
+    if (best === null) break
+    chosen = best.next
+  }
+  return chosen
 }
 
-/** A file that opens less than this of all that is likely is not worth a line. */
+/** What opens less than this of all that is likely is not worth a line. */
 const GAIN_MIN = 0.008
+/** So many files are taken before they are joined. */
+const TAKEN_MAX = 12
 /** What the whole budget costs, as a divisor of the gain. */
 const COST = 1.5
 const FIRST = 0.65
@@ -99,19 +110,19 @@ function partnersOf(path: string, history: readonly PastChange[]): ReadonlyMap<s
   return new Map([...counts].map(([file, count]) => [file, count / (changes + 3)]))
 }
 
-/** The folders around likely files that may be opened, with what they hold. */
+/** The folders around likely files that may be opened, as `dir/**`, with what they hold. */
 function foldersOf(
   likely: readonly string[],
   paths: readonly string[],
   closed: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly string[]> {
   const folders = new Map<string, string[]>()
-  for (const path of likely) for (const folder of around(path)) folders.set(folder, [])
+  for (const path of likely) for (const folder of around(path)) folders.set(`${folder}/**`, [])
   for (const path of paths) {
     const isClosed = closed.has(path) || asksFirst(path) || /(^|\/)\.[^/]+\//.test(path)
     for (const folder of around(path)) {
-      if (isClosed) folders.delete(folder)
-      else folders.get(folder)?.push(path)
+      if (isClosed) folders.delete(`${folder}/**`)
+      else folders.get(`${folder}/**`)?.push(path)
     }
   }
   return folders
@@ -135,12 +146,15 @@ function shareByFolder(likely: ReadonlyMap<string, number>, mass: number): Reado
   return new Map([...shares].map(([folder, share]) => [folder, (mass * share) / Math.max(total, FIRST)]))
 }
 
-function unseenIn(folder: string, unseen: ReadonlyMap<string, number>, chosen: readonly string[]): number {
+function unseenIn(folder: string, beside: ReadonlyMap<string, number>, chosen: readonly string[]): number {
   let sum = 0
-  for (const [own, share] of unseen) {
-    if (own !== folder && !own.startsWith(`${folder}/`)) continue
-    if (!chosen.some(entry => entry === `${own}/**` || around(`${own}/x`).some(up => entry === `${up}/**`)))
-      sum += share
+  for (const [own, share] of beside) {
+    const file = `${own}/new`
+    if (holds(folder, file) && !chosen.some(entry => holds(entry, file))) sum += share
   }
   return sum
 }
+
+/** Does the folder open what the other entry opens? */
+export const holds = (folder: string, entry: string): boolean =>
+  folder.endsWith('/**') && folder !== entry && entry.startsWith(folder.slice(0, -2))
