@@ -7,7 +7,7 @@ import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
-import { around, scopeEntries } from './ranking/scope-entries.ts'
+import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
 
 export interface ScopeInput {
   readonly goal: GoalWords
@@ -19,9 +19,9 @@ export interface ScopeInput {
   readonly followed: FollowedComments
 }
 
-const SOURCES_MAX = 6
+const SOURCES_MAX = 7
 /** Of the files of a repository, so many may be opened; of a small one at least these. */
-const SOURCES_PART = 0.065
+const SOURCES_PART = 0.085
 const SOURCES_MIN = 8
 /** How likely the goal is about a file that does not exist yet. */
 const UNSEEN = 0.04
@@ -55,7 +55,7 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
   const manifest = namedDependency({ goal, texts })?.manifest ?? paths.find(path => MANIFEST.test(path))
   return {
     sources: allowed(sources),
-    tests: testScope({ analysis, paths, history, texts, closed }),
+    tests: testScope({ goal, analysis, paths, history, texts, closed }),
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(manifest === undefined ? ['package.json'] : [manifest, ...paths.filter(path => LOCK.test(path))]),
     new: allowed(NEW_PROJECT),
@@ -77,7 +77,7 @@ const NEW_PROJECT = [
 ]
 
 /** The tests that belong to these sources, in their package; and a new one, named as the others are. */
-export function testScope({ analysis, paths, history, texts, closed }: TestInput): readonly string[] {
+export function testScope({ goal, analysis, paths, history, texts, closed }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
   const own = source === undefined ? '' : packageOf(source.path, paths)
@@ -97,15 +97,16 @@ export function testScope({ analysis, paths, history, texts, closed }: TestInput
     budget: Math.max(TESTS_MIN, Math.floor(paths.length * TESTS_PART)),
     entries: TESTS_MAX,
   })
+  const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
   const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
-  const fresh = source === undefined || within.length > 0 ? null : testLike(source.path, ranked[0]?.path)
-  const isHeld = fresh === null || found.some(entry => entry.endsWith('/**') && fresh.startsWith(entry.slice(0, -2)))
-  const scope = [...found, ...within, ...(isHeld || found.includes(fresh) ? [] : [fresh])]
+  const fresh = within.length > 0 ? [] : newTests(goal, source?.path, ranked[0]?.path)
+  const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
 }
 
 export interface TestInput {
+  readonly goal: GoalWords
   readonly analysis: GoalAnalysis
   readonly paths: readonly string[]
   readonly history: readonly PastChange[]
@@ -114,9 +115,11 @@ export interface TestInput {
 }
 
 const TESTS_MAX = 3
+const TEST_ENTRIES_MAX = 4
 const TESTS_MIN = 4
-const TESTS_PART = 0.03
+const TESTS_PART = 0.06
 const UNSEEN_TEST = 0.2
+const NEW_WORDS_MAX = 2
 
 /** The folder of the package a file belongs to, with a slash at its end; empty for the only one. */
 function packageOf(path: string, paths: readonly string[]): string {
@@ -128,12 +131,24 @@ function packageOf(path: string, paths: readonly string[]): string {
 const PACKAGE =
   /(^|\/)(package\.json|pyproject\.toml|setup\.py|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(\.kts)?|composer\.json|mix\.exs|[\w-]+\.(gemspec|csproj))$/
 
-/** The test of a source would stand beside this one, and be called like it: `test/retry.test.ts`, `retry_test.go`. */
-function testLike(source: string, beside: string | undefined): string | null {
-  if (beside === undefined || languageOf(source) !== languageOf(beside)) return null
-  const name = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
-  const stem = name(source).replace(/\.\w+$/, '')
-  const affix = /^(test_)\w+(\.\w+)$|^[\w-]+?((?:[._-](?:test|spec)s?|Test|Spec)?\.\w+)$/.exec(name(beside))
-  if (affix === null) return null
-  return `${beside.slice(0, beside.length - name(beside).length)}${affix[1] ?? ''}${stem}${affix[2] ?? affix[3]}`
+/**
+ * Tests that do not exist yet: in a folder of tests, those called after what the goal speaks of; else the test of the source, beside
+ * the best one and called like it (`retry_test.go`).
+ */
+function newTests(goal: GoalWords, source: string | undefined, beside: string | undefined): readonly string[] {
+  if (beside === undefined) return []
+  const [folder, name] = [beside.slice(0, beside.lastIndexOf('/') + 1), beside.slice(beside.lastIndexOf('/') + 1)]
+  const root = /^(?:.*?\/)?(?:tests?|specs?|__tests__)\//.exec(beside)?.[0]
+  if (root !== undefined) {
+    const isLarge = /^\p{Lu}/u.test(name)
+    const words = [...goal.terms].filter(({ word }) => /^[a-z0-9]{4,}$/.test(word))
+    return words
+      .sort((a, b) => Number(b.named) - Number(a.named) || b.word.length - a.word.length)
+      .slice(0, NEW_WORDS_MAX)
+      .map(({ stem }) => `${root}**/*${isLarge ? stem[0]!.toUpperCase() + stem.slice(1) : stem}*`)
+  }
+  if (source === undefined || languageOf(source) !== languageOf(beside)) return []
+  const stem = source.slice(source.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
+  const ending = /(?:[._-](?:test|spec)s?|Test|Spec)?\.\w+$/.exec(name)?.[0] ?? ''
+  return [`${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`]
 }
