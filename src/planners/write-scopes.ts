@@ -19,7 +19,7 @@ export interface ScopeInput {
   readonly followed: FollowedComments
 }
 
-const SOURCES_MAX = 7
+const SOURCES_MAX = 6
 /** Of the files of a repository, so many may be opened; of a small one at least these. */
 const SOURCES_PART = 0.085
 const SOURCES_MIN = 8
@@ -99,7 +99,7 @@ export function testScope({ goal, analysis, paths, history, texts, closed }: Tes
   })
   const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
   const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
-  const fresh = within.length > 0 ? [] : newTests(goal, source?.path, ranked[0]?.path)
+  const fresh = within.length > 0 ? [] : newTests(goal, source?.path, ranked[0]?.path, closed)
   const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
@@ -135,14 +135,20 @@ const PACKAGE =
  * Tests that do not exist yet: in a folder of tests, those called after what the goal speaks of; else the test of the source, beside
  * the best one and called like it (`retry_test.go`).
  */
-function newTests(goal: GoalWords, source: string | undefined, beside: string | undefined): readonly string[] {
+function newTests(
+  goal: GoalWords,
+  source: string | undefined,
+  beside: string | undefined,
+  closed: ReadonlySet<string>,
+): readonly string[] {
   if (beside === undefined) return []
   const [folder, name] = [beside.slice(0, beside.lastIndexOf('/') + 1), beside.slice(beside.lastIndexOf('/') + 1)]
   const root = /^(?:.*?\/)?(?:tests?|specs?|__tests__)\//.exec(beside)?.[0]
   if (root !== undefined) {
     const isLarge = /^\p{Lu}/u.test(name)
-    const words = [...goal.terms].filter(({ word }) => /^[a-z0-9]{4,}$/.test(word))
-    return words
+    const isFree = (stem: string): boolean => ![...closed].some(path => path.toLowerCase().includes(stem))
+    return goal.terms
+      .filter(({ word, stem }) => /^[a-z0-9]{4,}$/.test(word) && isFree(stem))
       .sort((a, b) => Number(b.named) - Number(a.named) || b.word.length - a.word.length)
       .slice(0, NEW_WORDS_MAX)
       .map(({ stem }) => `${root}**/*${isLarge ? stem[0]!.toUpperCase() + stem.slice(1) : stem}*`)
