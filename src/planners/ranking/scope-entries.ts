@@ -27,12 +27,13 @@ export interface EntryInput {
 export function scopeEntries(input: EntryInput): readonly string[] {
   const { paths, closed, budget, entries } = input
   const likely = likelihoods(input)
-  const folders = foldersOf([...likely.keys()], paths, closed)
+  const all = foldersOf([...likely.keys()], paths, closed)
+  const folders = new Map([...all].filter(([, files]) => files.length <= budget))
   const beside = shareByFolder(likely, input.unseen)
   const order = [...likely].filter(([, share]) => share >= GAIN_MIN).sort((a, b) => b[1] - a[1])
   let chosen: readonly string[] = order.slice(0, Math.min(TAKEN_MAX, budget)).map(([file]) => file)
-  const openBy = (all: readonly string[]): ReadonlySet<string> =>
-    new Set(all.flatMap(entry => folders.get(entry) ?? [entry]))
+  const openBy = (some: readonly string[]): ReadonlySet<string> =>
+    new Set(some.flatMap(entry => folders.get(entry) ?? [entry]))
   const joined = (folder: string): readonly string[] => [...chosen.filter(entry => !holds(folder, entry)), folder]
   while (chosen.length > entries) {
     const open = openBy(chosen).size
