@@ -8,11 +8,12 @@ export type Alternative = { readonly among: string; readonly isMeant: boolean } 
 
 export function alternativesIn(goal: GoalWords, paths: readonly string[]): (path: string) => Alternative {
   const names = namesIn(goal)
+  const isNamed = remembered(child => names.has(plain(child)))
   const named = new Map<string, Set<string>>()
   const shared = new Map<string, number>()
   for (const path of paths)
     eachFolder(path, (parent, child) => {
-      if (names.has(plain(child))) named.set(parent, (named.get(parent) ?? new Set()).add(child))
+      if (isNamed(child)) named.set(parent, (named.get(parent) ?? new Set()).add(child))
     })
   if (named.size === 0) return () => null
   for (const path of paths)
@@ -32,6 +33,16 @@ export function alternativesIn(goal: GoalWords, paths: readonly string[]): (path
 }
 
 const ALIKE_MIN = 2
+
+/** Thousands of files lie in the same few folders. */
+function remembered(ask: (text: string) => boolean): (text: string) => boolean {
+  const known = new Map<string, boolean>()
+  return text => {
+    const answer = known.get(text) ?? ask(text)
+    known.set(text, answer)
+    return answer
+  }
+}
 
 /** `a/b/c.ts` lies in `a`, as `b/c.ts`, and in the folder `b` of `a/`, as `c.ts`. */
 function eachFolder(path: string, found: (parent: string, child: string, rest: string) => void): void {
