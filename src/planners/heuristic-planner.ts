@@ -105,7 +105,8 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const isStaged = release.length > 0 || judged.kind === 'rollout'
   const irreversible = judged.irreversible.filter(({ word }) => !(isStaged && word === 'deploy'))
   const renaming = withoutFiles(command, followed.not)
-  const likely = writeScopes({ goal, judged, analysis, paths, texts, followed })
+  const history = await repository.history()
+  const likely = writeScopes({ goal, judged, analysis, paths, texts, history, followed })
   const scopes = judged.kind === 'failing-command' ? { ...likely, ...filesOfCommands(given, paths, followed) } : likely
   const places = await placesOf(repository, { goal, judged, analysis, toolchain, scopes, paths, texts, holding })
   const missing = await missingNames(repository, { goal, judged, paths, texts })

@@ -5,8 +5,9 @@ import type { FollowedComments } from './draft-comments.ts'
 import { docsPage, holdsWord, namedDependency, renameNames } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
-import type { GoalAnalysis } from './planner.ts'
-import { roleOf } from './ranking/file-role.ts'
+import type { GoalAnalysis, PastChange } from './planner.ts'
+import { languageOf, roleOf } from './ranking/file-role.ts'
+import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
 import { updatedFiles, usersOf } from './toolchain/dependency.ts'
 
 export interface ScopeInput {
@@ -15,18 +16,35 @@ export interface ScopeInput {
   readonly analysis: GoalAnalysis
   readonly paths: readonly string[]
   readonly texts: ReadonlyMap<string, string>
+  readonly history: readonly PastChange[]
   readonly followed: FollowedComments
 }
 
-const SOURCES_MAX = 5
+const SOURCES_MAX = 6
+/** Of the files of a repository, so many may be opened; of a small one at least these. */
+const SOURCES_PART = 0.085
+const SOURCES_MIN = 8
+/** How likely the goal is about a file that does not exist yet. */
+const UNSEEN = 0.04
+const UNSEEN_WHEN_ADDED = 0.2
+const ADDS =
+  /^\W*(add|allow|build|create|extend|implement|introduce|let|make|port|provide|split|extract|support|write)(s|ed|ing)?\b/i
 /** Files that load a dependency. */
 const USERS_MAX = 40
-/** Of the score of the first: below it a file is told, but not opened for writing. */
-const LIKELY = 0.55
 
-export function writeScopes({ goal, judged, analysis, paths, texts, followed }: ScopeInput): WriteScopes {
-  const [best] = analysis.files
-  const likely = analysis.files.filter(({ score }) => best !== undefined && score >= best.score * LIKELY)
+export function writeScopes({ goal, judged, analysis, paths, texts, history, followed }: ScopeInput): WriteScopes {
+  const closed = new Set(followed.not)
+  const adds = ['feature', 'endpoint'].includes(judged.kind) || ADDS.test(goal.wanted)
+  const likely = scopeEntries({
+    ranked: analysis.files,
+    paths,
+    history,
+    closed,
+    role: 'source',
+    unseen: adds ? UNSEEN_WHEN_ADDED : UNSEEN,
+    budget: Math.max(SOURCES_MIN, Math.floor(paths.length * SOURCES_PART)),
+    entries: SOURCES_MAX,
+  })
   const known = new Set(paths)
   const fresh = goal.files.filter(
     file => !known.has(file) && /^[\w][\w./-]*$/.test(file) && !file.includes('..') && file.includes('/'),
@@ -36,20 +54,13 @@ export function writeScopes({ goal, judged, analysis, paths, texts, followed }: 
   const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
   const holding =
     rename === null ? users : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
-  const sources = [
-    ...new Set([
-      ...holding,
-      ...(users.length > 0 ? [] : likely.slice(0, SOURCES_MAX).map(({ path }) => path)),
-      ...followed.also,
-      ...fresh,
-    ]),
-  ]
+  const sources = [...new Set([...holding, ...(users.length > 0 ? [] : likely), ...followed.also, ...fresh])]
   const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
   const manifest = paths.find(path => MANIFEST.test(path))
   return {
     sources: allowed(sources),
-    tests: withoutSpared(testScope(analysis, paths), paths, followed.not),
+    tests: testScope({ goal, analysis, paths, history, texts, closed }),
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(
       named !== null
@@ -76,29 +87,85 @@ const NEW_PROJECT = [
   '.gitignore',
 ]
 
-/** The folder of the tests, where there is one; else the tests near the files. */
-function testScope({ tests, languages }: GoalAnalysis, paths: readonly string[]): readonly string[] {
+/** The tests that belong to these sources, in their package; and a new one, named as the others are. */
+export function testScope({ goal, analysis, paths, history, texts, closed }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
-  const folders = new Map<string, number>()
-  for (const path of all) {
-    const folder = /^(.*?(?:^|\/)(?:tests?|specs?|__tests__))\//.exec(path)?.[1]
-    if (folder !== undefined) folders.set(folder, (folders.get(folder) ?? 0) + 1)
-  }
-  const [most] = [...folders].sort((a, b) => b[1] - a[1])
-  if (most !== undefined && most[1] >= all.length / 3) return [`${most[0]}/**`]
-  if (tests.length > 0) return tests.slice(0, 5).map(({ path }) => path)
-  return [languages[0] === 'Python' ? 'tests/**' : 'test/**']
-}
-
-/** A folder that holds a file to be left alone becomes its other files, and a folder beside them for what is new. */
-function withoutSpared(scope: readonly string[], paths: readonly string[], not: readonly string[]): readonly string[] {
-  return scope.flatMap(pattern => {
-    const folder = pattern.replace(/\*\*$/, '')
-    const inside = paths.filter(path => path.startsWith(folder))
-    if (folder === pattern) return not.includes(pattern) ? [] : [pattern]
-    if (!inside.some(path => not.includes(path))) return [pattern]
-    return [...inside.filter(path => !not.includes(path)).slice(0, SPELLED_OUT_MAX), `${folder}new/**`]
+  const [source] = analysis.files
+  const own = source === undefined ? '' : packageOf(source.path, paths)
+  const isNear = (path: string): boolean => path.startsWith(own)
+  const near = all.some(isNear)
+    ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
+    : analysis.tests
+  const ranked = [...near].sort((a, b) => b.score - a.score)
+  const found = scopeEntries({
+    ranked,
+    paths,
+    history,
+    closed,
+    role: 'test',
+    leads: analysis.files.map(({ path }) => path),
+    unseen: UNSEEN_TEST,
+    budget: Math.max(TESTS_MIN, Math.floor(paths.length * TESTS_PART)),
+    entries: TESTS_MAX,
   })
+  const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
+  const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
+  const fresh = within.length > 0 ? [] : newTests(goal, source?.path, ranked[0]?.path, closed)
+  const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
+  if (scope.length > 0) return scope.filter(path => !closed.has(path))
+  return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
 }
 
-const SPELLED_OUT_MAX = 100
+export interface TestInput {
+  readonly goal: GoalWords
+  readonly analysis: GoalAnalysis
+  readonly paths: readonly string[]
+  readonly history: readonly PastChange[]
+  readonly texts: ReadonlyMap<string, string>
+  readonly closed: ReadonlySet<string>
+}
+
+const TESTS_MAX = 3
+const TEST_ENTRIES_MAX = 4
+const TESTS_MIN = 4
+const TESTS_PART = 0.06
+const UNSEEN_TEST = 0.2
+const NEW_WORDS_MAX = 2
+
+/** The folder of the package a file belongs to, with a slash at its end; empty for the only one. */
+function packageOf(path: string, paths: readonly string[]): string {
+  const manifests = new Set(paths.filter(one => PACKAGE.test(one)).map(one => one.slice(0, one.lastIndexOf('/') + 1)))
+  const folder = around(path).findLast(one => manifests.has(`${one}/`))
+  return folder === undefined ? '' : `${folder}/`
+}
+
+const PACKAGE =
+  /(^|\/)(package\.json|pyproject\.toml|setup\.py|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(\.kts)?|composer\.json|mix\.exs|[\w-]+\.(gemspec|csproj))$/
+
+/**
+ * Tests that do not exist yet: in a folder of tests, those called after what the goal speaks of; else the test of the source, beside
+ * the best one and called like it (`retry_test.go`).
+ */
+function newTests(
+  goal: GoalWords,
+  source: string | undefined,
+  beside: string | undefined,
+  closed: ReadonlySet<string>,
+): readonly string[] {
+  if (beside === undefined) return []
+  const [folder, name] = [beside.slice(0, beside.lastIndexOf('/') + 1), beside.slice(beside.lastIndexOf('/') + 1)]
+  const root = /^(?:.*?\/)?(?:tests?|specs?|__tests__)\//.exec(beside)?.[0]
+  if (root !== undefined) {
+    const isLarge = /^\p{Lu}/u.test(name)
+    const isFree = (stem: string): boolean => ![...closed].some(path => path.toLowerCase().includes(stem))
+    return goal.terms
+      .filter(({ word, stem }) => /^[a-z0-9]{4,}$/.test(word) && isFree(stem))
+      .sort((a, b) => Number(b.named) - Number(a.named) || b.word.length - a.word.length)
+      .slice(0, NEW_WORDS_MAX)
+      .map(({ stem }) => `${root}**/*${isLarge ? stem[0]!.toUpperCase() + stem.slice(1) : stem}*`)
+  }
+  if (source === undefined || languageOf(source) !== languageOf(beside)) return []
+  const stem = source.slice(source.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
+  const ending = /(?:[._-](?:test|spec)s?|Test|Spec)?\.\w+$/.exec(name)?.[0] ?? ''
+  return [`${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`]
+}

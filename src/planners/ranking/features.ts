@@ -129,16 +129,20 @@ function passageOf(stretches: ReadonlyMap<number, Float64Array>, idf: Float64Arr
   return best
 }
 
-/** `parser: accept tabs` and `fix(parser): accept tabs` speak of the folder or file `parser`. */
+/** `parser: accept tabs`, `fix(parser): accept tabs` and `[parser] accept tabs` speak of the folder or file `parser`. */
 function scopeOf({ headline }: GoalWords, path: string): number {
-  const scope = /^(?:\w+\(([\w/.-]+)\)|([\w/.-]+))!?:\s/.exec(headline)
-  const named = (scope?.[1] ?? scope?.[2])?.toLowerCase()
-  if (named === undefined) return 0
-  const parts = path
+  const scope = /^(?:\w+\(([\w/., -]+)\)!?:|\[([\w/., -]+)\]:?|([\w/.,-]+(?:, ?[\w/.-]+)*)!?:)\s/.exec(headline)
+  const lower = path.toLowerCase()
+  const parts = lower.replace(/\.[a-z0-9]+$/, '').split('/')
+  return (scope?.[1] ?? scope?.[2] ?? scope?.[3] ?? '')
     .toLowerCase()
-    .replace(/\.[a-z0-9]+$/, '')
-    .split('/')
-  return path.toLowerCase().includes(`${named}/`) || parts.includes(named) ? 1 : 0
+    .split(/, ?/)
+    .some(
+      named =>
+        named !== '' && (`/${lower}`.includes(`/${named}/`) || parts.includes(named) || lower.endsWith(`/${named}`)),
+    )
+    ? 1
+    : 0
 }
 
 function idfOf(terms: readonly GoalTerm[], documents: readonly CountedDocument[]): Float64Array {

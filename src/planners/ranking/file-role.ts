@@ -74,3 +74,9 @@ export function roleOf(path: string): FileRole {
 
 /** Source that stands beside the product: examples, scripts, benchmarks. */
 export const isAside = (path: string): boolean => ASIDE.test(path)
+
+/** What packs, describes or numbers the product. A change of what it does seldom touches it. */
+export const isMetadata = (path: string): boolean => METADATA.test(path)
+
+const METADATA =
+  /(^|\/)(setup\.py|_?_?version(_?_?|s)\.\w+|conf\.py|build\.rs|gulpfile\.\w+|gruntfile\.\w+|[\w.-]+\.config\.\w+|[\w-]+\.gemspec)$/i

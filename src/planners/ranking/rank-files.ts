@@ -3,6 +3,7 @@
 
 import type { GoalWords } from '../goal.ts'
 import type { PastChange, RankedFile, RepositoryFile, RepositoryView } from '../planner.ts'
+import { alternativesIn } from './alternatives.ts'
 import { termCounter } from './count-terms.ts'
 import { type FileFeatures, featuresOf, nameStem, type ReadFile } from './features.ts'
 import { type FileRole, roleOf } from './file-role.ts'
@@ -37,7 +38,7 @@ const FILES_MAX = 25_000
 const TEXT_MAX_BYTES = 20_000_000
 /** The rest of a longer file is not read. */
 export const FILE_MAX_BYTES = 200_000
-const RANKED_MAX = 20
+const RANKED_MAX = 30
 
 export interface RankOptions {
   /** What may be ranked; source when absent. */
@@ -80,14 +81,32 @@ function ranked(
   history: readonly PastChange[],
   near: ReadonlySet<string> = new Set(),
 ): readonly RankedFile[] {
-  return featuresOf({ goal, sources: files, tests, history })
-    .map((features, index) => {
-      const { path } = files[index]!
-      const beside = near.has(nameStem(path)) ? 0.8 : 0
-      return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0, history.length) }
-    })
+  const all = featuresOf({ goal, sources: files, tests, history }).map((features, index) => {
+    const { path } = files[index]!
+    const beside = near.has(nameStem(path)) ? 0.8 : 0
+    return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0, history.length) }
+  })
+  return meantFirst(goal, all)
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
     .map(({ score, ...file }) => ({ ...file, score: Math.round(score * 1000) / 1000 }))
+}
+
+/** What belongs to an alternative of what the goal names comes behind it, however much it speaks of the goal. */
+function meantFirst(goal: GoalWords, files: readonly RankedFile[]): RankedFile[] {
+  const alternative = alternativesIn(
+    goal,
+    files.map(({ path }) => path),
+  )
+  const told = files.map(({ path }) => alternative(path))
+  const best = new Map<string, number>()
+  files.forEach(({ score }, index) => {
+    const { among, isMeant } = told[index] ?? { among: '', isMeant: false }
+    if (isMeant) best.set(among, Math.max(best.get(among) ?? 0, score))
+  })
+  return files.map((file, index) => {
+    const limit = told[index]?.isMeant === false ? (best.get(told[index].among) ?? 0) : 0
+    return limit > 0 && file.score > limit ? { ...file, score: limit * (1 - 0.01 / file.score) } : file
+  })
 }
 
 const KEYS = Object.keys(WEIGHTS) as readonly (keyof FileFeatures)[]
