@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, test as anyTest, describe, expect } from 'vitest'
 import { AGENTS, closeWorlds, World } from './started-agents.fixture.ts'
@@ -10,7 +10,7 @@ import { hasTerminal, terminal } from './terminal.fixture.ts'
 afterAll(closeWorlds)
 
 const GOAL = 'sum in sum.js is wrong: 2 and 3 make -1'
-const TEST = "const sum = require('./sum')\nif (sum(2, 3) !== 5) process.exit(1)\n"
+const TEST = "const sum = require('../sum')\nif (sum(2, 3) !== 5) process.exit(1)\n"
 const STEPS = {
   reproduce: [{ write: ['test/sum.test.js', TEST] }, { say: 'It fails: -1 instead of 5.' }],
   fix: [{ edit: ['sum.js', 'a - b', 'a + b'] }, { shell: 'node test.js' }, { say: 'Fixed.' }],
@@ -23,6 +23,8 @@ async function opened(agent: (typeof AGENTS)[number], name: string, onStep?: (st
   const world = await World.open(agent, name, STEPS, onStep)
   world.write('package.json', '{ "scripts": { "test": "node --test" } }\n')
   world.write('notes.txt', 'committed\n')
+  mkdirSync(join(world.root, 'test'))
+  world.write('test/first.test.js', "require('../sum')\n")
   git(world, 'add', '-A')
   git(world, '-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'tests')
   // What a person has under way, in a file of their own.
@@ -90,7 +92,7 @@ describe.each(AGENTS)('planfold do, worked by $name', agent => {
     expect(await person.ended, person.shown()).toBe(0)
     expect(git(world, 'status', '--porcelain')).toBe('M notes.txt\n?? new-notes.txt')
     expect(world.read('notes.txt')).toBe('not committed\n')
-    expect(existsSync(join(world.root, 'test'))).toBe(false)
+    expect(existsSync(join(world.root, 'test/sum.test.js'))).toBe(false)
   })
 })
 

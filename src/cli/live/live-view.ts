@@ -4,6 +4,7 @@ import type { Composed } from '../../compose.ts'
 import type { Event } from '../../domain/event.ts'
 import { tasksOf } from '../../domain/event-kinds.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
+import type { Field } from '../../domain/plan.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { agentLineKind, lastSpend, shortSpend } from '../../domain/views/pages/agent-lines.ts'
 import type { Summary, Waiting } from '../../domain/views/summary.ts'
@@ -140,6 +141,8 @@ export class LiveReporter implements Reporter {
   #question: Question | null = null
   /** What is asked in the middle of work, with the command that answers it. */
   #asked: readonly string[] = []
+  /** The keys that answer it, where it is one choice of a few words. */
+  #keys: readonly ChoiceKey[] = []
   readonly #putOff = new Set<string>()
   #notice: string | null = null
   #working: string | null = null
@@ -238,13 +241,17 @@ export class LiveReporter implements Reporter {
   /** An agent waits for the answer while its task runs, so no gate is open. */
   async #askedLines(): Promise<readonly string[]> {
     const [first, ...others] = (this.#summary?.asked ?? []).filter(({ what }) => what === 'question')
+    this.#keys = []
     if (first === undefined) return []
     const { wrapped } = await import('../text/consent-text.ts')
     const { formCommands } = await import('../text/inbox-text.ts')
     const more = others.length === 0 ? '' : ` (and ${others.length} more: planfold inbox)`
     const said = `◆ ${escapeForTerminal(`${first.task ?? this.#summary!.name} asks: ${first.text}`)}${more}`
     const [command = ''] = formCommands(this.#summary!.name, first.id, first.form ?? [])
-    return [...wrapped([said], this.#terminal.columns() - 2), `  ${withDir(this.#context, command)}`]
+    this.#keys = choiceKeys(first.id, first.form ?? [])
+    const keys = this.#keys.map(({ key, choice }) => `[${key}]${choice.slice(1)}`).join('  ')
+    const how = keys === '' ? withDir(this.#context, command) : keys
+    return [...wrapped([said], this.#terminal.columns() - 2), `  ${how}`]
   }
 
   #standing(): Promise<Summary | null> {
@@ -297,7 +304,11 @@ export class LiveReporter implements Reporter {
   }
 
   #key(key: string): void {
-    if (this.#question === null) return
+    if (this.#question === null) {
+      const pressed = this.#keys.find(one => one.key === key.toLowerCase())
+      if (pressed !== undefined) void this.#answer(pressed)
+      return
+    }
     const { waiting } = this.#question
     const pressed = pressKey(this.#question, key)
     if (pressed.type === 'asking') this.#question = pressed.question
@@ -308,6 +319,15 @@ export class LiveReporter implements Reporter {
       if (pressed.type === 'answered') void this.#decide(pressed, waiting)
     }
     this.#draw()
+  }
+
+  async #answer({ id, field, choice }: ChoiceKey): Promise<void> {
+    this.#keys = []
+    const order = { type: 'answer', id, answers: { [field]: choice } } as const
+    const submitted = await this.#composed.engine.submit(this.#plan, order).catch((error: Error) => error)
+    if (submitted instanceof Error) this.say(submitted.message)
+    else if (!submitted.ok) this.say(submitted.refusal.message)
+    this.#stale = true
   }
 
   async #decide(pressed: Extract<Pressed, { type: 'answered' }>, waiting: Waiting): Promise<void> {
@@ -354,6 +374,21 @@ export class LiveReporter implements Reporter {
     const window = { columns, rows: this.#terminal.rows() - 1, now: this.#summary.endedAt ?? now(), frame: this.#frame }
     return view(sight, window, paint)
   }
+}
+
+interface ChoiceKey {
+  readonly key: string
+  readonly id: string
+  readonly field: string
+  readonly choice: string
+}
+
+/** The first letter of each choice; none where the form asks for more, or two begin alike. */
+function choiceKeys(id: string, form: readonly Field[]): readonly ChoiceKey[] {
+  const [{ name: field, choices = [] } = { name: '' }, ...others] = form as readonly [Field?, ...Field[]]
+  const keys = choices.map(choice => ({ key: choice.slice(0, 1).toLowerCase(), id, field, choice }))
+  const isPlain = others.length === 0 && new Set(keys.map(({ key }) => key)).size === keys.length
+  return isPlain && keys.every(({ key }) => /^[a-z]$/.test(key)) ? keys : []
 }
 
 const keyOf = ({ task, since, hash = '' as Sha256 }: Waiting): string => `${task}\n${since}\n${hash}`

@@ -36,12 +36,14 @@ export function sameFinish(before: PlanDefinition, next: PlanDefinition): PlanDe
 /** Right after the review; what needed the review needs the commit then. A plan without a review changes nothing. */
 function withCommit(definition: PlanDefinition): PlanDefinition {
   const { tasks, title, name } = definition
-  if (!tasks.some(({ id }) => id === REVIEW)) return definition
+  const review = tasks.find(({ id }) => id === REVIEW)
+  if (review === undefined) return definition
   const commit: TaskDefinition = {
     id: COMMIT,
     title: 'Commit the approved change',
     rationale: `On the branch plan/${name}: your branch, index and uncommitted files stay as they are.`,
     needs: [REVIEW],
+    ...(review.milestone === undefined ? {} : { milestone: review.milestone }),
     action: { type: 'git', git: { do: 'commit', message: title ?? name } },
     write: [],
   }

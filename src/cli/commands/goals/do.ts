@@ -172,7 +172,9 @@ async function decideChange(context: Context, composed: Composed, change: Change
   const { plan, name, review } = change
   const { engine } = composed
   const { consentLines } = await import('../../text/consent-text.ts')
-  print(context, ['', ...(await consentLines(context, engine, review, { all: true })), ''])
+  const { shownLines } = await import('../../text/inbox-text.ts')
+  const told = review.asks.type === 'approval' ? review.asks.show.flatMap(shownLines) : []
+  print(context, ['', ...(await consentLines(context, engine, review, { all: true })), '', ...told, ''])
   print(context, await spentLine(composed, plan))
   const definition = (await engine.ask({ type: 'definition', plan }))?.definition
   const commits = definition?.tasks.some(({ action }) => action.type === 'git') === true
