@@ -116,6 +116,19 @@ const COMMAND_FIELDS = fieldsWhere(
 )
 
 const sameCommand = (was: TaskDefinition | undefined, is: TaskDefinition): boolean =>
-  was !== undefined && (was === is || commandText(was) === commandText(is))
+  was !== undefined && (was === is || commandText(was) === commandText(handedBack(was, is)))
+
+/** An external task that an agent works since is no other task: whoever gave it to the agent wrote nothing of it, nor of its group. */
+function handedBack(was: TaskDefinition, is: TaskDefinition): TaskDefinition {
+  if (was.action.type === 'external' && is.action.type === 'agent')
+    return { ...is, action: was.action, instruction: was.instruction ?? undefined }
+  if (was.action.type !== 'subplan' || is.action.type !== 'subplan') return is
+  const known = new Map(was.action.tasks.map(task => [task.id, task]))
+  const tasks = is.action.tasks.map(task => {
+    const before = known.get(task.id)
+    return before === undefined ? task : handedBack(before, task)
+  })
+  return { ...is, action: { ...is.action, tasks } }
+}
 
 const commandText = (task: TaskDefinition): string => JSON.stringify(COMMAND_FIELDS.map(field => task[field] ?? null))

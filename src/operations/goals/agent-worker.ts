@@ -24,7 +24,7 @@ export function workerOf({ extra }: Pick<PlanDefinition, 'extra'>): AgentWorker 
   return { agent, model: typeof model === 'string' ? model : null }
 }
 
-/** The plan with its external tasks worked by the agent: all of them, or only those named. A task that is assigned to somebody else stays. */
+/** The plan with its external tasks worked by the agent: all that it may work, or only those named. */
 export function withWorker(
   definition: PlanDefinition,
   worker: AgentWorker,
@@ -38,7 +38,12 @@ export function withWorker(
   return { ...definition, tasks, extra: { ...definition.extra, worker: chosen } }
 }
 
-const isFree = ({ assignee }: TaskDefinition, agent: AgentName): boolean => assignee === undefined || assignee === agent
+/** Out of the sandbox, and irreversible: a person does it, and says what was done. */
+const BY_HAND: ReadonlySet<string> = new Set(['deploy', 'push', 'delete', 'migrate'])
+
+/** Nobody else is to do it, and an agent in a sandbox can. */
+const isFree = ({ assignee, kind = '' }: TaskDefinition, agent: AgentName): boolean =>
+  (assignee === undefined || assignee === agent) && !BY_HAND.has(kind)
 
 function workOf(task: TaskDefinition, { agent, model }: AgentWorker): Pick<TaskDefinition, 'action' | 'instruction'> {
   const { instruction, description, title, id } = task
@@ -61,15 +66,21 @@ function mapExternal(
   })
 }
 
-/** A document that says nothing of the agent that was chosen since leaves its tasks to it. */
+/** A document that says nothing of the agents that were chosen since leaves them their tasks. */
 export function keepWorker(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
-  const worker = workerOf(before)
-  if (worker === null || workerOf(after) !== null) return after
-  const worked = new Set(
-    allTasks(before).flatMap(({ id, action }) => (agentRequest(action)?.use === worker.agent ? [id] : [])),
-  )
-  return withWorker(after, worker, worked)
+  const { worker } = before.extra ?? {}
+  if (worker === undefined || workerOf(after) !== null) return after
+  const known = new Map(allTasks(before).map(task => [task.id, task]))
+  const tasks = mapExternal(after.tasks, '', (task, name) => {
+    const was = known.get(name)
+    if (was?.action.type !== 'agent') return task
+    return { ...task, action: was.action, instruction: task.instruction ?? was.instruction ?? task.id }
+  })
+  return { ...after, tasks, extra: { ...after.extra, worker } }
 }
+
+const workedIn = (definition: PlanDefinition): readonly TaskName[] =>
+  allTasks(definition).flatMap(({ id, action }) => (action.type === 'agent' ? [id] : []))
 
 /** What the agent has to do: external tasks that have not ended and that nobody has claimed. */
 export async function openWork(engine: Pick<CallerEngine, 'ask'>, plan: PlanId): Promise<readonly TaskName[]> {
@@ -99,20 +110,20 @@ export async function assignWorker(
   if (current === null || summary === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
   if (PLAN_ENDED.has(summary.status))
     return { ok: false, refusal: refuse('illegal-transition', `the plan is ${summary.status}: nothing is left to do`) }
-  const open = await openWork(engine, plan)
-  const wanted = task === undefined ? open : open.filter(name => name === task)
-  if (wanted.length === 0)
+  const open = new Set((await openWork(engine, plan)).filter(name => task === undefined || name === task))
+  const definition = withWorker(current.definition, worker, open)
+  const worked = workedIn(definition).filter(name => open.has(name))
+  if (worked.length === 0)
     return {
       ok: false,
       refusal: refuse(
         'invalid',
         task === undefined
-          ? 'no task of this plan waits for an agent or a person'
-          : `'${task}' does not wait for an agent or a person`,
-        'only an external task that nobody has claimed can be given to an agent',
+          ? `no task of this plan waits for ${worker.agent}`
+          : `'${task}' does not wait for ${worker.agent}`,
+        'an agent can be given an external task that nobody has claimed, that is assigned to nobody else, and that does not deploy, push, delete or migrate',
       ),
     }
-  const definition = withWorker(current.definition, worker, new Set(wanted))
   const revised = await engine.submit(
     plan,
     {
@@ -123,7 +134,7 @@ export async function assignWorker(
     },
     submit,
   )
-  return revised.ok ? { ok: true, tasks: wanted, submitted: revised } : { ok: false, refusal: revised.refusal }
+  return revised.ok ? { ok: true, tasks: worked, submitted: revised } : { ok: false, refusal: revised.refusal }
 }
 
 // Which agent, when nobody names one.

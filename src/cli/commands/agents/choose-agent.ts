@@ -7,6 +7,7 @@ import { type AgentWorker, chooseWorker } from '../../../operations/goals/agent-
 import { type StartableAgent, withStandardModel } from '../../../operations/goals/worker-request.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
+import { programBehind } from '../../../safety/environment.ts'
 import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
 import { printNote } from '../../answer.ts'
 import type { Context } from '../../context.ts'
@@ -29,6 +30,14 @@ export async function workerFor(
 ): Promise<AgentWorker | null> {
   const named = options.with === undefined ? undefined : nameOf(options.with)
   const { cwd, environment, settings } = context
+  const behind = programBehind(environment)
+  if (behind !== null)
+    throw new CliError(
+      EXIT.refused,
+      'not-allowed',
+      `this shell belongs to ${behind}, and a coding agent may not start another one`,
+      'run it in your own terminal',
+    )
   const place = locate({ cwd, environment, dir: settings.dir })
   const agents = await agentsHere({ environment, ...place })
   const choice = await chooseWorker(engine, agents, named)

@@ -12,6 +12,7 @@ import { finishDraft, lastOpenGoal, REVIEW } from '../../../operations/goals/fin
 import { pastPlans, saveDraft } from '../../../operations/goals/plan-goal.ts'
 import { timeRange } from '../../../operations/goals/time-range.ts'
 import { planModels } from '../../../operations/models/model-usage.ts'
+import { previewRollback, undecidedFiles } from '../../../operations/rollback-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { print, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -39,7 +40,14 @@ export async function doGoal(context: Context, words: readonly string[], options
   const budget = options.budget === undefined ? undefined : budgetOf(options.budget)
   return await withState(context, { create: said !== '' }, async composed => {
     const open = await lastOpenGoal(composed.engine, said)
-    if (open !== null) return await goOn(context, composed, open, options)
+    if (open !== null) {
+      if (budget !== undefined)
+        throw usage(
+          `the goal is open already, as plan '${open.name}'`,
+          `planfold budget add ${open.name} changes its budget`,
+        )
+      return await goOn(context, composed, open, options)
+    }
     if (said === '')
       throw usage('no goal is open here', 'say what you want: planfold do "make transfers resume after a failure"')
     const worker = await workerFor(context, composed.engine, options)
@@ -150,12 +158,23 @@ async function carry(
   for (;;) {
     const exit = await startAndDrive(context, composed, next, isAsked ? { leaves: REVIEW } : {})
     const review = isAsked && exit !== EXIT.interrupted ? await openReview(composed, plan) : null
-    if (review === null) return exit
+    if (review === null) {
+      if (exit === EXIT.done && isAsked) await tellCommit(context, composed, plan, name)
+      return exit
+    }
     const decided = await decideChange(context, composed, { plan, name, review })
     if (decided !== 'decided') return decided
     const version = (await composed.engine.ask({ type: 'summary', plan }))?.version ?? 0
     next = { plan, name, since: version }
   }
+}
+
+/** The files have the change already, so the branch is only taken over, not merged. */
+async function tellCommit(context: Context, { engine }: Composed, plan: PlanId, name: string): Promise<void> {
+  const { definition } = (await engine.ask({ type: 'definition', plan })) ?? {}
+  if (definition?.tasks.some(({ action }) => action.type === 'git') !== true) return
+  print(context, `  git      committed on plan/${name}; your files have the change already`)
+  print(context, `           git reset plan/${name} moves your branch to it and changes no file`)
 }
 
 const openReview = async ({ engine }: Composed, plan: PlanId): Promise<Waiting | null> =>
@@ -192,8 +211,11 @@ async function decideChange(context: Context, composed: Composed, change: Change
         await submit(composed, plan, { ...decided, verdict, rationale: text })
         return 'decided'
       }
-      case 'u':
-        return await undoAll(context, composed, change)
+      case 'u': {
+        const exit = await undoAll(context, composed, change)
+        if (exit !== null) return exit
+        break
+      }
       default:
         printNote(context, `${name} waits for your review. Next: planfold do, or planfold inbox`)
         return EXIT.waits
@@ -211,14 +233,36 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-async function undoAll(context: Context, composed: Composed, { plan, name }: Change): Promise<number> {
+/** Where the person has worked on a file of the plan meanwhile, they say what becomes of it. */
+async function undoAll(context: Context, composed: Composed, { plan, name }: Change): Promise<number | null> {
+  const preview = await previewRollback(composed.engine, { plan, kind: 'rollback', ask: {} })
+  const edited = preview?.ok === true ? undecidedFiles(preview.files, {}) : []
+  const options: { keep?: string[]; take?: string[]; merge?: string[] } = {}
+  if (edited.length > 0) {
+    print(context, ['edited since the plan wrote it:', ...edited.map(({ path }) => `  ${escapeForTerminal(path)}`)])
+    const ways =
+      '[k]eep it as it is  [m]erge: only the change of the plan goes  [t]ake back all of it, with a copy  [b]ack: '
+    switch (await asked(() => askKey(context, ways, ['k', 'm', 't', 'b'] as const))) {
+      case 'k':
+        options.keep = ['all']
+        break
+      case 'm':
+        options.merge = ['all']
+        break
+      case 't':
+        options.take = ['all']
+        break
+      default:
+        return null
+    }
+  }
   const exit = await goBack(context, composed, {
     plan,
     name,
     kind: 'rollback',
     ask: {},
     command: ['rollback', name],
-    options: {},
+    options,
   })
   if (exit !== EXIT.done) return exit
   await submit(composed, plan, { type: 'cancel', reason: 'undone by the person who asked for it' })

@@ -76,17 +76,17 @@ export async function run(context: Context, given: string | undefined, options: 
   // Read and judged before anything is opened: a bad plan leaves nothing behind.
   const { refuseSketch } = await import('../../plan-file.ts')
   const { readFilledIn } = await import('../formats/template-new.ts')
-  const read = await readFilledIn(context, word, options)
-  refuseSketch(read)
-  const ofFile = [...(await tellFileWarnings(context, read)), ...(await tellLoosePolicy(context, read))]
+  const file = await readFilledIn(context, word, options)
+  refuseSketch(file)
+  const ofFile = [...(await tellFileWarnings(context, file)), ...(await tellLoosePolicy(context, file))]
   return await withState(context, { create: true }, async composed => {
     tellWarnings(context, composed)
-    const file = options.with === undefined ? read : await workedBy(context, composed, read, options)
     await refuseRepository(composed, file)
     const around = await tellSurroundings(context, composed, file.definition.name, { file, ...options })
     const warnings = [...ofFile, ...around]
     if (options.start) printWarnings(context, warnings)
     const taken = await takeUp(context, composed, file, options)
+    if (options.with !== undefined) await assign(context, composed, taken.plan, options)
     if (options.start) return await startAndDrive(context, composed, { ...taken, checked: true }, options)
     const status = (await composed.engine.ask({ type: 'summary', plan: taken.plan }))?.status ?? 'draft'
     answer(context, { plan: taken.plan, name: taken.name, status, warnings }, () =>
@@ -98,25 +98,14 @@ export async function run(context: Context, given: string | undefined, options: 
   })
 }
 
-/** `--with`: the external tasks of the file are worked by an agent, and the file stays as it is. */
-async function workedBy(
-  context: Context,
-  { engine }: Composed,
-  file: PlanFile,
-  options: RunOptions,
-): Promise<PlanFile> {
-  const { workerFor } = await import('../agents/choose-agent.ts')
-  const { withWorker } = await import('../../../operations/goals/agent-worker.ts')
-  const worker = await workerFor(context, engine, options)
-  return worker === null ? file : { ...file, definition: withWorker(file.definition, worker) }
-}
-
+/** `--with`: the open external tasks are worked by an agent; a file stays as it is. */
 async function assign(context: Context, { engine }: Composed, plan: PlanId, options: RunOptions): Promise<void> {
   const { workerFor } = await import('../agents/choose-agent.ts')
   const { assignWorker } = await import('../../../operations/goals/agent-worker.ts')
   const worker = await workerFor(context, engine, options)
   if (worker === null) return
   const assigned = await assignWorker(engine, plan, worker)
+  if (!assigned.ok && assigned.refusal.code === 'invalid') return printNote(context, assigned.refusal.message)
   if (!assigned.ok) throw refused(assigned.refusal)
   printNote(context, `${worker.agent} works ${assigned.tasks.join(', ')}`)
 }
