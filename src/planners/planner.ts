@@ -161,6 +161,8 @@ export interface RepositoryState {
   readonly commit: string | null
   readonly branch: string | null
   readonly changedFiles: number
+  /** The first of them, by path. */
+  readonly changed?: readonly string[]
 }
 
 export interface PastChange {

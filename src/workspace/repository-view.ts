@@ -54,12 +54,20 @@ async function stateOf(repository: Repository, root: string): Promise<Repository
   const lines = fields(await repository.git(args, { cwd: root, cutOff: 'keep' }))
   const said = (word: string) => lines.find(line => line.startsWith(`# branch.${word} `))?.slice(word.length + 10)
   const [commit, branch] = [said('oid'), said('head')]
+  const changed = lines.filter(line => !line.startsWith('# '))
   return {
     commit: commit === undefined || commit === '(initial)' ? null : commit,
     branch: branch === undefined || branch === '(detached)' ? null : Buffer.from(branch, 'latin1').toString('utf8'),
-    changedFiles: lines.filter(line => !line.startsWith('# ')).length,
+    changedFiles: changed.length,
+    changed: changed.map(pathOf).slice(0, CHANGED_MAX),
   }
 }
+
+const CHANGED_MAX = 200
+
+/** The path stands behind eight fields, that of a new file behind one. */
+const pathOf = (line: string): string =>
+  Buffer.from(line.replace(/^(?:1(?: \S+){7}|u(?: \S+){9}|[?!]) /, ''), 'latin1').toString('utf8')
 
 async function listFiles(root: string, repository: Repository | null): Promise<readonly RepositoryFile[]> {
   const paths = repository === null ? walk(root) : await trackedFiles(repository, root)

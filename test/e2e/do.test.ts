@@ -34,7 +34,7 @@ async function opened(agent: (typeof AGENTS)[number], name: string, onStep?: (st
 
 const at = (world: World) => ({ folder: world.root, env: world.env() })
 const DRAFT = '[a]pprove'
-const REVIEW = '[a]pprove and commit on plan/'
+const REVIEW = '[a]pprove and commit'
 
 describe.each(AGENTS)('planfold do, worked by $name', agent => {
   const test = anyTest.skipIf(agent.missing !== null || !hasTerminal)

@@ -2,13 +2,14 @@
 // What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import { type JsonObject, mapOf } from '../../domain/json.ts'
+import { type Json, type JsonObject, mapOf } from '../../domain/json.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import type { WrittenBy } from '../../engine/engine.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import type {
+  GoalAnalysis,
   PastPlan,
   PlanComment,
   Planner,
@@ -81,6 +82,34 @@ function faultsIn(definition: PlanDefinition): readonly string[] {
   return read.ok
     ? []
     : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))
+}
+
+/** What a draft remembers of its drafting, for whoever looks at it later. */
+export function rememberedProposal(definition: PlanDefinition): PlanProposal {
+  const planning = mapOf(definition.extra?.planning)
+  const list = (key: string): readonly string[] =>
+    Array.isArray(planning[key]) ? (planning[key] as Json[]).filter(one => typeof one === 'string') : []
+  const text = (key: string): string => (typeof planning[key] === 'string' ? (planning[key] as string) : '')
+  const { files = [], tests = [], commands = {} } = planning
+  return {
+    planner: text('planner'),
+    definition,
+    kind: text('kind'),
+    rationale: text('rationale'),
+    assumptions: list('assumptions'),
+    risks: list('risks'),
+    questions: list('questions'),
+    irreversible: [],
+    estimate: { workMs: 0, cost: null },
+    analysis: {
+      languages: list('languages'),
+      packageManagers: [],
+      ...({ files, tests, commands } as unknown as Pick<GoalAnalysis, 'files' | 'tests' | 'commands'>),
+      mentions: { quoted: [], files: [], symbols: [], errors: [], frames: [] },
+      limits: list('limits'),
+    },
+    unfollowed: [],
+  }
 }
 
 /** A proposal and the plan it makes, as plain values. */

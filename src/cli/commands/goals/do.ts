@@ -4,21 +4,23 @@
 import type { Composed } from '../../../compose.ts'
 import { amountsText } from '../../../domain/budget/budget-text.ts'
 import type { PlanId } from '../../../domain/id.ts'
+import { mapOf } from '../../../domain/json.ts'
 import type { Budget } from '../../../domain/plan.ts'
 import type { Waiting } from '../../../domain/views/summary.ts'
 import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import { type AgentWorker, assignWorker, openWork, workerOf } from '../../../operations/goals/agent-worker.ts'
 import { finishDraft, lastOpenGoal, REVIEW } from '../../../operations/goals/finish-draft.ts'
-import { pastPlans, saveDraft } from '../../../operations/goals/plan-goal.ts'
+import { pastPlans, rememberedProposal, saveDraft } from '../../../operations/goals/plan-goal.ts'
 import { timeRange } from '../../../operations/goals/time-range.ts'
 import { planModels } from '../../../operations/models/model-usage.ts'
 import { previewRollback, undecidedFiles } from '../../../operations/rollback-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { print, printNote } from '../../answer.ts'
+import { print, printDocument, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { submit } from '../../order.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
+import { proposalScreen } from '../../text/proposal-text.ts'
 import { workerFor } from '../agents/choose-agent.ts'
 import { startAndDrive } from '../plans/run.ts'
 import { goBack } from '../undo/go-back.ts'
@@ -132,12 +134,13 @@ async function goOn(
     const onward = status === 'failed' ? { goOn: { rationale: `do ${name}` } } : {}
     return await carry(context, composed, { ...moved, ...onward })
   }
+  const { definition } = (await engine.ask({ type: 'definition', plan })) ?? found
   const draft: Draft = {
-    ...{ plan, name, options: {}, proposal: null, told: [] },
+    ...{ plan, name, options: {}, proposal: rememberedProposal(definition), told: [] },
     carry: one => carry(context, composed, one),
   }
   if (options.yes === true) return await approve(context, composed, draft, await approvalOf(context, composed, draft))
-  await (await import('../plans/show.ts')).show(context, name, undefined, {})
+  printDocument(context, proposalScreen(context, draft.proposal, definition))
   if (context.terminal === null || context.settings.json) return EXIT.waits
   return await decide(context, composed, draft)
 }
@@ -195,9 +198,14 @@ async function decideChange(context: Context, composed: Composed, change: Change
   const told = review.asks.type === 'approval' ? review.asks.show.flatMap(shownLines) : []
   print(context, ['', ...(await consentLines(context, engine, review, { all: true })), '', ...told, ''])
   print(context, await spentLine(composed, plan))
+  for (const path of await editedBefore(composed, plan))
+    print(
+      context,
+      `${escapeForTerminal(path)} had uncommitted edits of yours before: a commit of it contains them, too`,
+    )
   const definition = (await engine.ask({ type: 'definition', plan }))?.definition
   const commits = definition?.tasks.some(({ action }) => action.type === 'git') === true
-  const ways = `[a]pprove${commits ? ` and commit on plan/${name}` : ''}  [c]omment  [u]ndo everything  [q]uit, decide later: `
+  const ways = `[a]pprove${commits ? ' and commit' : ''}  [c]omment  [u]ndo everything  [q]uit, decide later: `
   const decided = { type: 'decide', task: review.task, hash: review.hash } as const
   for (;;) {
     switch (await asked(() => askKey(context, ways, ['a', 'c', 'u', 'q'] as const))) {
@@ -221,6 +229,15 @@ async function decideChange(context: Context, composed: Composed, change: Change
         return EXIT.waits
     }
   }
+}
+
+/** Paths of the plan that were not as in the last commit when it was drafted. */
+async function editedBefore({ engine }: Composed, plan: PlanId): Promise<readonly string[]> {
+  const extra = (await engine.ask({ type: 'definition', plan }))?.definition.extra
+  const { changed } = mapOf(mapOf(mapOf(extra?.planning).repository))
+  const preview = await previewRollback(engine, { plan, kind: 'rollback', ask: {} })
+  if (!Array.isArray(changed) || preview?.ok !== true) return []
+  return preview.files.map(({ path }) => path).filter(path => changed.includes(path))
 }
 
 /** Whoever leaves here has decided nothing. */

@@ -147,8 +147,8 @@ export interface Draft {
   readonly plan: PlanId
   readonly name: string
   readonly options: PlanOptions
-  /** The latest that was drafted; null when it was drafted by an earlier command. */
-  proposal: PlanProposal | null
+  /** The latest that was drafted. */
+  proposal: PlanProposal
   /** What others wrote and would run, as it was last printed whole. */
   told: readonly string[]
   /** Carries it out once it is approved, when that is not all. */
@@ -363,12 +363,7 @@ export async function decide(context: Context, composed: Composed, draft: Draft)
       }
       case 'm': {
         const definition = await currentDraft(composed.engine, draft.plan)
-        printDocument(
-          context,
-          draft.proposal === null
-            ? escapeForTerminal(printYaml(definition), { keepLines: true }).split('\n')
-            : moreLines(context, draft.proposal, definition),
-        )
+        printDocument(context, moreLines(context, draft.proposal, definition))
         draft.told = shownCommands(definition, isTask).lines
         break
       }
