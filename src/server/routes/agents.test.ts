@@ -88,7 +88,7 @@ test('one task of a running plan is worked by an agent; what somebody has claime
   expect((await ask('POST', '/plans/some/tasks/one/claim', {})).status).toBe(200)
   expect(await ask('POST', '/plans/some/worker', { agent: 'grok', task: 'one' })).toMatchObject({
     status: 422,
-    body: { detail: "'one' does not wait for an agent or a person" },
+    body: { detail: "'one' does not wait for grok" },
   })
   expect(await ask('POST', '/plans/some/worker', { agent: 'grok', task: 'three' })).toMatchObject({
     status: 200,
