@@ -7,6 +7,7 @@ import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
 import type { FoundCommand } from './planner.ts'
 import { roleOf } from './ranking/file-role.ts'
+import { foreignWish } from './sentence/goal-language.ts'
 import { namedDependency, updated } from './toolchain/dependency.ts'
 import { commandLine, namedCommands } from './toolchain/named-commands.ts'
 
@@ -101,7 +102,13 @@ export function renameNames(goal: GoalWords): RenameNames | null {
   return { old: bare(first), new: bare(second) }
 }
 
-const bare = (name: string): string => name.replace(/[.-]+$/, '')
+/** `utils.is_keyed_tuple` is defined as `is_keyed_tuple`; a last part such as `dump` is too common to stand alone. */
+const bare = (name: string): string => {
+  const whole = name.replace(/[.-]+$/, '')
+  const last = whole.split('.').at(-1)!
+  return /[a-z0-9][A-Z]|[^_]_[^_]/.test(last) && !FILE_END.test(whole) ? last : whole
+}
+const FILE_END = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|md|json|ya?ml|toml)$/
 
 /** What nobody searches: other people's code, the record of the past. */
 const LEFT_OUT = "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*'"
@@ -171,10 +178,18 @@ function routed(input: EndInput): readonly EndCheck[] {
   return route === null ? [] : holdsAfterwards(input, route)
 }
 
-/** Names in quotes or written like code that nothing in the repository has yet. */
+/** "Add a `retryOn` option" makes the name; "support a custom `AbortSignal`" and "add support for `URL`" do not. */
+export const isIntroduced = ({ wanted }: GoalWords, name: string): boolean => {
+  const before = wanted.includes(name) ? wanted.slice(0, wanted.indexOf(name)) : ''
+  return MAKES.test(before) || foreignWish(before)?.wish === 'add'
+}
+const MAKES =
+  /\b(?:add|introduc|creat|implement|provid|expos|new|named|called|export)\w*\b(?:(?!\b(?:support|for|to|in|of|from|when|if)\b)[^.,;`])*[`'"]?$/i
+
+/** Names in quotes that nothing in the repository has yet. */
 function introduced(input: EndInput): readonly EndCheck[] {
   const names = input.goal.quoted
-    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name) && input.goal.wanted.includes(name))
+    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name) && isIntroduced(input.goal, name))
     .map(name => name.replace('()', ''))
   const [first] = names.filter(name => name.length > 2)
   return first === undefined ? [] : holdsAfterwards(input, first)
@@ -192,13 +207,15 @@ function holdsAfterwards({ paths, texts }: EndInput, text: string): readonly End
   ]
 }
 
-/** Files that the goal names and that are not there yet. */
-function created({ goal, paths }: EndInput): readonly EndCheck[] {
+/** Files that the goal names and that are not there yet; `Node.js` is none. */
+export function newFiles({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): readonly string[] {
   const isKnown = (file: string): boolean => paths.some(path => path === file || path.endsWith(`/${file}`))
-  return goal.files
-    .filter(file => !isKnown(file) && /^[\w./-]+$/.test(file) && !file.includes('..') && !file.startsWith('/'))
-    .slice(0, 3)
-    .map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
+  const isPath = (file: string): boolean => /^\w[\w./-]*$/.test(file) && !file.includes('..') && !PRODUCT.test(file)
+  return goal.files.filter(file => !isKnown(file) && isPath(file)).slice(0, 3)
 }
+const PRODUCT = /^(?:[A-Z]\w*|node|next|nuxt|vue|react|express|d3|three|deno|bun)\.js$/
+
+const created = (input: EndInput): readonly EndCheck[] =>
+  newFiles(input).map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
 
 export const shellLine = (run: readonly string[]): string => run.map(shellQuoted).join(' ')

@@ -2,7 +2,7 @@
 
 import type { Toolchain } from './commands.ts'
 import type { PlanQuestion } from './compose-plan.ts'
-import { type EndCheck, namedDependency, renameNames, routeIn } from './end-checks.ts'
+import { type EndCheck, isIntroduced, namedDependency, renameNames, routeIn } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { IrreversibleStep, JudgedGoal } from './goal-kind.ts'
 import type { GoalAnalysis, RepositoryView } from './planner.ts'
@@ -188,7 +188,10 @@ export async function missingNames(
   return unknown
     .filter(name => !rest.some(text => text?.includes(name) === true))
     .slice(0, MISSING_MAX)
-    .map(name => `\`${name}\` is not in this repository${isNew ? '; it is assumed to be something to be created' : ''}`)
+    .map(
+      name =>
+        `\`${name}\` is not in this repository${isNew && (goal.files.includes(name) || isIntroduced(goal, name)) ? '; it is assumed to be something to be created' : ''}`,
+    )
 }
 
 const BESIDE_MAX = 500

@@ -5,6 +5,7 @@ import type { Network } from '../domain/plan.ts'
 import { COMMAND_STEPS } from './command-steps.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind, JudgedGoal } from './goal-kind.ts'
+import { type SparedPart, sparedParts } from './goal-limits.ts'
 
 /** What was found in the sentence; the last two are not told by every reader of goals. */
 export type FramedGoal = JudgedGoal & {
@@ -89,6 +90,16 @@ const REMOVE = step({
   scope: 'holding',
   minutes: 15,
   risks: ['code outside this repository may use it'],
+})
+
+const DEPRECATE = step({
+  id: 'deprecate',
+  title: 'Mark it as deprecated',
+  instruction:
+    'Mark it as deprecated in the way that is usual here (an annotation, a comment, a warning), and name what to use instead. It keeps working. Use the other way in the code, the examples and the documentation.',
+  why: 'What is deprecated keeps working, so the tests that are there show it.',
+  minutes: 20,
+  risks: ['code outside this repository uses it'],
 })
 
 const CORRECT = step({
@@ -300,7 +311,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       id: 'implement',
       title: 'Make the change that the goal asks for',
       instruction:
-        'Make the smallest change that does what the goal says and makes the new test and all others pass, in the way of the code around it. Do not change the new test. Document what users see.',
+        'Make the smallest change that does what the goal says and makes the new test and all others pass, in the way of the code around it. Do not change the new test.',
       why: 'The change itself, in the way of the code around it.',
     }),
   ],
@@ -353,13 +364,40 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
 
 /** The steps of this goal: those of its kind, or fewer where it asks only that something goes, or that a word is spelt right. */
 export function stepsOf(goal: GoalWords, judged: FramedGoal): readonly WorkStep[] {
-  const steps = ownSteps(goal, judged)
+  const steps = sparing(ownSteps(goal, judged), sparedParts(goal.limits)).map(step =>
+    step.id === 'implement' && isShown(goal, judged.kind)
+      ? { ...step, instruction: `${step.instruction} Document what users see.` }
+      : step,
+  )
   return (judged.unknowns ?? []).length > 0 && judged.kind !== 'research' ? [FIND_OUT, ...steps] : steps
 }
 
 function ownSteps(goal: GoalWords, { kind }: JudgedGoal): readonly WorkStep[] {
   if (SPELLING.test(goal.wanted) && PLAIN.has(kind)) return [CORRECT]
+  if (/^\W*deprecat/i.test(goal.wanted) && PLAIN.has(kind)) return [DEPRECATE]
   return removedName(goal, kind) === null ? WORK_STEPS[kind] : [REMOVE]
+}
+
+/** Something that users set or call: the readme tells it. */
+export const isShown = (goal: GoalWords, kind: GoalKind): boolean =>
+  (kind === 'feature' || kind === 'endpoint') &&
+  !sparedParts(goal.limits).some(part => part === 'docs' || part === 'readme') &&
+  /\b(options?|flags?|commands?|parameters?|arguments?|settings?|endpoints?|deprecat\w*)\b|--\w/i.test(goal.wanted)
+
+/** Without what the goal wants left alone: no step for tests, no word of them. */
+function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): readonly WorkStep[] {
+  if (parts.length === 0) return steps
+  const isSpared = parts.includes('tests')
+  return steps
+    .filter(({ scope }) => !isSpared || scope !== 'tests')
+    .map(step => {
+      const words = [...(isSpared ? ['tests'] : []), ...(parts.includes('docs') ? ['docs', 'documentation'] : [])]
+      const said = step.instruction.replace(new RegExp(`, (?:${words.join('|') || '\\0'})(?=,| and\\b)`, 'g'), '')
+      const instruction = said
+        .replace('the new test and all others', isSpared ? 'all tests' : '$&')
+        .replace(/(\.|, and) do not change the new test\./i, isSpared ? '.' : '$&')
+      return { ...step, instruction }
+    })
 }
 
 const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i

@@ -1,14 +1,17 @@
 // What each step of a draft may write: the files the goal is most likely about, the tests near them, the manifest, the page.
 
+import { asksFirst } from '../domain/plan-rules/instruction-file.ts'
 import type { WriteScopes } from './compose-plan.ts'
 import type { FollowedComments } from './draft-comments.ts'
-import { docsPage, holdsWord, namedDependency, renameNames } from './end-checks.ts'
-import type { GoalWords } from './goal.ts'
+import { docsPage, holdsWord, namedDependency, newFiles, renameNames } from './end-checks.ts'
+import { type GoalWords, wordParts } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
+import { sparedParts } from './goal-limits.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
 import { updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { isShown } from './work-steps.ts'
 
 export interface ScopeInput {
   readonly goal: GoalWords
@@ -45,22 +48,31 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     budget: Math.max(SOURCES_MIN, Math.floor(paths.length * SOURCES_PART)),
     entries: SOURCES_MAX,
   })
-  const known = new Set(paths)
-  const fresh = goal.files.filter(
-    file => !known.has(file) && /^[\w][\w./-]*$/.test(file) && !file.includes('..') && file.includes('/'),
-  )
+  const fresh = [...newFiles({ goal, paths }), ...(adds ? newSources(goal, paths, analysis.files[0]?.path) : [])]
   const rename = judged.kind === 'rename' ? renameNames(goal) : null
   const named = judged.kind === 'dependency-update' ? namedDependency({ goal, texts }) : null
   const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
   const holding =
     rename === null ? users : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
-  const sources = [...new Set([...holding, ...(users.length > 0 ? [] : likely), ...followed.also, ...fresh])]
+  const shown = isShown(goal, judged.kind) ? (docsPage({ goal, paths }) ?? []) : []
+  const sources = [
+    ...new Set([
+      ...holding,
+      ...namedFiles(goal, paths).filter(path => roleOf(path) !== 'test'),
+      ...(users.length > 0 ? [] : likely),
+      ...followed.also,
+      ...fresh,
+      ...[shown].flat(),
+    ]),
+  ]
   const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
   const manifest = paths.find(path => MANIFEST.test(path))
   return {
     sources: allowed(sources),
-    tests: testScope({ goal, analysis, paths, history, texts, closed }),
+    tests: sparedParts(goal.limits).includes('tests')
+      ? []
+      : testScope({ goal, analysis, paths, history, texts, closed, fresh: fresh.find(path => !path.includes('*')) }),
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(
       named !== null
@@ -71,6 +83,24 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     ),
     new: allowed(NEW_PROJECT),
   }
+}
+
+/** Files that the goal names and that are there; not those of a stack trace, nor one that only shows the way: "like in a.ts". */
+export const namedFiles = ({ files, frames, wanted }: GoalWords, paths: readonly string[]): readonly string[] =>
+  files
+    .filter(file => !frames.some(frame => frame.file === file))
+    .filter(file => !/\b(?:like|see|as|to|described) (?:in )?[`'"]?$/i.test(wanted.slice(0, wanted.indexOf(file))))
+    .flatMap(file => paths.filter(path => path === file || path.endsWith(`/${file}`)).slice(0, 2))
+    .filter(path => !asksFirst(path))
+
+/** Where a thing that nothing here is called after comes into a folder that is too wide to open: `quota*.go` for `QuotaFs`. */
+function newSources(goal: GoalWords, paths: readonly string[], beside: string | undefined): readonly string[] {
+  const end = beside === undefined ? null : /\.\w+$/.exec(beside)
+  const names = goal.symbols.filter(name => /^[A-Z][a-z0-9]+[A-Z]/.test(name) && goal.wanted.includes(name))
+  const [stem] = names.map(name => wordParts(name)[0]!.toLowerCase())
+  if (beside === undefined || end === null || stem === undefined || stem.length < 4) return []
+  if (paths.some(path => path.toLowerCase().includes(stem))) return []
+  return [`${beside.slice(0, beside.lastIndexOf('/') + 1)}${stem}*${end[0]}`]
 }
 
 const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
@@ -88,7 +118,15 @@ const NEW_PROJECT = [
 ]
 
 /** The tests that belong to these sources, in their package; and a new one, named as the others are. */
-export function testScope({ goal, analysis, paths, history, texts, closed }: TestInput): readonly string[] {
+export function testScope({
+  goal,
+  analysis,
+  paths,
+  history,
+  texts,
+  closed,
+  fresh: made,
+}: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
   const own = source === undefined ? '' : packageOf(source.path, paths)
@@ -110,7 +148,7 @@ export function testScope({ goal, analysis, paths, history, texts, closed }: Tes
   })
   const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
   const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
-  const fresh = within.length > 0 ? [] : newTests(goal, source?.path, ranked[0]?.path, closed)
+  const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
   const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
@@ -123,6 +161,8 @@ export interface TestInput {
   readonly history: readonly PastChange[]
   readonly texts: ReadonlyMap<string, string>
   readonly closed: ReadonlySet<string>
+  /** A source that does not exist yet. */
+  readonly fresh?: string | undefined
 }
 
 const TESTS_MAX = 3
@@ -151,21 +191,24 @@ function newTests(
   source: string | undefined,
   beside: string | undefined,
   closed: ReadonlySet<string>,
+  paths: readonly string[],
 ): readonly string[] {
   if (beside === undefined) return []
-  const [folder, name] = [beside.slice(0, beside.lastIndexOf('/') + 1), beside.slice(beside.lastIndexOf('/') + 1)]
+  const name = beside.slice(beside.lastIndexOf('/') + 1)
   const root = /^(?:.*?\/)?(?:tests?|specs?|__tests__)\//.exec(beside)?.[0]
   if (root !== undefined) {
     const isLarge = /^\p{Lu}/u.test(name)
     const isFree = (stem: string): boolean => ![...closed].some(path => path.toLowerCase().includes(stem))
+    const isThing = (word: string): boolean => paths.some(path => new RegExp(`(^|[/_.-])${word}[^/]*$`, 'i').test(path))
     return goal.terms
-      .filter(({ word, stem }) => /^[a-z0-9]{4,}$/.test(word) && isFree(stem))
+      .filter(({ word, stem, named }) => /^[a-z0-9]{4,}$/.test(word) && isFree(stem) && (named || isThing(word)))
       .sort((a, b) => Number(b.named) - Number(a.named) || b.word.length - a.word.length)
       .slice(0, NEW_WORDS_MAX)
       .map(({ stem }) => `${root}**/*${isLarge ? stem[0]!.toUpperCase() + stem.slice(1) : stem}*`)
   }
   if (source === undefined || languageOf(source) !== languageOf(beside)) return []
-  const stem = source.slice(source.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
+  const [folder, file] = [source.slice(0, source.lastIndexOf('/') + 1), source.slice(source.lastIndexOf('/') + 1)]
+  const stem = file.replace(/\.\w+$/, '')
   const ending = /(?:[._-](?:test|spec)s?|Test|Spec)?\.\w+$/.exec(name)?.[0] ?? ''
   return [`${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`]
 }

@@ -182,7 +182,11 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   add('flaky-test', THING + 1, isOpen || wish === 'remove' || wish === 'research' ? says(FLAKY) : null)
   const failingCommand = saysAny(FAILING_COMMAND)
   add('failing-command', THING + HINT, isOpen ? failingCommand : null)
-  add('failing-test', THING + (failingCommand === null ? 1 : 0), isOpen ? saysAny(FAILING_TEST) : null)
+  add(
+    'failing-test',
+    THING + (failingCommand === null ? 1 : 0),
+    isOpen ? (saysAny(FAILING_TEST) ?? says(FOREIGN.failingTest)) : null,
+  )
 
   const named = dependencies.find(name => name.length > 2 && namesIn(wanted).has(name.toLowerCase()))
   const isPackage = named !== undefined || DEPENDENCIES.test(main)
