@@ -1,12 +1,14 @@
 // How it can be told by a command that a goal has been reached: commands that fail today and succeed after a correct change. Only what
 // the goal itself says is used; where it says nothing that can be checked, there is none, and the plan asks.
 
+import { asksFirst } from '../domain/plan-rules/instruction-file.ts'
 import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
 import type { Toolchain } from './commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
+import { protectedPaths } from './goal-limits.ts'
 import type { FoundCommand } from './planner.ts'
-import { roleOf } from './ranking/file-role.ts'
+import { languageOf, roleOf } from './ranking/file-role.ts'
 import { foreignWish } from './sentence/goal-language.ts'
 import { namedDependency, updated } from './toolchain/dependency.ts'
 import { commandLine, namedCommands } from './toolchain/named-commands.ts'
@@ -111,17 +113,24 @@ const bare = (name: string): string => {
 const FILE_END = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|md|json|ya?ml|toml)$/
 
 /** What nobody searches: other people's code, the record of the past. */
-const LEFT_OUT = "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*'"
+const LEFT_OUT =
+  "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*' --exclude='*.lock' --exclude='*-lock.*' --exclude=go.sum"
 
-/** Does the search for a name look at it? Hidden files are left to a person: most of them are settings of tools. */
+/** Does the search for a name look at it? */
 export const isSearched = (path: string): boolean =>
-  !path.split('/').some(part => part.startsWith('.') || part === 'node_modules') && !/(^|\/)CHANGE[^/]*$/.test(path)
+  !/(^|\/)(\.git|\.planfold|node_modules)\/|(^|\/)CHANGE[^/]*$|\.lock$|-lock\.\w+$|(^|\/)go\.sum$/.test(path)
 
 function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
   const names = renameNames(goal)
   if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []
   // Files that are left alone keep the old name. `grep` leaves out files by name only, so their lines are taken out behind it.
   const kept = not.filter(path => holdsWord(texts.get(path) ?? '', names.old))
+  const occurs = {
+    script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`,
+    text: `${names.new} occurs`,
+  }
+  // For code that the goal wants left alone, the old name stays beside the new one.
+  if (protectedPaths(goal.limits, kept).some(path => languageOf(path) !== null)) return [occurs]
   const search = `grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.old))} .`
   const others = kept.map(path => ` -e ${shellQuoted(`^\\./${path.replace(/[.[\]*^$\\]/g, '\\$&')}:`)}`).join('')
   return [
@@ -131,7 +140,7 @@ function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
           script: `! ${search} | grep -v${others}`,
           text: `${names.old} no longer occurs, except in ${kept.join(', ')}`,
         },
-    { script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`, text: `${names.new} occurs` },
+    occurs,
   ]
 }
 
@@ -214,6 +223,14 @@ export function newFiles({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): rea
   return goal.files.filter(file => !isKnown(file) && isPath(file)).slice(0, 3)
 }
 const PRODUCT = /^(?:[A-Z]\w*|node|next|nuxt|vue|react|express|d3|three|deno|bun)\.js$/
+
+/** Files that the goal names and that are there; not those of a stack trace, nor one that only shows the way: "like in a.ts". */
+export const namedFiles = ({ files, frames, wanted }: GoalWords, paths: readonly string[]): readonly string[] =>
+  files
+    .filter(file => !frames.some(frame => frame.file === file))
+    .filter(file => !/\b(?:like|see|as|to|described) (?:in )?[`'"]?$/i.test(wanted.slice(0, wanted.indexOf(file))))
+    .flatMap(file => paths.filter(path => path === file || path.endsWith(`/${file}`)).slice(0, 2))
+    .filter(path => !asksFirst(path))
 
 const created = (input: EndInput): readonly EndCheck[] =>
   newFiles(input).map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))

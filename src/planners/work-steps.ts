@@ -6,6 +6,7 @@ import { COMMAND_STEPS } from './command-steps.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind, JudgedGoal } from './goal-kind.ts'
 import { type SparedPart, sparedParts } from './goal-limits.ts'
+import type { Removal } from './removal.ts'
 
 /** What was found in the sentence; the last two are not told by every reader of goals. */
 export type FramedGoal = JudgedGoal & {
@@ -86,10 +87,20 @@ const REMOVE = step({
   title: 'Remove it, and what only it needed',
   instruction:
     'Remove what the goal names, with its exports, tests, documentation and whatever nothing else uses then. Keep all other behaviour. If something still uses it, end with where, and do not remove it.',
-  why: 'Something that is gone needs no new test: its name no longer occurs, and the other tests still pass.',
+  why: 'Something that is gone needs no new test: a check shows that it is gone, and the other tests still pass.',
   scope: 'holding',
   minutes: 15,
   risks: ['code outside this repository may use it'],
+})
+
+const REPLACE = step({
+  id: 'replace',
+  title: 'Replace it everywhere',
+  instruction:
+    'Put the other one in the place of what the goal wants gone, wherever it is used: source, tests, docs, configuration. Behaviour stays. Take it out of the manifest, and let the package manager write the lock file.',
+  why: 'Nothing new is to be tested: the tests pass before and after, and a check shows that it is gone.',
+  scope: 'holding',
+  risks: ['the two may differ in rare cases'],
 })
 
 const DEPRECATE = step({
@@ -363,8 +374,8 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
 }
 
 /** The steps of this goal: those of its kind, or fewer where it asks only that something goes, or that a word is spelt right. */
-export function stepsOf(goal: GoalWords, judged: FramedGoal): readonly WorkStep[] {
-  const steps = sparing(ownSteps(goal, judged), sparedParts(goal.limits)).map(step =>
+export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | null): readonly WorkStep[] {
+  const steps = sparing(ownSteps(goal, judged, removal), sparedParts(goal.limits)).map(step =>
     step.id === 'implement' && isShown(goal, judged.kind)
       ? { ...step, instruction: `${step.instruction} Document what users see.` }
       : step,
@@ -372,10 +383,11 @@ export function stepsOf(goal: GoalWords, judged: FramedGoal): readonly WorkStep[
   return (judged.unknowns ?? []).length > 0 && judged.kind !== 'research' ? [FIND_OUT, ...steps] : steps
 }
 
-function ownSteps(goal: GoalWords, { kind }: JudgedGoal): readonly WorkStep[] {
+function ownSteps(goal: GoalWords, { kind }: JudgedGoal, removal: Removal | null): readonly WorkStep[] {
   if (SPELLING.test(goal.wanted) && PLAIN.has(kind)) return [CORRECT]
   if (/^\W*deprecat/i.test(goal.wanted) && PLAIN.has(kind)) return [DEPRECATE]
-  return removedName(goal, kind) === null ? WORK_STEPS[kind] : [REMOVE]
+  if (removal === null) return WORK_STEPS[kind]
+  return removal.isReplaced ? [REPLACE] : [REMOVE]
 }
 
 /** Something that users set or call: the readme tells it. */
@@ -401,24 +413,4 @@ function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): read
 }
 
 const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i
-const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])
-const NOUN =
-  '(?:functions?|methods?|class|constant|variable|option|flag|parameter|argument|field|property|type|interface|module|helper|export|setting|macro|struct|enum|alias|fonction|función|funktion|método|classe|clase|klasse)'
-const REMOVING = new RegExp(
-  '^\\W*(?:please\\s+)?(?:remove|delete|drop|get rid of|entferne?|supprime[rz]?|elimin[ae]r?|remov[ae]r?)\\s+' +
-    '(?:(?:the|an?|our|all|old|unused|dead|obsolete|deprecated|legacy|die|das|den|la|le|el|o)\\s+)*' +
-    `(${NOUN}\\s+)?[\`'"]?((?:--)?[A-Za-z_$][\\w$-]*)(?:\\(\\))?[\`'"]?(\\s+${NOUN})?` +
-    '(?:\\s+(?:from|in|of)\\s+[`\'"]?[\\w./-]+\\.\\w+[`\'"]?)?\\s*$',
-  'i',
-)
-
-/** The one name that the goal wants gone; null when it asks for something else, or for more. */
-export function removedName(goal: GoalWords, kind: GoalKind): string | null {
-  if (!PLAIN.has(kind)) return null
-  const [first = '', ...rest] = goal.wanted.trim().split(/[.;!]?(?:\s*\n\s*|\s+(?=[A-Z])(?<=[.;!]\s+))|[.;!]$/)
-  const found = rest.some(sentence => sentence !== '') ? null : REMOVING.exec(first)
-  const name = found?.[2]
-  if (name === undefined) return null
-  const isNamed = found?.[1] !== undefined || found?.[3] !== undefined || goal.symbols.includes(name)
-  return isNamed ? name : null
-}
+export const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])

@@ -1,9 +1,8 @@
 // What each step of a draft may write: the files the goal is most likely about, the tests near them, the manifest, the page.
 
-import { asksFirst } from '../domain/plan-rules/instruction-file.ts'
 import type { WriteScopes } from './compose-plan.ts'
 import type { FollowedComments } from './draft-comments.ts'
-import { docsPage, holdsWord, namedDependency, newFiles, renameNames } from './end-checks.ts'
+import { docsPage, holdsWord, isIntroduced, namedDependency, namedFiles, newFiles, renameNames } from './end-checks.ts'
 import { type GoalWords, wordParts } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import { sparedParts } from './goal-limits.ts'
@@ -48,7 +47,8 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     budget: Math.max(SOURCES_MIN, Math.floor(paths.length * SOURCES_PART)),
     entries: SOURCES_MAX,
   })
-  const fresh = [...newFiles({ goal, paths }), ...(adds ? newSources(goal, paths, analysis.files[0]?.path) : [])]
+  const made = newFiles({ goal, paths })
+  const fresh = made.length > 0 || !adds ? made : newSources(goal, paths, analysis.files[0]?.path)
   const rename = judged.kind === 'rename' ? renameNames(goal) : null
   const named = judged.kind === 'dependency-update' ? namedDependency({ goal, texts }) : null
   const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
@@ -59,9 +59,9 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     ...new Set([
       ...holding,
       ...namedFiles(goal, paths).filter(path => roleOf(path) !== 'test'),
-      ...(users.length > 0 ? [] : likely),
+      ...(holding.length > 0 ? [] : likely),
       ...followed.also,
-      ...fresh,
+      ...fresh.filter(path => !likely.some(entry => holds(entry, path))),
       ...[shown].flat(),
     ]),
   ]
@@ -72,7 +72,7 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     sources: allowed(sources),
     tests: sparedParts(goal.limits).includes('tests')
       ? []
-      : testScope({ goal, analysis, paths, history, texts, closed, fresh: fresh.find(path => !path.includes('*')) }),
+      : testScope({ goal, analysis, paths, history, texts, closed, fresh: fresh[0] }),
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(
       named !== null
@@ -85,22 +85,13 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
   }
 }
 
-/** Files that the goal names and that are there; not those of a stack trace, nor one that only shows the way: "like in a.ts". */
-export const namedFiles = ({ files, frames, wanted }: GoalWords, paths: readonly string[]): readonly string[] =>
-  files
-    .filter(file => !frames.some(frame => frame.file === file))
-    .filter(file => !/\b(?:like|see|as|to|described) (?:in )?[`'"]?$/i.test(wanted.slice(0, wanted.indexOf(file))))
-    .flatMap(file => paths.filter(path => path === file || path.endsWith(`/${file}`)).slice(0, 2))
-    .filter(path => !asksFirst(path))
-
-/** Where a thing that nothing here is called after comes into a folder that is too wide to open: `quota*.go` for `QuotaFs`. */
+/** Files for a new thing where its folder is too wide to open: `quota*.go` for `QuotaFs`, at the top if the sources lie there. */
 function newSources(goal: GoalWords, paths: readonly string[], beside: string | undefined): readonly string[] {
-  const end = beside === undefined ? null : /\.\w+$/.exec(beside)
-  const names = goal.symbols.filter(name => /^[A-Z][a-z0-9]+[A-Z]/.test(name) && goal.wanted.includes(name))
-  const [stem] = names.map(name => wordParts(name)[0]!.toLowerCase())
-  if (beside === undefined || end === null || stem === undefined || stem.length < 4) return []
-  if (paths.some(path => path.toLowerCase().includes(stem))) return []
-  return [`${beside.slice(0, beside.lastIndexOf('/') + 1)}${stem}*${end[0]}`]
+  const end = /\.\w+$/.exec(beside ?? '')?.[0]
+  const name = goal.symbols.find(one => /^[A-Z][a-z0-9]{2,}[A-Z]/.test(one) && isIntroduced(goal, one))
+  if (beside === undefined || end === undefined || name === undefined) return []
+  const isFlat = paths.filter(path => !path.includes('/') && path.endsWith(end) && roleOf(path) === 'source').length > 3
+  return [`${isFlat ? '' : beside.slice(0, beside.lastIndexOf('/') + 1)}${wordParts(name)[0]!.toLowerCase()}*${end}`]
 }
 
 const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
@@ -199,9 +190,15 @@ function newTests(
   if (root !== undefined) {
     const isLarge = /^\p{Lu}/u.test(name)
     const isFree = (stem: string): boolean => ![...closed].some(path => path.toLowerCase().includes(stem))
-    const isThing = (word: string): boolean => paths.some(path => new RegExp(`(^|[/_.-])${word}[^/]*$`, 'i').test(path))
+    const isError = (word: string): boolean =>
+      goal.symbols.some(one => /(Error|Exception)$/.test(one) && one.toLowerCase().includes(word))
+    const isThing = (word: string): boolean =>
+      paths.some(path => roleOf(path) === 'source' && new RegExp(`(^|[/_.-])${word}[^/]*$`, 'i').test(path))
     return goal.terms
-      .filter(({ word, stem, named }) => /^[a-z0-9]{4,}$/.test(word) && isFree(stem) && (named || isThing(word)))
+      .filter(
+        ({ word, stem, named }) =>
+          /^[a-z0-9]{4,}$/.test(word) && isFree(stem) && !isError(word) && (named || isThing(word)),
+      )
       .sort((a, b) => Number(b.named) - Number(a.named) || b.word.length - a.word.length)
       .slice(0, NEW_WORDS_MAX)
       .map(({ stem }) => `${root}**/*${isLarge ? stem[0]!.toUpperCase() + stem.slice(1) : stem}*`)

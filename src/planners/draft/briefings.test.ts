@@ -7,7 +7,7 @@ import { templateExpressions } from '../../format/expression/template.ts'
 import { readGoal } from '../goal.ts'
 import { heuristicPlanner } from '../heuristic-planner.ts'
 import type { PlanComment, RepositoryView } from '../planner.ts'
-import { removedName } from '../work-steps.ts'
+import { removedName } from '../removal.ts'
 
 const FILES: { readonly [path: string]: string } = {
   'package.json': '{"scripts":{"test":"vitest run","lint":"eslint ."}}',
