@@ -10,6 +10,7 @@ import { protectedPaths } from './goal-limits.ts'
 import type { FoundCommand } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import { foreignWish } from './sentence/goal-language.ts'
+import { ACTION } from './sentence/kind-evidence.ts'
 import { namedDependency, updated } from './toolchain/dependency.ts'
 import { commandLine, namedCommands } from './toolchain/named-commands.ts'
 
@@ -58,6 +59,8 @@ export function endChecks(input: EndInput): readonly EndCheck[] {
       const named = namedDependency(input)
       return named === null ? [] : updated(named, input.texts.get(named.manifest) ?? '')
     }
+    case 'chore':
+      return actionUpdated(input)
     case 'docs':
       return [...found, ...documented(input)]
     case 'endpoint':
@@ -234,5 +237,14 @@ export const namedFiles = ({ files, frames, wanted }: GoalWords, paths: readonly
 
 const created = (input: EndInput): readonly EndCheck[] =>
   newFiles(input).map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
+
+function actionUpdated({ goal, texts }: EndInput): readonly EndCheck[] {
+  const [, name, version] = ACTION.exec(goal.wanted) ?? []
+  if (![...texts.values()].some(text => text.includes(`${name}@`))) return []
+  const uses = `grep -rhE -e 'uses: *${name}@' .github`
+  return [
+    { script: `${uses} | grep -q . && ! ${uses} | grep -vF '@${version}'`, text: `${name} is used as ${version}` },
+  ]
+}
 
 export const shellLine = (run: readonly string[]): string => run.map(shellQuoted).join(' ')

@@ -32,7 +32,7 @@ import { splitGoal } from './split-goal.ts'
 import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
 import { commandScope } from './toolchain/named-commands.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
-import { writeScopes } from './write-scopes.ts'
+import { SETTINGS, writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
   return { name: NAME, propose, split: async ({ goal }) => splitGoal(goal) }
@@ -64,7 +64,9 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     rankFiles(repository, goal, { roles: rolesFor(first) }),
     findToolchain(repository),
     repository.state(),
-    first.kind === 'dependency-update' ? readAlso(repository, paths) : new Map<string, string>(),
+    first.kind === 'dependency-update' || first.kind === 'chore'
+      ? readAlso(repository, paths)
+      : new Map<string, string>(),
   ])
   const isPlaced = !/^(?:weak guess|changes often$|$)/.test(ranking.files[0]?.reason ?? '')
   const judged = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
@@ -84,8 +86,10 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const said = readComments(comments, { paths, tasks })
   const followed = { ...said, not: [...said.not, ...spared] }
   const toolchain = await withTestCommand(repository, found, followed)
-  const analysis = analysisOf(goal, toolchain, placed(aboutFiles(ranking, goal, judged), followed))
   const holding = holdingFiles(goal, removed, texts, followed.not)
+  const about = aboutFiles(ranking, goal, judged)
+  const held = removed === null ? [] : holding.map(path => ({ path, score: 1, reason: 'it has what is to go' }))
+  const analysis = analysisOf(goal, toolchain, placed(held.length > 0 ? { ...about, files: held } : about, followed))
   const ends = [
     ...endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }),
     ...(removed === null || holding.length === 0 ? [] : removed.ends),
@@ -227,6 +231,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
 function rolesFor({ kind }: JudgedGoal): readonly FileRole[] {
   if (kind === 'docs') return ['docs', 'source']
   if (kind === 'dependency-update') return ['source', 'config']
+  if (kind === 'chore') return ['config', 'source']
   if (kind === 'flaky-test') return ['source', 'test']
   return ['source']
 }
@@ -246,7 +251,7 @@ async function readBeside(
 const readAlso = (repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   textsOf(
     repository,
-    paths.filter(path => DEPENDENCY_FILES.test(path)),
+    paths.filter(path => DEPENDENCY_FILES.test(path) || SETTINGS.test(path)),
   )
 
 async function textsOf(repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -164,6 +164,7 @@ export const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
   rollout: 'a rollout in stages',
   rename: 'a rename',
   'dependency-update': 'an update of a dependency',
+  chore: 'a change of settings, builds or supported versions',
   'flaky-test': 'a flaky test',
   docs: 'documentation',
   tests: 'tests for what is there',

@@ -172,6 +172,19 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       risks: ['the same word may be used for something else', 'callers outside this repository break'],
     }),
   ],
+  chore: [
+    step({
+      id: 'change',
+      title: 'Change the settings',
+      kind: 'chore',
+      instruction:
+        'Change it in every place that says it: manifests, workflows, settings of tools, documentation. Then take out what only the old state needed.',
+      why: 'Settings that say the same thing in several places change together.',
+      scope: 'sources',
+      minutes: 20,
+      risks: ['workflows run elsewhere: they show only there that they work'],
+    }),
+  ],
   'flaky-test': [
     looking({
       id: 'find-cause',

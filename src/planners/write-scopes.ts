@@ -9,6 +9,7 @@ import { sparedParts } from './goal-limits.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
+import { ACTION } from './sentence/kind-evidence.ts'
 import { updatedFiles, usersOf } from './toolchain/dependency.ts'
 import { isShown } from './work-steps.ts'
 
@@ -54,12 +55,14 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
   const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
   const holding =
     rename === null ? users : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
+  const settings = judged.kind === 'chore' ? settingsFor(goal, paths, texts) : []
   const shown = isShown(goal, judged.kind) ? (docsPage({ goal, paths }) ?? []) : []
   const sources = [
     ...new Set([
       ...holding,
       ...namedFiles(goal, paths).filter(path => roleOf(path) !== 'test'),
-      ...(holding.length > 0 ? [] : likely),
+      ...settings,
+      ...(holding.length > 0 || (settings.length > 0 && /\d/.test(goal.wanted)) ? [] : likely),
       ...followed.also,
       ...fresh.filter(path => !likely.some(entry => holds(entry, path))),
       ...[shown].flat(),
@@ -83,6 +86,24 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     ),
     new: allowed(NEW_PROJECT),
   }
+}
+
+/** Where versions and builds are set. */
+export const SETTINGS =
+  /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|go\.(mod|sum|work)|Cargo\.toml|rust-toolchain(\.toml)?|Gemfile|[\w-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?|Dockerfile|Makefile|\.(nvmrc|(python|ruby|node)-version|tool-versions|travis\.yml|gitlab-ci\.yml|pre-commit-config\.yaml|readthedocs\.ya?ml)|appveyor\.yml|azure-pipelines\.yml)$|^\.github\/workflows\//
+const SETTINGS_MAX = 25
+
+/** All settings and what else has the version that goes; for an action the files that use it. */
+function settingsFor(goal: GoalWords, paths: readonly string[], texts: ReadonlyMap<string, string>): readonly string[] {
+  const holding = (pattern: RegExp): readonly string[] =>
+    [...texts].filter(([path, text]) => roleOf(path) !== 'test' && pattern.test(text)).map(([path]) => path)
+  const action = ACTION.exec(goal.wanted)?.[1]
+  const using = action === undefined ? [] : holding(new RegExp(`\\b${action}@`))
+  if (using.length > 0) return using
+  const old = /\b(?:drop|remov\w*|end)\b.*?\b(\d+)\.(\d+)\b/i.exec(goal.wanted)
+  const dropped = old === null ? [] : holding(new RegExp(`(?<![\\d.])${old[1]}(?:\\.|, )${old[2]}(?![\\d.])`))
+  const all = paths.filter(path => SETTINGS.test(path) || LOCK.test(path)).slice(0, SETTINGS_MAX)
+  return [...new Set([...all, ...dropped.slice(0, SETTINGS_MAX)])]
 }
 
 /** Files for a new thing where its folder is too wide to open: `quota*.go` for `QuotaFs`, at the top if the sources lie there. */
