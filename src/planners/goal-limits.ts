@@ -47,7 +47,7 @@ const CLAUSE_START = /^.*\b(?:but|so|that|while|aber|dass)\s/is
 /** Behind a wish, a comma or "and" begins another clause too; else it joins what must not change. */
 const AFTER_WISH = new RegExp(`^(?:please\\s+)?(?:${VERBS})\\b.*(?:,\\s|\\b(?:and|but|so|that|while)\\s)`, 'is')
 /** A clause ends before another wish. */
-const NEXT_WISH = new RegExp(
+export const NEXT_WISH = new RegExp(
   `,?\\s+(?:(?:and|then|but|und|aber)\\s+)+(?=(?:${VERBS})\\b)|,\\s+(?=(?:${VERBS}|but|aber)\\b)`,
   'i',
 )

@@ -5,7 +5,7 @@ import type { Network } from '../domain/plan.ts'
 import { COMMAND_STEPS } from './command-steps.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind, JudgedGoal } from './goal-kind.ts'
-import { type SparedPart, sparedParts } from './goal-limits.ts'
+import { NEXT_WISH, type SparedPart, sparedParts } from './goal-limits.ts'
 import type { Removal } from './removal.ts'
 
 /** What was found in the sentence; the last two are not told by every reader of goals. */
@@ -388,11 +388,13 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
 
 /** The steps of this goal: those of its kind, or fewer where it asks only that something goes, or that a word is spelt right. */
 export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | null): readonly WorkStep[] {
-  const steps = sparing(ownSteps(goal, judged, removal), sparedParts(goal.limits)).map(step =>
-    step.id === 'implement' && isShown(goal, judged.kind)
-      ? { ...step, instruction: `${step.instruction} Document what users see.` }
-      : step,
-  )
+  const wishes = goal.wanted.split(NEXT_WISH).map(wish => wish.trim().replace(/[.;]$/, ''))
+  const each = wishes.length > 1 && goal.wanted.length < 400 ? ` It asks for: ${wishes.join('; ')}.` : ''
+  const shown = isShown(goal, judged.kind) ? ' Document what users see.' : ''
+  const steps = sparing(ownSteps(goal, judged, removal), sparedParts(goal.limits)).map(step => ({
+    ...step,
+    instruction: `${step.instruction}${step.id === 'implement' ? shown : ''}${step.kind === 'chore' ? each : ''}`,
+  }))
   return (judged.unknowns ?? []).length > 0 && judged.kind !== 'research' ? [FIND_OUT, ...steps] : steps
 }
 

@@ -214,7 +214,8 @@ function newTests(
     const isError = (word: string): boolean =>
       goal.symbols.some(one => /(Error|Exception)$/.test(one) && one.toLowerCase().includes(word))
     const isThing = (word: string): boolean =>
-      paths.some(path => roleOf(path) === 'source' && new RegExp(`(^|[/_.-])${word}[^/]*$`, 'i').test(path))
+      !/^(tests?|specs?)$/.test(word) &&
+      paths.some(path => new RegExp(`(^|[/_.-])${word}[^/]*\\.\\w+$`, 'i').test(path))
     return goal.terms
       .filter(
         ({ word, stem, named }) =>

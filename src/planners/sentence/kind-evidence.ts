@@ -70,7 +70,7 @@ const AREAS: readonly (readonly [GoalKind, RegExp])[] = [
   ['chore', /^(?:ci|build)$/],
 ]
 const LANGUAGE_VERSION =
-  /\b(?:python|node(?:\.?js)?|go(?:lang)?|ruby|php|java|jdk|rust|msrv|deno|bun|typescript|kotlin|\.net)(?: versions?)?(?: to)? v?\d[\w.]*\+?(?=\s*(?:$|[,;)]|\.(?!\d))|\s+(?:and|or|from|in|on|to|support)\b)/i
+  /(?<![@\w./-])(?:python|node(?:\.?js)?|go(?:lang)?|ruby|php|java|jdk|rust|msrv|deno|bun|typescript|kotlin|\.net)(?: versions?)?(?: to)? v?\d[\w.]*\+?(?=\s*(?:$|[,;)]|\.(?!\d))|\s+(?:and|or|from|in|on|to|support)\b)/i
 /** `actions/checkout to v5`; not `@types/node to 20`, nor a module with a host. */
 export const ACTION = /(?<![@\w./-])([\w-]+\/[\w-]+)(?: (?:github )?action)?(?: from \S+)? to (v?\d[\w.]*)/i
 const SETTINGS =
