@@ -1,12 +1,16 @@
 // How it can be told by a command that a goal has been reached: commands that fail today and succeed after a correct change. Only what
 // the goal itself says is used; where it says nothing that can be checked, there is none, and the plan asks.
 
+import { asksFirst } from '../domain/plan-rules/instruction-file.ts'
 import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
 import type { Toolchain } from './commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
+import { protectedPaths } from './goal-limits.ts'
 import type { FoundCommand } from './planner.ts'
-import { roleOf } from './ranking/file-role.ts'
+import { languageOf, roleOf } from './ranking/file-role.ts'
+import { foreignWish } from './sentence/goal-language.ts'
+import { ACTION } from './sentence/kind-evidence.ts'
 import { namedDependency, updated } from './toolchain/dependency.ts'
 import { commandLine, namedCommands } from './toolchain/named-commands.ts'
 
@@ -55,6 +59,8 @@ export function endChecks(input: EndInput): readonly EndCheck[] {
       const named = namedDependency(input)
       return named === null ? [] : updated(named, input.texts.get(named.manifest) ?? '')
     }
+    case 'chore':
+      return actionUpdated(input)
     case 'docs':
       return [...found, ...documented(input)]
     case 'endpoint':
@@ -101,20 +107,33 @@ export function renameNames(goal: GoalWords): RenameNames | null {
   return { old: bare(first), new: bare(second) }
 }
 
-const bare = (name: string): string => name.replace(/[.-]+$/, '')
+/** `utils.is_keyed_tuple` is defined as `is_keyed_tuple`; a last part such as `dump` is too common to stand alone. */
+const bare = (name: string): string => {
+  const whole = name.replace(/[.-]+$/, '')
+  const last = whole.split('.').at(-1)!
+  return /[a-z0-9][A-Z]|[^_]_[^_]/.test(last) && !FILE_END.test(whole) ? last : whole
+}
+const FILE_END = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|md|json|ya?ml|toml)$/
 
 /** What nobody searches: other people's code, the record of the past. */
-const LEFT_OUT = "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*'"
+const LEFT_OUT =
+  "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*' --exclude='*.lock' --exclude='*-lock.*' --exclude=go.sum"
 
-/** Does the search for a name look at it? Hidden files are left to a person: most of them are settings of tools. */
+/** Does the search for a name look at it? */
 export const isSearched = (path: string): boolean =>
-  !path.split('/').some(part => part.startsWith('.') || part === 'node_modules') && !/(^|\/)CHANGE[^/]*$/.test(path)
+  !/(^|\/)(\.git|\.planfold|node_modules)\/|(^|\/)CHANGE[^/]*$|\.lock$|-lock\.\w+$|(^|\/)go\.sum$/.test(path)
 
 function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
   const names = renameNames(goal)
   if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []
   // Files that are left alone keep the old name. `grep` leaves out files by name only, so their lines are taken out behind it.
   const kept = not.filter(path => holdsWord(texts.get(path) ?? '', names.old))
+  const occurs = {
+    script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`,
+    text: `${names.new} occurs`,
+  }
+  // For code that the goal wants left alone, the old name stays beside the new one.
+  if (protectedPaths(goal.limits, kept).some(path => languageOf(path) !== null)) return [occurs]
   const search = `grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.old))} .`
   const others = kept.map(path => ` -e ${shellQuoted(`^\\./${path.replace(/[.[\]*^$\\]/g, '\\$&')}:`)}`).join('')
   return [
@@ -124,7 +143,7 @@ function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
           script: `! ${search} | grep -v${others}`,
           text: `${names.old} no longer occurs, except in ${kept.join(', ')}`,
         },
-    { script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`, text: `${names.new} occurs` },
+    occurs,
   ]
 }
 
@@ -171,10 +190,18 @@ function routed(input: EndInput): readonly EndCheck[] {
   return route === null ? [] : holdsAfterwards(input, route)
 }
 
-/** Names in quotes or written like code that nothing in the repository has yet. */
+/** "Add a `retryOn` option" makes the name; "support a custom `AbortSignal`" and "add support for `URL`" do not. */
+export const isIntroduced = ({ wanted }: GoalWords, name: string): boolean => {
+  const before = wanted.includes(name) ? wanted.slice(0, wanted.indexOf(name)) : ''
+  return MAKES.test(before) || foreignWish(before)?.wish === 'add'
+}
+const MAKES =
+  /\b(?:add|introduc|creat|implement|provid|expos|new|named|called|export)\w*\b(?:(?!\b(?:support|for|to|in|of|from|when|if)\b)[^.,;`])*[`'"]?$/i
+
+/** Names in quotes that nothing in the repository has yet. */
 function introduced(input: EndInput): readonly EndCheck[] {
   const names = input.goal.quoted
-    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name) && input.goal.wanted.includes(name))
+    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name) && isIntroduced(input.goal, name))
     .map(name => name.replace('()', ''))
   const [first] = names.filter(name => name.length > 2)
   return first === undefined ? [] : holdsAfterwards(input, first)
@@ -192,13 +219,32 @@ function holdsAfterwards({ paths, texts }: EndInput, text: string): readonly End
   ]
 }
 
-/** Files that the goal names and that are not there yet. */
-function created({ goal, paths }: EndInput): readonly EndCheck[] {
+/** Files that the goal names and that are not there yet; `Node.js` is none. */
+export function newFiles({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): readonly string[] {
   const isKnown = (file: string): boolean => paths.some(path => path === file || path.endsWith(`/${file}`))
-  return goal.files
-    .filter(file => !isKnown(file) && /^[\w./-]+$/.test(file) && !file.includes('..') && !file.startsWith('/'))
-    .slice(0, 3)
-    .map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
+  const isPath = (file: string): boolean => /^\w[\w./-]*$/.test(file) && !file.includes('..') && !PRODUCT.test(file)
+  return goal.files.filter(file => !isKnown(file) && isPath(file)).slice(0, 3)
+}
+const PRODUCT = /^(?:[A-Z]\w*|node|next|nuxt|vue|react|express|d3|three|deno|bun)\.js$/
+
+/** Files that the goal names and that are there; not those of a stack trace, nor one that only shows the way: "like in a.ts". */
+export const namedFiles = ({ files, frames, wanted }: GoalWords, paths: readonly string[]): readonly string[] =>
+  files
+    .filter(file => !frames.some(frame => frame.file === file))
+    .filter(file => !/\b(?:like|see|as|to|described) (?:in )?[`'"]?$/i.test(wanted.slice(0, wanted.indexOf(file))))
+    .flatMap(file => paths.filter(path => path === file || path.endsWith(`/${file}`)).slice(0, 2))
+    .filter(path => !asksFirst(path))
+
+const created = (input: EndInput): readonly EndCheck[] =>
+  newFiles(input).map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
+
+function actionUpdated({ goal, texts }: EndInput): readonly EndCheck[] {
+  const [, name, version] = ACTION.exec(goal.wanted) ?? []
+  if (![...texts.values()].some(text => text.includes(`${name}@`))) return []
+  const uses = `grep -rhE -e 'uses: *${name}@' .github`
+  return [
+    { script: `${uses} | grep -q . && ! ${uses} | grep -vF '@${version}'`, text: `${name} is used as ${version}` },
+  ]
 }
 
 export const shellLine = (run: readonly string[]): string => run.map(shellQuoted).join(' ')

@@ -159,7 +159,7 @@ const ALSO_LIMITS = /^only\b|\bonly (?:change|touch|edit|use)\b|\bbackwards?[- ]
 
 /** "A request without headers" tells which request. */
 const DESCRIBES =
-  /^(?:without|sans|sin|ohne|sem) (?!\w+ing\b|an?\b|any\b|the\b|new\b|other\b|ein|zu\b|une?\b|una?\b|uma?\b|\S*[./]\S)/i
+  /^(?:without|sans|sin|ohne|sem) (?!\w+ing\b|an?\b|any\b|the\b|new\b|other\b|ein|.*\bzu\b|une?\b|una?\b|uma?\b|\S*[./]\S|(?<=(?:sans|sin|sem) )\p{L}+(?:[aei]r|re)\b)/iu
 
 function constraintsIn({ limits }: GoalWords, wanted: string): readonly string[] {
   const [, ...others] = sentencesOf(wanted)

@@ -1,6 +1,8 @@
 // The parts of a goal that limit the work: "without a new dependency", "do not touch src/a.ts", "keep the docs as they are". They say
 // what must not happen, so they do not decide what kind of goal it is; and the files they protect are not worked on.
 
+import { roleOf } from './ranking/file-role.ts'
+
 /** A part of the text, from its first letter to its last. */
 export interface Limit {
   readonly from: number
@@ -45,7 +47,7 @@ const CLAUSE_START = /^.*\b(?:but|so|that|while|aber|dass)\s/is
 /** Behind a wish, a comma or "and" begins another clause too; else it joins what must not change. */
 const AFTER_WISH = new RegExp(`^(?:please\\s+)?(?:${VERBS})\\b.*(?:,\\s|\\b(?:and|but|so|that|while)\\s)`, 'is')
 /** A clause ends before another wish. */
-const NEXT_WISH = new RegExp(
+export const NEXT_WISH = new RegExp(
   `,?\\s+(?:(?:and|then|but|und|aber)\\s+)+(?=(?:${VERBS})\\b)|,\\s+(?=(?:${VERBS}|but|aber)\\b)`,
   'i',
 )
@@ -125,14 +127,42 @@ const PART_OF = /\b(?:of|in|from|by|with|for|von|aus)\s+[`"“]?$/i
 const ALL_OF =
   /\b(?:anything|something|nothing|changes?|except|not|any of it|contents?|mexer|mexa)\s+(?:of|in|to|for|em)\s+(?:the\s+)?[`"“]?$/i
 
-/** The paths that the limits of a goal protect, by path, by file name, by folder (`src/old`, "the docs folder") or by glob (`*.md`). */
+/** Files that people name by what they are for. */
+export type SparedPart = 'tests' | 'docs' | 'changelog' | 'readme' | 'ci'
+const PARTS: readonly (readonly [SparedPart, string, (path: string) => boolean])[] = [
+  ['tests', '(?:unit |integration )?(?:tests?|specs?|pruebas|testes)', path => roleOf(path) === 'test'],
+  ['docs', 'docs?|documentation|doku(?:mentation)?|documentaci[oó]n|documentação', path => roleOf(path) === 'docs'],
+  ['changelog', 'change ?log|release notes', path => /(^|\/)(CHANGE|HISTORY|NEWS|RELEASE)[^/]*$/i.test(path)],
+  ['readme', 'readme', path => /(^|\/)readme(\.\w+)?$/i.test(path)],
+  ['ci', 'ci|workflows?|pipelines?', path => /(^|\/)\.(github\/workflows|circleci)\/|(^|\/)\.\w+-ci\.yml$/.test(path)],
+]
+/** It ends there or says what becomes of them: not "the tests that …", "the docs command". */
+const PART_ENDS =
+  '(?=\\s*(?:$|[,.;)])|\\s+(?:or|and|nor|as|alone|unchanged|untouched|intact|out|must|should|stays?|remains?|are|is|files?|folders?|director\\w+|suite|setup|config\\w*|settings|zu|nicht|und|oder|bleib\\w+|et|ou|y|o|e)(?![\\w-]))'
+
+/** "Do not touch the tests or the changelog": what is spared as a whole. */
+export function sparedParts(limits: readonly Limit[]): readonly SparedPart[] {
+  const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
+  return PARTS.filter(([, words]) =>
+    said.some(text => {
+      const at = new RegExp(`(?<![\\w./-])(?:${words})${PART_ENDS}`, 'iu').exec(text)
+      const before = text.slice(0, at?.index).replace(/\b(?:the|our|any|existing|all|die|den|les|las?|los|os)\s+$/i, '')
+      return at !== null && (!PART_OF.test(before) || ALL_OF.test(before))
+    }),
+  ).map(([part]) => part)
+}
+
+/** The paths that the limits of a goal protect: by path, file name, folder (`src/old`, "the docs folder"), glob (`*.md`) or part. */
 export function protectedPaths(limits: readonly Limit[], paths: readonly string[]): readonly string[] {
   const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
   if (said.length === 0) return []
   const globs = said.flatMap(text => text.match(/[\w./-]*\*[\w./*-]*/g) ?? []).map(globPattern)
+  const parts = sparedParts(limits)
   return paths.filter(
     path =>
-      globs.some(glob => glob.test(path)) || said.some(text => namesOf(path).some(name => isProtected(text, name))),
+      globs.some(glob => glob.test(path)) ||
+      PARTS.some(([part, , isOf]) => parts.includes(part) && isOf(path)) ||
+      said.some(text => namesOf(path).some(name => isProtected(text, name))),
   )
 }
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { readGoal, stemOf, wordParts } from './goal.ts'
 import { conflictIn, judgeGoal, saysNothing } from './goal-kind.ts'
-import { protectedPaths } from './goal-limits.ts'
+import { protectedPaths, sparedParts } from './goal-limits.ts'
 
 describe('a goal', () => {
   test('names files, symbols and quoted text', () => {
@@ -237,4 +237,25 @@ describe('the kind of a goal', () => {
     expect(conflictIn('Delete the cache, and keep the index')).toBeNull()
     expect(conflictIn('Fix the parser without adding a dependency')).toBeNull()
   })
+})
+
+test.each([
+  ['Rename a to b. Do not touch the tests or the changelog.', ['tests', 'changelog']],
+  ['Beschleunige den Import, ohne die Tests zu ändern', ['tests']],
+  ['Add an option, but leave the docs alone', ['docs']],
+  ['Add an option. Do not change the docs command', []],
+  ['Do not change the names of the tests', []],
+])('%s: spares %j', (goal, parts) => {
+  expect(sparedParts(readGoal(goal).limits)).toEqual(parts)
+})
+
+test.each([
+  ['Drop Python 3.8', 'chore'],
+  ['update actions/checkout to v5', 'chore'],
+  ['bump min Go to 1.24, drop Go 1.23 from CI', 'chore'],
+  ['update @types/node to v20', 'dependency-update'],
+  ['Die Tests schlagen fehl', 'failing-test'],
+  ['Fix the crash on Python 3.8', 'bug'],
+])('%s: %s', (goal, kind) => {
+  expect(judgeGoal(readGoal(goal), { sourceFiles: 3 }).kind).toBe(kind)
 })

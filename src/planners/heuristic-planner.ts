@@ -8,15 +8,7 @@ import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
 import { oneTestCommand } from './draft/one-test.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import {
-  type EndCheck,
-  endChecks,
-  goneCheck,
-  holdsWord,
-  isSearched,
-  namedDependency,
-  renameNames,
-} from './end-checks.ts'
+import { type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
@@ -32,14 +24,15 @@ import type {
   RepositoryFile,
   RepositoryView,
 } from './planner.ts'
-import { type FileRole, roleOf } from './ranking/file-role.ts'
+import { type FileRole, languageOf, roleOf } from './ranking/file-role.ts'
 import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
+import { type Removal, removalIn } from './removal.ts'
 import { splitGoal } from './split-goal.ts'
 import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
 import { commandScope } from './toolchain/named-commands.ts'
-import { removedName, stepsOf, type WorkStep } from './work-steps.ts'
-import { writeScopes } from './write-scopes.ts'
+import { stepsOf, type WorkStep } from './work-steps.ts'
+import { SETTINGS, writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
   return { name: NAME, propose, split: async ({ goal }) => splitGoal(goal) }
@@ -71,40 +64,46 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     rankFiles(repository, goal, { roles: rolesFor(first) }),
     findToolchain(repository),
     repository.state(),
-    first.kind === 'dependency-update' ? readAlso(repository, paths) : new Map<string, string>(),
+    first.kind === 'dependency-update' || first.kind === 'chore'
+      ? readAlso(repository, paths)
+      : new Map<string, string>(),
   ])
   const isPlaced = !/^(?:weak guess|changes often$|$)/.test(ranking.files[0]?.reason ?? '')
   const judged = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
   const read = new Map([...ranking.texts, ...beside, ...locks])
-  const removed = removedName(goal, judged.kind)
+  const removed = removalIn(goal, judged.kind, { paths, texts: beside })
   const texts =
     judged.kind === 'rename' || removed !== null
-      ? new Map([...read, ...(await namedIn(repository, files, removed === null ? goalNames(goal) : [removed], read))])
+      ? new Map([...read, ...(await namedIn(repository, files, removed?.words ?? goalNames(goal), read))])
       : read
   const spared = protectedPaths(goal.limits, paths).filter(path => !goal.files.includes(path))
   const command = judged.kind === 'rename' ? await renameCommand(repository, goal, texts) : null
   const tasks = new Map<string, TaskKind>([
     ...OTHER_TASKS,
-    ...stepsOf(goal, judged).map(({ id }) => [id, 'external'] as const),
+    ...stepsOf(goal, judged, removed).map(({ id }) => [id, 'external'] as const),
   ])
   if (command !== null) tasks.set('rename', 'command')
   const said = readComments(comments, { paths, tasks })
   const followed = { ...said, not: [...said.not, ...spared] }
   const toolchain = await withTestCommand(repository, found, followed)
-  const analysis = analysisOf(goal, toolchain, placed(aboutFiles(ranking, goal, judged), followed))
   const holding = holdingFiles(goal, removed, texts, followed.not)
+  const about = aboutFiles(ranking, goal, judged)
+  const held = removed === null ? [] : holding.map(path => ({ path, score: 1, reason: 'it has what is to go' }))
+  const analysis = analysisOf(goal, toolchain, placed(held.length > 0 ? { ...about, files: held } : about, followed))
   const ends = [
     ...endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }),
-    ...(removed === null || holding.length === 0 ? [] : [goneCheck(removed)]),
+    ...(removed === null || holding.length === 0 ? [] : removed.ends),
   ]
   const given = { goal, judged, toolchain, ends, texts }
-  const steps = commandSteps(given) ?? stepsOf(goal, judged)
+  const steps = commandSteps(given) ?? stepsOf(goal, judged, removed)
   const isDeployed = judged.irreversible.some(({ word }) => word === 'deploy')
   const release = isDeployed && judged.kind !== 'rollout' ? rolloutSteps(given) : []
   // In stages, it is deployed by these steps, and not once more at the end.
   const isStaged = release.length > 0 || judged.kind === 'rollout'
   const irreversible = judged.irreversible.filter(({ word }) => !(isStaged && word === 'deploy'))
-  const renaming = withoutFiles(command, followed.not)
+  // Code that the goal wants left alone needs the old name: somebody has to see to that.
+  const isBound = command?.files.some(path => spared.includes(path) && languageOf(path) !== null) === true
+  const renaming = isBound ? null : withoutFiles(command, followed.not)
   const history = await repository.history()
   const likely = writeScopes({ goal, judged, analysis, paths, texts, history, followed })
   const scopes = judged.kind === 'failing-command' ? { ...likely, ...filesOfCommands(given, paths, followed) } : likely
@@ -159,16 +158,18 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
 /** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */
 function holdingFiles(
   goal: GoalWords,
-  removed: string | null,
+  removed: Removal | null,
   texts: ReadonlyMap<string, string>,
   not: readonly string[],
 ): readonly string[] {
-  const words = removed === null ? goal.quoted.filter(text => /^[\p{L}\p{N}_$-]+$/u.test(text)) : [removed]
-  const found = [...texts].filter(([path, text]) => !not.includes(path) && words.some(word => holdsWord(text, word)))
-  return found.length > HOLDING_MAX ? [] : found.map(([path]) => path).sort()
+  const words = removed?.words ?? goal.quoted.filter(text => /^[\p{L}\p{N}_$-]+$/u.test(text))
+  const found = [...texts].filter(([, text]) => words.some(word => holdsWord(text, word))).map(([path]) => path)
+  if (found.length > (removed === null ? HOLDING_MAX : REMOVED_MAX)) return []
+  return [...new Set([...(removed?.files ?? []), ...found])].filter(path => !not.includes(path)).sort()
 }
 
 const HOLDING_MAX = 20
+const REMOVED_MAX = 60
 
 interface PlacesInput {
   readonly goal: GoalWords
@@ -230,6 +231,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
 function rolesFor({ kind }: JudgedGoal): readonly FileRole[] {
   if (kind === 'docs') return ['docs', 'source']
   if (kind === 'dependency-update') return ['source', 'config']
+  if (kind === 'chore') return ['config', 'source']
   if (kind === 'flaky-test') return ['source', 'test']
   return ['source']
 }
@@ -249,7 +251,7 @@ async function readBeside(
 const readAlso = (repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   textsOf(
     repository,
-    paths.filter(path => DEPENDENCY_FILES.test(path)),
+    paths.filter(path => DEPENDENCY_FILES.test(path) || SETTINGS.test(path)),
   )
 
 async function textsOf(repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {

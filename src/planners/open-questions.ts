@@ -2,11 +2,12 @@
 
 import type { Toolchain } from './commands.ts'
 import type { PlanQuestion } from './compose-plan.ts'
-import { type EndCheck, namedDependency, renameNames, routeIn } from './end-checks.ts'
+import { type EndCheck, holdsWord, isIntroduced, namedDependency, renameNames, routeIn } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { IrreversibleStep, JudgedGoal } from './goal-kind.ts'
+import { protectedPaths } from './goal-limits.ts'
 import type { GoalAnalysis, RepositoryView } from './planner.ts'
-import { roleOf } from './ranking/file-role.ts'
+import { languageOf, roleOf } from './ranking/file-role.ts'
 import { WORK_STEPS } from './work-steps.ts'
 import type { ScopeInput } from './write-scopes.ts'
 
@@ -116,6 +117,16 @@ function kindQuestion({ goal, judged, analysis, texts }: Pick<Judging, 'goal' | 
     }
     case 'rename': {
       const names = renameNames(goal)
+      const left = protectedPaths(goal.limits, [...texts.keys()]).filter(
+        path => languageOf(path) !== null && names !== null && holdsWord(texts.get(path) ?? '', names.old),
+      )
+      if (names !== null && left.length > 0)
+        return {
+          ask: {
+            text: `${left.join(', ')} uses ${names.old} and is left as it is. Does ${names.old} stay, as another name for ${names.new}?`,
+            otherwise: 'yes, it stays as an alias',
+          },
+        }
       return names === null
         ? { ask: { text: 'What is to be renamed, and to what?' } }
         : {
@@ -153,6 +164,7 @@ export const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
   rollout: 'a rollout in stages',
   rename: 'a rename',
   'dependency-update': 'an update of a dependency',
+  chore: 'a change of settings, builds or supported versions',
   'flaky-test': 'a flaky test',
   docs: 'documentation',
   tests: 'tests for what is there',
@@ -188,7 +200,10 @@ export async function missingNames(
   return unknown
     .filter(name => !rest.some(text => text?.includes(name) === true))
     .slice(0, MISSING_MAX)
-    .map(name => `\`${name}\` is not in this repository${isNew ? '; it is assumed to be something to be created' : ''}`)
+    .map(
+      name =>
+        `\`${name}\` is not in this repository${isNew && (goal.files.includes(name) || isIntroduced(goal, name)) ? '; it is assumed to be something to be created' : ''}`,
+    )
 }
 
 const BESIDE_MAX = 500

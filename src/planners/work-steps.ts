@@ -5,6 +5,8 @@ import type { Network } from '../domain/plan.ts'
 import { COMMAND_STEPS } from './command-steps.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind, JudgedGoal } from './goal-kind.ts'
+import { NEXT_WISH, type SparedPart, sparedParts } from './goal-limits.ts'
+import type { Removal } from './removal.ts'
 
 /** What was found in the sentence; the last two are not told by every reader of goals. */
 export type FramedGoal = JudgedGoal & {
@@ -85,10 +87,30 @@ const REMOVE = step({
   title: 'Remove it, and what only it needed',
   instruction:
     'Remove what the goal names, with its exports, tests, documentation and whatever nothing else uses then. Keep all other behaviour. If something still uses it, end with where, and do not remove it.',
-  why: 'Something that is gone needs no new test: its name no longer occurs, and the other tests still pass.',
+  why: 'Something that is gone needs no new test: a check shows that it is gone, and the other tests still pass.',
   scope: 'holding',
   minutes: 15,
   risks: ['code outside this repository may use it'],
+})
+
+const REPLACE = step({
+  id: 'replace',
+  title: 'Replace it everywhere',
+  instruction:
+    'Put the other one in the place of what the goal wants gone, wherever it is used: source, tests, docs, configuration. Behaviour stays. Take it out of the manifest, and let the package manager write the lock file.',
+  why: 'Nothing new is to be tested: the tests pass before and after, and a check shows that it is gone.',
+  scope: 'holding',
+  risks: ['the two may differ in rare cases'],
+})
+
+const DEPRECATE = step({
+  id: 'deprecate',
+  title: 'Mark it as deprecated',
+  instruction:
+    'Mark it as deprecated in the way that is usual here (an annotation, a comment, a warning), and name what to use instead. It keeps working. Use the other way in the code, the examples and the documentation.',
+  why: 'What is deprecated keeps working, so the tests that are there show it.',
+  minutes: 20,
+  risks: ['code outside this repository uses it'],
 })
 
 const CORRECT = step({
@@ -148,6 +170,19 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       why: 'A name that is changed in one place only breaks the others.',
       minutes: 20,
       risks: ['the same word may be used for something else', 'callers outside this repository break'],
+    }),
+  ],
+  chore: [
+    step({
+      id: 'change',
+      title: 'Change the settings',
+      kind: 'chore',
+      instruction:
+        'Change it in every place that says it: manifests, workflows, settings of tools, documentation. Then take out what only the old state needed.',
+      why: 'Settings that say the same thing in several places change together.',
+      scope: 'sources',
+      minutes: 20,
+      risks: ['workflows run elsewhere: they show only there that they work'],
     }),
   ],
   'flaky-test': [
@@ -300,7 +335,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       id: 'implement',
       title: 'Make the change that the goal asks for',
       instruction:
-        'Make the smallest change that does what the goal says and makes the new test and all others pass, in the way of the code around it. Do not change the new test. Document what users see.',
+        'Make the smallest change that does what the goal says and makes the new test and all others pass, in the way of the code around it. Do not change the new test.',
       why: 'The change itself, in the way of the code around it.',
     }),
   ],
@@ -352,35 +387,45 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
 }
 
 /** The steps of this goal: those of its kind, or fewer where it asks only that something goes, or that a word is spelt right. */
-export function stepsOf(goal: GoalWords, judged: FramedGoal): readonly WorkStep[] {
-  const steps = ownSteps(goal, judged)
+export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | null): readonly WorkStep[] {
+  const wishes = goal.wanted.split(NEXT_WISH).map(wish => wish.trim().replace(/[.;]$/, ''))
+  const each = wishes.length > 1 && goal.wanted.length < 400 ? ` It asks for: ${wishes.join('; ')}.` : ''
+  const shown = isShown(goal, judged.kind) ? ' Document what users see.' : ''
+  const steps = sparing(ownSteps(goal, judged, removal), sparedParts(goal.limits)).map(step => ({
+    ...step,
+    instruction: `${step.instruction}${step.id === 'implement' ? shown : ''}${step.kind === 'chore' ? each : ''}`,
+  }))
   return (judged.unknowns ?? []).length > 0 && judged.kind !== 'research' ? [FIND_OUT, ...steps] : steps
 }
 
-function ownSteps(goal: GoalWords, { kind }: JudgedGoal): readonly WorkStep[] {
+function ownSteps(goal: GoalWords, { kind }: JudgedGoal, removal: Removal | null): readonly WorkStep[] {
   if (SPELLING.test(goal.wanted) && PLAIN.has(kind)) return [CORRECT]
-  return removedName(goal, kind) === null ? WORK_STEPS[kind] : [REMOVE]
+  if (/^\W*deprecat/i.test(goal.wanted) && PLAIN.has(kind)) return [DEPRECATE]
+  if (removal === null) return WORK_STEPS[kind]
+  return removal.isReplaced ? [REPLACE] : [REMOVE]
+}
+
+/** Something that users set or call: the readme tells it. */
+export const isShown = (goal: GoalWords, kind: GoalKind): boolean =>
+  (kind === 'feature' || kind === 'endpoint') &&
+  !sparedParts(goal.limits).some(part => part === 'docs' || part === 'readme') &&
+  /\b(options?|flags?|commands?|parameters?|arguments?|settings?|endpoints?|deprecat\w*)\b|--\w/i.test(goal.wanted)
+
+/** Without what the goal wants left alone: no step for tests, no word of them. */
+function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): readonly WorkStep[] {
+  if (parts.length === 0) return steps
+  const isSpared = parts.includes('tests')
+  return steps
+    .filter(({ scope }) => !isSpared || scope !== 'tests')
+    .map(step => {
+      const words = [...(isSpared ? ['tests'] : []), ...(parts.includes('docs') ? ['docs', 'documentation'] : [])]
+      const said = step.instruction.replace(new RegExp(`, (?:${words.join('|') || '\\0'})(?=,| and\\b)`, 'g'), '')
+      const instruction = said
+        .replace('the new test and all others', isSpared ? 'all tests' : '$&')
+        .replace(/(\.|, and) do not change the new test\./i, isSpared ? '.' : '$&')
+      return { ...step, instruction }
+    })
 }
 
 const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i
-const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])
-const NOUN =
-  '(?:functions?|methods?|class|constant|variable|option|flag|parameter|argument|field|property|type|interface|module|helper|export|setting|macro|struct|enum|alias|fonction|función|funktion|método|classe|clase|klasse)'
-const REMOVING = new RegExp(
-  '^\\W*(?:please\\s+)?(?:remove|delete|drop|get rid of|entferne?|supprime[rz]?|elimin[ae]r?|remov[ae]r?)\\s+' +
-    '(?:(?:the|an?|our|all|old|unused|dead|obsolete|deprecated|legacy|die|das|den|la|le|el|o)\\s+)*' +
-    `(${NOUN}\\s+)?[\`'"]?((?:--)?[A-Za-z_$][\\w$-]*)(?:\\(\\))?[\`'"]?(\\s+${NOUN})?` +
-    '(?:\\s+(?:from|in|of)\\s+[`\'"]?[\\w./-]+\\.\\w+[`\'"]?)?\\s*$',
-  'i',
-)
-
-/** The one name that the goal wants gone; null when it asks for something else, or for more. */
-export function removedName(goal: GoalWords, kind: GoalKind): string | null {
-  if (!PLAIN.has(kind)) return null
-  const [first = '', ...rest] = goal.wanted.trim().split(/[.;!]?(?:\s*\n\s*|\s+(?=[A-Z])(?<=[.;!]\s+))|[.;!]$/)
-  const found = rest.some(sentence => sentence !== '') ? null : REMOVING.exec(first)
-  const name = found?.[2]
-  if (name === undefined) return null
-  const isNamed = found?.[1] !== undefined || found?.[3] !== undefined || goal.symbols.includes(name)
-  return isNamed ? name : null
-}
+export const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])

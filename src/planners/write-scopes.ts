@@ -2,13 +2,16 @@
 
 import type { WriteScopes } from './compose-plan.ts'
 import type { FollowedComments } from './draft-comments.ts'
-import { docsPage, holdsWord, namedDependency, renameNames } from './end-checks.ts'
-import type { GoalWords } from './goal.ts'
+import { docsPage, holdsWord, isIntroduced, namedDependency, namedFiles, newFiles, renameNames } from './end-checks.ts'
+import { type GoalWords, wordParts } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
+import { sparedParts } from './goal-limits.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
+import { ACTION } from './sentence/kind-evidence.ts'
 import { updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { isShown } from './work-steps.ts'
 
 export interface ScopeInput {
   readonly goal: GoalWords
@@ -45,22 +48,34 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     budget: Math.max(SOURCES_MIN, Math.floor(paths.length * SOURCES_PART)),
     entries: SOURCES_MAX,
   })
-  const known = new Set(paths)
-  const fresh = goal.files.filter(
-    file => !known.has(file) && /^[\w][\w./-]*$/.test(file) && !file.includes('..') && file.includes('/'),
-  )
+  const made = newFiles({ goal, paths })
+  const fresh = made.length > 0 || !adds ? made : newSources(goal, paths, analysis.files[0]?.path)
   const rename = judged.kind === 'rename' ? renameNames(goal) : null
   const named = judged.kind === 'dependency-update' ? namedDependency({ goal, texts }) : null
   const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
   const holding =
     rename === null ? users : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
-  const sources = [...new Set([...holding, ...(users.length > 0 ? [] : likely), ...followed.also, ...fresh])]
+  const settings = judged.kind === 'chore' ? settingsFor(goal, paths, texts) : []
+  const shown = isShown(goal, judged.kind) ? (docsPage({ goal, paths }) ?? []) : []
+  const sources = [
+    ...new Set([
+      ...holding,
+      ...namedFiles(goal, paths).filter(path => roleOf(path) !== 'test'),
+      ...settings,
+      ...(holding.length > 0 || (settings.length > 0 && /\d/.test(goal.wanted)) ? [] : likely),
+      ...followed.also,
+      ...fresh.filter(path => !likely.some(entry => holds(entry, path))),
+      ...[shown].flat(),
+    ]),
+  ]
   const allowed = (all: readonly string[]): readonly string[] => all.filter(path => !followed.not.includes(path))
   const page = docsPage({ goal, paths })
   const manifest = paths.find(path => MANIFEST.test(path))
   return {
     sources: allowed(sources),
-    tests: testScope({ goal, analysis, paths, history, texts, closed }),
+    tests: sparedParts(goal.limits).includes('tests')
+      ? []
+      : testScope({ goal, analysis, paths, history, texts, closed, fresh: fresh[0] }),
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(
       named !== null
@@ -71,6 +86,33 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
     ),
     new: allowed(NEW_PROJECT),
   }
+}
+
+/** Where versions and builds are set. */
+export const SETTINGS =
+  /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|go\.(mod|sum|work)|Cargo\.toml|rust-toolchain(\.toml)?|Gemfile|[\w-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?|Dockerfile|Makefile|\.(nvmrc|(python|ruby|node)-version|tool-versions|travis\.yml|gitlab-ci\.yml|pre-commit-config\.yaml|readthedocs\.ya?ml)|appveyor\.yml|azure-pipelines\.yml)$|^\.github\/workflows\//
+const SETTINGS_MAX = 25
+
+/** All settings and what else has the version that goes; for an action the files that use it. */
+function settingsFor(goal: GoalWords, paths: readonly string[], texts: ReadonlyMap<string, string>): readonly string[] {
+  const holding = (pattern: RegExp): readonly string[] =>
+    [...texts].filter(([path, text]) => roleOf(path) !== 'test' && pattern.test(text)).map(([path]) => path)
+  const action = ACTION.exec(goal.wanted)?.[1]
+  const using = action === undefined ? [] : holding(new RegExp(`\\b${action}@`))
+  if (using.length > 0) return using
+  const old = /\b(?:drop|remov\w*|end)\b.*?\b(\d+)\.(\d+)\b/i.exec(goal.wanted)
+  const dropped = old === null ? [] : holding(new RegExp(`(?<![\\d.])${old[1]}(?:\\.|, )${old[2]}(?![\\d.])`))
+  const all = paths.filter(path => SETTINGS.test(path) || LOCK.test(path)).slice(0, SETTINGS_MAX)
+  return [...new Set([...all, ...dropped.slice(0, SETTINGS_MAX)])]
+}
+
+/** Files for a new thing where its folder is too wide to open: `quota*.go` for `QuotaFs`, at the top if the sources lie there. */
+function newSources(goal: GoalWords, paths: readonly string[], beside: string | undefined): readonly string[] {
+  const end = /\.\w+$/.exec(beside ?? '')?.[0]
+  const name = goal.symbols.find(one => /^[A-Z][a-z0-9]{2,}[A-Z]/.test(one) && isIntroduced(goal, one))
+  if (beside === undefined || end === undefined || name === undefined) return []
+  const isFlat = paths.filter(path => !path.includes('/') && path.endsWith(end) && roleOf(path) === 'source').length > 3
+  return [`${isFlat ? '' : beside.slice(0, beside.lastIndexOf('/') + 1)}${wordParts(name)[0]!.toLowerCase()}*${end}`]
 }
 
 const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
@@ -88,7 +130,15 @@ const NEW_PROJECT = [
 ]
 
 /** The tests that belong to these sources, in their package; and a new one, named as the others are. */
-export function testScope({ goal, analysis, paths, history, texts, closed }: TestInput): readonly string[] {
+export function testScope({
+  goal,
+  analysis,
+  paths,
+  history,
+  texts,
+  closed,
+  fresh: made,
+}: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
   const own = source === undefined ? '' : packageOf(source.path, paths)
@@ -110,7 +160,7 @@ export function testScope({ goal, analysis, paths, history, texts, closed }: Tes
   })
   const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
   const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
-  const fresh = within.length > 0 ? [] : newTests(goal, source?.path, ranked[0]?.path, closed)
+  const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
   const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
@@ -123,6 +173,8 @@ export interface TestInput {
   readonly history: readonly PastChange[]
   readonly texts: ReadonlyMap<string, string>
   readonly closed: ReadonlySet<string>
+  /** A source that does not exist yet. */
+  readonly fresh?: string | undefined
 }
 
 const TESTS_MAX = 3
@@ -151,21 +203,31 @@ function newTests(
   source: string | undefined,
   beside: string | undefined,
   closed: ReadonlySet<string>,
+  paths: readonly string[],
 ): readonly string[] {
   if (beside === undefined) return []
-  const [folder, name] = [beside.slice(0, beside.lastIndexOf('/') + 1), beside.slice(beside.lastIndexOf('/') + 1)]
+  const name = beside.slice(beside.lastIndexOf('/') + 1)
   const root = /^(?:.*?\/)?(?:tests?|specs?|__tests__)\//.exec(beside)?.[0]
   if (root !== undefined) {
     const isLarge = /^\p{Lu}/u.test(name)
     const isFree = (stem: string): boolean => ![...closed].some(path => path.toLowerCase().includes(stem))
+    const isError = (word: string): boolean =>
+      goal.symbols.some(one => /(Error|Exception)$/.test(one) && one.toLowerCase().includes(word))
+    const isThing = (word: string): boolean =>
+      !/^(tests?|specs?)$/.test(word) &&
+      paths.some(path => new RegExp(`(^|[/_.-])${word}[^/]*\\.\\w+$`, 'i').test(path))
     return goal.terms
-      .filter(({ word, stem }) => /^[a-z0-9]{4,}$/.test(word) && isFree(stem))
+      .filter(
+        ({ word, stem, named }) =>
+          /^[a-z0-9]{4,}$/.test(word) && isFree(stem) && !isError(word) && (named || isThing(word)),
+      )
       .sort((a, b) => Number(b.named) - Number(a.named) || b.word.length - a.word.length)
       .slice(0, NEW_WORDS_MAX)
       .map(({ stem }) => `${root}**/*${isLarge ? stem[0]!.toUpperCase() + stem.slice(1) : stem}*`)
   }
   if (source === undefined || languageOf(source) !== languageOf(beside)) return []
-  const stem = source.slice(source.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
+  const [folder, file] = [source.slice(0, source.lastIndexOf('/') + 1), source.slice(source.lastIndexOf('/') + 1)]
+  const stem = file.replace(/\.\w+$/, '')
   const ending = /(?:[._-](?:test|spec)s?|Test|Spec)?\.\w+$/.exec(name)?.[0] ?? ''
   return [`${folder}${name.startsWith('test_') ? 'test_' : ''}${stem}${ending}`]
 }

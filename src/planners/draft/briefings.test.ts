@@ -7,7 +7,7 @@ import { templateExpressions } from '../../format/expression/template.ts'
 import { readGoal } from '../goal.ts'
 import { heuristicPlanner } from '../heuristic-planner.ts'
 import type { PlanComment, RepositoryView } from '../planner.ts'
-import { removedName } from '../work-steps.ts'
+import { removalIn, removedName } from '../removal.ts'
 
 const FILES: { readonly [path: string]: string } = {
   'package.json': '{"scripts":{"test":"vitest run","lint":"eslint ."}}',
@@ -138,4 +138,30 @@ test('only one name that is to go is a removal', () => {
     'Remove the user from the list. Add a test.',
   ].map(goal => removedName(readGoal(goal), 'feature'))
   expect(names).toEqual(['neg', 'oldParse', '--fast', null, null, null, null, null])
+})
+
+test('what is to go may be a file or a dependency', () => {
+  const paths = ['ci.yml', 'src/a.ts', 'package.json', 'yarn.lock']
+  const texts = new Map([['package.json', '{"dependencies":{"pad":"1","got":"2"}}']])
+  const found = [
+    'remove the unused ci.yml',
+    'remove dependency on pad',
+    'use fetch instead of got',
+    'remove the retries of got',
+    'remove ci.yml checks from src/a.ts',
+  ].map(goal => removalIn(readGoal(goal), 'refactor', { paths, texts }))
+  expect(found.map(one => one?.ends.map(({ text }) => text))).toEqual([
+    ['ci.yml is gone'],
+    ['pad no longer occurs'],
+    ['got no longer occurs'],
+    undefined,
+    undefined,
+  ])
+  expect(found.map(one => one?.files)).toEqual([
+    ['ci.yml'],
+    ['package.json', 'yarn.lock'],
+    ['package.json', 'yarn.lock'],
+    undefined,
+    undefined,
+  ])
 })

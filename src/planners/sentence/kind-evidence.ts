@@ -12,6 +12,8 @@ export type GoalKind =
   | 'failing-command'
   | 'rename'
   | 'dependency-update'
+  /** Supported versions, workflows, builds. */
+  | 'chore'
   | 'flaky-test'
   | 'docs'
   /** Tests for what is there. */
@@ -65,7 +67,14 @@ const AREAS: readonly (readonly [GoalKind, RegExp])[] = [
   ['performance', /^perf(?:ormance)?$/],
   ['tests', /^tests?$/],
   ['security', /^security$/],
+  ['chore', /^(?:ci|build)$/],
 ]
+const LANGUAGE_VERSION =
+  /(?<![@\w./-])(?:python|node(?:\.?js)?|go(?:lang)?|ruby|php|java|jdk|rust|msrv|deno|bun|typescript|kotlin|\.net)(?: versions?)?(?: to)? v?\d[\w.]*\+?(?=\s*(?:$|[,;)]|\.(?!\d))|\s+(?:and|or|from|in|on|to|support)\b)/i
+/** `actions/checkout to v5`; not `@types/node to 20`, nor a module with a host. */
+export const ACTION = /(?<![@\w./-])([\w-]+\/[\w-]+)(?: (?:github )?action)?(?: from \S+)? to (v?\d[\w.]*)/i
+const SETTINGS =
+  /^(?:workflows?|ci|matrix|dockerfile|makefile|dependabot|renovate|pre-commit|codeowners|builds?|\.?gitignore|\.?editorconfig)$/
 
 const DOCS =
   /^(?:readme(?:\.\w+)?|docs?|documentation|changelog|docstrings?|docblocks?|jsdoc|javadoc|rustdoc|typos?|tutorials?|guides?|comments?|examples?|faq|wording|grammar|spelling|contributing|manual|badges?|glossary|section|instructions|notes?|descriptions?|[\w./-]+\.(?:md|rst|adoc))$/
@@ -182,7 +191,11 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   add('flaky-test', THING + 1, isOpen || wish === 'remove' || wish === 'research' ? says(FLAKY) : null)
   const failingCommand = saysAny(FAILING_COMMAND)
   add('failing-command', THING + HINT, isOpen ? failingCommand : null)
-  add('failing-test', THING + (failingCommand === null ? 1 : 0), isOpen ? saysAny(FAILING_TEST) : null)
+  add(
+    'failing-test',
+    THING + (failingCommand === null ? 1 : 0),
+    isOpen ? (saysAny(FAILING_TEST) ?? says(FOREIGN.failingTest)) : null,
+  )
 
   const named = dependencies.find(name => name.length > 2 && namesIn(wanted).has(name.toLowerCase()))
   const isPackage = named !== undefined || DEPENDENCIES.test(main)
@@ -192,6 +205,10 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (upgrades && (isPackage || isVersioned))
     add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
   else if (wish === 'upgrade' && isPlainName && verb !== 'pin') add('dependency-update', VERB, object)
+  if (named === undefined && wish !== null && wish !== 'fix' && wish !== 'research' && wish !== 'document') {
+    add('chore', TRACE, says(LANGUAGE_VERSION, text) ?? says(ACTION, text))
+    add('chore', THING, SETTINGS.test(head) ? head : null)
+  }
   const advisory = says(ADVISORY, text)
   const isOfPackage = named !== undefined || /audit|dependabot|\b(?:upgrade|update|bump)\b/i.test(text)
   if (isOfPackage && wish !== 'add') add('dependency-update', TRACE, advisory)

@@ -22,7 +22,7 @@ export const VERBS_BY_WISH = {
   fix: 'fix correct repair resolve prevent avoid handle ensure restore guard tolerate respect honor honour preserve escape address solve recover stop patch sanitize sanitise await normalize normalise',
   add: 'add allow implement support introduce create enable provide expose accept let extend export print show display emit offer include build write generate log notify warn validate list send store save greet',
   change:
-    'update improve change make use set refine tweak adjust check switch increase decrease reduce disable skip run try get put configure reuse rewind enforce revert require hide lower raise relax limit bring turn apply keep mark pass throw treat exclude ignore return reject catch infer propagate close abort clear reset default alter defer',
+    'update improve change make use set refine tweak adjust check switch increase decrease reduce disable skip run try get put configure reuse rewind enforce revert require hide lower raise relax limit bring turn apply keep mark pass throw treat exclude ignore return reject catch infer propagate close abort clear reset default alter defer deprecate',
   remove: 'remove delete drop eliminate',
   refactor:
     'refactor extract split deduplicate restructure simplify clean cleanup move decouple inline consolidate replace convert rewrite port migrate reorganize reorganise merge unify separate encapsulate tidy rework modularize isolate',

@@ -199,7 +199,7 @@ export function dependencyNames(manifest: string, text: string): readonly string
     ),
     ...(manifest === 'Cargo.toml'
       ? []
-      : all(/["'\n]\s*([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=~!;@]|["'],?\s*$)/gm)),
+      : all(/["'\n]\s*([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=~!;@]|["']\s*(?:,|\]|$))/gm)),
   ]
 }
 

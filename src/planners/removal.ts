@@ -1,0 +1,72 @@
+// What a goal wants gone: a name, a file, or a dependency that is dropped or replaced by something else.
+
+import { type EndCheck, goneCheck, namedFiles } from './end-checks.ts'
+import type { GoalWords } from './goal.ts'
+import type { GoalKind } from './goal-kind.ts'
+import { dependencyNames } from './toolchain/dependency.ts'
+import { PLAIN } from './work-steps.ts'
+
+export interface Removal {
+  /** The words that no file should have any more, or that lead to what has to change with a file. */
+  readonly words: readonly string[]
+  /** Opened in any case: the file itself, or the manifest. */
+  readonly files: readonly string[]
+  readonly ends: readonly EndCheck[]
+  readonly isReplaced: boolean
+}
+
+const GOES =
+  '\\b(?:remove|delete|drop|get rid of|eliminate|entferne?|lösche?|supprime[rz]?|elimin[ae]r?|quita[r]?)\\s+(?:(?:the|our|all|old|an?|unused|obsolete|dependenc(?:y|ies)|package|library|module|file|on|uses?|usage|of|die|den|das|la|le|el)\\s+)*'
+const REPLACED =
+  '\\b(?:instead of|replac(?:e|ing)|(?:away|migrate|switch|move|change|convert) from|in place of)\\s+(?:the )?'
+const ENDS =
+  '(?=[`\'"]?(?:\\s*$|[.,;)](?!\\w)|\\s+(?:dependency|package|library|module|file|and|with|by|to|in favou?r|as|for|completely|entirely|altogether|from (?:the )?(?:dep|package|requirements|project|manifest))))'
+
+export function removalIn(
+  goal: GoalWords,
+  kind: GoalKind,
+  { paths, texts }: { readonly paths: readonly string[]; readonly texts: ReadonlyMap<string, string> },
+): Removal | null {
+  const says = (before: string, name: string): boolean =>
+    new RegExp(`${before}[\`'"]?${name.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')}${ENDS}`, 'i').test(goal.wanted)
+  const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+  if (!PLAIN.has(kind)) return null
+  const file = namedFiles(goal, paths).find(path => says(`${GOES}(?:[\\w./-]*/)?`, lastOf(path)))
+  if (file !== undefined) {
+    const also = /\b(?:mentions?|refers? to|references? to|uses?)\s+[`'"]?([\w.-]*\w)/i.exec(goal.wanted)?.[1]
+    const ends = [{ script: `test ! -e '${file}'`, text: `${file} is gone` }]
+    return also === undefined
+      ? { words: [lastOf(file)], files: [file], ends, isReplaced: false }
+      : { words: [lastOf(file), also], files: [file], ends: [...ends, goneCheck(also)], isReplaced: false }
+  }
+  for (const [manifest, text] of texts)
+    for (const name of dependencyNames(manifest, text)) {
+      const isReplaced = says(REPLACED, name)
+      if (name.length < 2 || !(isReplaced || says(GOES, name))) continue
+      const lock = paths.filter(path => /^(?:[\w-]+[-.]lock(?:\.\w+)?|go\.sum)$/.test(path))
+      return { words: [name], files: [manifest, ...lock], ends: [goneCheck(name)], isReplaced }
+    }
+  const word = removedName(goal, kind)
+  return word === null ? null : { words: [word], files: [], ends: [goneCheck(word)], isReplaced: false }
+}
+
+const NOUN =
+  '(?:functions?|methods?|class|constant|variable|option|flag|parameter|argument|field|property|type|interface|module|helper|export|setting|macro|struct|enum|alias|fonction|función|funktion|método|classe|clase|klasse)'
+const REMOVING = new RegExp(
+  '^\\W*(?:please\\s+)?(?:remove|delete|drop|get rid of|entferne?|supprime[rz]?|elimin[ae]r?|remov[ae]r?)\\s+' +
+    '(?:(?:the|an?|our|all|old|unused|dead|obsolete|deprecated|legacy|die|das|den|la|le|el|o)\\s+)*' +
+    `(${NOUN}\\s+)?[\`'"]?((?:--)?[A-Za-z_$][\\w$-]*)(?:\\(\\))?[\`'"]?(\\s+${NOUN})?` +
+    '(?:\\s+(?:from|in|of)\\s+[`\'"]?[\\w./-]+\\.\\w+[`\'"]?)?\\s*$',
+  'i',
+)
+
+/** The one name that the goal wants gone; null when it asks for something else, or for more. */
+export function removedName(goal: GoalWords, kind: GoalKind): string | null {
+  if (!PLAIN.has(kind)) return null
+  const [first = '', ...rest] = goal.wanted.trim().split(/[.;!]?(?:\s*\n\s*|\s+(?=[A-Z])(?<=[.;!]\s+))|[.;!]$/)
+  const found = rest.some(sentence => sentence !== '') ? null : REMOVING.exec(first)
+  const name = found?.[2]
+  if (name === undefined) return null
+  const isNamed = found?.[1] !== undefined || found?.[3] !== undefined || goal.symbols.includes(name)
+  return isNamed ? name : null
+}
