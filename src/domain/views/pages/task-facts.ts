@@ -83,8 +83,14 @@ function proofOf(task: TaskDefinition): string | null {
   return action.type === 'external' || action.type === 'agent' ? 'nothing' : null
 }
 
-const proofText = (criterion: Criterion): string =>
-  criterion.type === 'prose' ? `${criterion.text} (a person judges)` : criterionText(criterion)
+/** What a long command checks is said before it: the command itself is cut where there is no room for it. */
+function proofText(criterion: Criterion): string {
+  if (criterion.type === 'prose') return `${criterion.text} (a person judges)`
+  const written = criterionText(criterion)
+  return written.length > PLAIN_MAX && criterion.text !== undefined ? `${criterion.text} (${written})` : written
+}
+
+const PLAIN_MAX = 60
 
 /** What cannot be undone once it is done: what the planner named, and what can be read from the tasks. */
 export function irreversibleTasks(
