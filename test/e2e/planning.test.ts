@@ -35,7 +35,9 @@ async function project(more: { readonly [name: string]: string } = {}): Promise<
 }
 
 describe.skipIf(!hasTerminal)('in a terminal', () => {
-  test('the first screen of the README: a sentence, a plan, an approval, a result, an undo', { timeout: 120_000 }, async () => {
+  test('the first screen of the README: a sentence, a plan, an approval, a result, an undo', {
+    timeout: 120_000,
+  }, async () => {
     const env = await project()
     const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
     const [, screen = ''] = /```text\n(\$ planfold plan[\s\S]*?)```/.exec(readme) ?? []
