@@ -3,15 +3,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { Bot } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import type { TaskDefinition } from '../../src/domain/plan.ts'
+import type { PlanDefinition } from '../../src/domain/plan.ts'
 import { mayWork } from '../../src/domain/plan-rules/agent-request.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import { allTasks } from '../../src/domain/state/task-index.ts'
 import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import { taskFacts } from '../../src/domain/views/pages/task-facts.ts'
 import { orderPlan, planDefinition, setWorker } from '../data/api.ts'
 import { type LivePlan, useConnection } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { agents, queryClient, useRights } from '../data/queries.ts'
+import { visible } from '../parts/argv.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
 import { count } from '../parts/words.ts'
@@ -83,7 +85,7 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
     const names = new Set(tasks.map(one => one.name))
     const said = await confirm({
       title: `Let ${agent.title} do ${task ?? 'it'}?`,
-      text: <Works tasks={allTasks(definition).filter(({ id }) => names.has(id))} runs={draft?.runs ?? []} />,
+      text: <Works definition={definition} names={names} agent={agent.title} runs={draft?.runs ?? []} />,
       yes: isDraft ? 'Start' : 'Let it work',
     })
     if (said === null) return
@@ -122,7 +124,18 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
 }
 
 /** What somebody agrees to: who works what, where it may write, what judges it, and what else runs. */
-function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; readonly runs: readonly string[] }) {
+function Works({
+  definition,
+  names,
+  agent,
+  runs,
+}: {
+  readonly definition: PlanDefinition
+  readonly names: ReadonlySet<string>
+  readonly agent: string
+  readonly runs: readonly string[]
+}) {
+  const tasks = allTasks(definition).filter(({ id }) => names.has(id))
   const shown = new Set(
     tasks.flatMap(({ id, accept = [] }) => accept.map(one => `${id}: ${spelled(criterionText(one))}`)),
   )
@@ -131,19 +144,15 @@ function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; rea
     <div className="let-agent-works">
       <p>It works in the sandbox; the checks of each task decide whether it is done.</p>
       <ul>
-        {tasks.map(({ id, title, write, accept = [] }) => (
-          <li key={id}>
-            <b className="mono">{id}</b> {title}
-            <small>
-              {write === undefined
-                ? 'may write anywhere in the workspace'
-                : write.length === 0
-                  ? 'writes nothing'
-                  : `may write ${write.join(', ')}`}
-              {accept.length > 0 && `; checked: ${accept.map(criterionText).join('; ')}`}
-            </small>
-          </li>
-        ))}
+        {tasks.map(task => {
+          const [told, ...limits] = taskFacts(definition, task, agent).map(visible)
+          return (
+            <li key={task.id}>
+              <b className="mono">{task.id}</b> {told}
+              <small>{limits.join(' · ')}</small>
+            </li>
+          )
+        })}
       </ul>
       {others.length > 0 && (
         <>
@@ -151,7 +160,7 @@ function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; rea
           <ul>
             {others.map(line => (
               <li key={line}>
-                <code>{line}</code>
+                <code>{visible(line)}</code>
               </li>
             ))}
           </ul>
