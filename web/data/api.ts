@@ -208,6 +208,7 @@ export interface AgentItem {
   readonly version: string | null
   readonly passed_at: string | null
   readonly install: string
+  readonly needs_model: boolean
 }
 export const listAgents = (): Promise<{ readonly items: readonly AgentItem[]; readonly preferred: string | null }> =>
   http('GET', '/agents')

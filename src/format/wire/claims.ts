@@ -177,6 +177,9 @@ export const agents = wire(
         tested: z.string().meta({ description: 'The version that this release was tested with.' }),
         passed_at: time.nullable().meta({ description: 'When this version passed its test here.' }),
         install: z.string().meta({ description: 'The npm package that has it.' }),
+        needs_model: z
+          .boolean()
+          .meta({ description: 'It has no model of its own, and the settings name none for it.' }),
       }),
     ),
     next: z.null(),

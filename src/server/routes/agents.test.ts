@@ -62,7 +62,7 @@ test('agents are listed with what is installed and what passed a test here, and 
     { name: 'opencode', installed: true, version: '1.0', passed_at: null },
     { name: 'grok', installed: true, passed_at: '1970-01-01T00:00:01.000Z' },
     { name: 'codex', installed: false, install: 'codex-cli' },
-    { name: 'qwen', installed: true },
+    { name: 'qwen', installed: true, needs_model: true },
   ])
   expect(JSON.stringify(body)).not.toContain('/opt/')
 })

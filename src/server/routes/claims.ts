@@ -370,8 +370,8 @@ export const agentRoutes: readonly AnyRoute[] = [
       const agents = await rooms.agents()
       const preferred = await chooseWorker(engine, agents)
       const items = (await withPasses(rooms, agents)).map(
-        ({ name, title, status, version, tested, install, passedAt }) => ({
-          ...{ name, title, installed: status !== 'missing', version, tested, install },
+        ({ name, title, status, version, tested, install, needsModel, passedAt }) => ({
+          ...{ name, title, installed: status !== 'missing', version, tested, install, needs_model: needsModel },
           passed_at: passedAt === null ? null : iso(passedAt),
         }),
       )
