@@ -165,8 +165,7 @@ export const holdsWord = (text: string, word: string): boolean => {
 
 /** The page that is meant: the one the goal names, else the readme. */
 export function docsPage({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): string | null {
-  const known = new Set(paths)
-  const named = goal.files.find(file => known.has(file) && roleOf(file) === 'docs')
+  const named = goal.files.find(file => roleOf(file) === 'docs' && paths.includes(file))
   return named ?? paths.find(path => /^readme\.(md|rst|txt|adoc)$/i.test(path)) ?? null
 }
 

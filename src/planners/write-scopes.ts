@@ -130,15 +130,7 @@ const NEW_PROJECT = [
 ]
 
 /** The tests that belong to these sources, in their package; and a new one, named as the others are. */
-export function testScope({
-  goal,
-  analysis,
-  paths,
-  history,
-  texts,
-  closed,
-  fresh: made,
-}: TestInput): readonly string[] {
+function testScope({ goal, analysis, paths, history, texts, closed, fresh: made }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
   const own = source === undefined ? '' : packageOf(source.path, paths)
@@ -166,7 +158,7 @@ export function testScope({
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
 }
 
-export interface TestInput {
+interface TestInput {
   readonly goal: GoalWords
   readonly analysis: GoalAnalysis
   readonly paths: readonly string[]
