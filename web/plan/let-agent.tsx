@@ -142,7 +142,7 @@ function Works({
   const others = runs.filter(line => !shown.has(line))
   return (
     <div className="let-agent-works">
-      <p>It works in the sandbox; the checks of each task decide whether it is done.</p>
+      <p>It works in the sandbox; the checks of each task decide whether it is done, and you review the change.</p>
       <ul>
         {tasks.map(task => {
           const [told, ...limits] = taskFacts(definition, task, agent).map(visible)

@@ -198,6 +198,9 @@ export const workerBody = wire(
     agent: agentName,
     model: z.string().min(1).max(200).optional().meta({ description: "PROVIDER/NAME; the agent's own when absent." }),
     task: z.string().min(1).max(300).optional().meta({ description: 'Only this task; all open ones when absent.' }),
+    commit: z.boolean().optional().meta({
+      description: 'Commit what the review of a draft approves, on the branch plan/NAME; nothing without git.',
+    }),
   }),
   'WorkerChoice',
 )

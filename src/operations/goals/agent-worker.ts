@@ -96,7 +96,15 @@ export async function assignWorker(
   engine: CallerEngine,
   plan: PlanId,
   worker: AgentWorker,
-  { task, ...submit }: { readonly task?: TaskName | undefined } & SubmitOptions = {},
+  {
+    task,
+    finish = same => same,
+    ...submit
+  }: {
+    readonly task?: TaskName | undefined
+    /** What else becomes of a draft that the agent works as a whole. */
+    readonly finish?: (definition: PlanDefinition) => PlanDefinition
+  } & SubmitOptions = {},
 ): Promise<Assigned> {
   const current = await engine.ask({ type: 'definition', plan })
   const summary = await engine.ask({ type: 'summary', plan })
@@ -111,7 +119,8 @@ export async function assignWorker(
       ),
     }
   const open = new Set((await openWork(engine, plan)).filter(name => task === undefined || name === task))
-  const definition = withWorker(current.definition, worker, open)
+  const changed = withWorker(current.definition, worker, open)
+  const definition = summary.status === 'draft' && task === undefined ? finish(changed) : changed
   const worked = workedIn(definition).filter(name => open.has(name))
   if (worked.length === 0)
     return {
