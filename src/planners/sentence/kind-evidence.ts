@@ -2,7 +2,7 @@
 // it names. All kinds are weighed; what a subordinate clause says ("before checking the route") does not decide.
 
 import type { GoalWords } from '../goal.ts'
-import { FOREIGN, foreignWish } from './goal-language.ts'
+import { FOREIGN, foreignWish, languageOfText } from './goal-language.ts'
 import { headOf, hideQuotes, mainClause, objectOf, sentencesOf, type Wish, wishOf } from './main-verb.ts'
 
 export type GoalKind =
@@ -206,7 +206,9 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
     add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
   else if (wish === 'upgrade' && isPlainName && verb !== 'pin') add('dependency-update', VERB, object)
   if (named === undefined && wish !== null && wish !== 'fix' && wish !== 'research' && wish !== 'document') {
-    add('chore', TRACE, says(LANGUAGE_VERSION, text) ?? says(ACTION, text))
+    // TypeScript is a language, and a package that is updated like any other.
+    const isCompiler = wish === 'upgrade' && /^typescript\b/i.test(object)
+    add('chore', TRACE, (isCompiler ? null : says(LANGUAGE_VERSION, text)) ?? says(ACTION, text))
     add('chore', THING, SETTINGS.test(head) ? head : null)
   }
   const advisory = says(ADVISORY, text)
@@ -254,6 +256,8 @@ function commandOf(
   if (foreign !== null) return { ...foreign, isForeign: true }
   for (const sentence of sentencesOf(wanted).slice(1)) {
     const { verb: later, isCommand } = mainClause(sentence)
+    const other = languageOfText(wanted) === null ? null : foreignWish(sentence)
+    if (other !== null) return { ...other, isForeign: true }
     if (isCommand && wishOf(later) !== 'change') return { wish: wishOf(later), word: later!, isForeign: false }
   }
   return { wish: null, word: '', isForeign: false }

@@ -110,6 +110,9 @@ const MANAGERS: readonly Manager[] = [
 export const DEPENDENCY_FILES =
   /^(package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lock|Cargo\.(toml|lock)|go\.mod|pyproject\.toml|uv\.lock|poetry\.lock|Gemfile(\.lock)?|composer\.(json|lock)|requirements[\w-]*\.txt|Pipfile|setup\.(cfg|py))$/
 
+/** Where versions and builds are set. */
+export const SETTINGS =
+  /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|go\.(mod|sum|work)|Cargo\.toml|rust-toolchain(\.toml)?|Gemfile|[\w-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?|Dockerfile|Makefile|\.(nvmrc|(python|ruby|node)-version|tool-versions|travis\.yml|gitlab-ci\.yml|pre-commit-config\.yaml|readthedocs\.ya?ml)|appveyor\.yml|azure-pipelines\.yml)$|^\.github\/workflows\//
 type Texts = ReadonlyMap<string, string>
 
 export function namedDependency({

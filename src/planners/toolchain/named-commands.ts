@@ -108,21 +108,25 @@ export function commandScope({ commands, languages, paths, not }: CommandScope):
   })
   const groups = new Map<string, string[]>()
   for (const path of files) {
-    const pattern = path.includes('/') ? `${path.split('/')[0]}/**/*.${path.split('.').at(-1)}` : path
+    const end = `*.${path.split('.').at(-1)}`
+    const pattern = path.includes('/') ? `${path.split('/')[0]}/**/${end}` : end
     groups.set(pattern, [...(groups.get(pattern) ?? []), path])
   }
+  const isOpen = (path: string): boolean => !closed.has(path) && !SETTINGS.test(path)
   // Where something must be left alone, its neighbours are named one by one.
   return [...groups]
-    .sort((a, b) => b[1].length - a[1].length)
-    .flatMap(([pattern, inside]) => {
-      const open = inside.filter(path => !closed.has(path) && !SETTINGS.test(path))
-      return open.length === inside.length ? [pattern] : open.slice(0, SINGLE_MAX)
-    })
+    .map(([pattern, inside]) => ({ inside, open: inside.filter(isOpen), pattern }))
+    .sort(
+      (a, b) =>
+        Number(b.open.length === b.inside.length) - Number(a.open.length === a.inside.length) ||
+        b.inside.length - a.inside.length,
+    )
+    .flatMap(({ pattern, inside, open }) => (open.length === inside.length ? [pattern] : open.slice(0, SINGLE_MAX)))
     .slice(0, FOLDERS_MAX + SINGLE_MAX)
 }
 
 const SETTINGS =
-  /(^|\/)(\.[^/]+|[\w.-]*\.?(config|conf|rc|setup)\.\w+|conftest\.py|noxfile\.py|setup\.py|Rakefile|build\.rs|gulpfile\.\w+)$/i
+  /(^|\/)(\.[^/]+|(?:[\w.-]*[.-])?(config|conf|rc|setup)\.\w+|conftest\.py|noxfile\.py|setup\.py|Rakefile|build\.rs|gulpfile\.\w+)$/i
 
 const SCRIPT = ['TypeScript', 'JavaScript', 'Vue', 'Svelte']
 const LANGUAGES: readonly (readonly [RegExp, readonly string[]])[] = [
