@@ -1,6 +1,7 @@
 // Which page a goal about documentation means, and whether it means one at all: much of what is documented stands in the source.
 
 import type { GoalWords } from './goal.ts'
+import { isChangeLog } from './goal-limits.ts'
 import type { GoalAnalysis } from './planner.ts'
 import { roleOf } from './ranking/file-role.ts'
 
@@ -40,9 +41,7 @@ export function isInSource({
   texts,
 }: DocsInput & { readonly texts: ReadonlyMap<string, string> }): boolean {
   const page = docsPage({ goal, paths })
-  const isPage =
-    page !== null && (goal.files.includes(page) || !/^readme\b/i.test(page) || /\breadme\b/i.test(goal.wanted))
-  if (isPage) return false
+  if (page !== null && isMeantPage(goal, page)) return false
   if (OF_SOURCE.test(goal.wanted)) return true
   return (
     SETS_RIGHT.test(goal.wanted) &&
@@ -50,10 +49,14 @@ export function isInSource({
     !goal.symbols.some(name => texts.get(page ?? '')?.includes(name))
   )
 }
+/** Not only the readme, for want of another page. */
+const isMeantPage = (goal: GoalWords, page: string): boolean =>
+  goal.files.includes(page) || !/^readme\b/i.test(page) || /\breadme\b/i.test(goal.wanted)
+
 const OF_SOURCE =
   /\b(?:doc ?strings?|doc ?blocks?|jsdocs?|javadocs?|rustdocs?|godocs?|rdocs?|yard|doc comments?|comments?)\b/i
 const SETS_RIGHT =
-  /^\W*(?:(?:docs?|documentation):\s*)?(?:clarif|correct|fix|improv|updat|reword|rephras|refin|complet|expand)/i
+  /^\W*(?:(?:docs?|documentation):\s*)?(?:clarif|correct|fix|improv|updat|reword|rephras|refin|complet|expand|not(?:e|ing)\b|mention)/i
 
 const PAGES_MAX = 3
 
@@ -63,6 +66,22 @@ export function docsScope(
 ): readonly string[] {
   const page = docsPage(input)
   const found = input.files.filter(({ reason }) => !reason.startsWith('weak guess')).map(({ path }) => path)
-  if (isInSource(input)) return found.slice(0, PAGES_MAX)
-  return page === null ? found.filter(path => roleOf(path) === 'docs').slice(0, 1) : [page]
+  if (isInSource(input)) {
+    const sources = found.filter(path => roleOf(path) === 'source')
+    const holding = sources.filter(path => input.goal.symbols.some(name => input.texts.get(path)?.includes(name)))
+    return (holding.length > 0 ? holding : sources).slice(0, PAGES_MAX)
+  }
+  if (page !== null && isMeantPage(input.goal, page)) return [page]
+  // `docs/routing.rst` is the page of `src/routing/rules.py`.
+  const parts = new Set(
+    (found.find(path => roleOf(path) === 'source') ?? '')
+      .replace(/\.\w+$/, '')
+      .split('/')
+      .slice(1),
+  )
+  const titled = input.paths.filter(path => isPage(path) && parts.has(/([^/]+)\.\w+$/.exec(path)?.[1] ?? ''))
+  const pages = [...titled.slice(0, 1), ...found.filter(isPage)].slice(0, PAGES_MAX - 1)
+  return [...new Set([...pages, ...(page === null ? [] : [page])])]
 }
+
+const isPage = (path: string): boolean => roleOf(path) === 'docs' && !isChangeLog(path)

@@ -197,11 +197,11 @@ function introduced(input: EndInput): readonly EndCheck[] {
   const { goal } = input
   // Without quotes only a name that cannot be prose: `constructNow`, `Command.Walk()`.
   const plain = goal.symbols.filter(
-    name => /^[a-z]+[A-Z]|\./.test(name) && goal.wanted.includes(name) && !/^--/.test(name),
+    name => /^[a-z]+[A-Z]|\.|::/.test(name) && goal.wanted.includes(name) && !/^--/.test(name),
   )
   const names = [...goal.quoted, ...plain]
-    .filter(name => /^(--)?[A-Za-z_$][\w$.-]*(\(\))?$/.test(name) && isIntroduced(goal, name))
-    .map(name => (name.includes('.') ? `${name.replace('()', '').split('.').at(-1)}(` : name.replace('()', '')))
+    .filter(name => /^(--)?[A-Za-z_$][\w$.:-]*(\(\))?$/.test(name) && isIntroduced(goal, name))
+    .map(name => (/\.|::/.test(name) ? `${name.replace('()', '').split(/\.|::/).at(-1)}(` : name.replace('()', '')))
   const [first] = names.filter(name => name.length > 2)
   return first === undefined ? [] : holdsAfterwards(input, first)
 }

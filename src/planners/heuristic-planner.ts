@@ -91,7 +91,10 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const toolchain = await withTestCommand(repository, found, followed)
   const holding = holdingFiles(goal, removed, texts, followed.not)
   const about = aboutFiles(ranking, goal, judged)
-  const held = removed === null ? [] : holding.map(path => ({ path, score: 1, reason: 'it has the name' }))
+  const held =
+    removed === null
+      ? []
+      : holding.filter(path => !path.endsWith('/**')).map(path => ({ path, score: 1, reason: 'it has the name' }))
   const analysis = analysisOf(goal, toolchain, placed(held.length > 0 ? { ...about, files: held } : about, followed))
   const ends = [
     ...endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }),

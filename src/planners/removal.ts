@@ -1,5 +1,6 @@
 // What a goal wants gone: a name, a file, or a dependency that is dropped or replaced by something else.
 
+import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
 import { type EndCheck, goneCheck, namedFiles } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
@@ -39,6 +40,15 @@ export function removalIn(
       ? { words: [lastOf(file)], files: [file], ends, isReplaced: false }
       : { words: [lastOf(file), also], files: [file], ends: [...ends, goneCheck(also)], isReplaced: false }
   }
+  const folder = FOLDER.exec(goal.wanted)?.[1]?.replace(/\/$/, '')
+  const inside = folder === undefined ? [] : paths.filter(path => path.startsWith(`${folder}/`))
+  if (folder !== undefined && inside.length > 0)
+    return {
+      words: [folder],
+      files: inside.length <= FOLDER_LISTED ? inside : [`${folder}/**`],
+      ends: [{ script: `test ! -e ${shellQuoted(folder)}`, text: `${folder} is gone` }],
+      isReplaced: false,
+    }
   for (const [manifest, text] of texts)
     for (const name of dependencyNames(manifest, text)) {
       const isReplaced = says(REPLACED, name)
@@ -54,6 +64,12 @@ export function removalIn(
   return word === null ? null : { words: [word], files: [], ends: [goneCheck(word)], isReplaced: false }
 }
 
+const FOLDER =
+  /^\W*(?:\w+(?:\([^)]*\))?: )?(?:remove|delete|drop|get rid of) (?:(?:the|our|old|unused|obsolete) )*[`'"]?([\w@-][\w./@-]*)[`'"]? (?:directory|folder)\.?$/i
+
+/** Of a larger folder only its name is told. */
+const FOLDER_LISTED = 10
+
 const NOUN =
   '(?:functions?|methods?|class|constant|variable|option|flag|parameter|argument|field|property|type|interface|module|helper|export|setting|macro|struct|enum|alias|fonction|función|funktion|método|classe|clase|klasse)'
 const REMOVING = new RegExp(
@@ -67,7 +83,7 @@ const REMOVING = new RegExp(
 /** "Replace `oldName` with …", "use … instead of `oldName`": one name that cannot be prose. */
 function replacedName({ wanted, symbols }: GoalWords): string | null {
   const found =
-    /^\W*(?:\w+: )?replac\w* (?:(?:all|every|the|any|uses?|usages?|calls?|of|to) )*[`'"]?([A-Za-z_$][\w$.]*)(?:\(\))?[`'"]? (?:with|by) [`'"]?[\w$.]+(?:\(\))?[`'"]?(?: (?:in|everywhere)\b.*)?$/i.exec(
+    /^\W*(?:\w+: )?replac\w* (?:[a-z-]+ ){0,4}?[`'"]?([A-Za-z_$][\w$.]*)(?:\(\))?[`'"]? (?:with|by) [`'"]?[\w$.]+(?:\(\))?[`'"]?(?: (?:in|everywhere)\b.*)?$/i.exec(
       wanted.trim().replace(/\.$/, ''),
     )?.[1]
   return found !== undefined && symbols.includes(found) && /[a-z][A-Z]|_|\./.test(found) ? found : null

@@ -93,6 +93,15 @@ const REMOVE = step({
   risks: ['code outside this repository may use it'],
 })
 
+/** Not one name that can be looked for afterwards. */
+const TAKE_OUT: WorkStep = {
+  ...REMOVE,
+  scope: 'both',
+  instruction:
+    'Remove what the goal names, with its tests, documentation and whatever nothing else uses then, and adapt what uses it here. Keep all other behaviour.',
+  why: 'Something that is gone needs no new test; the other tests still pass.',
+}
+
 const REPLACE = step({
   id: 'replace',
   title: 'Replace it everywhere',
@@ -410,8 +419,12 @@ export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | 
 function ownSteps(goal: GoalWords, { kind }: JudgedGoal, removal: Removal | null): readonly WorkStep[] {
   if (SPELLING.test(goal.wanted) && PLAIN.has(kind)) return [CORRECT]
   if (isDeprecation(goal) && PLAIN.has(kind)) return [DEPRECATE]
-  if (removal === null) return kind === 'refactor' && !MOVES.test(goal.wanted) ? [TIDY] : WORK_STEPS[kind]
-  return removal.isReplaced ? [REPLACE] : [REMOVE]
+  if (removal === null && kind === 'refactor' && !MOVES.test(goal.wanted))
+    return [/^\W*(?:\w+(?:\([^)]*\))?: )?(?:remove|delete|drop)\b/i.test(goal.wanted) ? TAKE_OUT : TIDY]
+  if (removal === null) return WORK_STEPS[kind]
+  if (!removal.isReplaced) return [REMOVE]
+  const isPackage = removal.files.length > 0
+  return [isPackage ? REPLACE : { ...REPLACE, instruction: REPLACE.instruction.replace(/ Take it out .*$/, '') }]
 }
 
 /** Code goes elsewhere or gets another shape; tests have to hold what it does before that. */

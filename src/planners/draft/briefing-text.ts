@@ -84,7 +84,8 @@ function beginsAt({ goal, analysis, places }: PlanParts, { scope }: WorkStep): s
   const [first] = places.passages
   if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
   // Words alone lead to many files: then the passage of the likeliest one.
-  const isNamed = goal.frames.length > 0 || goal.symbols.length > 0
+  const isNamed =
+    goal.frames.length > 0 || goal.symbols.some(name => first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!))
   const [best] = analysis.files
   const passage = isNamed ? first : (places.passages.find(({ path }) => path === best?.path) ?? first)
   return ` Begin at ${passage.path}:${passage.at}.`

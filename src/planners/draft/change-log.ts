@@ -1,13 +1,14 @@
 // The file in which a repository notes what changed for its users: a change that leaves it out comes back from the review.
 
-import { type Limit, sparedParts } from '../goal-limits.ts'
+import { isChangeLog, type Limit, sparedParts } from '../goal-limits.ts'
 import type { PastChange } from '../planner.ts'
 import { roleOf } from '../ranking/file-role.ts'
 import type { WorkStep } from '../work-steps.ts'
 
-const NAME = /(?:^|\/)(?:CHANGE(?:LOG|S)|HISTORY|NEWS|RELEASE[_-]?NOTES)(?:\.(?:md|rst|txt|markdown|adoc))?$/i
-/** Of the earlier changes of the source, so many have to note theirs. */
+/** To so many changes of the source there has to be one of the log, */
 const HABIT = 0.25
+/** and so many have to be made with the source: a log that only a release or a robot writes is left to them. */
+const TOGETHER = 0.08
 const CHANGES_MIN = 4
 
 /** Null where there is none, where most changes leave it out, or where the goal wants it left alone. */
@@ -21,13 +22,13 @@ export function changeLog({
   readonly limits: readonly Limit[]
 }): string | null {
   if (sparedParts(limits).some(part => part === 'changelog' || part === 'docs')) return null
-  const logs = paths.filter(path => NAME.test(path))
+  const logs = paths.filter(isChangeLog)
   const changes = history.filter(({ files }) => files.some(path => roleOf(path) === 'source'))
-  const [best] = logs
-    .map(path => ({ path, times: changes.filter(({ files }) => files.includes(path)).length }))
-    .sort((a, b) => b.times - a.times)
-  if (best === undefined || changes.length < CHANGES_MIN) return null
-  return best.times / changes.length >= HABIT ? best.path : null
+  const share = (path: string, of: readonly PastChange[]): number =>
+    of.filter(({ files }) => files.includes(path)).length / Math.max(changes.length, CHANGES_MIN)
+  const best = logs.toSorted((a, b) => share(b, history) - share(a, history))[0]
+  if (best === undefined) return null
+  return share(best, history) >= HABIT && share(best, changes) >= TOGETHER ? best : null
 }
 
 /** Users notice what is fixed, added, removed or faster; not how the code is cut, nor tests and texts. */

@@ -125,15 +125,16 @@ export function namedDependency({
   const words = new Set(
     (goal.text.match(/@?[A-Za-z][\w@/.-]*\w/g) ?? []).map(word => bare(word.replace(/(?<=.)@.*/, ''))),
   )
-  const isSaid = (name: string): boolean =>
-    name.length > 1 &&
-    !COMMON.has(name.toLowerCase()) &&
-    (words.has(bare(name)) || words.has(bare(name.split('/').at(-1)!)))
+  const isName = (name: string): boolean => name.length > 1 && !COMMON.has(name.toLowerCase())
+  const isSaid = (name: string): boolean => isName(name) && words.has(bare(name))
+  // `cobra` for `github.com/spf13/cobra`, unless another is called so.
+  const isMeant = (name: string): boolean => isName(name) && words.has(bare(name.split('/').at(-1)!))
   for (const manager of MANAGERS) {
     const manifest = [...texts.keys()].find(path => manager.manifest.test(path))
     const versions = manifest === undefined ? undefined : texts.get(manager.lock ?? manifest)
     if (manifest === undefined || versions === undefined) continue
-    const direct = dependencyNames(manifest, texts.get(manifest)!).find(isSaid)
+    const names = dependencyNames(manifest, texts.get(manifest)!)
+    const direct = names.find(isSaid) ?? names.find(isMeant)
     const name = direct ?? meantNames(goal.text).find(word => versionsIn(manager, versions, word).length > 0)
     if (name === undefined) continue
     const current = versionsIn(manager, versions, name)
@@ -178,7 +179,7 @@ function versionsIn({ line, isNext }: Manager, text: string, name: string): read
 
 /** `to 4.17.21`, `fixed in 4.17.21`, `lodash@4.17.21`; not the one that is there today. */
 function versionIn(text: string, name: string, current: readonly string[]): string | null {
-  const VERSION = 'v?(\\d+(?:\\.\\d+)*(?:-[\\w.]*\\w)?)'
+  const VERSION = '[~^]?v?(\\d+(?:\\.\\d+)*(?:-[\\w.]*\\w)?)'
   const said = [
     `\\b(?:to|fixed in|patched in|at least|>=)\\s+(?:version )?`,
     `${escaped(name)}[\`'"]?(?:@|\\s+)(?:version )?`,
