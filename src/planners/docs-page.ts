@@ -23,7 +23,7 @@ function titledPage({ terms, wanted }: GoalWords, paths: readonly string[]): str
   const found = paths
     .filter(path => roleOf(path) === 'docs' && !/^readme\b/i.test(path))
     .map(path => {
-      const words = (/([^/]+)\.\w+$/.exec(path)?.[1] ?? path).toLowerCase().split(/[^\p{L}\p{N}]+/u)
+      const words = (/([^/]+)\.\w+$/.exec(path)?.[1] ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u)
       const held = terms.filter(({ stem, whole }) =>
         words.some(word => (whole ? word === stem : word.startsWith(stem))),
       )

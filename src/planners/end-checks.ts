@@ -102,7 +102,9 @@ function testsPass({ toolchain: { commands } }: EndInput): readonly EndCheck[] {
 /** The first two names of a goal such as: rename `parse` to `readLine`. */
 export function renameNames(goal: GoalWords): RenameNames | null {
   const NAME = '[`\'"“„«]?([A-Za-z_$][\\w$.-]*)(?:\\(\\))?[`\'"”“»]?'
-  const found = new RegExp(`${NAME}\\s+(?:to|into|as|in|zu|en|à|a|→|->|=>)\\s+${NAME}`, 'u').exec(goal.text)
+  const NOUN =
+    '(?:(?:options?|functions?|methods?|class|flag|parameter|argument|field|property|type|variable|constant|helper|module|command|setting|attribute)\\s+)?'
+  const found = new RegExp(`${NAME}\\s+${NOUN}(?:to|into|as|in|zu|en|à|a|→|->|=>)\\s+${NAME}`, 'u').exec(goal.text)
   const [first, second] = found === null ? goal.symbols : [found[1], found[2]]
   if (first === undefined || second === undefined || first === second) return null
   return { old: bare(first), new: bare(second) }

@@ -101,6 +101,7 @@ describe('the kind of a goal', () => {
     ['failing-command', 'make the CI green'],
     ['failing-command', 'fix the type errors'],
     ['failing-command', 'The build is broken'],
+    ['failing-command', 'go vet fails'],
     ['failing-command', 'mypy complains about the parser'],
     ['flaky-test', 'test_upload is flaky'],
     ['rename', 'Rename `a` to `b`'],

@@ -130,7 +130,8 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     history,
   })
   const missing = await missingNames(repository, { goal, judged, paths, texts })
-  const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing })
+  const asked = openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing })
+  const unsure = { ...asked, assumptions: [...otherWishes(text, judged), ...asked.assumptions] }
   const similar = similarPlans(goal, past)
   const risks = [
     ...risksOf([...steps, ...release], irreversible),
@@ -174,6 +175,18 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     analysis,
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
   }
+}
+
+/** The steps are those of one kind: what else the goal asks for is told, not lost. */
+function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
+  const others = splitGoal(text).filter(({ title }) => {
+    const wish = judgeGoal(readGoal(title), { sourceFiles: 1 })
+    return wish.kind !== kind && wish.kind !== 'vague'
+  })
+  const titles = others.map(({ title }) => `'${title}'`).join(', ')
+  return others.length === 0 || splitGoal(text).length < 2
+    ? []
+    : [`it asks for more than one thing: ${titles} has no steps of its own here, and is better split off`]
 }
 
 /** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */

@@ -5,6 +5,7 @@ import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { compile } from '../../format/expression/expression.ts'
 import { templateExpressions } from '../../format/expression/template.ts'
 import { docsScope } from '../docs-page.ts'
+import { renameNames } from '../end-checks.ts'
 import { readGoal } from '../goal.ts'
 import { heuristicPlanner } from '../heuristic-planner.ts'
 import type { PlanComment, RepositoryView } from '../planner.ts'
@@ -230,4 +231,13 @@ test('the test of the likeliest file is named before others, and what is to be i
   expect(named('src/a/index.ts', 'test/a.test.ts', 'src/b/index.test.ts')).toBe('test/a.test.ts')
   const command = (run: string) => ({ run: [run], from: 'ci', exists: false, missing: `'${run}' is not installed` })
   expect(setUp([command('pnpm'), command('bun'), command('bun')]).accept).toHaveLength(2)
+})
+
+test('what else a goal asks for is told', async () => {
+  const { assumptions } = await heuristicPlanner().propose({
+    goal: 'Rename `total` to `sum`. Then fix the crash of neg.',
+    repository,
+  })
+  expect(assumptions[0]).toContain("'fix the crash of neg'")
+  expect(renameNames(readGoal('Rename `total` option to `sum`'))).toEqual({ old: 'total', new: 'sum' })
 })

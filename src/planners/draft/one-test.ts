@@ -16,12 +16,18 @@ export function likelyTest({
       .replace(/\.\w+$/, '')
       .toLowerCase()
   const name = nameOf(files[0]?.path ?? '')
-  const own = tests.find(
-    ({ path }) => nameOf(path).replace(/^test[_-]|[._-](?:test|spec)s?$|(?:test|spec)s?$/g, '') === name,
-  )
+  const folder = files[0]?.path.replace(/[^/]*$/, '') ?? ''
+  const isBeside = (path: string): boolean =>
+    path.startsWith(folder) || /(?:^|\/)(?:tests?|specs?|__tests__)\//.test(path)
+  const own = tests.slice(0, LOOKED_AT).find(({ path }) => {
+    const stem = nameOf(path).replace(/^test[_-]|[._-](?:test|spec)s?$|(?:test|spec)s?$/g, '')
+    return stem === name && isBeside(path)
+  })
   return COMMON.test(name) ? tests[0] : (own ?? tests[0])
 }
 
+/** Others are seldom in the scope. */
+const LOOKED_AT = 3
 /** Files called so stand in every folder. */
 const COMMON = /^(?:index|main|mod|lib|init|__init__|)$/
 

@@ -92,7 +92,7 @@ const BEHAVIOUR = /^(?:options?|flags?|support|commands?|features?|buttons?|limi
 
 const FAILS = 'fail(?:s|ing|ed|ures?)?|broken|red|complain\\w*'
 const COMMAND =
-  '(?:lint(?:er|ing|s)?|eslint|biome|prettier|flake8|ruff|pylint|clippy|rubocop|golangci(?:-lint)?|type[ -]?check(?:er|ing|s)?|tsc|mypy|pyright|build|compil\\w+|ci|pipeline|workflow|(?:\\w+ )?job|(?:security |npm |cargo |pip |yarn )?audit)'
+  '(?:lint(?:er|ing|s)?|(?:go )?vet|gofmt|eslint|biome|prettier|flake8|ruff|pylint|clippy|rubocop|golangci(?:-lint)?|type[ -]?check(?:er|ing|s)?|tsc|mypy|pyright|build|compil\\w+|ci|pipeline|workflow|(?:\\w+ )?job|(?:security |npm |cargo |pip |yarn )?audit)'
 const FAILING_COMMAND = [
   new RegExp(`\\b${COMMAND}\\b[^.,]{0,25}\\b(?:${FAILS})\\b`, 'i'),
   new RegExp(`\\b(?:failing|broken|red) ${COMMAND}\\b`, 'i'),

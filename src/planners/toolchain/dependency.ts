@@ -128,7 +128,7 @@ export function namedDependency({
   const isName = (name: string): boolean => name.length > 1 && !COMMON.has(name.toLowerCase())
   const isSaid = (name: string): boolean => isName(name) && words.has(bare(name))
   // `cobra` for `github.com/spf13/cobra`, unless another is called so.
-  const isMeant = (name: string): boolean => isName(name) && words.has(bare(name.split('/').at(-1)!))
+  const isMeant = (name: string): boolean => isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
   for (const manager of MANAGERS) {
     const manifest = [...texts.keys()].find(path => manager.manifest.test(path))
     const versions = manifest === undefined ? undefined : texts.get(manager.lock ?? manifest)
@@ -154,7 +154,9 @@ export function namedDependency({
 }
 
 const bare = (name: string): string => name.toLowerCase().replaceAll('_', '-')
-const COMMON = new Set('the update version package dependencies to name test build and for use in of python'.split(' '))
+const COMMON = new Set(
+  'go the update version package dependencies to name test build and for use in of python'.split(' '),
+)
 const escaped = (name: string): string => name.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')
 
 /** `npm audit says minimist is …`, `upgrade minimist to`, `minimist 1.2.5`: where a goal names something that no manifest has. */
