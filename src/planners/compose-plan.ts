@@ -44,6 +44,8 @@ export interface GoalPlaces {
   readonly oneTest: string | null
   /** A file that does something similar to what is new. */
   readonly sibling: string | null
+  /** Where changes are noted, as earlier ones were. */
+  readonly changeLog: string | null
   /** Files with the word that is to go or to be corrected. */
   readonly holding: readonly string[]
 }
@@ -101,8 +103,11 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   const first: TaskName[] = []
   const logs: Left[] = []
   if (questions.length > 0) first.push(add(frame.clarify(questions)))
-  const needed = ends.find(({ command }) => command !== undefined && !command.exists)?.command ?? test
-  const prepared = isCode && needed !== null && !needed.exists ? [add(frame.setUp(needed))] : []
+  const needed = ends.some(({ command }) => command !== undefined)
+    ? ends.flatMap(({ command }) => command ?? [])
+    : [test]
+  const missing = needed.filter(command => command?.exists === false).flatMap(command => command ?? [])
+  const prepared = isCode && missing.length > 0 ? [add(frame.setUp(missing))] : []
   const recorded = (task: TaskDefinition, prints = true): void => {
     first.push(add(task))
     if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: commandOf(task) })
