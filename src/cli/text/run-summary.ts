@@ -126,7 +126,12 @@ export function endingLines(
     lines.push(
       `  Next: ${summary.waiting.length > 0 && how.halted !== true ? 'answer it, then ' : ''}${paint.bold(next)}`,
     )
-  if (summary.status === 'failed' && how.continuedBy === undefined && how.left === null && stoppedIn(summary, how) === null)
+  if (
+    summary.status === 'failed' &&
+    how.continuedBy === undefined &&
+    how.left === null &&
+    stoppedIn(summary, how) === null
+  )
     lines.push(`  or fix the plan file and run it again; ${RUNS_AGAIN}`)
   return lines
 }

@@ -159,7 +159,10 @@ async function carry(
   const { plan, name } = moved
   let next = moved
   for (;;) {
-    const exit = await startAndDrive(context, composed, next, { continuedBy: 'planfold do', ...(isAsked ? { leaves: REVIEW } : {}) })
+    const exit = await startAndDrive(context, composed, next, {
+      continuedBy: 'planfold do',
+      ...(isAsked ? { leaves: REVIEW } : {}),
+    })
     const review = isAsked && exit !== EXIT.interrupted ? await openReview(composed, plan) : null
     if (review === null) {
       if (exit === EXIT.done && isAsked) await tellCommit(context, composed, plan, name)
