@@ -283,6 +283,7 @@ async function undoAll(context: Context, composed: Composed, { plan, name }: Cha
     ask: {},
     command: ['rollback', name],
     options,
+    isLast: true,
   })
   if (exit !== EXIT.done) return exit
   await submit(composed, plan, { type: 'cancel', reason: 'undone by the person who asked for it' })
