@@ -157,7 +157,10 @@ async function carry(
   const { plan, name } = moved
   let next = moved
   for (;;) {
-    const exit = await startAndDrive(context, composed, next, isAsked ? { leaves: REVIEW } : {})
+    const exit = await startAndDrive(context, composed, next, {
+      continuedBy: 'planfold do',
+      ...(isAsked ? { leaves: REVIEW } : {}),
+    })
     const review = isAsked && exit !== EXIT.interrupted ? await openReview(composed, plan) : null
     if (review === null) {
       if (exit === EXIT.done && isAsked) await tellCommit(context, composed, plan, name)
@@ -278,6 +281,7 @@ async function undoAll(context: Context, composed: Composed, { plan, name }: Cha
     ask: {},
     command: ['rollback', name],
     options,
+    isLast: true,
   })
   if (exit !== EXIT.done) return exit
   await submit(composed, plan, { type: 'cancel', reason: 'undone by the person who asked for it' })
