@@ -10,6 +10,7 @@ const found = (files: { readonly [path: string]: string }, installed: readonly s
     read: async paths => paths.map(path => files[path] ?? null),
     history: async () => [],
     findProgram: async name => (installed.includes(name) ? name : null),
+    changedAt: async paths => paths.map(() => 0),
     state: async () => null,
   } satisfies RepositoryView)
 

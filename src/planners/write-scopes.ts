@@ -8,9 +8,10 @@ import type { JudgedGoal } from './goal-kind.ts'
 import { sparedParts } from './goal-limits.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
-import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
+import { holds, scopeEntries } from './ranking/scope-entries.ts'
 import { ACTION } from './sentence/kind-evidence.ts'
 import { updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { packageFolders, packagesAround } from './toolchain/packages.ts'
 import { isShown } from './work-steps.ts'
 
 export interface ScopeInput {
@@ -141,7 +142,7 @@ export function testScope({
 }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
-  const own = source === undefined ? '' : packageOf(source.path, paths)
+  const own = source === undefined ? '' : packagesAround(source.path, packageFolders(paths))[0]!
   const isNear = (path: string): boolean => path.startsWith(own)
   const near = all.some(isNear)
     ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
@@ -183,16 +184,6 @@ const TESTS_MIN = 4
 const TESTS_PART = 0.06
 const UNSEEN_TEST = 0.2
 const NEW_WORDS_MAX = 2
-
-/** The folder of the package a file belongs to, with a slash at its end; empty for the only one. */
-function packageOf(path: string, paths: readonly string[]): string {
-  const manifests = new Set(paths.filter(one => PACKAGE.test(one)).map(one => one.slice(0, one.lastIndexOf('/') + 1)))
-  const folder = around(path).findLast(one => manifests.has(`${one}/`))
-  return folder === undefined ? '' : `${folder}/`
-}
-
-const PACKAGE =
-  /(^|\/)(package\.json|pyproject\.toml|setup\.py|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(\.kts)?|composer\.json|mix\.exs|[\w-]+\.(gemspec|csproj))$/
 
 /**
  * Tests that do not exist yet: in a folder of tests, those called after what the goal speaks of; else the test of the source, beside

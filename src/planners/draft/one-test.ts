@@ -1,9 +1,10 @@
 // How one file of tests is run alone, where the repository says which runner it uses: whoever works on a task needs seconds, not the
 // whole suite.
 
-import { objectIn, type Toolchain } from '../commands.ts'
+import type { Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
 import type { RepositoryView } from '../planner.ts'
+import { objectIn } from '../toolchain/evidence.ts'
 
 /** The line for a shell; null when the runner is not known. */
 export async function oneTestCommand(
