@@ -143,9 +143,8 @@ async function testsOf(
   const all = [...each.values()]
   const [one] = all
   if (one === undefined) return { folder: '', inner: null, outer: null }
-  const missing = all.find(({ exists }) => !exists)
-  const inner = missing ?? {
-    ...one,
+  const inner: FoundCommand = {
+    ...(all.find(({ exists }) => !exists) ?? one),
     run: allOf(all.map(({ run }) => run)),
     from: all.map(({ from }) => from).join(' and '),
   }

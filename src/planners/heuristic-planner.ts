@@ -24,7 +24,7 @@ import type {
   RepositoryFile,
   RepositoryView,
 } from './planner.ts'
-import { type FileRole, languageOf, roleOf } from './ranking/file-role.ts'
+import { type FileRole, isAside, languageOf, roleOf } from './ranking/file-role.ts'
 import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { type Removal, removalIn } from './removal.ts'
@@ -278,7 +278,8 @@ async function withTestCommand(
 }
 
 /** The files whose package is tested at each step: those that the goal speaks of about as clearly as of the best. */
-function testedFiles({ files }: Pick<Ranking, 'files'>, { kind }: JudgedGoal): readonly string[] {
+function testedFiles({ files: all }: Pick<Ranking, 'files'>, { kind }: JudgedGoal): readonly string[] {
+  const files = isAside(all[0]?.path ?? '') ? all : all.filter(({ path }) => !isAside(path))
   const [best] = files
   if (best === undefined || best.reason.startsWith('weak guess') || OF_ALL.has(kind)) return []
   return files

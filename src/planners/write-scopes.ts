@@ -144,13 +144,17 @@ export function testScope({
   const [source] = analysis.files
   const own = source === undefined ? '' : packagesAround(source.path, packageFolders(paths))[0]!
   const isNear = (path: string): boolean => path.startsWith(own)
-  const near = all.some(isNear)
-    ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
-    : analysis.tests
+  // Where only the tests of a package are run, a test elsewhere proves nothing.
+  const isAlone = analysis.commands.allTests !== undefined && own !== '' && all.some(isNear)
+  const near = isAlone
+    ? analysis.tests.filter(({ path }) => isNear(path))
+    : all.some(isNear)
+      ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
+      : analysis.tests
   const ranked = [...near].sort((a, b) => b.score - a.score)
   const found = scopeEntries({
     ranked,
-    paths,
+    paths: isAlone ? paths.filter(isNear) : paths,
     history,
     closed,
     role: 'test',
@@ -160,7 +164,11 @@ export function testScope({
     entries: TESTS_MAX,
   })
   const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
-  const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
+  // Unit tests of Rust stand in the source.
+  const isInside =
+    source !== undefined &&
+    (/#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') || (source.path.endsWith('.rs') && !all.some(isNear)))
+  const within = isInside ? [source.path] : []
   const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
   const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))

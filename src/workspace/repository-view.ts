@@ -42,8 +42,7 @@ export function openRepositoryView(options: RepositoryOptions): RepositoryView {
       return await historyOf(repository, root, (await files()).length > MANY_FILES ? COMMITS_OF_MANY_MAX : COMMITS_MAX)
     }),
     findProgram: async (name, folder = '') => findProgram({ root, environment, folder }, name),
-    changedAt: async paths =>
-      paths.map(path => lstatSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? null),
+    changedAt: async paths => paths.map(path => changedAt(join(root, path))),
     state: async () => {
       const repository = await opened()
       return repository === null ? null : await unlessRefused(() => stateOf(repository, root))
@@ -107,8 +106,7 @@ function readText(path: string): string | null {
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    if (['ENOENT', 'EACCES', 'ELOOP', 'ENOTDIR', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return null
+    if (isMissing(error)) return null
     throw error
   }
   try {
@@ -122,6 +120,18 @@ function readText(path: string): string | null {
     closeSync(file)
   }
 }
+
+function changedAt(path: string): number | null {
+  try {
+    return lstatSync(path).mtimeMs
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  ['ENOENT', 'EACCES', 'ELOOP', 'ENOTDIR', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 async function historyOf(repository: Repository, root: string, max: number): Promise<readonly PastChange[]> {
   const args = ['log', '--no-merges', `--max-count=${max}`, '--format=%x00%B%x01', '--name-only', '--relative', 'HEAD']

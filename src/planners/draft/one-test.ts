@@ -5,6 +5,7 @@ import type { Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
 import type { RepositoryView } from '../planner.ts'
 import { objectIn } from '../toolchain/evidence.ts'
+import { inFolder, seenFrom } from '../toolchain/packages.ts'
 
 /** The line for a shell; null when the runner is not known. */
 export async function oneTestCommand(
@@ -15,8 +16,7 @@ export async function oneTestCommand(
   if (testFiles !== null) return shellLine(testFiles([file]))
   if (/\.[cm]?[jt]sx?$/.test(file)) return await nodeTest(repository, paths, file)
   const run = commands.test?.run.join(' ') ?? ''
-  const folder = file.split('/').slice(0, -1).join('/')
-  if (/^go test\b/.test(run)) return shellLine(['go', 'test', folder === '' ? '.' : `./${folder}`])
+  if (/^go test\b/.test(run)) return goTest(paths, file)
   if (/^cargo (test|nextest)\b/.test(run)) return cargoTest(paths, file)
   if (/\brspec$|^mix test\b|\bphpunit$|^bats\b|\bdart test$|\brails test$/.test(run))
     return shellLine([...commands.test!.run.filter(word => !paths.some(path => path.startsWith(`${word}/`))), file])
@@ -70,6 +70,13 @@ function starter(known: ReadonlySet<string>): readonly string[] {
   if (known.has('pnpm-lock.yaml')) return ['pnpm', 'exec']
   if (known.has('yarn.lock')) return ['yarn']
   return known.has('bun.lock') || known.has('bun.lockb') ? ['bunx'] : ['npx']
+}
+
+function goTest(paths: readonly string[], file: string): string {
+  const known = new Set(paths)
+  const module = foldersAbove(file).find(one => known.has(`${one}go.mod`)) ?? ''
+  const folder = seenFrom(module, file.replace(/[^/]*$/, ''))
+  return shellLine([...inFolder(['go', 'test'], module), folder === '.' ? folder : `./${folder}`])
 }
 
 function cargoTest(paths: readonly string[], file: string): string | null {

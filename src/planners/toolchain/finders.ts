@@ -57,7 +57,10 @@ function fromGo(evidence: Evidence, [main]: readonly string[]): readonly Candida
 function goPatterns(evidence: Evidence): readonly string[] | null {
   const { files, text, about, folder } = evidence
   const modules = files.filter(path => /(^|\/)go\.mod$/.test(path)).map(path => path.slice(0, -'go.mod'.length))
-  if (about.length > 0 && modules.includes('')) {
+  const isInside = about.every(
+    path => !modules.some(module => module !== '' && path.slice(folder.length).startsWith(module)),
+  )
+  if (about.length > 0 && isInside && modules.includes('')) {
     const packages = new Set(files.filter(path => path.endsWith('_test.go')).map(path => path.replace(/[^/]*$/, '')))
     const near = packages.size > GO_PACKAGES_MAX ? sharedFolder(about.map(path => path.slice(folder.length))) : ''
     return [near === '' ? './...' : `./${near}...`]
@@ -89,7 +92,8 @@ function fromRust(evidence: Evidence): readonly Candidate[] {
   if (manifest === null) return []
   const isWorkspace = ({ text }: Evidence): boolean => /^\[workspace\]/m.test(text('Cargo.toml') ?? '')
   const around = isWorkspace(evidence) ? undefined : evidence.above.find(isWorkspace)
-  const name = /^\[package\][^[]*?^name\s*=\s*"([\w-]+)"/ms.exec(manifest)?.[1]
+  const own = manifest.split(/^(?=\[)/m).find(part => part.startsWith('[package]'))
+  const name = /^name\s*=\s*"([\w-]+)"/m.exec(own ?? '')?.[1]
   const isMember = around !== undefined && name !== undefined && !isExcluded(around, evidence.folder)
   // Without it, a workspace with a package at the top leaves out its members.
   const all = isMember ? ['-p', name] : isWorkspace(evidence) ? ['--workspace'] : []
