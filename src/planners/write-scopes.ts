@@ -146,17 +146,16 @@ export function testScope({
   const isNear = (path: string): boolean => path.startsWith(own)
   // Where only the tests of a package are run, a test elsewhere proves nothing.
   const isAlone = analysis.commands.allTests !== undefined && own !== '' && all.some(isNear)
-  const near = isAlone
-    ? analysis.tests.filter(({ path }) => isNear(path))
-    : all.some(isNear)
-      ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
-      : analysis.tests
+  const outside = new Set(isAlone ? [...closed, ...paths.filter(path => !isNear(path))] : closed)
+  const near = all.some(isNear)
+    ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
+    : analysis.tests
   const ranked = [...near].sort((a, b) => b.score - a.score)
   const found = scopeEntries({
     ranked,
-    paths: isAlone ? paths.filter(isNear) : paths,
+    paths,
     history,
-    closed,
+    closed: outside,
     role: 'test',
     leads: analysis.files.map(({ path }) => path),
     unseen: UNSEEN_TEST,
