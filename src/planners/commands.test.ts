@@ -47,6 +47,10 @@ test.each([
   [{ 'go.mod': 'module x', ...ci('go test -race ./...') }, 'go test -race ./...'],
   [{ 'Cargo.toml': '[package]', ...ci('cargo test --workspace --locked') }, 'cargo test --workspace --locked'],
   [{ 'Cargo.toml': '[workspace]' }, 'cargo test --workspace'],
+  [
+    { 'Cargo.toml': '[workspace]', ...ci('cargo test --workspace --locked --manifest-path ./Cargo.toml') },
+    'cargo test --workspace --locked',
+  ],
   [{ 'Cargo.toml': '[package]', ...ci('cargo test -p core') }, 'cargo test'],
   [{ Gemfile: '', Rakefile: 'task :test', 'bin/rails': '', ...ci('bin/rails test') }, 'bin/rails test'],
   [{ 'package.json': script('vitest'), ...ci('npm run test:ci') }, 'npm test'],
