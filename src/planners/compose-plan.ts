@@ -4,6 +4,7 @@
 import { isPlanName, type PlanName, type TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Toolchain } from './commands.ts'
 import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
 import { check, workTask } from './draft/work-tasks.ts'
@@ -19,6 +20,7 @@ export interface PlanParts {
   readonly goal: GoalWords
   readonly judged: FramedGoal
   readonly analysis: GoalAnalysis
+  readonly toolchain: Pick<Toolchain, 'installation'>
   readonly ends: readonly EndCheck[]
   readonly steps: readonly WorkStep[]
   /** Steps after the review: a deployment in stages. */
@@ -91,7 +93,8 @@ const isTested = ({ scope, kind }: WorkStep): boolean =>
 
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
   const { analysis, judged, ends, questions, steps, release, dropped } = parts
-  const { test, lint, types, build } = analysis.commands
+  const { installation } = parts.toolchain
+  const { test, allTests = test, lint, types, build } = analysis.commands
   const tasks: TaskDefinition[] = []
   const add = (task: TaskDefinition): TaskName => {
     tasks.push(task)
@@ -107,16 +110,17 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     ? ends.flatMap(({ command }) => command ?? [])
     : [test]
   const missing = needed.filter(command => command?.exists === false).flatMap(command => command ?? [])
-  const prepared = isCode && missing.length > 0 ? [add(frame.setUp(missing))] : []
+  let prepared: readonly TaskName[] = isCode && missing.length > 0 ? [add(frame.setUp(missing))] : []
+  if (isCode && installation !== null) prepared = [add(frame.install(installation, prepared))]
   const recorded = (task: TaskDefinition, prints = true): void => {
     first.push(add(task))
     if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: commandOf(task) })
   }
   if (ends.length > 0) recorded(frame.baseline(ends, prepared), frame.printsMore(ends))
-  const isRun = isChecked(ends, test)
-  if (isCode && test !== null && !isRun) {
+  const isRun = isChecked(ends, allTests)
+  if (isCode && allTests !== null && !isRun) {
     const mustPass = judged.kind === 'refactor' || judged.kind === 'rename'
-    recorded(frame.testsBefore(test, prepared, { mustPass, hasBaseline: ends.length > 0 }))
+    recorded(frame.testsBefore(allTests, prepared, { mustPass, hasBaseline: ends.length > 0 }))
   }
   if (isFlaky) recorded(frame.repeatTests(test, 'repeat-before', prepared))
   // One step alone goes back with the plan itself.
@@ -147,7 +151,7 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     ['types', 'Check the types', types],
     ['build', 'Build', build],
     // What the goal is about is other commands; that the tests still pass is for the review.
-    ['test', 'Run the tests', judged.kind === 'failing-command' ? test : null],
+    ['test', 'Run the tests', judged.kind === 'failing-command' ? allTests : null],
   ] as const)
     if (isCode && command?.exists === true && !isChecked(ends, command))
       checks.push(add(frame.ranAfter(id, title, command, work)))
@@ -180,8 +184,8 @@ function commandOf({ id, action }: TaskDefinition): string {
 
 /** Only what commands can tell: the rest is judged in the review. */
 function doneOf({ ends, analysis, steps, judged }: PlanParts): readonly Criterion[] {
-  const { test } = analysis.commands
-  const line = test === null || judged.kind === 'failing-command' ? null : shellLine(test.run)
+  const { test, allTests = test } = analysis.commands
+  const line = allTests === null || judged.kind === 'failing-command' ? null : shellLine(allTests.run)
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
   if (steps.some(isTested) && line !== null && !ends.some(({ script }) => script === line))
     found.push(check(line, 'all tests pass'))

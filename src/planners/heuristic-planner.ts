@@ -27,7 +27,7 @@ import type {
   RepositoryFile,
   RepositoryView,
 } from './planner.ts'
-import { type FileRole, languageOf, roleOf } from './ranking/file-role.ts'
+import { type FileRole, isAside, languageOf, roleOf } from './ranking/file-role.ts'
 import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { type Removal, removalIn } from './removal.ts'
@@ -63,9 +63,8 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     dependencies: [namedDependency({ goal, texts: beside })?.name ?? []].flat(),
   }
   const first = judgeGoal(goal, known)
-  const [ranking, found, state, locks] = await Promise.all([
+  const [ranking, state, locks] = await Promise.all([
     rankFiles(repository, goal, { roles: rolesFor(first) }),
-    findToolchain(repository),
     repository.state(),
     first.kind === 'dependency-update' || first.kind === 'chore'
       ? readAlso(repository, paths)
@@ -88,6 +87,8 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   if (command !== null) tasks.set('rename', 'command')
   const said = readComments(comments, { paths, tasks })
   const followed = { ...said, not: [...said.not, ...spared] }
+  const placedFirst = placed(aboutFiles(ranking, goal, judged), followed)
+  const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
   const toolchain = await withTestCommand(repository, found, followed)
   const holding = holdingFiles(goal, removed, texts, followed.not)
   const about = aboutFiles(ranking, goal, judged)
@@ -264,6 +265,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['build', 'other'],
   ['review', 'gate'],
   ['set-up', 'external'],
+  ['install', 'other'],
   ['approve-specification', 'gate'],
   ...(['push', 'deploy', 'delete', 'migrate'] as const).flatMap(
     word =>
@@ -320,6 +322,28 @@ async function withTestCommand(
     : { run: testCommand, from, exists: false, missing: `'${program}' is not installed` }
   return { ...found, commands: { ...found.commands, test } }
 }
+
+/** The files whose package is tested at each step: those that the goal speaks of about as clearly as of the best. */
+function testedFiles({ files: all }: Pick<Ranking, 'files'>, { kind }: JudgedGoal): readonly string[] {
+  const files = isAside(all[0]?.path ?? '') ? all : all.filter(({ path }) => !isAside(path))
+  const [best] = files
+  if (best === undefined || best.reason.startsWith('weak guess') || OF_ALL.has(kind)) return []
+  return files
+    .slice(0, TESTED_MAX)
+    .filter(({ score }) => score >= best.score * TESTED_SCORE)
+    .map(({ path }) => path)
+}
+
+const TESTED_MAX = 3
+const TESTED_SCORE = 0.6
+/** What they change may be anywhere. */
+const OF_ALL: ReadonlySet<JudgedGoal['kind']> = new Set([
+  'rename',
+  'dependency-update',
+  'chore',
+  'failing-command',
+  'rollout',
+])
 
 /** Words such as 'lint' lead to the linter, not to what it complains about: only a file that the goal names counts. */
 const aboutFiles = (ranking: Ranking, { files }: GoalWords, { kind }: JudgedGoal): Ranking =>

@@ -38,7 +38,7 @@ export function openQuestions({ goal, judged, toolchain, analysis, ends, steps, 
   const { conflict, rival, language, doubts, deadline } = judged
   const assumptions: string[] = [`this is ${KIND_WORDS[judged.kind]} (${judged.because})`, ...missing]
   const questions: PlanQuestion[] = []
-  const { test } = toolchain.commands
+  const { test, allTests } = toolchain.commands
   const [top] = analysis.files
   if (conflict !== null)
     questions.push({ text: `The goal says '${conflict[0]}' and also '${conflict[1]}'. Which of the two applies?` })
@@ -71,7 +71,10 @@ export function openQuestions({ goal, judged, toolchain, analysis, ends, steps, 
     assumptions.push('whoever reviews it checks that it works: no test command was found')
   if (changes && test?.exists === false)
     assumptions.push(`the tests are run with '${test.run.join(' ')}', but ${test.missing}`)
-  else if (changes && test !== null) assumptions.push(`the tests are run with '${test.run.join(' ')}' (${test.from})`)
+  else if (changes && test !== null)
+    assumptions.push(
+      `the tests are run with '${test.run.join(' ')}' (${test.from})${allTests === undefined ? '' : `, at the end all with '${allTests.run.join(' ')}'`}`,
+    )
   const hasNewTest = steps.some(({ proof }) => proof === 'red')
   if (ends.length === 0 && judged.kind === 'failing-command')
     questions.push({ text: 'Which command fails? No command of that name was found in this repository.' })

@@ -17,9 +17,10 @@ import type { JudgedGoal } from './goal-kind.ts'
 import { sparedParts } from './goal-limits.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
-import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
+import { holds, scopeEntries } from './ranking/scope-entries.ts'
 import { ACTION } from './sentence/kind-evidence.ts'
 import { SETTINGS, updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { packageFolders, packagesAround } from './toolchain/packages.ts'
 import { isShown } from './work-steps.ts'
 
 export interface ScopeInput {
@@ -149,8 +150,11 @@ const NEW_PROJECT = [
 function testScope({ goal, analysis, paths, history, texts, closed, fresh: made }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
-  const own = source === undefined ? '' : packageOf(source.path, paths)
+  const own = source === undefined ? '' : packagesAround(source.path, packageFolders(paths))[0]!
   const isNear = (path: string): boolean => path.startsWith(own)
+  // Where only the tests of a package are run, a test elsewhere proves nothing.
+  const isAlone = analysis.commands.allTests !== undefined && own !== '' && all.some(isNear)
+  const outside = new Set(isAlone ? [...closed, ...paths.filter(path => !isNear(path))] : closed)
   const near = all.some(isNear)
     ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
     : analysis.tests
@@ -159,7 +163,7 @@ function testScope({ goal, analysis, paths, history, texts, closed, fresh: made 
     ranked,
     paths,
     history,
-    closed,
+    closed: outside,
     role: 'test',
     leads: analysis.files.map(({ path }) => path),
     unseen: UNSEEN_TEST,
@@ -167,7 +171,11 @@ function testScope({ goal, analysis, paths, history, texts, closed, fresh: made 
     entries: TESTS_MAX,
   })
   const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
-  const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
+  // Unit tests of Rust stand in the source.
+  const isInside =
+    source !== undefined &&
+    (/#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') || (source.path.endsWith('.rs') && !all.some(isNear)))
+  const within = isInside ? [source.path] : []
   const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
   const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
@@ -191,16 +199,6 @@ const TESTS_MIN = 4
 const TESTS_PART = 0.06
 const UNSEEN_TEST = 0.2
 const NEW_WORDS_MAX = 2
-
-/** The folder of the package a file belongs to, with a slash at its end; empty for the only one. */
-function packageOf(path: string, paths: readonly string[]): string {
-  const manifests = new Set(paths.filter(one => PACKAGE.test(one)).map(one => one.slice(0, one.lastIndexOf('/') + 1)))
-  const folder = around(path).findLast(one => manifests.has(`${one}/`))
-  return folder === undefined ? '' : `${folder}/`
-}
-
-const PACKAGE =
-  /(^|\/)(package\.json|pyproject\.toml|setup\.py|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(\.kts)?|composer\.json|mix\.exs|[\w-]+\.(gemspec|csproj))$/
 
 /**
  * Tests that do not exist yet: in a folder of tests, those called after what the goal speaks of; else the test of the source, beside

@@ -102,7 +102,7 @@ function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly st
   const ranked = isTest ? [...analysis.tests.slice(0, 2), ...analysis.files] : analysis.files
   const found = ranked.filter(({ reason }) => !reason.startsWith('weak guess'))
   const files = (found.length > 0 ? found : ranked).slice(0, FILES_TOLD)
-  const { test } = analysis.commands
+  const { test, allTests } = analysis.commands
   const isTried = step.scope !== 'docs' && step.scope !== 'new' && test !== null
   const passages = isTest ? places.passages.slice(0, 2) : places.passages
   return [
@@ -120,7 +120,8 @@ function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly st
       : ['', `Follow the way of ${places.sibling}, which does something similar.`]),
     ...(isTried ? [''] : []),
     ...(isTried && places.oneTest !== null ? [`One file of tests alone: ${places.oneTest}`] : []),
-    ...(isTried ? [`All tests: ${shellLine(test.run)}`] : []),
+    ...(isTried ? [`${allTests === undefined ? 'All tests' : 'Tests of the package'}: ${shellLine(test.run)}`] : []),
+    ...(isTried && allTests !== undefined ? [`All tests: ${shellLine(allTests.run)}`] : []),
   ]
 }
 

@@ -8,12 +8,14 @@ import type { PlanParts, PlanQuestion } from '../compose-plan.ts'
 import { type EndCheck, shellLine } from '../end-checks.ts'
 import type { IrreversibleStep } from '../goal-kind.ts'
 import type { FoundCommand } from '../planner.ts'
+import type { Installation } from '../toolchain/installation.ts'
 import type { WorkStep } from '../work-steps.ts'
 import { type Left, live, oneLine, quoteOf } from './briefing-text.ts'
 import { check, MINUTE } from './work-tasks.ts'
 
 export const REVIEW = 'review'
 export const BASELINE = 'baseline'
+export const INSTALL = 'install'
 
 /** Writes nothing but caches and what it builds; whatever it leaves in the workspace goes back with a rollback. */
 const READS = { effect: 'workspace' } as const
@@ -38,6 +40,22 @@ export function clarify(questions: readonly PlanQuestion[]): TaskDefinition {
     rationale: 'The goal does not say this, and the answer changes the work.',
     action: { type: 'gate', gate: 'question', question: live(questions.map(({ text }) => text).join('\n')), form },
     estimateMs: 5 * MINUTE,
+  }
+}
+
+/** It reaches the registry and asks before it reaches anything else. Without a write scope: what git ignores is no change of the plan. */
+export function install({ run, why, network }: Installation, needs: readonly TaskName[]): TaskDefinition {
+  const line = run[0] === 'sh' ? run.at(-1)! : run.join(' ')
+  return {
+    id: INSTALL as TaskName,
+    title: live('Install the dependencies'),
+    kind: 'chore',
+    rationale: `Nothing can be run before: ${why}.`,
+    needs,
+    action: { type: 'run', command: run[0] === 'sh' ? { script: live(line) } : { argv: run.map(live) } },
+    network: { allow: network, unknown: 'ask' },
+    effect: 'workspace',
+    estimateMs: 2 * MINUTE,
   }
 }
 

@@ -1,9 +1,11 @@
 // How one file of tests is run alone, where the repository says which runner it uses: whoever works on a task needs seconds, not the
 // whole suite.
 
-import { objectIn, type Toolchain } from '../commands.ts'
+import type { Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
 import type { GoalAnalysis, RepositoryView } from '../planner.ts'
+import { objectIn } from '../toolchain/evidence.ts'
+import { inFolder, seenFrom } from '../toolchain/packages.ts'
 
 /** The test called like the first file, else the best one. */
 export function likelyTest({
@@ -40,8 +42,7 @@ export async function oneTestCommand(
   if (testFiles !== null) return shellLine(testFiles([file]))
   if (/\.[cm]?[jt]sx?$/.test(file)) return await nodeTest(repository, paths, file)
   const run = commands.test?.run.join(' ') ?? ''
-  const folder = file.split('/').slice(0, -1).join('/')
-  if (/^go test\b/.test(run)) return shellLine(['go', 'test', folder === '' ? '.' : `./${folder}`])
+  if (/^go test\b/.test(run)) return goTest(paths, file)
   if (/^cargo (test|nextest)\b/.test(run)) return cargoTest(paths, file)
   if (/\brspec$|^mix test\b|\bphpunit$|^bats\b|\bdart test$|\brails test$/.test(run))
     return shellLine([...commands.test!.run.filter(word => !paths.some(path => path.startsWith(`${word}/`))), file])
@@ -95,6 +96,13 @@ function starter(known: ReadonlySet<string>): readonly string[] {
   if (known.has('pnpm-lock.yaml')) return ['pnpm', 'exec']
   if (known.has('yarn.lock')) return ['yarn']
   return known.has('bun.lock') || known.has('bun.lockb') ? ['bunx'] : ['npx']
+}
+
+function goTest(paths: readonly string[], file: string): string {
+  const known = new Set(paths)
+  const module = foldersAbove(file).find(one => known.has(`${one}go.mod`)) ?? ''
+  const folder = seenFrom(module, file.replace(/[^/]*$/, ''))
+  return shellLine([...inFolder(['go', 'test'], module), folder === '.' ? folder : `./${folder}`])
 }
 
 function cargoTest(paths: readonly string[], file: string): string | null {

@@ -76,7 +76,7 @@ function arranged(
 
 /** Only what a command or an expression can judge: whatever a person has to judge is judged once, in the review. */
 function acceptOf({ analysis, ends }: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
-  const { test } = analysis.commands
+  const { test, allTests } = analysis.commands
   const line = test === null ? null : shellLine(test.run)
   const goal = ends.map(({ script, text }) => check(script, text))
   switch (proof) {
@@ -89,7 +89,9 @@ function acceptOf({ analysis, ends }: PlanParts, { proof, reports, scope }: Work
     case 'green':
       return [
         ...(scope === 'tests' ? [] : goal),
-        ...(line === null || ends.some(({ script }) => script === line) ? [] : [check(line, 'all tests pass')]),
+        ...(line === null || ends.some(({ script }) => script === line)
+          ? []
+          : [check(line, allTests === undefined ? 'all tests pass' : 'the tests of the package pass')]),
       ]
     case 'end':
       return goal
