@@ -10,7 +10,7 @@ import { hintText } from '../src/cli/text/hint-text.ts'
 import { modelsAt, openPlanners, openRepository } from '../src/compose.ts'
 import { roundUsd } from '../src/domain/model-use.ts'
 import type { PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
-import { impactOf } from '../src/domain/plan-rules/impact.ts'
+import { dangerOf, impactOf } from '../src/domain/plan-rules/impact.ts'
 import type { ModelRecording, Models, OpenRequest } from '../src/models/model.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
 import { type CheckedProposal, type PlanningChoices, proposePlan } from '../src/operations/goals/plan-goal.ts'
@@ -71,6 +71,8 @@ const DRAFT = {
   risks: ['callers may rely on the old form'],
 }
 const FINE = { problems: [] }
+/** What Planfold puts around the two. */
+const FIX_TASKS = ['baseline', 'safe-point', 'reproduce', 'fix', 'review']
 
 const say = (...answers: readonly (object | string)[]): readonly ScriptedReply[] =>
   answers.map(answer => ({ text: typeof answer === 'string' ? answer : JSON.stringify(answer) }))
@@ -80,7 +82,7 @@ describe('a good draft', () => {
     test(`by ${use}: a proposal like any other, and the cost is what the server counted`, async () => {
       const place = await setup(say(INTAKE, DRAFT, FINE))
       const { proposal, document } = await place.plan(GOAL, { model: use })
-      expect(document.definition.tasks.map(({ id }) => id)).toEqual(['reproduce', 'fix', 'review'])
+      expect(document.definition.tasks.map(({ id }) => id)).toEqual(FIX_TASKS)
       expect(task(document.definition, 'fix')).toMatchObject({
         needs: ['reproduce'],
         write: ['src/format.ts'],
@@ -162,7 +164,20 @@ describe('what is not known', () => {
     expect(proposal.questions).toEqual(['Which quote is meant?'])
     expect(proposal.assumptions).toContain('Is CRLF kept? yes')
     expect(document.definition.tasks[0]).toMatchObject({ id: 'clarify', action: { type: 'gate', gate: 'question' } })
-    expect(task(document.definition, 'callers')).toMatchObject({ kind: 'research', needs: ['clarify'] })
+    expect(task(document.definition, 'safe-point')).toMatchObject({ needs: ['clarify', 'baseline'] })
+    // Looking for something writes nothing, and the answer reaches whoever looks.
+    expect(task(document.definition, 'callers')).toMatchObject({
+      kind: 'research',
+      needs: ['safe-point'],
+      write: [],
+      instruction: expect.stringContaining('Asked: Which quote is meant?\n${{ quote(tasks.clarify.outputs.answer1) }}'),
+    })
+    expect(task(document.definition, 'review')).toMatchObject({
+      action: {
+        gate: 'diff',
+        show: expect.arrayContaining([expect.stringContaining('tasks.callers.outputs.callers')]),
+      },
+    })
     // The first draft had no such task, and was sent back.
     expect(proposal.model?.repairs).toBe(1)
   })
@@ -171,7 +186,7 @@ describe('what is not known', () => {
     const place = await setup(say({ ...INTAKE, unknowns: [unknowns[0]!] }, DRAFT, FINE))
     const { proposal, document } = await place.plan(GOAL, { ask: async () => 'the double one' })
     expect(proposal.questions).toEqual([])
-    expect(document.definition.tasks[0]?.id).toBe('reproduce')
+    expect(document.definition.tasks[0]?.id).toBe('baseline')
     expect(place.server.requests[1]!.messages.at(-1)!.text).toContain('Which quote is meant? the double one')
   })
 })
@@ -200,6 +215,19 @@ describe('a bad draft', () => {
       'files outside',
       { text: JSON.stringify({ ...DRAFT, tasks: [REPRODUCE, { ...FIX, write: ['/etc/hosts'] }] }) },
       /\/etc\/hosts/,
+    ],
+    [
+      'a task that Planfold puts in itself',
+      {
+        text: JSON.stringify({
+          ...DRAFT,
+          tasks: [
+            { ...REPRODUCE, id: 'baseline' },
+            { ...FIX, needs: ['baseline'] },
+          ],
+        }),
+      },
+      /'baseline' is put in by Planfold/,
     ],
     ['no tasks', { text: JSON.stringify({ ...DRAFT, tasks: [] }) }, /no tasks/],
     [
@@ -251,7 +279,7 @@ describe('a bad draft', () => {
       const place = await setup([...say(INTAKE), reply, ...say(DRAFT, FINE)])
       const { document } = await place.plan(GOAL, { model: 'openai-chat/scripted' })
       expect(place.server.requests[2]!.messages.at(-1)!.text).toMatch(told)
-      expect(document.definition.tasks.map(({ id }) => id)).toEqual(['reproduce', 'fix', 'review'])
+      expect(document.definition.tasks.map(({ id }) => id)).toEqual(FIX_TASKS)
     })
 
   // Four times as many tasks take seconds and end like the others, so `npm run soak` does that.
@@ -315,9 +343,9 @@ test('an approval before one task does not take the place of the review of all o
     (await (await setup(say(INTAKE, { ...DRAFT, tasks }, FINE))).plan(GOAL)).document.definition.tasks.map(
       ({ id }) => id,
     )
-  expect(await ids(first, FIX)).toEqual(['approve-reproduce', 'reproduce', 'fix', 'review'])
+  expect(await ids(first, FIX)).toEqual(['baseline', 'safe-point', 'approve-reproduce', 'reproduce', 'fix', 'review'])
   const last = { ...REPRODUCE, id: 'look', title: 'Is it right?', how: 'approval', needs: ['fix'] }
-  expect(await ids(REPRODUCE, FIX, last)).toEqual(['reproduce', 'fix', 'look'])
+  expect(await ids(REPRODUCE, FIX, last)).toEqual(['baseline', 'safe-point', 'reproduce', 'fix', 'look', 'review'])
 })
 
 test('a test command with a plugin, or with settings of another place, is code that is not in the plan', () => {
@@ -372,8 +400,10 @@ describe('what cannot be taken back', () => {
       const { definition } = document
       expect(proposal.irreversible.map(({ task: name }) => name)).toEqual(['send'])
       expect(task(definition, 'send').needs).toEqual(['approve-send'])
+      // What cannot be taken back comes after the person has seen the change; code nobody can read may be part of it.
+      const before = dangerOf(task(definition, 'send')) === null ? 'fix' : 'review'
       expect(task(definition, 'approve-send')).toMatchObject({
-        needs: ['fix'],
+        needs: [before],
         action: { type: 'gate', gate: 'approval' },
       })
       // The text of the README reached the model only as data.
@@ -400,7 +430,8 @@ describe('what cannot be taken back', () => {
     const step = { ...PUSH, kind: 'push', how: 'command', command: ['git', 'push'], needs: ['agree'] }
     const place = await setup(say(INTAKE, { ...DRAFT, tasks: [REPRODUCE, FIX, agree, step] }, FINE))
     const { definition } = (await place.plan(GOAL)).document
-    expect(definition.tasks.map(({ id }) => id)).toEqual(['reproduce', 'fix', 'agree', 'send'])
+    expect(definition.tasks.map(({ id }) => id)).toEqual([...FIX_TASKS, 'agree', 'send'])
+    expect(task(definition, 'agree').needs).toEqual(['review'])
   })
 
   test('expressions of a model stay text', async () => {

@@ -6,6 +6,7 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
+import { opening } from './draft/plan-frame.ts'
 import { check, workTask } from './draft/work-tasks.ts'
 import { type EndCheck, shellLine } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
@@ -97,28 +98,28 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   }
   const isCode = steps.some(isTested)
   const isFlaky = judged.kind === 'flaky-test' && test !== null
-  // What has to be there before the work begins.
-  const first: TaskName[] = []
-  const logs: Left[] = []
-  if (questions.length > 0) first.push(add(frame.clarify(questions)))
   const needed = ends.find(({ command }) => command !== undefined && !command.exists)?.command ?? test
-  const prepared = isCode && needed !== null && !needed.exists ? [add(frame.setUp(needed))] : []
-  const recorded = (task: TaskDefinition, prints = true): void => {
-    first.push(add(task))
+  const prepared = isCode && needed !== null && !needed.exists ? [frame.setUp(needed)] : []
+  const installed = prepared.map(({ id }) => id)
+  const recorded: TaskDefinition[] = []
+  const logs: Left[] = []
+  const record = (task: TaskDefinition, prints = true): void => {
+    recorded.push(task)
     if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: commandOf(task) })
   }
-  if (ends.length > 0) recorded(frame.baseline(ends, prepared), frame.printsMore(ends))
+  if (ends.length > 0) record(frame.baseline(ends, installed), frame.printsMore(ends))
   const isRun = isChecked(ends, test)
   if (isCode && test !== null && !isRun) {
     const mustPass = judged.kind === 'refactor' || judged.kind === 'rename'
-    recorded(frame.testsBefore(test, prepared, { mustPass, hasBaseline: ends.length > 0 }))
+    record(frame.testsBefore(test, installed, { mustPass, hasBaseline: ends.length > 0 }))
   }
-  if (isFlaky) recorded(frame.repeatTests(test, 'repeat-before', prepared))
+  if (isFlaky) record(frame.repeatTests(test, 'repeat-before', installed))
   // One step alone goes back with the plan itself.
-  if (steps.length + release.length > 1 || judged.irreversible.length > 0)
-    first.splice(0, Number.POSITIVE_INFINITY, add(frame.safePoint([...first, ...prepared])))
+  const isSaved = steps.length + release.length > 1 || judged.irreversible.length > 0
+  const start = opening({ questions, prepared, recorded, isSaved })
+  tasks.push(...start.tasks)
   const left: Left[] = []
-  let needs: readonly TaskName[] = first.length > 0 ? first : prepared
+  let needs = start.needs
   let back: TaskName | null = null
   const addStep = (step: WorkStep): TaskName => {
     const { approval, isAside } = step

@@ -282,7 +282,7 @@ function planOf(
   draft: Draft,
   context: JsonObject = {},
 ): DraftedPlan {
-  return draftedPlan({ goal: request.goal, kind: known.kind, draft, questions: open, ground, context })
+  return draftedPlan({ goal: request.goal, known, draft, questions: open, ground, context })
 }
 
 /** What must change is drafted once more; if that gives nothing better, the draft stays and the problems are told. */

@@ -2,6 +2,7 @@
 // may have written, and is marked as such.
 
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { FRAME_NAMES } from '../draft/plan-frame.ts'
 import type { GoalAnalysis, PlanComment, RepositoryView } from '../planner.ts'
 import { PRIVATE } from '../ranking/passages.ts'
 import type { Draft, Intake } from './answer-schemas.ts'
@@ -98,6 +99,7 @@ export function draftQuestion(intake: Intake, answers: readonly Answer[], commen
     '',
     'Rules:',
     `- At most ${TASKS_MAX} tasks, small enough that each can be judged on its own; as few as will do.`,
+    '- Around your tasks Planfold puts questions, a record of how the tests are today, a safe point, and at the end a review by a person: plan none of these.',
     '- Tasks that do not depend on each other do not need each other.',
     '- A task that changes files names them in `write`. Two tasks that may run at once do not write the same file.',
     '- Every task of work says in `accept` how one sees that it is done, with a command where one can tell.',
@@ -149,10 +151,12 @@ export const redraftQuestion = (problems: readonly string[]): string =>
 export const earlierDraft = ({ tasks }: PlanDefinition): string =>
   [
     'The earlier draft:',
-    ...tasks.map(
-      ({ id, title, needs = [] }) =>
-        `- ${id}: ${title ?? ''}${needs.length === 0 ? '' : ` (after ${needs.join(', ')})`}`,
-    ),
+    ...tasks
+      .filter(({ id }) => !FRAME_NAMES.includes(id))
+      .map(
+        ({ id, title, needs = [] }) =>
+          `- ${id}: ${title ?? ''}${needs.length === 0 ? '' : ` (after ${needs.join(', ')})`}`,
+      ),
   ].join('\n')
 
 export const asText = (answer: Draft | Intake): string => JSON.stringify(answer)
