@@ -95,7 +95,10 @@ describe('a good draft', () => {
       expect(document.definition.tasks.filter(({ rationale }) => rationale === undefined)).toEqual([])
       expect(proposal).toMatchObject({
         planner: 'model',
-        assumptions: ['quotes are doubled, as in RFC 4180'],
+        assumptions: [
+          'quotes are doubled, as in RFC 4180',
+          'whether the checks of the tasks fail today is not known: they were not run',
+        ],
         risks: ['callers may rely on the old form'],
         questions: [],
         irreversible: [],
@@ -300,6 +303,85 @@ describe('a bad draft', () => {
   })
 })
 
+describe('a draft that does not fit the repository', () => {
+  const work = (more: object) => ({ ...DRAFT, tasks: [REPRODUCE, { ...FIX, ...more }] })
+  const check = (command: readonly string[]) => ({ accept: [{ text: 'it holds', command }] })
+  const INVENTED: readonly (readonly [string, object, RegExp])[] = [
+    ['writes a file that is not there', { write: ['src/quoting.ts'] }, /may write 'src\/quoting.ts', which is not in/],
+    ['writes a folder that is not there', { write: ['lib/**'] }, /may write 'lib\/\*\*', which is not in/],
+    ['names a file', { instruction: 'Follow src/quotes/rules.ts.' }, /names 'src\/quotes\/rules.ts', which is not in/],
+    ['names a function', { instruction: 'Call `quoteAll()` for every cell.' }, /names 'quoteAll', which no file/],
+    ['runs a script', check(['npm', 'run', 'quotes']), /runs the script 'quotes', which package.json does not have/],
+    ['checks a file', check(['grep', '-q', 'quote', 'docs/format.md']), /names 'docs\/format.md', which is not in/],
+    [
+      'may not write what it names',
+      { instruction: 'Change formatRow in src/format.ts and its caller in src/server.ts.' },
+      /names 'src\/server.ts' and may not write it/,
+    ],
+  ]
+  for (const [what, more, told] of INVENTED)
+    test(`${what}: the model is told, and what it calls new or corrects is used`, async () => {
+      const place = await setup(say(INTAKE, work(more), DRAFT, FINE))
+      const { document, proposal } = await place.plan(GOAL)
+      expect(place.server.requests[2]!.messages.at(-1)!.text).toMatch(told)
+      expect(document.definition.tasks.map(({ id }) => id)).toEqual(FIX_TASKS)
+      expect(proposal).toMatchObject({ model: { calls: 4, repairs: 1 }, risks: DRAFT.risks })
+    })
+
+  test('what is called new, only read, or named by the goal is no fault', async () => {
+    const more = {
+      write: ['src/format.ts', 'src/quoting.ts', 'docs/quoting.md'],
+      new: ['src/quoting.ts', 'quoteAll'],
+      reads: ['src/server.ts'],
+      instruction: 'Add `quoteAll()` in src/quoting.ts as src/server.ts does, and call it in src/format.ts.',
+    }
+    const place = await setup(say(INTAKE, work(more), FINE))
+    const { proposal } = await place.plan('Fix the quoting in formatRow, and explain it in docs/quoting.md')
+    expect(proposal.model).toMatchObject({ calls: 3, repairs: 0 })
+  })
+
+  test('said again, it is shown as a risk; a worse answer, or none, does not replace the draft', async () => {
+    const invented = work({ write: ['src/format.ts', 'src/quoting.ts'] })
+    const place = await setup(say(INTAKE, invented, invented, FINE))
+    const { proposal } = await place.plan(GOAL)
+    expect(proposal.risks.join()).toContain("'src/quoting.ts', which is not in the repository")
+    expect(proposal.model?.calls).toBe(4)
+    const broken = await setup(say(INTAKE, invented, 'no', 'no', 'no', FINE))
+    const { document } = await broken.plan(GOAL)
+    expect(task(document.definition, 'fix').write).toEqual(['src/format.ts', 'src/quoting.ts'])
+  })
+
+  test('a task whose checks all pass today is sent back; a check that passes beside one that fails is marked', async () => {
+    const asked: string[] = []
+    const ends = { 'npm test': 'passes', 'grep -q \'""\' src/format.ts': 'fails' } as const
+    const runCheck = async (script: string) => {
+      asked.push(script)
+      return ends[script as keyof typeof ends] ?? 'unknown'
+    }
+    const both = {
+      accept: [...FIX.accept, { text: 'quotes are doubled', command: ['grep', '-q', '""', 'src/format.ts'] }],
+    }
+    const place = await setup(say(INTAKE, DRAFT, work(both), FINE))
+    const { document, proposal } = await place.plan(GOAL, { runCheck })
+    expect(place.server.requests[2]!.messages.at(-1)!.text).toContain("'fix': every check passes today")
+    expect(task(document.definition, 'fix').accept).toMatchObject([
+      { text: 'all tests pass (passes today, too)' },
+      { text: 'quotes are doubled' },
+    ])
+    expect(asked).toEqual(Object.keys(ends))
+    expect(proposal.assumptions.join()).not.toContain('not known')
+    // The critic hears how they end; a replay needs no run.
+    expect(place.server.requests[3]!.messages.at(-1)!.text).toContain('fix: `npm test` passes today')
+    const kept = new Map(Object.entries((document.definition.extra!.planning as { checks: object }).checks))
+    const again = await place.plan(
+      GOAL,
+      { runCheck: async script => kept.get(script) as 'passes' },
+      { replay: recordingIn(document.definition) },
+    )
+    expect(again.document.definition).toEqual(document.definition)
+  })
+})
+
 test('a recording that is too large for a plan is not kept, and that is told', async () => {
   const long = { ...DRAFT, tasks: [REPRODUCE, { ...FIX, why: 'x'.repeat(2_100_000) }] }
   const place = await setup(say(INTAKE, long, DRAFT, FINE))
@@ -317,6 +399,19 @@ describe('the critique', () => {
     const { document } = await place.plan(GOAL)
     expect(document.definition.title).toBe('Fix quoting, better')
     expect(place.server.requests[3]!.messages.at(-1)!.text).toContain('fix: it does not say how')
+  })
+
+  test('the critic sees goal, findings and draft, and nothing of the conversation before', async () => {
+    const place = await setup(say(INTAKE, { ...DRAFT, tasks: [] }, DRAFT, FINE))
+    await place.plan(GOAL)
+    const { messages } = place.server.requests[3]!
+    expect(messages).toHaveLength(1)
+    const { text } = messages.at(-1)!
+    expect(text).toContain(GOAL)
+    expect(text).toContain('Files the goal is probably about')
+    expect(text).toContain(JSON.stringify(DRAFT))
+    expect(text).toContain('fix: `npm test` was not run')
+    expect(text).not.toMatch(/there are no tasks|plan no steps yet/)
   })
 
   test('what is only a risk is told', async () => {
@@ -567,7 +662,7 @@ describe('the goals of the table', () => {
       const draft = {
         ...DRAFT,
         title: goal.what,
-        tasks: [{ ...FIX, needs: [], write: [goal.first ?? 'README.md'], accept: [check] }],
+        tasks: [{ ...FIX, needs: [], write: [goal.first ?? 'README.md'], new: ['README.md'], accept: [check] }],
         done: [check],
       }
       const isAll = process.env.PLANFOLD_GOALS === 'all'

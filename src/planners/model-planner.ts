@@ -17,14 +17,14 @@ import {
   type Parts,
   type Unknown,
 } from './model/answer-schemas.ts'
-import { draftFaults, missingPrograms } from './model/draft-faults.ts'
+import { draftFaults } from './model/draft-faults.ts'
 import { type DraftedPlan, draftedPlan } from './model/draft-plan.ts'
 import type { Ground } from './model/irreversible.ts'
 import {
   type Answer,
   asText,
   briefing,
-  CRITIQUE_QUESTION,
+  critiqueQuestion,
   draftQuestion,
   earlierDraft,
   INTAKE_QUESTION,
@@ -32,7 +32,9 @@ import {
   SPLIT_QUESTION,
   SYSTEM,
 } from './model/planning-words.ts'
+import { type SelfChecked, selfCheck } from './model/self-check.ts'
 import {
+  type CheckedToday,
   type ModelQuestion,
   type Planner,
   PlanningFailure,
@@ -40,6 +42,7 @@ import {
   type PlanningModels,
   type PlanProposal,
   type PlanRequest,
+  type RunCheck,
   type SplitRequest,
   WISHES_MAX,
   type Wish,
@@ -92,6 +95,11 @@ interface Drafting {
   /** No more requests than this, whoever allows what. */
   readonly callsMax: number
   readonly request: PlanRequest
+  readonly goal: string
+  readonly repository: PlanRequest['repository']
+  /** Remembers each result, so that a replay has the same. */
+  readonly runCheck: RunCheck | undefined
+  readonly results: Map<string, CheckedToday>
   /** What the planner that asks nobody found. */
   readonly known: PlanProposal
   readonly ground: Ground
@@ -118,13 +126,22 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   const { analysis, kind, definition: usual } = known
   const paths = new Set((await repository.files()).map(({ path }) => path))
   const ground = { goal, commands: analysis.commands, paths }
+  const results = new Map<string, CheckedToday>()
   return {
-    model,
-    callsMax: calls,
-    request,
+    ...{ model, callsMax: calls, request, goal, repository, results },
+    runCheck: remembering(request.runCheck, results),
     known,
     ground,
     briefing: await briefing({ goal, kind, analysis, usual, repository }),
+  }
+}
+
+function remembering(runCheck: RunCheck | undefined, results: Map<string, CheckedToday>): RunCheck | undefined {
+  if (runCheck === undefined) return undefined
+  return async script => {
+    const result = results.get(script) ?? (await runCheck(script))
+    results.set(script, result)
+    return result
   }
 }
 
@@ -226,7 +243,7 @@ interface Drafted extends TakenIn {
   readonly repairs: number
   /** The conversation that led to it, with its last answer. */
   readonly messages: readonly Message[]
-  readonly notes: readonly string[]
+  readonly checked: SelfChecked
 }
 
 async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
@@ -240,30 +257,41 @@ async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
   ])
 }
 
-/** All repairs together are at most three rounds. */
+/** All repairs together are at most three rounds. A draft that can be used is not lost when nothing better comes of it. */
 async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly Message[]): Promise<Drafted> {
   let messages = question
+  let best: Drafted | null = null
   for (let repairs = 0; ; ) {
-    const answer = await ask<Draft>(drafting, {
-      purpose: 'draft: plan',
-      messages,
-      schema: DRAFT,
-      schemaName: 'plan',
-      repairsMax: REPAIRS_MAX - repairs,
-      check: value => faultsIn(drafting, taken, value as unknown as Draft),
-    })
+    let answer: { readonly value: Draft; readonly repairs: number }
+    try {
+      answer = await ask<Draft>(drafting, {
+        purpose: 'draft: plan',
+        messages,
+        schema: DRAFT,
+        schemaName: 'plan',
+        repairsMax: REPAIRS_MAX - repairs,
+        check: value => faultsIn(drafting, taken, value as unknown as Draft),
+      })
+    } catch (error) {
+      if (best === null) throw error
+      reasonOf(error)
+      return best
+    }
     repairs += answer.repairs
     const draft = answer.value
-    const missing = await missingPrograms(draft, name => drafting.request.repository.findProgram(name))
+    const checked = await selfCheck(draft, drafting)
+    const { faults } = checked
+    const plan = planOf(drafting, { ...taken, checked }, draft)
     const said: Message = { role: 'assistant', text: asText(draft) }
-    if (missing.length === 0 || repairs >= REPAIRS_MAX) {
-      const plan = planOf(drafting, taken, draft)
-      return { ...taken, draft, plan, repairs, messages: [...messages, said], notes: missing }
-    }
+    const next = { ...taken, draft, plan, repairs, messages: [...question, said], checked }
+    // Who keeps to it after being told is asked no more; the person reads it then.
+    const isBetter = best === null || faults.length < best.checked.faults.length
+    if (faults.length === 0 || repairs >= REPAIRS_MAX || !isBetter) return isBetter ? next : { ...best!, repairs }
+    best = next
     repairs++
     const text = [
-      'Your answer cannot be used:',
-      ...missing.map(fault => `- ${fault}`),
+      'Compared with the repository, something is wrong with your answer:',
+      ...faults.map(fault => `- ${fault}`),
       'Answer again, with the whole JSON.',
     ]
     messages = [...question, said, { role: 'user', text: text.join('\n') }]
@@ -273,16 +301,19 @@ async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly 
 function faultsIn(drafting: Drafting, taken: TakenIn, draft: Draft): readonly string[] {
   const faults = draftFaults(draft, taken.intake, drafting.ground)
   if (faults.length > 0) return faults
-  return drafting.request.check?.(planOf(drafting, taken, draft).definition) ?? []
+  return (
+    drafting.request.check?.(planOf(drafting, { ...taken, checked: { faults: [], today: [] } }, draft).definition) ?? []
+  )
 }
 
 function planOf(
   { request, known, ground }: Drafting,
-  { open }: TakenIn,
+  { open, checked }: Pick<Drafted, 'open' | 'checked'>,
   draft: Draft,
   context: JsonObject = {},
 ): DraftedPlan {
-  return draftedPlan({ goal: request.goal, known, draft, questions: open, ground, context })
+  const { today } = checked
+  return draftedPlan({ goal: request.goal, known, draft, today, questions: open, ground, context })
 }
 
 /** What must change is drafted once more; if that gives nothing better, the draft stays and the problems are told. */
@@ -291,10 +322,11 @@ async function criticised(
   first: Drafted,
 ): Promise<{ readonly drafted: Drafted; readonly notes: readonly string[] }> {
   let problems: Critique['problems']
+  const question = critiqueQuestion(first.draft, first.intake, first.answers, first.checked)
   try {
     const asked = await ask<Critique>(drafting, {
       purpose: 'draft: critique',
-      messages: [...first.messages, { role: 'user', text: CRITIQUE_QUESTION }],
+      messages: [{ role: 'user', text: `${drafting.briefing}\n\n${question}` }],
       schema: CRITIQUE,
       schemaName: 'critique',
       repairsMax: 1,
@@ -308,8 +340,8 @@ async function criticised(
   const risks = texts.filter((_, at) => problems[at]!.severity === 'risk')
   if (serious.length === 0) return { drafted: first, notes: risks }
   try {
-    const question: Message = { role: 'user', text: redraftQuestion(serious) }
-    const second = await draftFrom(drafting, first, [...first.messages, question])
+    const again: Message = { role: 'user', text: redraftQuestion(serious) }
+    const second = await draftFrom(drafting, first, [...first.messages, again])
     return { drafted: { ...second, repairs: first.repairs + second.repairs }, notes: risks }
   } catch (error) {
     return { drafted: first, notes: [...serious, ...risks, `the draft was not changed for these: ${reasonOf(error)}`] }
@@ -327,13 +359,19 @@ const assumed = (unknowns: readonly Unknown[]): readonly string[] =>
     answeredBy === 'person' && otherwise.trim() !== '' ? [`${question} ${otherwise}`] : [],
   )
 
+/** Said once, and not for each check. */
+const unrun = ({ today }: SelfChecked): readonly string[] =>
+  today.length > 0 && today.every(({ result }) => result === 'unknown')
+    ? ['whether the checks of the tasks fail today is not known: they were not run']
+    : []
+
 async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly string[]): Promise<PlanProposal> {
   const { model, request, known } = drafting
-  const { draft, intake, answers, open, repairs } = drafted
+  const { draft, intake, answers, open, repairs, checked } = drafted
   const { comments = [], repository } = request
   const { analysis, kind } = known
-  const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? [])]
-  const risks = [...(draft.risks ?? []), ...notes, ...drafted.notes]
+  const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? []), ...unrun(checked)]
+  const risks = [...(draft.risks ?? []), ...notes, ...drafted.checked.faults]
   const used = { name: model.name, ...model.spent(), repairs }
   const recording = JSON.stringify(model.recording())
   const isKept = recording.length <= RECORDING_MAX
@@ -351,6 +389,7 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     risks,
     files: analysis.files.slice(0, 10),
     commands: analysis.commands,
+    ...(drafting.results.size === 0 ? {} : { checks: Object.fromEntries(drafting.results) }),
     repository: await repository.state(),
     comments,
     model: used,

@@ -56,6 +56,8 @@ export interface PlanRequest {
   readonly template?: string
   /** What cannot work in a plan, a sentence each: the same checks as for every plan. */
   readonly check?: (definition: PlanDefinition) => readonly string[]
+  /** Runs a check in a throwaway copy of the repository, where that is possible and allowed; absent: nobody knows how it ends. */
+  readonly runCheck?: RunCheck | undefined
   /** Asks the person at once; null when they do not answer. When absent, the plan asks before work begins. */
   readonly ask?: (question: string) => Promise<string | null>
   /** What this drafting may use of a model, in place of the usual limits. */
@@ -66,6 +68,11 @@ export interface PlanRequest {
   readonly tell?: (note: string) => void
   readonly signal?: AbortSignal
 }
+
+/** `unknown`: it could not be run here, or did not end in time. */
+export type CheckedToday = 'passes' | 'fails' | 'unknown'
+/** A line for `sh`. */
+export type RunCheck = (script: string) => Promise<CheckedToday>
 
 export interface DraftingBudget {
   readonly calls?: number

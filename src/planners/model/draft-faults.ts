@@ -7,7 +7,8 @@ import type { Check, Draft, DraftTask, Intake } from './answer-schemas.ts'
 import { commandFault, type Ground, writesIn } from './irreversible.ts'
 import { researched, TASKS_MAX } from './planning-words.ts'
 
-const CHANGING: ReadonlySet<DraftTask['kind']> = new Set(['implement', 'test', 'document'])
+/** They change files, so they say which. */
+export const CHANGING: ReadonlySet<DraftTask['kind']> = new Set(['implement', 'test', 'document'])
 const OUTPUT = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 const DRAFT_MAX = 200_000

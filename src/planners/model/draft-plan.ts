@@ -7,9 +7,11 @@ import type { Action, Criterion, PlanDefinition, TaskDefinition } from '../../do
 import { live, oneLine, planName } from '../compose-plan.ts'
 import { quoteOf } from '../draft/briefing-text.ts'
 import { framed, freeName } from '../draft/plan-frame.ts'
+import { shellLine } from '../end-checks.ts'
 import type { PlanProposal } from '../planner.ts'
 import type { Check, Draft, DraftTask } from './answer-schemas.ts'
 import { dangerIn, type Ground } from './irreversible.ts'
+import type { TodayResult } from './self-check.ts'
 
 const MINUTE = 60_000
 const TITLE_MAX = 200
@@ -25,13 +27,15 @@ export interface DraftParts {
   /** What the planner that asks nobody found. */
   readonly known: PlanProposal
   readonly draft: Draft
+  /** How its checks end before the work. */
+  readonly today: readonly TodayResult[]
   /** Not answered yet; the plan asks them before work begins. */
   readonly questions: readonly string[]
   readonly ground: Ground
   readonly context: JsonObject
 }
 
-export function draftedPlan({ goal, known, draft, questions, ground, context }: DraftParts): DraftedPlan {
+export function draftedPlan({ goal, known, draft, today, questions, ground, context }: DraftParts): DraftedPlan {
   const { kind } = known
   const done = draft.done.map(criterion)
   const plan: PlanDefinition = {
@@ -41,7 +45,7 @@ export function draftedPlan({ goal, known, draft, questions, ground, context }: 
     ...(done.length === 0 ? {} : { done }),
     // Whatever cannot be read from the plan is asked about, too.
     policy: { gates: { unknown: 'ask' } },
-    tasks: draft.tasks.map(task => taskOf(task, questions, ground)),
+    tasks: draft.tasks.map(task => taskOf(task, { questions, ground, today })),
     labels: ['planned', kind],
     extra: { planning: context },
   }
@@ -50,7 +54,10 @@ export function draftedPlan({ goal, known, draft, questions, ground, context }: 
   return { definition: framed({ ...plan, tasks }, { known, questions: asked }), irreversible }
 }
 
-function taskOf(task: DraftTask, questions: readonly string[], ground: Ground): TaskDefinition {
+function taskOf(
+  task: DraftTask,
+  { questions, ground, today }: Pick<DraftParts, 'questions' | 'ground' | 'today'>,
+): TaskDefinition {
   const { id, title, why, kind, how, needs = [], write = [], accept = [], risks = [], minutes } = task
   const undo = undoOf(task)
   return {
@@ -65,7 +72,9 @@ function taskOf(task: DraftTask, questions: readonly string[], ground: Ground): 
     ...(how === 'work' && LOOKING.has(kind) ? { write } : {}),
     ...(how === 'approval' || write.length === 0 ? {} : { write: [...new Set(write)] }),
     ...(how === 'command' && isFound(task.command ?? [], ground) ? { effect: 'idempotent' as const } : {}),
-    ...(how === 'approval' || accept.length === 0 ? {} : { accept: accept.map(criterion) }),
+    ...(how === 'approval' || accept.length === 0
+      ? {}
+      : { accept: accept.map(one => criterion(guarded(id, one, today))) }),
     ...(risks.length === 0 ? {} : { risks: risks.map(risk => oneLine(risk, LINE_MAX)) }),
     ...(how === 'approval' ? {} : undo),
     ...(minutes === undefined || !(minutes > 0)
@@ -116,6 +125,13 @@ function undoOf({ how, undo, write = [] }: DraftTask): Pick<TaskDefinition, 'com
 
 const reported = (names: readonly string[]): TaskDefinition['outputs'] =>
   Object.fromEntries(names.map(name => [name, { from: 'report' as const, type: 'text' }]))
+
+/** A check that passes today proves nothing about the work; it stays, to see that nothing breaks. */
+function guarded(task: string, check: Check, today: readonly TodayResult[]): Check {
+  const script = shellLine(check.command ?? [])
+  const passes = today.some(one => one.task === task && one.script === script && one.result === 'passes')
+  return passes ? { ...check, text: `${check.text} (passes today, too)` } : check
+}
 
 const criterion = ({ text, command = [] }: Check): Criterion =>
   command.length === 0
