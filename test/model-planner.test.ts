@@ -662,7 +662,15 @@ describe('the goals of the table', () => {
       const draft = {
         ...DRAFT,
         title: goal.what,
-        tasks: [{ ...FIX, needs: [], write: [goal.first ?? 'README.md'], new: ['README.md'], accept: [check] }],
+        tasks: [
+          {
+            ...FIX,
+            needs: [],
+            write: [goal.first ?? 'README.md'],
+            new: goal.first === null || goal.first === undefined ? ['README.md'] : [],
+            accept: [check],
+          },
+        ],
         done: [check],
       }
       const isAll = process.env.PLANFOLD_GOALS === 'all'

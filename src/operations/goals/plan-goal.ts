@@ -20,6 +20,7 @@ import type {
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
+import { manifestsOf, withManifests } from './drafted-before.ts'
 
 export interface PlanningRooms {
   readonly planner: Planner
@@ -67,7 +68,8 @@ export async function proposePlan(
 ): Promise<CheckedProposal> {
   const { finish = definition => definition, ...asked } = choices
   const drafted = await planner.propose({ ...asked, goal, repository, comments, past, check: faultsIn })
-  const proposal = { ...drafted, definition: finish(drafted.definition) }
+  const definition = withManifests(finish(drafted.definition), await manifestsOf(repository))
+  const proposal = { ...drafted, definition }
   const read = readDocument(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics

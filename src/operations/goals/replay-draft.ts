@@ -97,8 +97,8 @@ export async function replayDraft(
   }
 }
 
-/** Branch and commit may have changed without a change to what the plan is made of. */
+/** Branch, commit and manifests may have changed without a change to what the plan is made of. */
 function withoutState(definition: PlanDefinition): PlanDefinition {
-  const { repository: _, ...planning } = planningOf(definition)
+  const { repository: _, manifests: __, ...planning } = planningOf(definition)
   return { ...definition, extra: { ...definition.extra, planning } }
 }

@@ -15,6 +15,7 @@ import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
 import { choosePlanner } from '../../../operations/goals/choose-planner.ts'
+import { draftedBefore, fittingTemplate } from '../../../operations/goals/drafted-before.ts'
 import {
   type CheckedProposal,
   changeDraft,
@@ -33,12 +34,13 @@ import { type TimeRange, timeRange } from '../../../operations/goals/time-range.
 import type { StartOptions } from '../../../operations/start-plan.ts'
 import { type PlanComment, type Planner, PlanningFailure, type PlanProposal } from '../../../planners/planner.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answerDocument, print, printDocument, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { submit } from '../../order.ts'
 import { parsePlanText } from '../../plan-file.ts'
+import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { commandSection, moreLines, proposalScreen, shownCommands } from '../../text/proposal-text.ts'
@@ -96,11 +98,13 @@ export async function plan(context: Context, words: readonly string[], given: Pl
     const planner = plannerFor(composed.planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
     if (options.worker !== undefined) options = await finished(context, engine, options)
+    await tellEarlier(context, composed, goal)
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
     const draft: Draft = { plan: made.plan, name: made.name, options, proposal: first.proposal, told: [] }
     tell(context, first, made, await timeRange(engine, first.document.definition))
+    await tellTemplate(context, composed, goal, first.proposal)
     await tellOfKey(context, planner)
     if (options.yes === true) {
       const approval = context.terminal === null ? null : await showCommands(context, composed, draft)
@@ -246,6 +250,27 @@ export async function whileDrafting<T>(
   } finally {
     release()
   }
+}
+
+/** The same goal was drafted before: the person may want that plan, and gets a new draft all the same. */
+export async function tellEarlier(
+  context: Context,
+  { engine, repository }: Pick<Composed, 'engine' | 'repository'>,
+  goal: string,
+): Promise<void> {
+  const earlier = await draftedBefore(engine, repository, goal)
+  if (earlier !== null)
+    printNote(context, `drafted before, on ${dateAndTime(earlier.at).slice(0, 10)}: planfold show ${earlier.name}`)
+}
+
+async function tellTemplate(
+  context: Context,
+  { stateDir }: Pick<Composed, 'stateDir'>,
+  goal: string,
+  proposal: PlanProposal,
+): Promise<void> {
+  const name = await fittingTemplate(join(stateDir, 'templates'), goal, proposal)
+  if (name !== null) printNote(context, `a template fits: planfold plan ${shellWord(goal)} --template ${name}`)
 }
 
 /** Who has a key for a model may not know that a model could draft. Nothing is sent unless one is named. */
