@@ -8,6 +8,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
 import { FRAME_NAMES, framed } from './draft/plan-frame.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
+import { progressText } from './model/planning-words.ts'
 import { type DraftingBudget, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
 /** Starts an agent that may only read, and answers with the plan it submitted last. */
@@ -100,7 +101,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
 }
 
 /** What the agent is told. People's words stand under headings of ours. */
-function instructionFor({ goal, comments = [], draft }: PlanRequest, { analysis }: PlanProposal): string {
+function instructionFor({ goal, comments = [], draft, progress }: PlanRequest, { analysis }: PlanProposal): string {
   const { files, commands } = analysis
   const found = [
     ...files.slice(0, 10).map(({ path, reason }) => `${path} (${reason})`),
@@ -119,6 +120,7 @@ function instructionFor({ goal, comments = [], draft }: PlanRequest, { analysis 
       : [
           `## What a person said about the draft before\n${indented(comments.map(({ task, text }) => `${task ?? 'all of it'}: ${text}`).join('\n'))}`,
         ]),
+    ...(progress === undefined ? [] : [`## The plan is under way\n${indented(progressText(progress))}`]),
     ...(draft === undefined
       ? []
       : [

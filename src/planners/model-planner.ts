@@ -28,6 +28,7 @@ import {
   draftQuestion,
   earlierDraft,
   INTAKE_QUESTION,
+  progressText,
   redraftQuestion,
   SPLIT_QUESTION,
   SYSTEM,
@@ -125,7 +126,8 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   const known = await look({ goal, repository })
   const { analysis, kind, definition: usual } = known
   const paths = new Set((await repository.files()).map(({ path }) => path))
-  const ground = { goal, commands: analysis.commands, paths }
+  const kept = new Set(request.progress?.kept.map(({ task }) => task))
+  const ground = { goal, commands: analysis.commands, paths, kept }
   const results = new Map<string, CheckedToday>()
   return {
     ...{ model, callsMax: calls, request, goal, repository, results },
@@ -247,9 +249,12 @@ interface Drafted extends TakenIn {
 }
 
 async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
-  const { comments = [], draft: earlier } = drafting.request
+  const { comments = [], draft: earlier, progress } = drafting.request
   const { intake, answers } = taken
-  const asked = draftQuestion(intake, answers, comments)
+  const asked = [
+    ...(progress === undefined ? [] : [progressText(progress), '']),
+    draftQuestion(intake, answers, comments),
+  ].join('\n')
   return await draftFrom(drafting, taken, [
     { role: 'user', text: `${drafting.briefing}\n\n${INTAKE_QUESTION}` },
     { role: 'assistant', text: asText(intake) },

@@ -46,6 +46,8 @@ export interface PlanRequest {
   readonly comments?: readonly PlanComment[]
   /** The draft that the comments are about. */
   readonly draft?: PlanDefinition
+  /** The plan that is under way, when what is left of it is drafted again. */
+  readonly progress?: PlanProgress | undefined
   /** Plans of the past, newest first, for what they teach about this one. */
   readonly past?: readonly PastPlan[]
   /** The model to ask, `provider/name`; the default of the user when absent. */
@@ -67,6 +69,17 @@ export interface PlanRequest {
   /** Tells the person something while the drafting goes on. */
   readonly tell?: (note: string) => void
   readonly signal?: AbortSignal
+}
+
+export interface PlanProgress {
+  /** Finished, or in work: they stay as they are. */
+  readonly kept: readonly {
+    readonly task: string
+    readonly title: string
+    readonly status: string
+    readonly outputs: Json
+  }[]
+  readonly failed: readonly { readonly task: string; readonly title: string; readonly reason: string }[]
 }
 
 /** `unknown`: it could not be run here, or did not end in time. */

@@ -37,6 +37,7 @@ export function draftFaults(draft: Draft, intake: Intake, ground: Ground): reado
 function* taskFaults(task: DraftTask, ground: Ground): Iterable<string> {
   const { id, kind, how, command = [], write = [], accept = [], reports = [], undo } = task
   if (!isTaskName(id) || id.includes('/')) yield `'${id.slice(0, 80)}' cannot be the id of a task`
+  if (ground.kept?.has(id) === true) yield `'${id}' is a task that stays as it is: give the new one another id`
   if (FRAME_NAMES.includes(id)) yield `'${id}' is put in by Planfold: leave such a task out, or give it another id`
   if (how === 'command' && command.length === 0) yield `'${id}' has no command`
   if (how === 'work' && (task.instruction ?? '').trim() === '') yield `'${id}' has no instruction`

@@ -3,7 +3,7 @@
 
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { FRAME_NAMES } from '../draft/plan-frame.ts'
-import type { GoalAnalysis, PlanComment, RepositoryView } from '../planner.ts'
+import type { GoalAnalysis, PlanComment, PlanProgress, RepositoryView } from '../planner.ts'
 import { PRIVATE } from '../ranking/passages.ts'
 import type { Draft, Intake } from './answer-schemas.ts'
 import type { SelfChecked, TodayResult } from './self-check.ts'
@@ -123,6 +123,23 @@ function about({ task, place }: PlanComment): string {
   ]
   return words.length === 0 ? '' : `(${words.join(', ')}) `
 }
+
+const OUTPUTS_MAX = 2_000
+
+/** What became of the plan so far. Texts of tasks and failures come from agents and commands. */
+export const progressText = ({ kept, failed }: PlanProgress): string =>
+  [
+    'A plan for this goal is under way. Draft only what is left of it; what failed is done in another way, or again when that is right.',
+    'Tasks that stay as they are; plan none of them again, and name none of them in `needs`:',
+    untrusted(
+      kept.map(({ task, title, status, outputs }) => {
+        const left = outputs === null ? '' : `, reported ${JSON.stringify(outputs).slice(0, OUTPUTS_MAX)}`
+        return `${task} (${title}): ${status}${left}`
+      }),
+    ),
+    'Tasks that failed; one of the same id takes its place:',
+    untrusted(failed.map(({ task, title, reason }) => `${task} (${title}): ${reason.slice(0, OUTPUTS_MAX)}`)),
+  ].join('\n')
 
 export const TASKS_MAX = 40
 

@@ -323,6 +323,8 @@ test('as JSON it tells the model, its calls, tokens and cost; the plan keeps the
   })
   expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual([
     'clarify',
+    'baseline',
+    'safe-point',
     'greet-twice',
     'approve-out',
     'out',

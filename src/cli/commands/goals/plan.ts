@@ -196,16 +196,17 @@ interface Wanted {
   readonly comments: readonly PlanComment[]
   readonly options: PlanOptions
   readonly draft?: PlanDefinition
+  readonly progress?: PlanningChoices['progress']
 }
 
 export async function proposed(
   context: Context,
   rooms: PlanningRooms,
-  { goal, comments, options, draft }: Wanted,
+  { goal, comments, options, draft, progress }: Wanted,
 ): Promise<CheckedProposal> {
   return await whileDrafting(context, rooms.planner, options, async choices => {
     const earlier = draft === undefined ? {} : { draft }
-    return await proposePlan(rooms, goal, comments, { ...choices, ...earlier })
+    return await proposePlan(rooms, goal, comments, { ...choices, ...earlier, progress })
   })
 }
 
