@@ -36,6 +36,7 @@ import {
 import { type SelfChecked, selfCheck } from './model/self-check.ts'
 import {
   type CheckedToday,
+  DRAFTS_MAX,
   type ModelQuestion,
   type Planner,
   PlanningFailure,
@@ -51,6 +52,8 @@ import {
 
 /** One drafting sends no more requests than this, repairs included. */
 const CALLS_MAX = 12
+/** And each further draft adds so many: one answer and its repairs. */
+const DRAFT_CALLS = 4
 /** And to split a goal, no more than this. */
 const SPLIT_CALLS_MAX = 3
 const TITLE_MAX = 200
@@ -77,14 +80,15 @@ interface Rooms {
 }
 
 async function propose(rooms: Rooms, request: PlanRequest): Promise<PlanProposal> {
-  const drafting = await begin(rooms, request, CALLS_MAX)
-  const first = await keepingPaid(drafting, async () => {
+  const drafts = Math.min(request.drafts ?? 1, DRAFTS_MAX)
+  const drafting = await begin(rooms, request, CALLS_MAX + (drafts - 1) * DRAFT_CALLS)
+  const [first, among] = await keepingPaid(drafting, async () => {
     const intake = await takeIn(drafting)
     const { answers, open } = await askPerson(request, intake.unknowns)
-    return await draftPlan(drafting, { intake, answers, open })
+    return await bestOf(drafting, { intake, answers, open }, drafts)
   })
   const { drafted, notes } = await criticised(drafting, first)
-  const proposal = proposalOf(drafting, drafted, notes)
+  const proposal = proposalOf(drafting, drafted, notes, among)
   drafting.model.forget()
   return proposal
 }
@@ -248,6 +252,31 @@ interface Drafted extends TakenIn {
   readonly checked: SelfChecked
 }
 
+/** The first of those with the fewest faults, and why it is that one. A draft that cannot be had does not take the others along. */
+async function bestOf(
+  drafting: Drafting,
+  taken: TakenIn,
+  drafts: number,
+): Promise<readonly [best: Drafted, among: readonly string[]]> {
+  const all: Drafted[] = []
+  let ended: readonly string[] = []
+  for (let at = 0; at < drafts; at++) {
+    try {
+      all.push(await draftPlan(drafting, taken))
+    } catch (error) {
+      const why = all.length === 0 && at === drafts - 1 ? null : reasonOf(error)
+      if (why === null) throw error
+      ended = [...ended, `draft ${at + 1} failed: ${why}`]
+    }
+  }
+  const counts = all.map(({ checked }) => checked.faults.length)
+  const best = all[counts.indexOf(Math.min(...counts))]!
+  const repairs = all.reduce((sum, one) => sum + one.repairs, 0)
+  const numbers = counts.join(', ')
+  const said = `${numberOf(all.length, 'draft')} ${all.length === 1 ? 'was' : 'were'} made, with ${numbers} faults against the repository; this is number ${all.indexOf(best) + 1}, the first with the fewest`
+  return [{ ...best, repairs }, drafts === 1 ? [] : [said, ...ended]]
+}
+
 async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
   const { comments = [], draft: earlier, progress } = drafting.request
   const { intake, answers } = taken
@@ -370,11 +399,17 @@ const unrun = ({ today }: SelfChecked): readonly string[] =>
     ? ['whether the checks of the tasks fail today is not known: they were not run']
     : []
 
-async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly string[]): Promise<PlanProposal> {
+async function proposalOf(
+  drafting: Drafting,
+  drafted: Drafted,
+  notes: readonly string[],
+  among: readonly string[],
+): Promise<PlanProposal> {
   const { model, request, known } = drafting
   const { draft, intake, answers, open, repairs, checked } = drafted
   const { comments = [], repository } = request
   const { analysis, kind } = known
+  const rationale = [draft.rationale, ...among.map(one => `${one}.`)].join(' ')
   const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? []), ...unrun(checked)]
   const risks = [...(draft.risks ?? []), ...notes, ...drafted.checked.faults]
   const used = { name: model.name, ...model.spent(), repairs }
@@ -383,7 +418,7 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
   const context = {
     planner: 'model',
     kind,
-    rationale: draft.rationale,
+    rationale,
     objective: intake.objective,
     scope: { in: intake.inScope ?? [], out: intake.outOfScope ?? [] },
     constraints: intake.constraints ?? [],
@@ -397,6 +432,7 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     ...(drafting.results.size === 0 ? {} : { checks: Object.fromEntries(drafting.results) }),
     repository: await repository.state(),
     comments,
+    ...(request.drafts === undefined ? {} : { drafts: request.drafts }),
     model: used,
     // On one line, so that the document stays readable.
     recording: isKept ? recording : null,
@@ -411,7 +447,7 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     planner: 'model',
     definition,
     kind,
-    rationale: draft.rationale,
+    rationale,
     assumptions,
     risks,
     questions: open,

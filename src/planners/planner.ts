@@ -26,6 +26,8 @@ export interface Wish {
   readonly criteria: readonly string[]
 }
 
+export const DRAFTS_MAX = 3
+
 /** A goal is split into so many wishes at most; the rest stays in the last one. */
 export const WISHES_MAX = 20
 
@@ -64,6 +66,8 @@ export interface PlanRequest {
   readonly ask?: (question: string) => Promise<string | null>
   /** What this drafting may use of a model, in place of the usual limits. */
   readonly budget?: DraftingBudget
+  /** So many drafts, of which the one with the fewest faults is kept; one when absent. */
+  readonly drafts?: number | undefined
   /** Asks the person whether more may be used; when absent, the drafting ends at its limits. */
   readonly more?: (question: string) => Promise<boolean>
   /** Tells the person something while the drafting goes on. */

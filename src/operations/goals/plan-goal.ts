@@ -46,7 +46,18 @@ export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<read
 /** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
 export type PlanningChoices = Pick<
   PlanRequest,
-  'model' | 'agent' | 'template' | 'draft' | 'progress' | 'runCheck' | 'ask' | 'budget' | 'more' | 'tell' | 'signal'
+  | 'model'
+  | 'agent'
+  | 'template'
+  | 'draft'
+  | 'progress'
+  | 'runCheck'
+  | 'drafts'
+  | 'ask'
+  | 'budget'
+  | 'more'
+  | 'tell'
+  | 'signal'
 > & {
   /** What becomes of the plan that the planner drew: an agent works it, what is approved is committed. */
   readonly finish?: (definition: PlanDefinition) => PlanDefinition

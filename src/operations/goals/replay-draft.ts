@@ -83,9 +83,11 @@ export async function replayDraft(
   { planner, repository }: { readonly planner: Planner; readonly repository: RepositoryView },
   { drafted, comments, answers, checks, earlier, recording }: RecordedDraft,
 ): Promise<ReplayedDraft> {
+  const { drafts } = planningOf(drafted)
   const { document } = await proposePlan({ planner, repository }, drafted.goal ?? '', comments, {
     ...(earlier === null || comments.length === 0 ? {} : { draft: earlier }),
     ask: async question => answers.get(question) ?? null,
+    ...(typeof drafts === 'number' ? { drafts } : {}),
     runCheck: checks === null ? undefined : async script => checks.get(script) ?? 'unknown',
   })
   const again = { ...document.definition, name: drafted.name }

@@ -3,8 +3,9 @@
 
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { FRAME_NAMES } from '../draft/plan-frame.ts'
+import { readGoal } from '../goal.ts'
 import type { GoalAnalysis, PlanComment, PlanProgress, RepositoryView } from '../planner.ts'
-import { PRIVATE } from '../ranking/passages.ts'
+import { PRIVATE, passagesFor } from '../ranking/passages.ts'
 import type { Draft, Intake } from './answer-schemas.ts'
 import type { SelfChecked, TodayResult } from './self-check.ts'
 
@@ -17,7 +18,7 @@ export const SYSTEM = [
 ].join('\n')
 
 const FILES_TOLD = 12
-const FILES_READ = 4
+const FILES_READ = 6
 const FILE_MAX = 3_000
 const README_MAX = 2_000
 const PATHS_MAX = 120
@@ -34,11 +35,16 @@ export interface Findings {
 /** The goal, and what was found in the repository. */
 export async function briefing({ goal, kind, analysis, usual, repository }: Findings): Promise<string> {
   const all = (await repository.files()).map(({ path }) => path)
-  const ranked = [...analysis.files.slice(0, FILES_READ), ...analysis.tests.slice(0, 1)].map(({ path }) => path)
+  const ranked = [...analysis.files.slice(0, FILES_READ), ...analysis.tests.slice(0, 2)].map(({ path }) => path)
+  const texts = new Map<string, string>()
+  for (const [at, text] of (await repository.read(ranked)).entries()) if (text !== null) texts.set(ranked[at]!, text)
+  const passages = passagesFor(readGoal(goal), ranked, texts)
   const readme = all.find(path => /^readme(\.\w+)?$/i.test(path))
-  const wanted = [...new Set([...ranked, ...(readme === undefined ? [] : [readme])])].filter(
-    path => !PRIVATE.test(path),
-  )
+  // Where no passage matches, the beginning of the best file is better than nothing.
+  const wanted = [
+    ...(passages.length === 0 ? ranked.slice(0, 1) : []),
+    ...(readme === undefined ? [] : [readme]),
+  ].filter(path => !PRIVATE.test(path))
   const contents = await repository.read(wanted)
   const commands = (['test', 'lint', 'types', 'build'] as const).map(name => {
     const found = analysis.commands[name]
@@ -63,6 +69,10 @@ export async function briefing({ goal, kind, analysis, usual, repository }: Find
     '',
     `Files of the repository (${all.length}${all.length > PATHS_MAX ? `, the first ${PATHS_MAX}` : ''}):`,
     untrusted(all.slice(0, PATHS_MAX)),
+    ...(passages.length === 0 ? [] : ['', 'The passages that fit the goal best, with the numbers of their lines:']),
+    ...passages.map(({ path, line, lines }) =>
+      untrusted([path, ...lines.map((text, at) => `${String(line + at).padStart(5)}| ${text}`.trimEnd())]),
+    ),
     ...wanted.flatMap((path, index) => {
       const content = contents[index]
       if (content == null) return []

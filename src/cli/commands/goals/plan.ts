@@ -32,7 +32,13 @@ import {
 import { keepRedraft, redraftPlan } from '../../../operations/goals/redraft-plan.ts'
 import { type TimeRange, timeRange } from '../../../operations/goals/time-range.ts'
 import type { StartOptions } from '../../../operations/start-plan.ts'
-import { type PlanComment, type Planner, PlanningFailure, type PlanProposal } from '../../../planners/planner.ts'
+import {
+  DRAFTS_MAX,
+  type PlanComment,
+  type Planner,
+  PlanningFailure,
+  type PlanProposal,
+} from '../../../planners/planner.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answerDocument, print, printDocument, printNote } from '../../answer.ts'
@@ -54,6 +60,8 @@ export interface PlanOptions {
   readonly template?: string
   /** What a model may be used for it, as `3 USD`. */
   readonly budget?: string
+  /** A model drafts so many times, and the best draft is kept. */
+  readonly drafts?: number
   /** The person's own coding agent, by its name. */
   readonly with?: string
   /** A plan for each wish in the goal. */
@@ -223,15 +231,20 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
 export async function whileDrafting<T>(
   context: Context,
   planner: Planner,
-  { model, template, with: agent, yes, budget, finish }: PlanOptions,
+  { model, template, with: agent, yes, budget, drafts, finish }: PlanOptions,
   work: (choices: PlanningChoices) => Promise<T>,
 ): Promise<T> {
+  if (drafts !== undefined && (drafts < 1 || drafts > DRAFTS_MAX))
+    throw usage(`--drafts is a number from 1 to ${DRAFTS_MAX}`, 'each draft is paid for')
+  if (drafts !== undefined && planner.name !== 'model')
+    throw usage(`the planner '${planner.name}' makes one draft`, 'leave out --drafts, or name a model with --model')
   const stop = new AbortController()
   const isAsked = context.terminal !== null && !context.settings.json && yes !== true
   const choices: PlanningChoices = {
     model,
     template,
     agent,
+    drafts,
     ...(finish === undefined ? {} : { finish }),
     ...(budget === undefined ? {} : { budget: readDraftingBudget(budget) }),
     ...(isAsked ? { more: question => agrees(context, question) } : {}),
