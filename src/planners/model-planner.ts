@@ -29,10 +29,14 @@ import {
   earlierDraft,
   INTAKE_QUESTION,
   progressText,
+  READING,
   redraftQuestion,
   SPLIT_QUESTION,
   SYSTEM,
+  seenText,
+  untrusted,
 } from './model/planning-words.ts'
+import { type Reading, readingTools } from './model/reading-tools.ts'
 import { type SelfChecked, selfCheck } from './model/self-check.ts'
 import {
   type CheckedToday,
@@ -109,6 +113,8 @@ interface Drafting {
   readonly known: PlanProposal
   readonly ground: Ground
   readonly briefing: string
+  /** Null where the provider takes no tools. */
+  readonly reading: Reading | null
 }
 
 async function begin({ models, look }: Rooms, request: PlanRequest, calls: number): Promise<Drafting> {
@@ -138,6 +144,7 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
     runCheck: remembering(request.runCheck, results),
     known,
     ground,
+    reading: model.callsTools ? readingTools(repository, untrusted) : null,
     briefing: await briefing({ goal, kind, analysis, usual, repository }),
   }
 }
@@ -210,9 +217,13 @@ function partFaults({ wishes }: Parts): readonly string[] {
 }
 
 async function takeIn(drafting: Drafting): Promise<Intake> {
+  const { reading } = drafting
   const { value } = await ask<Intake>(drafting, {
     purpose: 'draft: intake',
-    messages: [{ role: 'user', text: `${drafting.briefing}\n\n${INTAKE_QUESTION}` }],
+    messages: [
+      { role: 'user', text: [drafting.briefing, INTAKE_QUESTION, ...(reading === null ? [] : [READING])].join('\n\n') },
+    ],
+    ...(reading === null ? {} : { tools: reading.tools }),
     schema: INTAKE,
     schemaName: 'intake',
     repairsMax: INTAKE_REPAIRS_MAX,
@@ -285,7 +296,7 @@ async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
     draftQuestion(intake, answers, comments),
   ].join('\n')
   return await draftFrom(drafting, taken, [
-    { role: 'user', text: `${drafting.briefing}\n\n${INTAKE_QUESTION}` },
+    { role: 'user', text: `${drafting.briefing}${seenText(drafting.reading?.seen ?? [])}\n\n${INTAKE_QUESTION}` },
     { role: 'assistant', text: asText(intake) },
     { role: 'user', text: earlier === undefined ? asked : `${earlierDraft(earlier)}\n\n${asked}` },
   ])
@@ -360,7 +371,9 @@ async function criticised(
   try {
     const asked = await ask<Critique>(drafting, {
       purpose: 'draft: critique',
-      messages: [{ role: 'user', text: `${drafting.briefing}\n\n${question}` }],
+      messages: [
+        { role: 'user', text: `${drafting.briefing}${seenText(drafting.reading?.seen ?? [])}\n\n${question}` },
+      ],
       schema: CRITIQUE,
       schemaName: 'critique',
       repairsMax: 1,

@@ -115,6 +115,8 @@ export interface PlanningModel {
   readonly name: string
   /** Asks for JSON by a schema. An answer that does not follow it, or does not pass `check`, is sent back `repairsMax` times. */
   object(question: ModelQuestion): Promise<ModelReply>
+  /** May it call tools in a question for JSON? Not every provider takes both. */
+  readonly callsTools: boolean
   spent(): ModelSpent
   /** Everything that was asked and answered, for a replay. */
   recording(): unknown
@@ -133,9 +135,20 @@ export interface ModelQuestion {
   readonly schemaName: string
   readonly repairsMax: number
   readonly check?: (value: Json) => readonly string[]
+  /** What it may call before it answers; each round is one more request. */
+  readonly tools?: readonly PlanningTool[]
   readonly signal?: AbortSignal
   /** Told when the provider is busy and is asked again later. */
   readonly onWait?: (note: string) => void
+}
+
+/** What it answers with is given to the model. */
+export interface PlanningTool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema. */
+  readonly input: JsonObject
+  run(input: Json): Promise<Json>
 }
 
 export type ModelReply =

@@ -6,7 +6,6 @@ import type { Millis } from '../../domain/id.ts'
 import { mapOf } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { shelfWith } from '../../format/templates/shelf.ts'
-import { readGoal, stemOf } from '../../planners/goal.ts'
 import type { PlanProposal, RepositoryView } from '../../planners/planner.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
@@ -72,15 +71,11 @@ export async function fittingTemplate(
   { kind, planner }: Pick<PlanProposal, 'kind' | 'planner'>,
 ): Promise<string | null> {
   if (planner === 'template') return null
-  const said = new Set(
-    readGoal(goal)
-      .text.toLowerCase()
-      .split(/[^\p{L}\p{N}]+/u)
-      .map(stemOf),
-  )
+  const singular = (word: string): string => word.replace(/s$/, '')
+  const said = new Set((goal.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular))
   const isSaid = (name: string): boolean => {
     const words = name.split('-').filter(word => !FILLING.test(word))
-    return words.length > 1 && words.every(word => said.has(stemOf(word)))
+    return words.length > 1 && words.every(word => said.has(singular(word)))
   }
   const shelf = [...(await shelfWith(folder))].sort((a, b) => Number(b.origin === 'own') - Number(a.origin === 'own'))
   const names = shelf.map(({ name }) => name)

@@ -6,7 +6,6 @@ import { mapOf } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { isEmpty, semanticDiff } from '../../domain/revisions/semantic-diff.ts'
-import { oneLine } from '../../planners/draft/briefing-text.ts'
 import type { PlanComment, PlanProgress, PlanProposal } from '../../planners/planner.ts'
 import { type CurrentPlan, readCurrentPlan } from '../revise-plan.ts'
 import type { CallerEngine } from '../run-plan.ts'
@@ -76,7 +75,7 @@ export async function replanGoal(
   const isAsked = wanted.model !== undefined || wanted.agent !== undefined || wanted.planner === 'model'
   const failures = progress.failed.map(({ task, reason }) => ({
     task,
-    text: `It failed before: '${oneLine(reason, 500)}'`,
+    text: `It failed before: '${reason.replace(/\s+/g, ' ').slice(0, 500)}'`,
   }))
   const said: readonly PlanComment[] = [
     ...(isAsked ? [] : failures),

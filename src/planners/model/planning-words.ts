@@ -82,11 +82,17 @@ export async function briefing({ goal, kind, analysis, usual, repository }: Find
 }
 
 /** Nothing in it can end the mark. */
-const untrusted = (lines: readonly string[]): string =>
+export const untrusted = (lines: readonly string[]): string =>
   ['<untrusted>', lines.join('\n').replace(/<(\/?)\s*untrusted/gi, '($1untrusted'), '</untrusted>'].join('\n')
 
 const cut = (content: string, max: number): string =>
   content.length > max ? `${content.slice(0, max)}\n(${content.length - max} more characters)` : content
+
+export const READING =
+  'With the tools you can list, read and search files of the repository, a few times: look at what decides the plan, then answer.'
+
+export const seenText = (seen: readonly string[]): string =>
+  seen.length === 0 ? '' : ['', '', 'Read in the repository on request:', ...seen].join('\n')
 
 export const INTAKE_QUESTION = [
   'First take in the goal; plan no steps yet.',
