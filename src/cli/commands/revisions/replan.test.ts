@@ -6,7 +6,9 @@ import { scriptedModel } from '../../../testing/scripted-model.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
 import { report } from '../people/report.ts'
 import { next } from '../plans/next.ts'
+import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
+import { status } from '../plans/status.ts'
 import { accept } from './proposals.ts'
 import { type ReplanOptions, replan } from './replan.ts'
 
@@ -41,6 +43,7 @@ const says = (status: 'done' | 'failed', message: string, output: string[]) =>
   place.say(context => report(context, undefined, undefined, { status, message, output }))
 const replanned = async (options: ReplanOptions, environment: { readonly [name: string]: string } = {}) =>
   await place.say(context => replan(context, 'greeting', options), { json: true, environment })
+const stands = async () => dataOf(await place.say(context => status(context, 'greeting', {}), { json: true })).status
 const dataOf = ({ stdout }: { readonly stdout: string }) => JSON.parse(stdout).data
 
 const WORK = {
@@ -64,6 +67,7 @@ const DRAFT = {
 
 test('a model hears what was done and what failed; its draft of the rest is a proposal, and the plan goes on when it is accepted', async () => {
   await failed()
+  expect(await stands()).toBe('failed')
   const again = { ...DRAFT, tasks: [WORK, { ...WORK, id: 'look' }] }
   const server = await scriptedModel(
     [INTAKE, again, DRAFT, { problems: [] }].map(one => ({ text: JSON.stringify(one) })),
@@ -78,6 +82,7 @@ test('a model hears what was done and what failed; its draft of the rest is a pr
   expect(server.requests[2]?.messages.at(-1)?.text).toContain("'look' is a task that stays as it is")
   const { id, accepted, fates } = dataOf(said)
   expect(accepted).toBe(false)
+  expect(await stands()).toBe('failed')
   expect(fates).toMatchObject([
     { task: 'look', fate: 'kept' },
     { task: 'safe-point', fate: 'new' },
@@ -88,7 +93,8 @@ test('a model hears what was done and what failed; its draft of the rest is a pr
   ])
   const agreed = await place.say(context => accept(context, 'greeting', id, {}), { json: true })
   expect(dataOf(agreed).events.map(({ type }: { type: string }) => type)).toContain('plan.revised')
-  await place.say(context => run(context, 'greeting', { start: true }))
+  expect(await stands()).toBe('active')
+  await place.say(context => resume(context, 'greeting', {}))
   expect((await place.say(context => next(context, 'greeting', undefined, { claim: true }))).stdout).toContain(
     'generate',
   )
