@@ -67,11 +67,11 @@ test('sources and tests of the language may be written; the linter, settings and
       not: tools,
     })
   expect(scope('fix the lint errors')).toEqual([
-    'scripts/seed.mjs',
-    'index.js',
     'src/**/*.js',
     'src/**/*.ts',
     'test/**/*.js',
+    'scripts/seed.mjs',
+    'index.js',
   ])
 })
 

@@ -177,7 +177,7 @@ const STARTED =
   /(?:^|&&|;|\|)\s*(?:(?:node|deno run|bun|tsx|ts-node|python3?|ruby|perl|sh|bash)\s+(?:-\S+\s+)*)?([\w@.][\w@./-]*)/g
 
 /** By the number of source files, most first. */
-export function languagesOf(files: readonly string[]): readonly string[] {
+function languagesOf(files: readonly string[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const path of files) {
     const role = roleOf(path)

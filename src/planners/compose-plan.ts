@@ -45,6 +45,8 @@ export interface GoalPlaces {
   readonly oneTest: string | null
   /** A file that does something similar to what is new. */
   readonly sibling: string | null
+  /** Where changes are noted, as earlier ones were. */
+  readonly changeLog: string | null
   /** Files with the word that is to go or to be corrected. */
   readonly holding: readonly string[]
 }
@@ -98,8 +100,11 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   }
   const isCode = steps.some(isTested)
   const isFlaky = judged.kind === 'flaky-test' && test !== null
-  const needed = ends.find(({ command }) => command !== undefined && !command.exists)?.command ?? test
-  const prepared = isCode && needed !== null && !needed.exists ? [frame.setUp(needed)] : []
+  const needed = ends.some(({ command }) => command !== undefined)
+    ? ends.flatMap(({ command }) => command ?? [])
+    : [test]
+  const missing = needed.filter(command => command?.exists === false).flatMap(command => command ?? [])
+  const prepared = isCode && missing.length > 0 ? [frame.setUp(missing)] : []
   const installed = prepared.map(({ id }) => id)
   const recorded: TaskDefinition[] = []
   const logs: Left[] = []

@@ -6,7 +6,9 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
-import { oneTestCommand } from './draft/one-test.ts'
+import { docsScope } from './docs-page.ts'
+import { changeLog } from './draft/change-log.ts'
+import { likelyTest, oneTestCommand } from './draft/one-test.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
 import { type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
@@ -16,6 +18,7 @@ import { KIND_WORDS, missingNames, openQuestions, type Unsure } from './open-que
 import type {
   FoundCommand,
   GoalAnalysis,
+  PastChange,
   PastPlan,
   PlanComment,
   Planner,
@@ -29,10 +32,10 @@ import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { type Removal, removalIn } from './removal.ts'
 import { splitGoal } from './split-goal.ts'
-import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
+import { DEPENDENCY_FILES, SETTINGS } from './toolchain/dependency.ts'
 import { commandScope } from './toolchain/named-commands.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
-import { SETTINGS, writeScopes } from './write-scopes.ts'
+import { writeScopes } from './write-scopes.ts'
 
 export function heuristicPlanner(): Planner {
   return { name: NAME, propose, split: async ({ goal }) => splitGoal(goal) }
@@ -88,7 +91,10 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const toolchain = await withTestCommand(repository, found, followed)
   const holding = holdingFiles(goal, removed, texts, followed.not)
   const about = aboutFiles(ranking, goal, judged)
-  const held = removed === null ? [] : holding.map(path => ({ path, score: 1, reason: 'it has what is to go' }))
+  const held =
+    removed === null
+      ? []
+      : holding.filter(path => !path.endsWith('/**')).map(path => ({ path, score: 1, reason: 'it has the name' }))
   const analysis = analysisOf(goal, toolchain, placed(held.length > 0 ? { ...about, files: held } : about, followed))
   const ends = [
     ...endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }),
@@ -106,10 +112,26 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const renaming = isBound ? null : withoutFiles(command, followed.not)
   const history = await repository.history()
   const likely = writeScopes({ goal, judged, analysis, paths, texts, history, followed })
-  const scopes = judged.kind === 'failing-command' ? { ...likely, ...filesOfCommands(given, paths, followed) } : likely
-  const places = await placesOf(repository, { goal, judged, analysis, toolchain, scopes, paths, texts, holding })
+  const scopes =
+    judged.kind === 'failing-command'
+      ? { ...likely, ...filesOfCommands(given, paths, followed) }
+      : judged.kind === 'docs'
+        ? { ...likely, docs: docsOf({ goal, paths, texts, files: analysis.files }, likely, followed) }
+        : likely
+  const places = await placesOf(repository, {
+    goal,
+    judged,
+    analysis,
+    toolchain,
+    scopes,
+    paths,
+    texts,
+    holding,
+    history,
+  })
   const missing = await missingNames(repository, { goal, judged, paths, texts })
-  const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
+  const asked = openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing })
+  const unsure = { ...asked, assumptions: [...otherWishes(text, judged), ...asked.assumptions] }
   const similar = similarPlans(goal, past)
   const risks = [
     ...risksOf([...steps, ...release], irreversible),
@@ -155,6 +177,18 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   }
 }
 
+/** The steps are those of one kind: what else the goal asks for is told, not lost. */
+function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
+  const others = splitGoal(text).filter(({ title }) => {
+    const wish = judgeGoal(readGoal(title), { sourceFiles: 1 })
+    return wish.kind !== kind && wish.kind !== 'vague'
+  })
+  const titles = others.map(({ title }) => `'${title}'`).join(', ')
+  return others.length === 0 || splitGoal(text).length < 2
+    ? []
+    : [`it asks for more than one thing: ${titles} has no steps of its own here, and is better split off`]
+}
+
 /** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */
 function holdingFiles(
   goal: GoalWords,
@@ -166,6 +200,16 @@ function holdingFiles(
   const found = [...texts].filter(([, text]) => words.some(word => holdsWord(text, word))).map(([path]) => path)
   if (found.length > (removed === null ? HOLDING_MAX : REMOVED_MAX)) return []
   return [...new Set([...(removed?.files ?? []), ...found])].filter(path => !not.includes(path)).sort()
+}
+
+/** Without what is left alone; the readme where nothing fits. */
+function docsOf(
+  input: Parameters<typeof docsScope>[0],
+  { docs }: WriteScopes,
+  { not }: FollowedComments,
+): readonly string[] {
+  const found = docsScope(input).filter(path => !not.includes(path))
+  return found.length > 0 ? found : docs
 }
 
 const HOLDING_MAX = 20
@@ -180,14 +224,15 @@ interface PlacesInput {
   readonly paths: readonly string[]
   readonly texts: ReadonlyMap<string, string>
   readonly holding: readonly string[]
+  readonly history: readonly PastChange[]
 }
 
 /** What the briefings tell beside the ranked files. */
 async function placesOf(
   repository: RepositoryView,
-  { goal, judged, analysis, toolchain, scopes, paths, texts, holding }: PlacesInput,
+  { goal, judged, analysis, toolchain, scopes, paths, texts, holding, history }: PlacesInput,
 ): Promise<GoalPlaces> {
-  const [test] = analysis.tests
+  const test = likelyTest(analysis)
   const ranked = [...new Set([...holding, ...analysis.files.map(({ path }) => path)])]
   const isNew = judged.kind === 'feature' || judged.kind === 'endpoint'
   // Where a folder or a file is opened that has nothing yet, the best file elsewhere is the example.
@@ -198,6 +243,7 @@ async function placesOf(
   )
   return {
     passages: passagesFor(goal, ranked, texts),
+    changeLog: changeLog({ paths, history, limits: goal.limits }),
     oneTest: test === undefined ? null : await oneTestCommand(repository, { toolchain, paths, file: test.path }),
     sibling: isNew && opened.length > 0 ? (sibling?.path ?? null) : null,
     holding,

@@ -1,8 +1,17 @@
 // What each step of a draft may write: the files the goal is most likely about, the tests near them, the manifest, the page.
 
 import type { WriteScopes } from './compose-plan.ts'
+import { docsPage } from './docs-page.ts'
 import type { FollowedComments } from './draft-comments.ts'
-import { docsPage, holdsWord, isIntroduced, namedDependency, namedFiles, newFiles, renameNames } from './end-checks.ts'
+import {
+  droppedVersion,
+  holdsWord,
+  isIntroduced,
+  namedDependency,
+  namedFiles,
+  newFiles,
+  renameNames,
+} from './end-checks.ts'
 import { type GoalWords, wordParts } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import { sparedParts } from './goal-limits.ts'
@@ -10,7 +19,7 @@ import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
 import { ACTION } from './sentence/kind-evidence.ts'
-import { updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { SETTINGS, updatedFiles, usersOf } from './toolchain/dependency.ts'
 import { isShown } from './work-steps.ts'
 
 export interface ScopeInput {
@@ -88,9 +97,6 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
   }
 }
 
-/** Where versions and builds are set. */
-export const SETTINGS =
-  /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|go\.(mod|sum|work)|Cargo\.toml|rust-toolchain(\.toml)?|Gemfile|[\w-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?|Dockerfile|Makefile|\.(nvmrc|(python|ruby|node)-version|tool-versions|travis\.yml|gitlab-ci\.yml|pre-commit-config\.yaml|readthedocs\.ya?ml)|appveyor\.yml|azure-pipelines\.yml)$|^\.github\/workflows\//
 const SETTINGS_MAX = 25
 
 /** All settings and what else has the version that goes; for an action the files that use it. */
@@ -100,8 +106,8 @@ function settingsFor(goal: GoalWords, paths: readonly string[], texts: ReadonlyM
   const action = ACTION.exec(goal.wanted)?.[1]
   const using = action === undefined ? [] : holding(new RegExp(`\\b${action}@`))
   if (using.length > 0) return using
-  const old = /\b(?:drop|remov\w*|end)\b.*?\b(\d+)\.(\d+)\b/i.exec(goal.wanted)
-  const dropped = old === null ? [] : holding(new RegExp(`(?<![\\d.])${old[1]}(?:\\.|, )${old[2]}(?![\\d.])`))
+  const old = droppedVersion(goal)?.split('.')
+  const dropped = old === undefined ? [] : holding(new RegExp(`(?<![\\d.])${old[0]}(?:\\.|, )${old[1]}(?![\\d.])`))
   const all = paths.filter(path => SETTINGS.test(path) || LOCK.test(path)).slice(0, SETTINGS_MAX)
   return [...new Set([...all, ...dropped.slice(0, SETTINGS_MAX)])]
 }
@@ -109,11 +115,21 @@ function settingsFor(goal: GoalWords, paths: readonly string[], texts: ReadonlyM
 /** Files for a new thing where its folder is too wide to open: `quota*.go` for `QuotaFs`, at the top if the sources lie there. */
 function newSources(goal: GoalWords, paths: readonly string[], beside: string | undefined): readonly string[] {
   const end = /\.\w+$/.exec(beside ?? '')?.[0]
-  const name = goal.symbols.find(one => /^[A-Z][a-z0-9]{2,}[A-Z]/.test(one) && isIntroduced(goal, one))
+  const name = goal.symbols.find(one => /^[A-Za-z][a-z0-9]{2,}[A-Z]\w*$/.test(one) && isIntroduced(goal, one))
   if (beside === undefined || end === undefined || name === undefined) return []
+  const own = beside.split('/').slice(0, -2).join('/')
+  const index = beside.slice(beside.lastIndexOf('/'))
+  // `src/addDays/index.ts`: each thing has its folder.
+  const alike = paths.filter(
+    path => path.startsWith(`${own}/`) && path.endsWith(index) && path.split('/').length === beside.split('/').length,
+  )
+  if (own !== '' && alike.length > FOLDER_EACH)
+    return [`${own}/${name}/**`, ...paths.filter(path => path === `${own}${index}`)]
   const isFlat = paths.filter(path => !path.includes('/') && path.endsWith(end) && roleOf(path) === 'source').length > 3
   return [`${isFlat ? '' : beside.slice(0, beside.lastIndexOf('/') + 1)}${wordParts(name)[0]!.toLowerCase()}*${end}`]
 }
+
+const FOLDER_EACH = 8
 
 const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
 const LOCK =
@@ -130,15 +146,7 @@ const NEW_PROJECT = [
 ]
 
 /** The tests that belong to these sources, in their package; and a new one, named as the others are. */
-export function testScope({
-  goal,
-  analysis,
-  paths,
-  history,
-  texts,
-  closed,
-  fresh: made,
-}: TestInput): readonly string[] {
+function testScope({ goal, analysis, paths, history, texts, closed, fresh: made }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
   const own = source === undefined ? '' : packageOf(source.path, paths)
@@ -166,7 +174,7 @@ export function testScope({
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
 }
 
-export interface TestInput {
+interface TestInput {
   readonly goal: GoalWords
   readonly analysis: GoalAnalysis
   readonly paths: readonly string[]

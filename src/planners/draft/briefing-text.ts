@@ -4,6 +4,8 @@
 import type { PlanParts } from '../compose-plan.ts'
 import { shellLine } from '../end-checks.ts'
 import { FIND_OUT, type WorkStep } from '../work-steps.ts'
+import { isNoted } from './change-log.ts'
+import { likelyTest } from './one-test.ts'
 
 const FILES_TOLD = 5
 const GOAL_MAX = 4_000
@@ -51,7 +53,7 @@ export function instructionOf(
   const printed = logs.flatMap(left => ['', live(`Before the work, ${left.title}:`), logOf(left)])
   const { deadline = null, unknowns = [] } = judged
   return [
-    live(`${step.instruction}${beginsAt(parts, step)}`),
+    live(`${step.instruction}${notedIn(parts, step)}${beginsAt(parts, step)}`),
     '',
     live(`Goal: ${goal.text.slice(0, GOAL_MAX)}`),
     ...(step.id === FIND_OUT.id ? listed('Open points:', unknowns) : []),
@@ -76,13 +78,23 @@ const listed = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
 
 /** The place in words, for a step that changes something: the first passage, or the file of tests. */
-function beginsAt({ analysis, places }: PlanParts, { scope }: WorkStep): string {
-  const [test] = analysis.tests
+function beginsAt({ goal, analysis, places }: PlanParts, { scope }: WorkStep): string {
+  const test = likelyTest(analysis)
   if (scope === 'tests') return test === undefined ? '' : ` It belongs into ${test.path}, or into a new file beside it.`
-  const [passage] = places.passages
-  if (passage === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
+  const [first] = places.passages
+  if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
+  // Words alone lead to many files: then the passage of the likeliest one.
+  const isNamed =
+    goal.frames.length > 0 || goal.symbols.some(name => first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!))
+  const [best] = analysis.files
+  const passage = isNamed ? first : (places.passages.find(({ path }) => path === best?.path) ?? first)
   return ` Begin at ${passage.path}:${passage.at}.`
 }
+
+const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
+  places.changeLog !== null && isNoted(step, judged.kind)
+    ? ` Note it in ${places.changeLog}, as earlier changes are.`
+    : ''
 
 /** Files, passages, the sibling to follow, and the commands to try it with. */
 function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly string[] {

@@ -41,18 +41,26 @@ export function clarify(questions: readonly PlanQuestion[]): TaskDefinition {
   }
 }
 
-export function setUp(test: FoundCommand): TaskDefinition {
-  const program = /^'(.+)' is not installed$/.exec(test.missing ?? '')?.[1] ?? test.run[0]!
+export function setUp(commands: readonly FoundCommand[]): TaskDefinition {
+  const programOf = ({ missing, run }: FoundCommand): string =>
+    /^'(.+)' is not installed$/.exec(missing ?? '')?.[1] ?? run[0]!
+  const programs = [...new Set(commands.map(programOf))]
+  const starts = programs.map(program => commands.find(command => programOf(command) === program)!)
+  const list = programs.join(', ')
   return {
     id: 'set-up' as TaskName,
-    title: live(`Install what the tests need (${program})`),
+    title: live(`Install what the plan needs (${list})`),
     kind: 'chore',
-    rationale: `The tests are run with '${test.run.join(' ')}' (${test.from}), and ${test.missing ?? 'it is not there'}.`,
+    rationale: starts
+      .map(({ run, from, missing }) => `It runs '${run.join(' ')}' (${from}), and ${missing ?? 'it is not there'}.`)
+      .join(' '),
     needs: [],
     action: { type: 'external' },
-    instruction: live(`Install '${program}' so that '${test.run.join(' ')}' starts.`),
-    accept: [check(`command -v ${shellLine([program])}`, `${program} is installed`)],
-    rollback: `uninstall ${program}`,
+    instruction: live(
+      `Install ${list}, so that ${starts.map(({ run }) => `'${run.join(' ')}'`).join(' and ')} can start.`,
+    ),
+    accept: programs.map(program => check(`command -v ${shellLine([program])}`, `${program} is installed`)),
+    rollback: `uninstall ${list}`,
     estimateMs: 10 * MINUTE,
   }
 }

@@ -3,7 +3,33 @@
 
 import { objectIn, type Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
-import type { RepositoryView } from '../planner.ts'
+import type { GoalAnalysis, RepositoryView } from '../planner.ts'
+
+/** The test called like the first file, else the best one. */
+export function likelyTest({
+  files,
+  tests,
+}: Pick<GoalAnalysis, 'files' | 'tests'>): GoalAnalysis['tests'][number] | undefined {
+  const nameOf = (path: string): string =>
+    path
+      .slice(path.lastIndexOf('/') + 1)
+      .replace(/\.\w+$/, '')
+      .toLowerCase()
+  const name = nameOf(files[0]?.path ?? '')
+  const folder = files[0]?.path.replace(/[^/]*$/, '') ?? ''
+  const isBeside = (path: string): boolean =>
+    path.startsWith(folder) || /(?:^|\/)(?:tests?|specs?|__tests__)\//.test(path)
+  const own = tests.slice(0, LOOKED_AT).find(({ path }) => {
+    const stem = nameOf(path).replace(/^test[_-]|[._-](?:test|spec)s?$|(?:test|spec)s?$/g, '')
+    return stem === name && isBeside(path)
+  })
+  return COMMON.test(name) ? tests[0] : (own ?? tests[0])
+}
+
+/** Others are seldom in the scope. */
+const LOOKED_AT = 3
+/** Files called so stand in every folder. */
+const COMMON = /^(?:index|main|mod|lib|init|__init__|)$/
 
 /** The line for a shell; null when the runner is not known. */
 export async function oneTestCommand(

@@ -46,7 +46,7 @@ export interface Framing {
 export function framed(plan: PlanDefinition, { known, questions }: Framing): PlanDefinition {
   const writers = plan.tasks.filter(task => mayWrite(plan, task))
   const test = writers.length === 0 ? null : known.analysis.commands.test
-  const prepared = test === null || test.exists ? [] : [frame.setUp(test)]
+  const prepared = test === null || test.exists ? [] : [frame.setUp([test])]
   const before = { mustPass: false, hasBaseline: false }
   const recorded = test === null ? [] : [frame.testsBefore(test, namesOf(prepared), before)]
   const taken = new Set<string>(namesOf(plan.tasks))
