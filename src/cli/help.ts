@@ -69,7 +69,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   change: {
     about: 'change a plan that has already started',
-    commands: ['revise', 'revisions', 'propose', 'proposals', 'accept', 'decline', 'drift', 'converge'],
+    commands: ['revise', 'revisions', 'propose', 'replan', 'proposals', 'accept', 'decline', 'drift', 'converge'],
   },
   undo: {
     about: 'roll back, undo, recover files, fork',

@@ -63,6 +63,7 @@ export function openSession(room: SessionRoom): Model {
     name: room.name,
     text: question => askText(room, session, question),
     object: question => askObject(room, session, question),
+    callsTools: room.place.type !== 'google' && room.place.type !== 'openai-compatible',
     spent: () => session.spent,
     recording: () => recordingOf(room),
     earlier: room.kept?.earlier ?? 0,

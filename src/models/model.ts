@@ -87,6 +87,8 @@ export interface Model {
   text(question: TextQuestion): Promise<ModelAnswer<string>>
   /** Asks for JSON that follows a JSON Schema. An answer that does not is sent back with what is wrong, `repairsMax` times. */
   object(question: ObjectQuestion): Promise<ModelAnswer<Json>>
+  /** May `object` be asked with tools? Gemini refuses both at once, and of servers of their own kind nobody knows. */
+  readonly callsTools: boolean
   /** What all calls of this session used so far. */
   spent(): ModelSpending
   /** All requests and responses of this session so far: redacted, plain JSON, ready for `replay`. */

@@ -1,11 +1,14 @@
 // The planner that asks the person's own coding agent. The agent reads the repository in a sandbox in which it can write nothing, and
 // submits one plan with `plan_write`; what it says besides counts for nothing. What it submits is checked like every plan.
 
+import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
 import { tokensOf } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
+import { FRAME_NAMES, framed } from './draft/plan-frame.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
+import { progressText } from './model/planning-words.ts'
 import { type DraftingBudget, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
 /** Starts an agent that may only read, and answers with the plan it submitted last. */
@@ -61,7 +64,11 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
     ...(tell === undefined ? {} : { tell }),
   })
   if (!drafted.ok) throw new PlanningFailure(drafted.failure)
-  const { definition, used } = drafted
+  const { used } = drafted
+  const spent = used === null ? null : { name: used.model, calls: used.calls, usage: used.usage, cost: used.cost }
+  const planning = { planner: 'agent', agent, model: spent === null ? null : { ...spent } }
+  const extra = { ...drafted.definition.extra, planning: JSON.parse(JSON.stringify(planning)) as JsonObject }
+  const definition = framed({ goal, ...drafted.definition, extra }, { known, questions: [] })
   const faults = check?.(definition) ?? []
   if (faults.length > 0)
     throw new PlanningFailure({
@@ -71,14 +78,9 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
       message: `the plan that ${agent} submitted cannot work: ${faults[0]}`,
       hint: 'run it again, or draft with another planner',
     })
-  const spent = used === null ? null : { name: used.model, calls: used.calls, usage: used.usage, cost: used.cost }
-  const extra = { planning: { planner: 'agent', agent, model: spent === null ? null : { ...spent } } }
   return {
     planner: 'agent',
-    definition: {
-      ...definition,
-      extra: { ...definition.extra, ...(JSON.parse(JSON.stringify(extra)) as typeof extra) } as never,
-    },
+    definition,
     kind: known.kind,
     rationale: `drafted by ${agent}, which read the repository`,
     assumptions: [],
@@ -99,7 +101,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
 }
 
 /** What the agent is told. People's words stand under headings of ours. */
-function instructionFor({ goal, comments = [], draft }: PlanRequest, { analysis }: PlanProposal): string {
+function instructionFor({ goal, comments = [], draft, progress }: PlanRequest, { analysis }: PlanProposal): string {
   const { files, commands } = analysis
   const found = [
     ...files.slice(0, 10).map(({ path, reason }) => `${path} (${reason})`),
@@ -110,7 +112,7 @@ function instructionFor({ goal, comments = [], draft }: PlanRequest, { analysis 
   ]
   return [
     'Draft a plan for the goal below. Read what you need of this repository; you cannot write anything here.',
-    `When you know enough, submit it once with the tool plan_write: {"action":"create","goal":"…","tasks":[…]}. Give each task an id, a title, an instruction that an agent can work by, \`needs\`, the files it may \`write\`, and \`accept\` with a check that can fail ({"check":["npm","test"]}). Do not start it. If it is refused, mend it and submit it again. Then end your turn.`,
+    `When you know enough, submit it once with the tool plan_write: {"action":"create","goal":"…","tasks":[…]}. Give each task an id, a title, an instruction that an agent can work by, \`needs\`, the files it may \`write\`, and \`accept\` with a check that can fail ({"check":["npm","test"]}). Around your tasks Planfold puts a record of how the tests are today, a safe point, and at the end a review by a person: plan none of these. Do not start it. If it is refused, mend it and submit it again. Then end your turn.`,
     `## The goal\n${indented(goal)}`,
     ...(found.length === 0 ? [] : [`## What may be of use\n${indented(found.join('\n'))}`]),
     ...(comments.length === 0
@@ -118,7 +120,18 @@ function instructionFor({ goal, comments = [], draft }: PlanRequest, { analysis 
       : [
           `## What a person said about the draft before\n${indented(comments.map(({ task, text }) => `${task ?? 'all of it'}: ${text}`).join('\n'))}`,
         ]),
-    ...(draft === undefined ? [] : [`## That draft\n${indented(JSON.stringify(draft.tasks, null, 1))}`]),
+    ...(progress === undefined ? [] : [`## The plan is under way\n${indented(progressText(progress))}`]),
+    ...(draft === undefined
+      ? []
+      : [
+          `## That draft\n${indented(
+            JSON.stringify(
+              draft.tasks.filter(({ id }) => !FRAME_NAMES.includes(id)),
+              null,
+              1,
+            ),
+          )}`,
+        ]),
   ].join('\n\n')
 }
 

@@ -7,6 +7,7 @@ import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.t
 import type { Toolchain } from './commands.ts'
 import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
+import { opening } from './draft/plan-frame.ts'
 import { check, workTask } from './draft/work-tasks.ts'
 import { type EndCheck, shellLine } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
@@ -102,32 +103,38 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   }
   const isCode = steps.some(isTested)
   const isFlaky = judged.kind === 'flaky-test' && test !== null
-  // What has to be there before the work begins.
-  const first: TaskName[] = []
-  const logs: Left[] = []
-  if (questions.length > 0) first.push(add(frame.clarify(questions)))
   const needed = ends.some(({ command }) => command !== undefined)
     ? ends.flatMap(({ command }) => command ?? [])
     : [test]
   const missing = needed.filter(command => command?.exists === false).flatMap(command => command ?? [])
-  let prepared: readonly TaskName[] = isCode && missing.length > 0 ? [add(frame.setUp(missing))] : []
-  if (isCode && installation !== null) prepared = [add(frame.install(installation, prepared))]
-  const recorded = (task: TaskDefinition, prints = true): void => {
-    first.push(add(task))
+  const prepared = isCode && missing.length > 0 ? [frame.setUp(missing)] : []
+  if (isCode && installation !== null)
+    prepared.push(
+      frame.install(
+        installation,
+        prepared.map(({ id }) => id),
+      ),
+    )
+  const installed = prepared.slice(-1).map(({ id }) => id)
+  const recorded: TaskDefinition[] = []
+  const logs: Left[] = []
+  const record = (task: TaskDefinition, prints = true): void => {
+    recorded.push(task)
     if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: commandOf(task) })
   }
-  if (ends.length > 0) recorded(frame.baseline(ends, prepared), frame.printsMore(ends))
+  if (ends.length > 0) record(frame.baseline(ends, installed), frame.printsMore(ends))
   const isRun = isChecked(ends, allTests)
   if (isCode && allTests !== null && !isRun) {
     const mustPass = judged.kind === 'refactor' || judged.kind === 'rename'
-    recorded(frame.testsBefore(allTests, prepared, { mustPass, hasBaseline: ends.length > 0 }))
+    record(frame.testsBefore(allTests, installed, { mustPass, hasBaseline: ends.length > 0 }))
   }
-  if (isFlaky) recorded(frame.repeatTests(test, 'repeat-before', prepared))
+  if (isFlaky) record(frame.repeatTests(test, 'repeat-before', installed))
   // One step alone goes back with the plan itself.
-  if (steps.length + release.length > 1 || judged.irreversible.length > 0)
-    first.splice(0, Number.POSITIVE_INFINITY, add(frame.safePoint([...first, ...prepared])))
+  const isSaved = steps.length + release.length > 1 || judged.irreversible.length > 0
+  const start = opening({ questions, prepared, recorded, isSaved })
+  tasks.push(...start.tasks)
   const left: Left[] = []
-  let needs: readonly TaskName[] = first.length > 0 ? first : prepared
+  let needs = start.needs
   let back: TaskName | null = null
   const addStep = (step: WorkStep): TaskName => {
     const { approval, isAside } = step

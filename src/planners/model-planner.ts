@@ -17,22 +17,30 @@ import {
   type Parts,
   type Unknown,
 } from './model/answer-schemas.ts'
-import { draftFaults, missingPrograms } from './model/draft-faults.ts'
+import { draftFaults } from './model/draft-faults.ts'
 import { type DraftedPlan, draftedPlan } from './model/draft-plan.ts'
 import type { Ground } from './model/irreversible.ts'
 import {
   type Answer,
   asText,
   briefing,
-  CRITIQUE_QUESTION,
+  critiqueQuestion,
   draftQuestion,
   earlierDraft,
   INTAKE_QUESTION,
+  progressText,
+  READING,
   redraftQuestion,
   SPLIT_QUESTION,
   SYSTEM,
+  seenText,
+  untrusted,
 } from './model/planning-words.ts'
+import { type Reading, readingTools } from './model/reading-tools.ts'
+import { type SelfChecked, selfCheck } from './model/self-check.ts'
 import {
+  type CheckedToday,
+  DRAFTS_MAX,
   type ModelQuestion,
   type Planner,
   PlanningFailure,
@@ -40,6 +48,7 @@ import {
   type PlanningModels,
   type PlanProposal,
   type PlanRequest,
+  type RunCheck,
   type SplitRequest,
   WISHES_MAX,
   type Wish,
@@ -47,6 +56,8 @@ import {
 
 /** One drafting sends no more requests than this, repairs included. */
 const CALLS_MAX = 12
+/** And each further draft adds so many: one answer and its repairs. */
+const DRAFT_CALLS = 4
 /** And to split a goal, no more than this. */
 const SPLIT_CALLS_MAX = 3
 const TITLE_MAX = 200
@@ -73,14 +84,15 @@ interface Rooms {
 }
 
 async function propose(rooms: Rooms, request: PlanRequest): Promise<PlanProposal> {
-  const drafting = await begin(rooms, request, CALLS_MAX)
-  const first = await keepingPaid(drafting, async () => {
+  const drafts = Math.min(request.drafts ?? 1, DRAFTS_MAX)
+  const drafting = await begin(rooms, request, CALLS_MAX + (drafts - 1) * DRAFT_CALLS)
+  const [first, among] = await keepingPaid(drafting, async () => {
     const intake = await takeIn(drafting)
     const { answers, open } = await askPerson(request, intake.unknowns)
-    return await draftPlan(drafting, { intake, answers, open })
+    return await bestOf(drafting, { intake, answers, open }, drafts)
   })
   const { drafted, notes } = await criticised(drafting, first)
-  const proposal = proposalOf(drafting, drafted, notes)
+  const proposal = proposalOf(drafting, drafted, notes, among)
   drafting.model.forget()
   return proposal
 }
@@ -92,10 +104,17 @@ interface Drafting {
   /** No more requests than this, whoever allows what. */
   readonly callsMax: number
   readonly request: PlanRequest
+  readonly goal: string
+  readonly repository: PlanRequest['repository']
+  /** Remembers each result, so that a replay has the same. */
+  readonly runCheck: RunCheck | undefined
+  readonly results: Map<string, CheckedToday>
   /** What the planner that asks nobody found. */
   readonly known: PlanProposal
   readonly ground: Ground
   readonly briefing: string
+  /** Null where the provider takes no tools. */
+  readonly reading: Reading | null
 }
 
 async function begin({ models, look }: Rooms, request: PlanRequest, calls: number): Promise<Drafting> {
@@ -117,14 +136,25 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   const known = await look({ goal, repository })
   const { analysis, kind, definition: usual } = known
   const paths = new Set((await repository.files()).map(({ path }) => path))
-  const ground = { goal, commands: analysis.commands, paths }
+  const kept = new Set(request.progress?.kept.map(({ task }) => task))
+  const ground = { goal, commands: analysis.commands, paths, kept }
+  const results = new Map<string, CheckedToday>()
   return {
-    model,
-    callsMax: calls,
-    request,
+    ...{ model, callsMax: calls, request, goal, repository, results },
+    runCheck: remembering(request.runCheck, results),
     known,
     ground,
+    reading: model.callsTools ? readingTools(repository, untrusted) : null,
     briefing: await briefing({ goal, kind, analysis, usual, repository }),
+  }
+}
+
+function remembering(runCheck: RunCheck | undefined, results: Map<string, CheckedToday>): RunCheck | undefined {
+  if (runCheck === undefined) return undefined
+  return async script => {
+    const result = results.get(script) ?? (await runCheck(script))
+    results.set(script, result)
+    return result
   }
 }
 
@@ -187,9 +217,13 @@ function partFaults({ wishes }: Parts): readonly string[] {
 }
 
 async function takeIn(drafting: Drafting): Promise<Intake> {
+  const { reading } = drafting
   const { value } = await ask<Intake>(drafting, {
     purpose: 'draft: intake',
-    messages: [{ role: 'user', text: `${drafting.briefing}\n\n${INTAKE_QUESTION}` }],
+    messages: [
+      { role: 'user', text: [drafting.briefing, INTAKE_QUESTION, ...(reading === null ? [] : [READING])].join('\n\n') },
+    ],
+    ...(reading === null ? {} : { tools: reading.tools }),
     schema: INTAKE,
     schemaName: 'intake',
     repairsMax: INTAKE_REPAIRS_MAX,
@@ -226,44 +260,83 @@ interface Drafted extends TakenIn {
   readonly repairs: number
   /** The conversation that led to it, with its last answer. */
   readonly messages: readonly Message[]
-  readonly notes: readonly string[]
+  readonly checked: SelfChecked
+}
+
+/** The first of those with the fewest faults, and why it is that one. A draft that cannot be had does not take the others along. */
+async function bestOf(
+  drafting: Drafting,
+  taken: TakenIn,
+  drafts: number,
+): Promise<readonly [best: Drafted, among: readonly string[]]> {
+  const all: Drafted[] = []
+  let ended: readonly string[] = []
+  for (let at = 0; at < drafts; at++) {
+    try {
+      all.push(await draftPlan(drafting, taken))
+    } catch (error) {
+      const why = all.length === 0 && at === drafts - 1 ? null : reasonOf(error)
+      if (why === null) throw error
+      ended = [...ended, `draft ${at + 1} failed: ${why}`]
+    }
+  }
+  const counts = all.map(({ checked }) => checked.faults.length)
+  const best = all[counts.indexOf(Math.min(...counts))]!
+  const repairs = all.reduce((sum, one) => sum + one.repairs, 0)
+  const numbers = counts.join(', ')
+  const said = `${numberOf(all.length, 'draft')} ${all.length === 1 ? 'was' : 'were'} made, with ${numbers} faults against the repository; this is number ${all.indexOf(best) + 1}, the first with the fewest`
+  return [{ ...best, repairs }, drafts === 1 ? [] : [said, ...ended]]
 }
 
 async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
-  const { comments = [], draft: earlier } = drafting.request
+  const { comments = [], draft: earlier, progress } = drafting.request
   const { intake, answers } = taken
-  const asked = draftQuestion(intake, answers, comments)
+  const asked = [
+    ...(progress === undefined ? [] : [progressText(progress), '']),
+    draftQuestion(intake, answers, comments),
+  ].join('\n')
   return await draftFrom(drafting, taken, [
-    { role: 'user', text: `${drafting.briefing}\n\n${INTAKE_QUESTION}` },
+    { role: 'user', text: `${drafting.briefing}${seenText(drafting.reading?.seen ?? [])}\n\n${INTAKE_QUESTION}` },
     { role: 'assistant', text: asText(intake) },
     { role: 'user', text: earlier === undefined ? asked : `${earlierDraft(earlier)}\n\n${asked}` },
   ])
 }
 
-/** All repairs together are at most three rounds. */
+/** All repairs together are at most three rounds. A draft that can be used is not lost when nothing better comes of it. */
 async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly Message[]): Promise<Drafted> {
   let messages = question
+  let best: Drafted | null = null
   for (let repairs = 0; ; ) {
-    const answer = await ask<Draft>(drafting, {
-      purpose: 'draft: plan',
-      messages,
-      schema: DRAFT,
-      schemaName: 'plan',
-      repairsMax: REPAIRS_MAX - repairs,
-      check: value => faultsIn(drafting, taken, value as unknown as Draft),
-    })
+    let answer: { readonly value: Draft; readonly repairs: number }
+    try {
+      answer = await ask<Draft>(drafting, {
+        purpose: 'draft: plan',
+        messages,
+        schema: DRAFT,
+        schemaName: 'plan',
+        repairsMax: REPAIRS_MAX - repairs,
+        check: value => faultsIn(drafting, taken, value as unknown as Draft),
+      })
+    } catch (error) {
+      if (best === null) throw error
+      reasonOf(error)
+      return best
+    }
     repairs += answer.repairs
     const draft = answer.value
-    const missing = await missingPrograms(draft, name => drafting.request.repository.findProgram(name))
+    const checked = await selfCheck(draft, drafting)
+    const { faults } = checked
+    const plan = planOf(drafting, { ...taken, checked }, draft)
     const said: Message = { role: 'assistant', text: asText(draft) }
-    if (missing.length === 0 || repairs >= REPAIRS_MAX) {
-      const plan = planOf(drafting, taken, draft)
-      return { ...taken, draft, plan, repairs, messages: [...messages, said], notes: missing }
-    }
+    const next = { ...taken, draft, plan, repairs, messages: [...question, said], checked }
+    // Who keeps to it after being told is asked no more; the person reads it then.
+    const isBetter = best === null || faults.length < best.checked.faults.length
+    if (faults.length === 0 || repairs >= REPAIRS_MAX || !isBetter) return isBetter ? next : { ...best!, repairs }
+    best = next
     repairs++
     const text = [
-      'Your answer cannot be used:',
-      ...missing.map(fault => `- ${fault}`),
+      'Compared with the repository, something is wrong with your answer:',
+      ...faults.map(fault => `- ${fault}`),
       'Answer again, with the whole JSON.',
     ]
     messages = [...question, said, { role: 'user', text: text.join('\n') }]
@@ -273,16 +346,19 @@ async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly 
 function faultsIn(drafting: Drafting, taken: TakenIn, draft: Draft): readonly string[] {
   const faults = draftFaults(draft, taken.intake, drafting.ground)
   if (faults.length > 0) return faults
-  return drafting.request.check?.(planOf(drafting, taken, draft).definition) ?? []
+  return (
+    drafting.request.check?.(planOf(drafting, { ...taken, checked: { faults: [], today: [] } }, draft).definition) ?? []
+  )
 }
 
 function planOf(
   { request, known, ground }: Drafting,
-  { open }: TakenIn,
+  { open, checked }: Pick<Drafted, 'open' | 'checked'>,
   draft: Draft,
   context: JsonObject = {},
 ): DraftedPlan {
-  return draftedPlan({ goal: request.goal, kind: known.kind, draft, questions: open, ground, context })
+  const { today } = checked
+  return draftedPlan({ goal: request.goal, known, draft, today, questions: open, ground, context })
 }
 
 /** What must change is drafted once more; if that gives nothing better, the draft stays and the problems are told. */
@@ -291,10 +367,13 @@ async function criticised(
   first: Drafted,
 ): Promise<{ readonly drafted: Drafted; readonly notes: readonly string[] }> {
   let problems: Critique['problems']
+  const question = critiqueQuestion(first.draft, first.intake, first.answers, first.checked)
   try {
     const asked = await ask<Critique>(drafting, {
       purpose: 'draft: critique',
-      messages: [...first.messages, { role: 'user', text: CRITIQUE_QUESTION }],
+      messages: [
+        { role: 'user', text: `${drafting.briefing}${seenText(drafting.reading?.seen ?? [])}\n\n${question}` },
+      ],
       schema: CRITIQUE,
       schemaName: 'critique',
       repairsMax: 1,
@@ -308,8 +387,8 @@ async function criticised(
   const risks = texts.filter((_, at) => problems[at]!.severity === 'risk')
   if (serious.length === 0) return { drafted: first, notes: risks }
   try {
-    const question: Message = { role: 'user', text: redraftQuestion(serious) }
-    const second = await draftFrom(drafting, first, [...first.messages, question])
+    const again: Message = { role: 'user', text: redraftQuestion(serious) }
+    const second = await draftFrom(drafting, first, [...first.messages, again])
     return { drafted: { ...second, repairs: first.repairs + second.repairs }, notes: risks }
   } catch (error) {
     return { drafted: first, notes: [...serious, ...risks, `the draft was not changed for these: ${reasonOf(error)}`] }
@@ -327,20 +406,32 @@ const assumed = (unknowns: readonly Unknown[]): readonly string[] =>
     answeredBy === 'person' && otherwise.trim() !== '' ? [`${question} ${otherwise}`] : [],
   )
 
-async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly string[]): Promise<PlanProposal> {
+/** Said once, and not for each check. */
+const unrun = ({ today }: SelfChecked): readonly string[] =>
+  today.length > 0 && today.every(({ result }) => result === 'unknown')
+    ? ['whether the checks of the tasks fail today is not known: they were not run']
+    : []
+
+async function proposalOf(
+  drafting: Drafting,
+  drafted: Drafted,
+  notes: readonly string[],
+  among: readonly string[],
+): Promise<PlanProposal> {
   const { model, request, known } = drafting
-  const { draft, intake, answers, open, repairs } = drafted
+  const { draft, intake, answers, open, repairs, checked } = drafted
   const { comments = [], repository } = request
   const { analysis, kind } = known
-  const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? [])]
-  const risks = [...(draft.risks ?? []), ...notes, ...drafted.notes]
+  const rationale = [draft.rationale, ...among.map(one => `${one}.`)].join(' ')
+  const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? []), ...unrun(checked)]
+  const risks = [...(draft.risks ?? []), ...notes, ...drafted.checked.faults]
   const used = { name: model.name, ...model.spent(), repairs }
   const recording = JSON.stringify(model.recording())
   const isKept = recording.length <= RECORDING_MAX
   const context = {
     planner: 'model',
     kind,
-    rationale: draft.rationale,
+    rationale,
     objective: intake.objective,
     scope: { in: intake.inScope ?? [], out: intake.outOfScope ?? [] },
     constraints: intake.constraints ?? [],
@@ -351,8 +442,10 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     risks,
     files: analysis.files.slice(0, 10),
     commands: analysis.commands,
+    ...(drafting.results.size === 0 ? {} : { checks: Object.fromEntries(drafting.results) }),
     repository: await repository.state(),
     comments,
+    ...(request.drafts === undefined ? {} : { drafts: request.drafts }),
     model: used,
     // On one line, so that the document stays readable.
     recording: isKept ? recording : null,
@@ -367,7 +460,7 @@ async function proposalOf(drafting: Drafting, drafted: Drafted, notes: readonly 
     planner: 'model',
     definition,
     kind,
-    rationale: draft.rationale,
+    rationale,
     assumptions,
     risks,
     questions: open,

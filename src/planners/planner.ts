@@ -26,6 +26,8 @@ export interface Wish {
   readonly criteria: readonly string[]
 }
 
+export const DRAFTS_MAX = 3
+
 /** A goal is split into so many wishes at most; the rest stays in the last one. */
 export const WISHES_MAX = 20
 
@@ -46,6 +48,8 @@ export interface PlanRequest {
   readonly comments?: readonly PlanComment[]
   /** The draft that the comments are about. */
   readonly draft?: PlanDefinition
+  /** The plan that is under way, when what is left of it is drafted again. */
+  readonly progress?: PlanProgress | undefined
   /** Plans of the past, newest first, for what they teach about this one. */
   readonly past?: readonly PastPlan[]
   /** The model to ask, `provider/name`; the default of the user when absent. */
@@ -56,16 +60,36 @@ export interface PlanRequest {
   readonly template?: string
   /** What cannot work in a plan, a sentence each: the same checks as for every plan. */
   readonly check?: (definition: PlanDefinition) => readonly string[]
+  /** Runs a check in a throwaway copy of the repository, where that is possible and allowed; absent: nobody knows how it ends. */
+  readonly runCheck?: RunCheck | undefined
   /** Asks the person at once; null when they do not answer. When absent, the plan asks before work begins. */
   readonly ask?: (question: string) => Promise<string | null>
   /** What this drafting may use of a model, in place of the usual limits. */
   readonly budget?: DraftingBudget
+  /** So many drafts, of which the one with the fewest faults is kept; one when absent. */
+  readonly drafts?: number | undefined
   /** Asks the person whether more may be used; when absent, the drafting ends at its limits. */
   readonly more?: (question: string) => Promise<boolean>
   /** Tells the person something while the drafting goes on. */
   readonly tell?: (note: string) => void
   readonly signal?: AbortSignal
 }
+
+export interface PlanProgress {
+  /** Finished, or in work: they stay as they are. */
+  readonly kept: readonly {
+    readonly task: string
+    readonly title: string
+    readonly status: string
+    readonly outputs: Json
+  }[]
+  readonly failed: readonly { readonly task: string; readonly title: string; readonly reason: string }[]
+}
+
+/** `unknown`: it could not be run here, or did not end in time. */
+export type CheckedToday = 'passes' | 'fails' | 'unknown'
+/** A line for `sh`. */
+export type RunCheck = (script: string) => Promise<CheckedToday>
 
 export interface DraftingBudget {
   readonly calls?: number
@@ -91,6 +115,8 @@ export interface PlanningModel {
   readonly name: string
   /** Asks for JSON by a schema. An answer that does not follow it, or does not pass `check`, is sent back `repairsMax` times. */
   object(question: ModelQuestion): Promise<ModelReply>
+  /** May it call tools in a question for JSON? Not every provider takes both. */
+  readonly callsTools: boolean
   spent(): ModelSpent
   /** Everything that was asked and answered, for a replay. */
   recording(): unknown
@@ -109,9 +135,20 @@ export interface ModelQuestion {
   readonly schemaName: string
   readonly repairsMax: number
   readonly check?: (value: Json) => readonly string[]
+  /** What it may call before it answers; each round is one more request. */
+  readonly tools?: readonly PlanningTool[]
   readonly signal?: AbortSignal
   /** Told when the provider is busy and is asked again later. */
   readonly onWait?: (note: string) => void
+}
+
+/** What it answers with is given to the model. */
+export interface PlanningTool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema. */
+  readonly input: JsonObject
+  run(input: Json): Promise<Json>
 }
 
 export type ModelReply =

@@ -74,12 +74,13 @@ describe.skipIf(!hasTerminal)('in a terminal', () => {
       how: 'command',
       command: ['touch', 'mark.txt'],
       write: ['mark.txt'],
+      new: ['mark.txt'],
       accept: [{ text: 'the mark is there', command: ['test', '-f', 'mark.txt'] }],
     }
     const intake = { objective: 'A mark is there.', done: [{ text: 'it is there' }], unknowns: [] }
     const draft = { title: 'Leave a mark', rationale: 'Small.', tasks: [task], done: task.accept }
     const accept = [{ text: 'the sign is there', command: ['test', '-f', 'sign.txt'] }]
-    const sign = { ...task, command: ['touch', 'sign.txt'], write: ['sign.txt'], accept }
+    const sign = { ...task, command: ['touch', 'sign.txt'], write: ['sign.txt'], new: ['sign.txt'], accept }
     const next = { ...draft, tasks: [sign], done: accept }
     const answers = [intake, draft, { problems: [] }, intake, next, { problems: [] }]
     const server = await scriptedModel(answers.map(one => ({ text: JSON.stringify(one) })))

@@ -26,7 +26,9 @@ export function propose(draft: DecisionDraft, command: CommandOf<'propose'>): Re
   if (state.proposals.some(({ hash }) => hash === command.hash)) return undefined
   if (state.proposals.length >= PROPOSALS_MAX)
     return refuse('limit', `${PROPOSALS_MAX} proposals wait for a decision already`, 'decide about some first')
-  const refused = isAuto(state) ? refuseRevision(draft, asRevision(proposal), options(draft, proposal)) : undefined
+  const refused = isAuto(state)
+    ? refuseRevision(draft, asRevision(draft, proposal), options(draft, proposal))
+    : undefined
   if (refused !== undefined) return refused
   emit(draft, { type: 'revision.proposed', ...proposal })
   if (isAuto(state)) takeEffect(draft, proposal)
@@ -34,7 +36,8 @@ export function propose(draft: DecisionDraft, command: CommandOf<'propose'>): Re
 }
 
 function refuseProposal({ state }: DecisionDraft, { definition, base, hash }: Proposal): Refusal | undefined {
-  if (PLAN_ENDED.has(state.status) || state.compensating !== null)
+  // A plan that failed goes on by an accepted proposal.
+  if ((PLAN_ENDED.has(state.status) && state.status !== 'failed') || state.compensating !== null)
     return illegal(state, 'propose', 'the plan has ended')
   if (state.definition.policy?.replan === 'never')
     return refuse(
@@ -66,7 +69,7 @@ export function proposeByRule(draft: DecisionDraft, proposed: Proposal | NoPropo
     return
   }
   emit(draft, { type: 'revision.proposed', ...proposed })
-  const refused = refuseRevision(draft, asRevision(proposed), options(draft, proposed))
+  const refused = refuseRevision(draft, asRevision(draft, proposed), options(draft, proposed))
   if (isAuto(state) && refused === undefined) takeEffect(draft, proposed)
 }
 
@@ -116,18 +119,22 @@ function takeEffect(
   proposal: Proposal,
   { rationale: agreed = '', stamp, writer }: Partial<CommandOf<'judge'>> = {},
 ): Refusal | undefined {
-  const revision = asRevision(proposal)
+  const revision = asRevision(draft, proposal)
   const rationale = agreed === '' ? revision.rationale : `${revision.rationale} (${agreed})`
   const stamped = stamp === undefined ? {} : { stamp }
   return revise(draft, { ...revision, rationale, writer, ...stamped }, options(draft, proposal))
 }
 
-const asRevision = ({ definition, hash, rationale, source }: Proposal): CommandOf<'revise'> => ({
+const asRevision = (
+  { state }: DecisionDraft,
+  { definition, hash, rationale, source }: Proposal,
+): CommandOf<'revise'> => ({
   type: 'revise',
   definition,
   hash,
   rationale,
   source,
+  ...(state.status === 'failed' ? { goOn: 'refuse' } : {}),
 })
 
 /** The task whose failure asked for it begins its next visit. */

@@ -20,6 +20,7 @@ import type {
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
+import { manifestsOf, withManifests } from './drafted-before.ts'
 
 export interface PlanningRooms {
   readonly planner: Planner
@@ -45,7 +46,18 @@ export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<read
 /** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
 export type PlanningChoices = Pick<
   PlanRequest,
-  'model' | 'agent' | 'template' | 'draft' | 'ask' | 'budget' | 'more' | 'tell' | 'signal'
+  | 'model'
+  | 'agent'
+  | 'template'
+  | 'draft'
+  | 'progress'
+  | 'runCheck'
+  | 'drafts'
+  | 'ask'
+  | 'budget'
+  | 'more'
+  | 'tell'
+  | 'signal'
 > & {
   /** What becomes of the plan that the planner drew: an agent works it, what is approved is committed. */
   readonly finish?: (definition: PlanDefinition) => PlanDefinition
@@ -67,7 +79,8 @@ export async function proposePlan(
 ): Promise<CheckedProposal> {
   const { finish = definition => definition, ...asked } = choices
   const drafted = await planner.propose({ ...asked, goal, repository, comments, past, check: faultsIn })
-  const proposal = { ...drafted, definition: finish(drafted.definition) }
+  const definition = withManifests(finish(drafted.definition), await manifestsOf(repository))
+  const proposal = { ...drafted, definition }
   const read = readDocument(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics

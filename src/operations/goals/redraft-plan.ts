@@ -68,7 +68,7 @@ export async function redraftPlan<Problem>(
       refusal: refuse(
         'illegal-transition',
         `the plan is ${summary.status}: only a draft is drafted again`,
-        'propose a revision instead',
+        'propose a revision instead, or have the rest of it drafted again',
       ),
     }
   if (draft.goal === undefined)
@@ -109,7 +109,7 @@ const planningOf = ({ extra = {} }: PlanDefinition): JsonObject => {
 }
 
 /** What the draft remembers of what was said about those before it. */
-function commentsOn(draft: PlanDefinition): readonly PlanComment[] {
+export function commentsOn(draft: PlanDefinition): readonly PlanComment[] {
   const { comments } = planningOf(draft)
   if (!Array.isArray(comments)) return []
   return comments.flatMap(one => {
@@ -130,7 +130,7 @@ function placeIn(place: Json | undefined): Pick<PlanComment, 'place'> {
   return Object.keys(found).length === 0 ? {} : { place: found }
 }
 
-function plannerOf(draft: PlanDefinition): PlannerChoice {
+export function plannerOf(draft: PlanDefinition): PlannerChoice {
   const { planner, template } = planningOf(draft)
   if (planner === 'template' && typeof template === 'string') return { template }
   return planner === 'model' ? { planner } : {}

@@ -2,12 +2,12 @@
 // must be as they were, because the questions to the model quote them.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { type JsonObject, mapOf } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type SemanticDiff, semanticDiff } from '../../domain/revisions/semantic-diff.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import type { ModelRecording } from '../../models/model.ts'
-import type { PlanComment, Planner, RepositoryView } from '../../planners/planner.ts'
+import type { CheckedToday, PlanComment, Planner, RepositoryView } from '../../planners/planner.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import { proposePlan, withoutRecording } from './plan-goal.ts'
 
@@ -19,6 +19,8 @@ export interface RecordedDraft {
   readonly drafted: PlanDefinition
   readonly comments: readonly PlanComment[]
   readonly answers: ReadonlyMap<string, string>
+  /** How checks ended then; null when none was run. */
+  readonly checks: ReadonlyMap<string, CheckedToday> | null
   /** The draft that the comments were about. */
   readonly earlier: PlanDefinition | null
   /** The commit of that time, where there was one. */
@@ -51,6 +53,10 @@ export async function recordedDraft(engine: Pick<CallerEngine, 'ask'>, plan: Pla
     revision,
     drafted,
     comments: (planning.comments ?? []) as unknown as readonly PlanComment[],
+    checks:
+      planning.checks === undefined
+        ? null
+        : new Map(Object.entries(mapOf(planning.checks)) as [string, CheckedToday][]),
     answers: new Map(answers.map(({ question, answer }) => [question, answer])),
     earlier,
     commit,
@@ -75,11 +81,14 @@ export interface ReplayedDraft {
 /** `planner` answers from the recording. Throws `PlanningFailure` when it is asked something that is not in it. */
 export async function replayDraft(
   { planner, repository }: { readonly planner: Planner; readonly repository: RepositoryView },
-  { drafted, comments, answers, earlier, recording }: RecordedDraft,
+  { drafted, comments, answers, checks, earlier, recording }: RecordedDraft,
 ): Promise<ReplayedDraft> {
+  const { drafts } = planningOf(drafted)
   const { document } = await proposePlan({ planner, repository }, drafted.goal ?? '', comments, {
     ...(earlier === null || comments.length === 0 ? {} : { draft: earlier }),
     ask: async question => answers.get(question) ?? null,
+    ...(typeof drafts === 'number' ? { drafts } : {}),
+    runCheck: checks === null ? undefined : async script => checks.get(script) ?? 'unknown',
   })
   const again = { ...document.definition, name: drafted.name }
   const [before, after] = [withoutState(drafted), withoutState(again)]
@@ -90,8 +99,8 @@ export async function replayDraft(
   }
 }
 
-/** Branch and commit may have changed without a change to what the plan is made of. */
+/** Branch, commit and manifests may have changed without a change to what the plan is made of. */
 function withoutState(definition: PlanDefinition): PlanDefinition {
-  const { repository: _, ...planning } = planningOf(definition)
+  const { repository: _, manifests: __, ...planning } = planningOf(definition)
   return { ...definition, extra: { ...definition.extra, planning } }
 }

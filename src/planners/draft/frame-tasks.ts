@@ -4,12 +4,12 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { Criterion, Field, TaskDefinition } from '../../domain/plan.ts'
 import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
-import type { PlanParts, PlanQuestion } from '../compose-plan.ts'
+import type { PlanQuestion } from '../compose-plan.ts'
 import { type EndCheck, shellLine } from '../end-checks.ts'
 import type { IrreversibleStep } from '../goal-kind.ts'
 import type { FoundCommand } from '../planner.ts'
 import type { Installation } from '../toolchain/installation.ts'
-import type { WorkStep } from '../work-steps.ts'
+import type { FramedGoal, WorkStep } from '../work-steps.ts'
 import { type Left, live, oneLine, quoteOf } from './briefing-text.ts'
 import { check, MINUTE } from './work-tasks.ts'
 
@@ -226,15 +226,20 @@ const shown = (left: Left): string => `${live(`From '${left.task}' (${left.title
 
 export interface Reviewed {
   readonly needs: readonly TaskName[]
-  /** Where a rejection leads. */
-  readonly back: TaskName
+  /** Where a rejection leads; null when nobody can work on it again. */
+  readonly back: TaskName | null
   readonly left: readonly Left[]
   readonly done: readonly Criterion[]
   readonly changes: boolean
 }
 
+export interface ReviewedGoal {
+  readonly goal: { readonly text: string }
+  readonly judged: Pick<FramedGoal, 'constraints' | 'deadline'>
+}
+
 /** The one place where a person judges what no command can. */
-export function review({ goal, judged }: PlanParts, { needs, back, left, done, changes }: Reviewed): TaskDefinition {
+export function review({ goal, judged }: ReviewedGoal, { needs, back, left, done, changes }: Reviewed): TaskDefinition {
   const checks = done.flatMap(one => (one.type === 'check' ? [one.text ?? ''] : []))
   const at = judged.deadline?.at?.slice(0, 10)
   const asked = [
@@ -262,7 +267,7 @@ export function review({ goal, judged }: PlanParts, { needs, back, left, done, c
       gate: changes ? 'diff' : 'approval',
       show: [live(asked), ...left.map(shown)],
     },
-    on: { rejected: [back] },
+    ...(back === null ? {} : { on: { rejected: [back] } }),
   }
 }
 

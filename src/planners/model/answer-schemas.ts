@@ -95,6 +95,8 @@ export interface DraftTask {
   readonly instruction?: string
   readonly command?: readonly string[]
   readonly write?: readonly string[]
+  readonly new?: readonly string[]
+  readonly reads?: readonly string[]
   readonly reports?: readonly string[]
   readonly accept?: readonly Check[]
   readonly risks?: readonly string[]
@@ -128,6 +130,8 @@ const TASK = map(
     instruction: text('for work: all that whoever does it must know'),
     command: texts('for command: program and arguments; no shell'),
     write: texts('the files it may write, as paths or patterns such as src/**'),
+    new: texts('files, and names of functions, options or scripts, that this task adds and that are not there yet'),
+    reads: texts('files that the instruction names and that are only read'),
     reports: texts('for work: names of what is reported at the end'),
     accept: list(CHECK, 'how one sees that this task is done'),
     risks: texts('what may go wrong'),

@@ -2,12 +2,13 @@
 // are the rules for plans that nobody has thought about yet.
 
 import { isTaskName } from '../../domain/id.ts'
+import { FRAME_NAMES } from '../draft/plan-frame.ts'
 import type { Check, Draft, DraftTask, Intake } from './answer-schemas.ts'
 import { commandFault, type Ground, writesIn } from './irreversible.ts'
 import { researched, TASKS_MAX } from './planning-words.ts'
 
-const CHANGING: ReadonlySet<DraftTask['kind']> = new Set(['implement', 'test', 'document'])
-const RESERVED: ReadonlySet<string> = new Set(['clarify'])
+/** They change files, so they say which. */
+export const CHANGING: ReadonlySet<DraftTask['kind']> = new Set(['implement', 'test', 'document'])
 const OUTPUT = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 const DRAFT_MAX = 200_000
@@ -35,7 +36,9 @@ export function draftFaults(draft: Draft, intake: Intake, ground: Ground): reado
 
 function* taskFaults(task: DraftTask, ground: Ground): Iterable<string> {
   const { id, kind, how, command = [], write = [], accept = [], reports = [], undo } = task
-  if (!isTaskName(id) || id.includes('/') || RESERVED.has(id)) yield `'${id.slice(0, 80)}' cannot be the id of a task`
+  if (!isTaskName(id) || id.includes('/')) yield `'${id.slice(0, 80)}' cannot be the id of a task`
+  if (ground.kept?.has(id) === true) yield `'${id}' is a task that stays as it is: give the new one another id`
+  if (FRAME_NAMES.includes(id)) yield `'${id}' is put in by Planfold: leave such a task out, or give it another id`
   if (how === 'command' && command.length === 0) yield `'${id}' has no command`
   if (how === 'work' && (task.instruction ?? '').trim() === '') yield `'${id}' has no instruction`
   if (how === 'work' && CHANGING.has(kind) && write.length === 0)

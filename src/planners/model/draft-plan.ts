@@ -1,20 +1,21 @@
-// From the draft of a model to a plan: what it drafted, questions before it, a review behind it, and an approval before every task that
-// cannot be taken back, whatever the model said about it.
+// From the draft of a model to a plan: what it drafted, within the frame of every plan, and an approval before every task that cannot be
+// taken back, whatever the model said about it.
 
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import type { Action, Criterion, Field, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { impactOf } from '../../domain/plan-rules/impact.ts'
+import type { Action, Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { live, oneLine, planName } from '../compose-plan.ts'
+import { quoteOf } from '../draft/briefing-text.ts'
+import { framed, freeName } from '../draft/plan-frame.ts'
+import { shellLine } from '../end-checks.ts'
+import type { PlanProposal } from '../planner.ts'
 import type { Check, Draft, DraftTask } from './answer-schemas.ts'
 import { dangerIn, type Ground } from './irreversible.ts'
+import type { TodayResult } from './self-check.ts'
 
 const MINUTE = 60_000
 const TITLE_MAX = 200
 const LINE_MAX = 500
-const LABEL_MAX = 300
-const CLARIFY = 'clarify'
-const REVIEW = 'review'
 
 export interface DraftedPlan {
   readonly definition: PlanDefinition
@@ -23,17 +24,19 @@ export interface DraftedPlan {
 
 export interface DraftParts {
   readonly goal: string
-  readonly kind: string
+  /** What the planner that asks nobody found. */
+  readonly known: PlanProposal
   readonly draft: Draft
+  /** How its checks end before the work. */
+  readonly today: readonly TodayResult[]
   /** Not answered yet; the plan asks them before work begins. */
   readonly questions: readonly string[]
   readonly ground: Ground
   readonly context: JsonObject
 }
 
-export function draftedPlan({ goal, kind, draft, questions, ground, context }: DraftParts): DraftedPlan {
-  const drafted = draft.tasks.map(task => taskOf(task, ground))
-  const asked = questions.length === 0 ? drafted : [clarify(questions), ...drafted.map(afterQuestions)]
+export function draftedPlan({ goal, known, draft, today, questions, ground, context }: DraftParts): DraftedPlan {
+  const { kind } = known
   const done = draft.done.map(criterion)
   const plan: PlanDefinition = {
     name: planName(draft.title, kind),
@@ -42,15 +45,19 @@ export function draftedPlan({ goal, kind, draft, questions, ground, context }: D
     ...(done.length === 0 ? {} : { done }),
     // Whatever cannot be read from the plan is asked about, too.
     policy: { gates: { unknown: 'ask' } },
-    tasks: asked,
+    tasks: draft.tasks.map(task => taskOf(task, { questions, ground, today })),
     labels: ['planned', kind],
     extra: { planning: context },
   }
   const { tasks, irreversible } = gated(plan, ground)
-  return { definition: { ...plan, tasks: reviewed({ ...plan, tasks }) }, irreversible }
+  const asked = questions.map(text => ({ text }))
+  return { definition: framed({ ...plan, tasks }, { known, questions: asked }), irreversible }
 }
 
-function taskOf(task: DraftTask, ground: Ground): TaskDefinition {
+function taskOf(
+  task: DraftTask,
+  { questions, ground, today }: Pick<DraftParts, 'questions' | 'ground' | 'today'>,
+): TaskDefinition {
   const { id, title, why, kind, how, needs = [], write = [], accept = [], risks = [], minutes } = task
   const undo = undoOf(task)
   return {
@@ -60,11 +67,14 @@ function taskOf(task: DraftTask, ground: Ground): TaskDefinition {
     rationale: why,
     ...(needs.length === 0 ? {} : { needs: [...new Set(needs)] as TaskName[] }),
     action: actionOf(task),
-    ...(how === 'work' ? { instruction: live(task.instruction ?? title) } : {}),
+    ...(how === 'work' ? { instruction: instructionOf(task, questions) } : {}),
     ...(how !== 'work' || (task.reports ?? []).length === 0 ? {} : { outputs: reported(task.reports ?? []) }),
+    ...(how === 'work' && LOOKING.has(kind) ? { write } : {}),
     ...(how === 'approval' || write.length === 0 ? {} : { write: [...new Set(write)] }),
     ...(how === 'command' && isFound(task.command ?? [], ground) ? { effect: 'idempotent' as const } : {}),
-    ...(how === 'approval' || accept.length === 0 ? {} : { accept: accept.map(criterion) }),
+    ...(how === 'approval' || accept.length === 0
+      ? {}
+      : { accept: accept.map(one => criterion(guarded(id, one, today))) }),
     ...(risks.length === 0 ? {} : { risks: risks.map(risk => oneLine(risk, LINE_MAX)) }),
     ...(how === 'approval' ? {} : undo),
     ...(minutes === undefined || !(minutes > 0)
@@ -72,6 +82,20 @@ function taskOf(task: DraftTask, ground: Ground): TaskDefinition {
       : { estimateMs: Math.round(Math.min(minutes, 10_000)) * MINUTE || MINUTE }),
   }
 }
+
+/** They write only what they name: without a scope they could write everything. */
+const LOOKING: ReadonlySet<DraftTask['kind']> = new Set(['research', 'design', 'validate'])
+
+/** With what the person answers before the work begins. */
+const instructionOf = ({ instruction, title }: DraftTask, questions: readonly string[]): string =>
+  [
+    live(instruction ?? title),
+    ...questions.flatMap((text, at) => [
+      '',
+      live(`Asked: ${oneLine(text, LINE_MAX)}`),
+      quoteOf({ task: 'clarify', output: `answer${at + 1}` }),
+    ]),
+  ].join('\n')
 
 function actionOf({ how, command = [] }: DraftTask): Action {
   if (how === 'command') return { type: 'run', command: { argv: command.map(live) } }
@@ -102,27 +126,17 @@ function undoOf({ how, undo, write = [] }: DraftTask): Pick<TaskDefinition, 'com
 const reported = (names: readonly string[]): TaskDefinition['outputs'] =>
   Object.fromEntries(names.map(name => [name, { from: 'report' as const, type: 'text' }]))
 
+/** A check that passes today proves nothing about the work; it stays, to see that nothing breaks. */
+function guarded(task: string, check: Check, today: readonly TodayResult[]): Check {
+  const script = shellLine(check.command ?? [])
+  const passes = today.some(one => one.task === task && one.script === script && one.result === 'passes')
+  return passes ? { ...check, text: `${check.text} (passes today, too)` } : check
+}
+
 const criterion = ({ text, command = [] }: Check): Criterion =>
   command.length === 0
     ? { type: 'prose', text: oneLine(text, LINE_MAX) }
     : { type: 'check', command: { argv: command.map(live) }, text: oneLine(text, LINE_MAX) }
-
-function clarify(questions: readonly string[]): TaskDefinition {
-  const form = questions.map(
-    (text, index): Field => ({ name: `answer${index + 1}`, label: oneLine(text, LABEL_MAX), type: 'text' }),
-  )
-  return {
-    id: CLARIFY as TaskName,
-    title:
-      questions.length === 1 ? 'A question before work begins' : `${questions.length} questions before work begins`,
-    rationale: 'The goal does not say this, and the answer changes the work.',
-    action: { type: 'gate', gate: 'question', question: live(questions.join('\n')), form },
-    estimateMs: 5 * MINUTE,
-  }
-}
-
-const afterQuestions = (task: TaskDefinition): TaskDefinition =>
-  (task.needs ?? []).length > 0 ? task : { ...task, needs: [CLARIFY as TaskName] }
 
 /** An approval right before what cannot be taken back, unless one stands there. */
 function gated(
@@ -154,51 +168,4 @@ function gated(
   return { tasks, irreversible }
 }
 
-/** A command of the draft that declares nothing may write as well; one that pushes or deploys has an approval of its own. */
-function mayWrite(plan: PlanDefinition, task: TaskDefinition): boolean {
-  if (task.write !== undefined) return task.write.length > 0
-  const impact = impactOf(plan, task)
-  return task.action.type === 'run' && task.effect !== 'idempotent' && (impact === null || impact === 'unknown')
-}
-
-function comesBefore(tasks: readonly TaskDefinition[], id: string): ReadonlySet<string> {
-  const before = new Set<string>([id])
-  for (const name of before) for (const need of tasks.find(task => task.id === name)?.needs ?? []) before.add(need)
-  return before
-}
-
 const isApproval = (action: Action): boolean => action.type === 'gate' && action.gate === 'approval'
-
-function freeName(wanted: string, taken: Set<string>): TaskName {
-  const base = wanted.slice(0, 100)
-  let name = base
-  for (let at = 2; taken.has(name); at++) name = `${base}-${at}`
-  taken.add(name)
-  return name as TaskName
-}
-
-/** A person sees the whole change at the end, unless an approval of the plan comes after all that writes. */
-function reviewed(plan: PlanDefinition): readonly TaskDefinition[] {
-  const { tasks } = plan
-  const writers = tasks.filter(task => mayWrite(plan, task)).map(({ id }) => id)
-  const isSeen = tasks.some(({ id, action }) => {
-    const before = isApproval(action) ? comesBefore(tasks, id) : new Set<string>()
-    return writers.every(writer => before.has(writer))
-  })
-  if (writers.length === 0 || isSeen) return tasks
-  const needed = new Set(tasks.flatMap(({ needs = [] }) => needs))
-  const last = tasks.filter(({ id }) => !needed.has(id)).map(({ id }) => id)
-  const id = freeName(REVIEW, new Set(tasks.map(task => task.id)))
-  return [
-    ...tasks,
-    {
-      id,
-      title: 'Look at the change',
-      kind: 'review',
-      rationale: 'A person sees everything that was changed before the plan is done.',
-      needs: last,
-      estimateMs: 10 * MINUTE,
-      action: { type: 'gate', gate: 'diff' },
-    },
-  ]
-}

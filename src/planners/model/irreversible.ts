@@ -11,6 +11,8 @@ export interface Ground {
   readonly goal: string
   readonly commands: FoundCommands
   readonly paths: ReadonlySet<string>
+  /** Tasks of a plan under way that stay as they are. */
+  readonly kept?: ReadonlySet<string>
 }
 
 const WORDS = ['push', 'deploy', 'delete', 'migrate', 'spend'] as const

@@ -25,7 +25,17 @@ import { workerFor } from '../agents/choose-agent.ts'
 import { startAndDrive } from '../plans/run.ts'
 import { goBack } from '../undo/go-back.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
-import { approve, clearGoal, type Draft, decide, proposed, roomsWithoutState, showCommands, tell } from './plan.ts'
+import {
+  approve,
+  clearGoal,
+  type Draft,
+  decide,
+  proposed,
+  roomsWithoutState,
+  showCommands,
+  tell,
+  tellEarlier,
+} from './plan.ts'
 
 export interface DoOptions {
   readonly with?: string
@@ -62,6 +72,7 @@ export async function doGoal(context: Context, words: readonly string[], options
     }
     const { engine, repository, planners } = composed
     const rooms = { planner: planners.get('heuristic')!, repository, past: await pastPlans(engine) }
+    await tellEarlier(context, composed, goal)
     const first = await proposed(context, rooms, { goal, comments: [], options: drafting })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)

@@ -3,6 +3,7 @@
 import { type Command, Option } from 'commander'
 import { AGENT_NAMES } from '../../../domain/plan-rules/agent-request.ts'
 import type { Act } from '../../context.ts'
+import { count } from '../option-values.ts'
 import type { DoOptions } from './do.ts'
 import type { PlanOptions } from './plan.ts'
 
@@ -39,6 +40,7 @@ branch and your uncommitted files stay as they are), send it back with a comment
     .option('--planner <name>', 'who drafts it: heuristic (the default, needs no model), model, template or agent')
     .option('--model <name>', 'draft with this model, PROVIDER/NAME (default: the default model in your settings)')
     .option('--budget <amount>', "limit for drafting with a model: '3 USD', '40 calls', '600k tokens'")
+    .option('--drafts <n>', 'let the model draft it up to 3 times, and keep the draft with the fewest faults', count)
     .addOption(
       new Option('--with <agent>', 'let your own coding agent draft it; it can only read').choices(AGENT_NAMES),
     )

@@ -110,7 +110,7 @@ test('a model splits the goal too; too many or empty wishes are sent back, and i
     await planned(['Greet two people and count'], { split: true, ...MODEL }, server.environment()),
   )
   expect(parts).toMatchObject([
-    { title: 'Greet two', name: 'a-second-name', tasks: ['greet-twice', 'review'] },
+    { title: 'Greet two', name: 'a-second-name', tasks: expect.arrayContaining(['greet-twice', 'review']) },
     { title: 'Count them', name: 'a-second-name-2' },
   ])
   expect(server.requests[1]?.messages.at(-1)?.text).toContain('wishes has 0 items')

@@ -328,6 +328,8 @@ test('as JSON it tells the model, its calls, tokens and cost; the plan keeps the
   })
   expect(data.tasks.map(({ id }: { id: string }) => id)).toEqual([
     'clarify',
+    'baseline',
+    'safe-point',
     'greet-twice',
     'approve-out',
     'out',
@@ -391,6 +393,24 @@ test('a template that is named is filled from the goal; one planner takes no opt
   expect(missing.stderr).toContain("'package' is missing")
   const mixed = await say('', RENAME, { planner: 'heuristic', model: 'local/scripted' })
   expect(mixed.stderr).toContain("the planner 'heuristic' asks no model")
+})
+
+test('the same goal with the same manifests: the plan of before is named, and a new draft is made', async () => {
+  const before = /^drafted before, on \d{4}-\d\d-\d\d: planfold show rename-greet-to-salute$/m
+  expect((await say('', RENAME)).stderr).not.toMatch(before)
+  const again = await say('', `${RENAME.toLowerCase()} .`)
+  expect(again.stderr).toMatch(before)
+  expect(again.stdout).toContain('rename-greet-to-salute-2')
+  await place.write('Makefile', 'test:\n\ttrue\n')
+  expect((await say('', RENAME)).stderr).not.toMatch(before)
+})
+
+test('a template that fits is offered in one line, with the command', async () => {
+  const goal = 'A feature with tests: greet takes a second name'
+  const said = await say('', goal)
+  expect(said.stderr).toContain(`a template fits: planfold plan '${goal}' --template feature-with-tests\n`)
+  expect((await say('', goal, { template: 'feature-with-tests' })).stderr).not.toContain('a template fits')
+  expect((await say('', RENAME)).stderr).not.toContain('a template fits')
 })
 
 /** Somebody sits at a terminal and types this; nobody does when it is empty. */

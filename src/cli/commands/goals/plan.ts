@@ -15,6 +15,7 @@ import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
 import { choosePlanner } from '../../../operations/goals/choose-planner.ts'
+import { draftedBefore, fittingTemplate } from '../../../operations/goals/drafted-before.ts'
 import {
   type CheckedProposal,
   changeDraft,
@@ -31,14 +32,21 @@ import {
 import { keepRedraft, redraftPlan } from '../../../operations/goals/redraft-plan.ts'
 import { type TimeRange, timeRange } from '../../../operations/goals/time-range.ts'
 import type { StartOptions } from '../../../operations/start-plan.ts'
-import { type PlanComment, type Planner, PlanningFailure, type PlanProposal } from '../../../planners/planner.ts'
+import {
+  DRAFTS_MAX,
+  type PlanComment,
+  type Planner,
+  PlanningFailure,
+  type PlanProposal,
+} from '../../../planners/planner.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
-import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answerDocument, print, printDocument, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError, EXIT, refused, usage } from '../../exit.ts'
 import { submit } from '../../order.ts'
 import { parsePlanText } from '../../plan-file.ts'
+import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { askKey, askLine } from '../../terminal/line-input.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { commandSection, moreLines, proposalScreen, shownCommands } from '../../text/proposal-text.ts'
@@ -52,6 +60,8 @@ export interface PlanOptions {
   readonly template?: string
   /** What a model may be used for it, as `3 USD`. */
   readonly budget?: string
+  /** A model drafts so many times, and the best draft is kept. */
+  readonly drafts?: number
   /** The person's own coding agent, by its name. */
   readonly with?: string
   /** A plan for each wish in the goal. */
@@ -96,11 +106,13 @@ export async function plan(context: Context, words: readonly string[], given: Pl
     const planner = plannerFor(composed.planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
     if (options.worker !== undefined) options = await finished(context, engine, options)
+    await tellEarlier(context, composed, goal)
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
     const draft: Draft = { plan: made.plan, name: made.name, options, proposal: first.proposal, told: [] }
     tell(context, first, made, await timeRange(engine, first.document.definition))
+    await tellTemplate(context, composed, goal, first.proposal)
     await tellOfKey(context, planner)
     if (options.yes === true) {
       const approval = context.terminal === null ? null : await showCommands(context, composed, draft)
@@ -194,16 +206,17 @@ interface Wanted {
   readonly comments: readonly PlanComment[]
   readonly options: PlanOptions
   readonly draft?: PlanDefinition
+  readonly progress?: PlanningChoices['progress']
 }
 
 export async function proposed(
   context: Context,
   rooms: PlanningRooms,
-  { goal, comments, options, draft }: Wanted,
+  { goal, comments, options, draft, progress }: Wanted,
 ): Promise<CheckedProposal> {
   return await whileDrafting(context, rooms.planner, options, async choices => {
     const earlier = draft === undefined ? {} : { draft }
-    return await proposePlan(rooms, goal, comments, { ...choices, ...earlier })
+    return await proposePlan(rooms, goal, comments, { ...choices, ...earlier, progress })
   })
 }
 
@@ -220,15 +233,20 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
 export async function whileDrafting<T>(
   context: Context,
   planner: Planner,
-  { model, template, with: agent, yes, budget, finish }: PlanOptions,
+  { model, template, with: agent, yes, budget, drafts, finish }: PlanOptions,
   work: (choices: PlanningChoices) => Promise<T>,
 ): Promise<T> {
+  if (drafts !== undefined && (drafts < 1 || drafts > DRAFTS_MAX))
+    throw usage(`--drafts is a number from 1 to ${DRAFTS_MAX}`, 'each draft is paid for')
+  if (drafts !== undefined && planner.name !== 'model')
+    throw usage(`the planner '${planner.name}' makes one draft`, 'leave out --drafts, or name a model with --model')
   const stop = new AbortController()
   const isAsked = context.terminal !== null && !context.settings.json && yes !== true
   const choices: PlanningChoices = {
     model,
     template,
     agent,
+    drafts,
     ...(finish === undefined ? {} : { finish }),
     ...(budget === undefined ? {} : { budget: readDraftingBudget(budget) }),
     ...(isAsked ? { more: question => agrees(context, question) } : {}),
@@ -248,6 +266,27 @@ export async function whileDrafting<T>(
   } finally {
     release()
   }
+}
+
+/** The same goal was drafted before: the person may want that plan, and gets a new draft all the same. */
+export async function tellEarlier(
+  context: Context,
+  { engine, repository }: Pick<Composed, 'engine' | 'repository'>,
+  goal: string,
+): Promise<void> {
+  const earlier = await draftedBefore(engine, repository, goal)
+  if (earlier !== null)
+    printNote(context, `drafted before, on ${dateAndTime(earlier.at).slice(0, 10)}: planfold show ${earlier.name}`)
+}
+
+async function tellTemplate(
+  context: Context,
+  { stateDir }: Pick<Composed, 'stateDir'>,
+  goal: string,
+  proposal: PlanProposal,
+): Promise<void> {
+  const name = await fittingTemplate(join(stateDir, 'templates'), goal, proposal)
+  if (name !== null) printNote(context, `a template fits: planfold plan ${shellWord(goal)} --template ${name}`)
 }
 
 /** Who has a key for a model may not know that a model could draft. Nothing is sent unless one is named. */

@@ -1,14 +1,15 @@
 // `planfold propose`, `planfold proposals` and `planfold decline`: revisions that wait for somebody to agree.
 
+import type { Composed } from '../../../compose.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { rewrittenTasks } from '../../../domain/plan-rules/authors.ts'
 import { fatesOf, type MergeMode } from '../../../domain/revisions/merge.ts'
 import { semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
 import { fateWords, type ProposalCard } from '../../../domain/views/proposals.ts'
-import type { Engine } from '../../../engine/engine.ts'
+import type { Engine, Order } from '../../../engine/engine.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
-import { readCurrentPlan } from '../../../operations/revise-plan.ts'
+import { type CurrentPlan, type PreparedRevision, readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, printNote } from '../../answer.ts'
 import { type Context, withState } from '../../context.ts'
@@ -197,7 +198,7 @@ export async function propose(context: Context, word: string, file: string, opti
     const written = await readRevisionFile(context, file, current.definition, mode)
     for (const line of printDiagnostics(context.paint, written.warnings)) printNote(context, line)
     const revision = prepare(current, writtenAs(written, mode))
-    const { definition, hash, diff, summary, fates } = revision
+    const { hash, diff, summary, fates } = revision
     const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }
     if (options.dryRun === true) {
       answer(context, { dryRun: true, ...data }, () => [
@@ -207,33 +208,59 @@ export async function propose(context: Context, word: string, file: string, opti
       return EXIT.done
     }
     const task = options.task === undefined ? {} : { task: (await findTask(engine, plan.name, options.task)).task }
-    const { events } = await submit(composed, plan.plan, {
-      type: 'propose',
-      definition,
-      rationale: options.message,
-      source: written.source,
-      expectedRevision: current.revision,
-      cause: options.cause,
-      ...task,
-    })
-    const made = events.find(event => event.type === 'revision.proposed')
-    const taken = events.find(event => event.type === 'plan.revised')
-    const waiting = (await engine.ask({ type: 'proposals', plan: plan.plan })) ?? []
-    const same = waiting.find(card => card.hash === hash && card.fate.status === 'waiting')
-    const id = made?.id ?? same?.id ?? null
-    answer(context, { ...data, id, revision: taken?.revision ?? null, accepted: taken !== undefined }, () => [
-      taken !== undefined
-        ? `${plan.name} is now revision ${taken.revision}: its policy takes proposals by itself`
-        : made !== undefined
-          ? `proposed as ${id}, for revision ${current.revision} of ${plan.name}: ${escapeForTerminal(summary)}`
-          : `this very revision is proposed already, as ${id}`,
-      ...told(context, revision).slice(1),
-      ...(taken === undefined
-        ? ['', `decide with: planfold accept ${plan.name} ${id}   or: planfold decline ${plan.name} ${id} -m 'why'`]
-        : []),
-    ])
-    // Where nobody drives the plan, nobody else would tell whoever is to decide.
-    await tellPeople(composed, plan.plan)
-    return EXIT.done
+    return await submitProposal(
+      context,
+      composed,
+      { plan, current, revision },
+      {
+        rationale: options.message,
+        source: written.source,
+        cause: options.cause,
+        ...task,
+      },
+    )
   })
+}
+
+export interface Proposing {
+  readonly plan: PlanTarget
+  readonly current: CurrentPlan
+  readonly revision: PreparedRevision
+}
+
+/** Proposes it, and says what would change and how it is decided. */
+export async function submitProposal(
+  context: Context,
+  composed: Composed,
+  { plan, current, revision }: Proposing,
+  said: Pick<Extract<Order, { readonly type: 'propose' }>, 'rationale' | 'source' | 'cause' | 'task'>,
+): Promise<number> {
+  const { engine } = composed
+  const { definition, hash, diff, summary, fates } = revision
+  const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }
+  const { events } = await submit(composed, plan.plan, {
+    type: 'propose',
+    definition,
+    ...said,
+    expectedRevision: current.revision,
+  })
+  const made = events.find(event => event.type === 'revision.proposed')
+  const taken = events.find(event => event.type === 'plan.revised')
+  const waiting = (await engine.ask({ type: 'proposals', plan: plan.plan })) ?? []
+  const same = waiting.find(card => card.hash === hash && card.fate.status === 'waiting')
+  const id = made?.id ?? same?.id ?? null
+  answer(context, { ...data, id, revision: taken?.revision ?? null, accepted: taken !== undefined }, () => [
+    taken !== undefined
+      ? `${plan.name} is now revision ${taken.revision}: its policy takes proposals by itself`
+      : made !== undefined
+        ? `proposed as ${id}, for revision ${current.revision} of ${plan.name}: ${escapeForTerminal(summary)}`
+        : `this very revision is proposed already, as ${id}`,
+    ...told(context, revision).slice(1),
+    ...(taken === undefined
+      ? ['', `decide with: planfold accept ${plan.name} ${id}   or: planfold decline ${plan.name} ${id} -m 'why'`]
+      : []),
+  ])
+  // Where nobody drives the plan, nobody else would tell whoever is to decide.
+  await tellPeople(composed, plan.plan)
+  return EXIT.done
 }

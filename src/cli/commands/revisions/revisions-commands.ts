@@ -2,11 +2,13 @@
 
 import { type Command, Option } from 'commander'
 
+import { AGENT_NAMES } from '../../../domain/plan-rules/agent-request.ts'
 import type { Act } from '../../context.ts'
 import { count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { ConvergeOptions } from './converge.ts'
 import type { DriftOptions } from './drift.ts'
 import type { JudgeOptions, ProposeOptions } from './proposals.ts'
+import type { ReplanOptions } from './replan.ts'
 import type { ReviseOptions } from './revise.ts'
 import type { ShowRevisionOptions } from './revisions.ts'
 
@@ -32,6 +34,28 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
     )
     .action((plan: string, file: string, options: ProposeOptions) =>
       act(async context => (await import('./proposals.ts')).propose(context, plan, file, options)),
+    )
+
+  program
+    .command('replan')
+    .description('draft what is left of a started plan again, as a proposal')
+    .argument('<plan>', PLAN)
+    .option('-m, --message <text>', 'what should be different')
+    .option('--planner <name>', 'who drafts it: heuristic, model or agent (default: who drafted the plan)')
+    .option('--model <name>', 'draft with this model, PROVIDER/NAME')
+    .option('--budget <amount>', "limit for drafting with a model: '3 USD', '40 calls', '600k tokens'")
+    .addOption(
+      new Option('--with <agent>', 'let your own coding agent draft it; it can only read').choices(AGENT_NAMES),
+    )
+    .addHelpText(
+      'after',
+      `
+Tasks that are completed, skipped, running or waiting stay as they are; the rest is drafted from the goal, what was done, what
+failed and what you say. Nothing changes before \`planfold accept\`. A failed plan continues once the proposal is accepted.
+Without a model, failed tasks get what failed and what you say into their instructions.`,
+    )
+    .action((plan: string, options: ReplanOptions) =>
+      act(async context => (await import('./replan.ts')).replan(context, plan, options)),
     )
 
   program
