@@ -34,6 +34,9 @@ import { commandScope } from './toolchain/named-commands.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
 import { SETTINGS, writeScopes } from './write-scopes.ts'
 
+export { commandsToLookAt, type Lookable } from './toolchain/harmless-commands.ts'
+export { readPrinted } from './toolchain/printed-failure.ts'
+
 export function heuristicPlanner(): Planner {
   return { name: NAME, propose, split: async ({ goal }) => splitGoal(goal) }
 }
