@@ -53,7 +53,9 @@ export function openRepositoryView(options: RepositoryOptions): RepositoryView {
 }
 
 /** For a copy of the workspace; null when it is too large for one. */
-export async function workspaceParts(options: RepositoryOptions & { readonly stateDir: string }): Promise<WorkspaceParts | null> {
+export async function workspaceParts(
+  options: RepositoryOptions & { readonly stateDir: string },
+): Promise<WorkspaceParts | null> {
   const repository = await unlessRefused(() => Repository.open(options))
   return await partsOf(options, repository, () => listFiles(options.root, repository))
 }

@@ -41,7 +41,9 @@ export async function partsOf(
     )
   const own = repository === null ? (await files()).map(({ path }) => path) : await listed('--cached', '--others')
   const beside =
-    repository === null ? topFolders(root, own) : await listed('--others', '--ignored', '--directory', '--no-empty-directory')
+    repository === null
+      ? topFolders(root, own)
+      : await listed('--others', '--ignored', '--directory', '--no-empty-directory')
   const copied: string[] = []
   const shared: string[] = []
   const sum = createHash('sha256')
@@ -78,7 +80,18 @@ export async function partsOf(
 }
 
 /** What programs load and do not write. */
-const SHARED = new Set(['.venv', 'venv', 'vendor', '.bundle', '.tox', '.nox', '.yarn', 'Pods', 'bower_components', 'elm-stuff'])
+const SHARED = new Set([
+  '.venv',
+  'venv',
+  'vendor',
+  '.bundle',
+  '.tox',
+  '.nox',
+  '.yarn',
+  'Pods',
+  'bower_components',
+  'elm-stuff',
+])
 /** Too much to copy, of no use when it cannot be written, and made again where it is missing. */
 const REBUILT = new Set(['target', '.gradle', '__pycache__'])
 

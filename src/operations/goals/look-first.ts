@@ -6,18 +6,34 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { commandsToLookAt, type Lookable, readPrinted } from '../../planners/heuristic-planner.ts'
-import { type Looked, type LookedCommand, lookedLine, PlanningFailure, type RepositoryView } from '../../planners/planner.ts'
+import {
+  type Looked,
+  type LookedCommand,
+  lookedLine,
+  PlanningFailure,
+  type RepositoryView,
+} from '../../planners/planner.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { findProgram } from '../../safety/find-program.ts'
 import { spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
 import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
 import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
 import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
-import { secretsIn, redactor } from '../../safety/secrets/redaction.ts'
+import { redactor, secretsIn } from '../../safety/secrets/redaction.ts'
 import { COPY_MAX_BYTES, workspaceParts } from '../../workspace/repository-view.ts'
 
 export const LOOK_MS = { plan: 20_000, do: 60_000 } as const
@@ -55,7 +71,9 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
   const parts = await workspaceParts({ ...place, scratch: join(place.stateDir, 'scratch') })
   if (parts === null) return nothing('the workspace is too large to be copied')
   const { commit = null } = (await place.repository.state()) ?? {}
-  const key = createHash('sha256').update(JSON.stringify([parts.mark, commit, commands])).digest('hex')
+  const key = createHash('sha256')
+    .update(JSON.stringify([parts.mark, commit, commands]))
+    .digest('hex')
   const kept = keptLook(place, key, maxMs)
   if (kept !== null) return kept
   const paths = (await place.repository.files()).map(({ path }) => path)
@@ -69,7 +87,9 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
     if (refused !== null) unknown(refused)
     else if (leftMs < LEAST_MS) unknown('no time was left for it')
     else {
-      tell?.(`runs ${lookedLine(command)} on a copy of the workspace, to see what fails today (at most ${Math.round(leftMs / 1000)} s)`)
+      tell?.(
+        `runs ${lookedLine(command)} on a copy of the workspace, to see what fails today (at most ${Math.round(leftMs / 1000)} s)`,
+      )
       const ended = await run({ ...place, root, sandbox, tar, parts, signal }, command, leftMs)
       if (signal?.aborted === true) throw new PlanningFailure(STOPPED)
       const printed = readPrinted(hide(ended.said), { root, home, in: command.in, paths, tools })
@@ -79,7 +99,10 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
       else if (mark !== null || ended.exit === 127) unknown(mark ?? 'something is not installed')
       else if (places.length === 0) unknown(`it fails (exit ${ended.exit}) and names no file of the repository`)
       else {
-        const counts = command.purpose === 'test' && failed !== undefined ? { failed, ...(total === undefined ? {} : { total }) } : {}
+        const counts =
+          command.purpose === 'test' && failed !== undefined
+            ? { failed, ...(total === undefined ? {} : { total }) }
+            : {}
         seen.push({ ...named, status: 'fails', ...counts, places, lines })
       }
     }
@@ -92,7 +115,12 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
 /** With less, a command that would succeed is only begun. */
 const LEAST_MS = 500
 
-const STOPPED = { class: 'unknown', code: 'model:cancelled', retryable: false, message: 'the look at what fails today was stopped' } as const
+const STOPPED = {
+  class: 'unknown',
+  code: 'model:cancelled',
+  retryable: false,
+  message: 'the look at what fails today was stopped',
+} as const
 
 interface Running extends Pick<LookPlace, 'root' | 'stateDir' | 'environment'> {
   readonly sandbox: Sandbox
@@ -151,7 +179,11 @@ async function run(running: Running, command: Lookable, maxMs: number): Promise<
 
 /** Writes the parts of the workspace into the standard input of the sandbox. What has gone meanwhile is left out. */
 function pack(tar: string, root: string, copied: readonly string[], child: ChildProcess): ChildProcess {
-  const packing = spawn(tar, ['-cf', '-', '--null', '-T', '-'], { cwd: root, env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'pipe', 'ignore'] })
+  const packing = spawn(tar, ['-cf', '-', '--null', '-T', '-'], {
+    cwd: root,
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
   packing.once('error', () => child.stdin?.destroy())
   packing.stdin.on('error', () => {})
   packing.stdin.end(copied.map(path => `./${path}\0`).join(''))
@@ -187,7 +219,8 @@ interface Kept {
 
 const KEPT_MAX = 20
 
-const keptFile = ({ stateDir }: Pick<LookPlace, 'stateDir'>, key: string): string => join(stateDir, 'looks', `${key}.json`)
+const keptFile = ({ stateDir }: Pick<LookPlace, 'stateDir'>, key: string): string =>
+  join(stateDir, 'looks', `${key}.json`)
 
 /** One that ran out of time is of no use to who has more. */
 function keptLook(place: LookPlace, key: string, maxMs: number): Looked | null {

@@ -10,6 +10,7 @@ import type { WrittenBy } from '../../engine/engine.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import type {
   GoalAnalysis,
+  Looked,
   PastPlan,
   PlanComment,
   Planner,
@@ -45,7 +46,7 @@ export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<read
 /** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
 export type PlanningChoices = Pick<
   PlanRequest,
-  'model' | 'agent' | 'template' | 'draft' | 'ask' | 'budget' | 'more' | 'tell' | 'signal'
+  'model' | 'agent' | 'template' | 'draft' | 'looked' | 'ask' | 'budget' | 'more' | 'tell' | 'signal'
 > & {
   /** What becomes of the plan that the planner drew: an agent works it, what is approved is committed. */
   readonly finish?: (definition: PlanDefinition) => PlanDefinition
@@ -90,7 +91,7 @@ export function rememberedProposal(definition: PlanDefinition): PlanProposal {
   const list = (key: string): readonly string[] =>
     Array.isArray(planning[key]) ? (planning[key] as Json[]).filter(one => typeof one === 'string') : []
   const text = (key: string): string => (typeof planning[key] === 'string' ? (planning[key] as string) : '')
-  const { files = [], tests = [], commands = {} } = planning
+  const { files = [], tests = [], commands = {}, looked } = planning
   return {
     planner: text('planner'),
     definition,
@@ -105,6 +106,7 @@ export function rememberedProposal(definition: PlanDefinition): PlanProposal {
       languages: list('languages'),
       packageManagers: [],
       ...({ files, tests, commands } as unknown as Pick<GoalAnalysis, 'files' | 'tests' | 'commands'>),
+      ...(looked === undefined ? {} : { looked: looked as unknown as Looked }),
       mentions: { quoted: [], files: [], symbols: [], errors: [], frames: [] },
       limits: list('limits'),
     },

@@ -4,6 +4,7 @@
 import type { PlanParts } from '../compose-plan.ts'
 import { shellLine } from '../end-checks.ts'
 import { FIND_OUT, type WorkStep } from '../work-steps.ts'
+import { printedToday } from './today.ts'
 
 const FILES_TOLD = 5
 const GOAL_MAX = 4_000
@@ -103,6 +104,7 @@ function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly st
       `${path}:${line}`,
       ...lines.map((text, at) => `${String(line + at).padStart(5)}| ${text}`.trimEnd()),
     ]),
+    ...(step.scope === 'nothing' ? [] : printedToday(places.causes)),
     ...(places.sibling === null || step.scope === 'nothing'
       ? []
       : ['', `Follow the way of ${places.sibling}, which does something similar.`]),

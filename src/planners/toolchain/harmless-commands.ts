@@ -92,7 +92,8 @@ function faultInScript(text: string): string | null {
   return inner.map(faultInScript).find(fault => fault !== null) ?? null
 }
 
-const MANAGERS = /^(npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|pdm|pipenv|bundle|gem|cargo|go|composer|mix|dotnet|apt(-get)?|apk|dnf|yum|brew|conda|mamba)$/
+const MANAGERS =
+  /^(npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|pdm|pipenv|bundle|gem|cargo|go|composer|mix|dotnet|apt(-get)?|apk|dnf|yum|brew|conda|mamba)$/
 const INSTALLS = /^(install|ci|i|add|get|sync|update|upgrade|restore|deps\.get)$/
 const SENDS = /^(publish|deploy|release|upload|push|login)([:._-]|$)/
 const REACHES =

@@ -33,9 +33,14 @@ export function readPrinted(text: string, printing: Printing): PrintedFailure {
     .split(/\r?\n/)
     .map(line => line.slice(0, READ_LINE_MAX).replaceAll(`file://${root}/`, '').replaceAll(`${root}/`, ''))
   // What the starters of scripts say about themselves.
-  const lines = said.filter(line => !/^(> |\$ |npm (ERR!|error|warn|notice)|make: |make\[|error: (script|recipe) )/i.test(line))
+  const lines = said.filter(
+    line => !/^(> |\$ |npm (ERR!|error|warn|notice)|make: |make\[|error: (script|recipe) )/i.test(line),
+  )
   const mark = MARKS.find(([pattern]) => said.some(line => pattern.test(line)))?.[1]
-  const isOfHome = home !== undefined && home !== '/' && said.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
+  const isOfHome =
+    home !== undefined &&
+    home !== '/' &&
+    said.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
   const named = placesIn(lines.slice(0, READ_MAX), printing)
   const places = named.some(({ line }) => line !== null) ? named.filter(({ line }) => line !== null) : named
   const from = Math.max(0, lines.findIndex(line => places.some(({ file }) => line.includes(baseOf(file)))) - 3)
@@ -69,7 +74,8 @@ const MARKS: readonly (readonly [RegExp, string])[] = [
   [/no required module provides package|cannot find package|failed to (download|get) /i, MISSING],
 ]
 
-const FILE = /(?:^|[\s("'`[<=,]|-->\s)(?:\.\/)?((?:[\w@.+-]+\/)*[\w@.+-]+\.\w{1,8})(?:(?:::?|\()(\d{1,7}))?(?=[\s:;,()\]>"'`|]|$)/g
+const FILE =
+  /(?:^|[\s("'`[<=,]|-->\s)(?:\.\/)?((?:[\w@.+-]+\/)*[\w@.+-]+\.\w{1,8})(?:(?:::?|\()(\d{1,7}))?(?=[\s:;,()\]>"'`|]|$)/g
 const PYTHON = /File "([^"]+)", line (\d+)/
 /** Tests that pass, progress, and headings that name each file. */
 const NOT_FAULTS = /^\s*(✓|✔|√|ok \d|PASS\b|#\s|\.+\s|▶)|\bPASSED\b|\[\s*\d+%\]\s*$/
@@ -120,13 +126,13 @@ const baseOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 /** How runners of tests count: the groups are the failed ones, and all or the passed ones. */
 const COUNTS: readonly RegExp[] = [
-  /^[#ℹ] tests (?<all>\d+)$[^]*?^[#ℹ] fail (?<failed>\d+)$/m,
+  /^[#ℹ] tests (?<all>\d+)$.*?^[#ℹ] fail (?<failed>\d+)$/ms,
   /^\s*Tests:?\s+(?<failed>\d+) failed\b.*?\(?(?<all>\d+)(?: total\)?|\))\s*$/m,
-  /^Ran (?<all>\d+) tests? in [^]*?^FAILED \((?:failures|errors)=(?<failed>\d+)/m,
+  /^Ran (?<all>\d+) tests? in .*?^FAILED \((?:failures|errors)=(?<failed>\d+)/ms,
   /\b(?<all>\d+) examples?, (?<failed>\d+) failures?/,
   /\b(?<all>\d+) (?:runs|tests), \d+ assertions, (?<failed>\d+) failures/,
   /test result: FAILED\. (?<passed>\d+) passed; (?<failed>\d+) failed/,
-  /\b(?<passed>\d+) passing\b[^]*?\b(?<failed>\d+) failing\b/,
+  /\b(?<passed>\d+) passing\b.*?\b(?<failed>\d+) failing\b/s,
   /\b(?<failed>\d+) failed, (?<passed>\d+) passed\b/,
   /\b(?<failed>\d+) failed\b(?: in |,)/,
 ]

@@ -15,6 +15,7 @@ import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
 import { choosePlanner } from '../../../operations/goals/choose-planner.ts'
+import type { LookPlace } from '../../../operations/goals/look-first.ts'
 import {
   type CheckedProposal,
   changeDraft,
@@ -65,6 +66,10 @@ export interface PlanOptions {
   /** What becomes of the plan that was drawn. */
   readonly finish?: PlanningChoices['finish']
   readonly dryRun?: boolean
+  /** Runs the commands of the project before, to see what fails today. */
+  readonly look?: boolean
+  /** It has as long as `do` has. */
+  readonly isLongLook?: true
   /** Approve at once. Gates of the plan ask all the same. */
   readonly yes?: boolean
   readonly wait?: boolean
@@ -199,7 +204,7 @@ export async function proposed(
   rooms: PlanningRooms,
   { goal, comments, options, draft }: Wanted,
 ): Promise<CheckedProposal> {
-  return await whileDrafting(context, rooms.planner, options, async choices => {
+  return await whileDrafting(context, rooms, options, async choices => {
     const earlier = draft === undefined ? {} : { draft }
     return await proposePlan(rooms, goal, comments, { ...choices, ...earlier })
   })
@@ -217,8 +222,8 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
 /** Whoever sits at a terminal is asked at once; Ctrl+C stops a model in its middle. */
 export async function whileDrafting<T>(
   context: Context,
-  planner: Planner,
-  { model, template, with: agent, yes, budget, finish }: PlanOptions,
+  { planner, repository }: Pick<PlanningRooms, 'planner' | 'repository'>,
+  { model, template, with: agent, yes, budget, finish, look, isLongLook }: PlanOptions,
   work: (choices: PlanningChoices) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()
@@ -237,7 +242,12 @@ export async function whileDrafting<T>(
   const release = context.onSignal(() => stop.abort())
   try {
     if (planner.name === 'agent') printNote(context, `${agent ?? 'the agent'} reads the repository and drafts a plan …`)
-    return await work(choices)
+    // The others do not use what it finds yet.
+    if (look !== true || planner.name !== 'heuristic') return await work(choices)
+    const { LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
+    const maxMs = isLongLook === true ? LOOK_MS.do : LOOK_MS.plan
+    const looked = await lookFirst(lookPlace(context, repository), { maxMs, ...choices })
+    return await work({ ...choices, looked })
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { code = 'planning', message, hint } = error.failure
@@ -246,6 +256,10 @@ export async function whileDrafting<T>(
   } finally {
     release()
   }
+}
+
+function lookPlace({ cwd, environment, settings, now }: Context, repository: PlanningRooms['repository']): LookPlace {
+  return { ...locate({ cwd, environment, dir: settings.dir }), environment, now, repository }
 }
 
 /** Who has a key for a model may not know that a model could draft. Nothing is sent unless one is named. */
