@@ -81,7 +81,7 @@ async function propose({
   ])
   const isPlaced = !/^(?:weak guess|changes often$|$)/.test(ranking.files[0]?.reason ?? '')
   const placedGoal = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
-  const judged = judgedToday(placedGoal, goal, looked)
+  const judged = judgedToday(placedGoal, goal, looked, found.commands)
   const read = new Map([...ranking.texts, ...beside, ...locks])
   const removed = removalIn(goal, judged.kind, { paths, texts: beside })
   const texts =

@@ -5,18 +5,31 @@ import { type EndCheck, shellLine } from '../end-checks.ts'
 import type { GoalWords } from '../goal.ts'
 import type { JudgedGoal } from '../goal-kind.ts'
 import { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from '../looked.ts'
-import type { FoundCommand, RankedFile } from '../planner.ts'
+import type { FoundCommand, FoundCommands, RankedFile } from '../planner.ts'
 import { roleOf } from '../ranking/file-role.ts'
 import type { Ranking } from '../ranking/rank-files.ts'
-import { commandLine } from '../toolchain/named-commands.ts'
+import { commandLine, namedCommands } from '../toolchain/named-commands.ts'
 
 const ABOUT_CHECKS =
   /\b(green|red|ci|pipeline|workflow|lint\w*|builds?|types?|typecheck\w*|checks?|compil\w+|(?:tests?|suite) (?:fail\w*|pass\w*|broken)|(?:failing|broken) (?:tests?|suite))\b/i
 
-/** `make it green` says nothing, until it is known what is red. */
-export function judgedToday(judged: JudgedGoal, { wanted }: GoalWords, looked: Looked | undefined): JudgedGoal {
-  const [first] = failingToday(looked)
-  if (judged.kind !== 'vague' || first === undefined || !ABOUT_CHECKS.test(wanted)) return judged
+const CHECKS_GREEN =
+  /\b(?:ci|checks?|lint(?:er|s)?|builds?|types?|tests?|suite|pipeline|jobs?)\b.{0,30}\b(?:green|pass(?:es|ing)?|clean|happy)\b/i
+
+/** `make it green` says nothing, until it is known what is red: of what it may mean, at least one command fails today. */
+export function judgedToday(
+  judged: JudgedGoal,
+  goal: GoalWords,
+  looked: Looked | undefined,
+  commands: FoundCommands,
+): JudgedGoal {
+  const { wanted, files, symbols, quoted } = goal
+  const isOpen = judged.kind === 'vague' && ABOUT_CHECKS.test(wanted)
+  const isOther = ['bug', 'feature'].includes(judged.kind) && files.length + symbols.length + quoted.length === 0
+  if (looked === undefined || (!isOpen && !(isOther && CHECKS_GREEN.test(wanted)))) return judged
+  const meant = new Set(namedCommands(goal, commands).map(commandLine))
+  const first = failingToday(looked).find(one => meant.has(commandLine(one)))
+  if (first === undefined) return judged
   return { ...judged, kind: 'failing-command', because: `'${lookedLine(first)}' fails today`, rival: null }
 }
 

@@ -78,7 +78,7 @@ const FILE =
   /(?:^|[\s("'`[<=,]|-->\s)(?:\.\/)?((?:[\w@.+-]+\/)*[\w@.+-]+\.\w{1,8})(?:(?:::?|\()(\d{1,7}))?(?=[\s:;,()\]>"'`|]|$)/g
 const PYTHON = /File "([^"]+)", line (\d+)/
 /** Tests that pass, progress, and headings that name each file. */
-const NOT_FAULTS = /^\s*(✓|✔|√|ok \d|PASS\b|#\s|\.+\s|▶)|\bPASSED\b|\[\s*\d+%\]\s*$/
+const NOT_FAULTS = /^\s*(✓|✔|√|ok \d|PASS\b|# Subtest|\.+\s|▶)|\bPASSED\b|\[\s*\d+%\]\s*$/
 
 function placesIn(lines: readonly string[], { paths, tools, in: folder }: Printing): LookedCommand['places'] {
   const known = new Set(paths)
