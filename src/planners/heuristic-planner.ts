@@ -13,7 +13,7 @@ import { type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renam
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
-import type { Looked, LookedCommand } from './looked.ts'
+import type { Looked, LookedCommand } from './look-result.ts'
 import { KIND_WORDS, missingNames, openQuestions, type Unsure } from './open-questions.ts'
 import type {
   FoundCommand,

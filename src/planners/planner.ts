@@ -7,9 +7,9 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
-import type { Looked } from './looked.ts'
+import type { Looked } from './look-result.ts'
 
-export { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from './looked.ts'
+export { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from './look-result.ts'
 
 export interface Planner {
   /** As people choose it: `heuristic`, `model`. */

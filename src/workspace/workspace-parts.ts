@@ -2,7 +2,7 @@
 // and whatever is too large are not copied but shared, read-only.
 
 import { createHash } from 'node:crypto'
-import { type BigIntStats, lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { type BigIntStats, type Dirent, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import { isInside } from '../safety/files/private-file.ts'
@@ -101,8 +101,8 @@ function shareModules(
   path: string,
   { shared, copied }: { readonly shared: string[]; readonly copied: string[] },
 ): void {
-  const entries = readdirSync(join(root, path), { withFileTypes: true })
-  if (shared.length + entries.length > SHARED_MAX) return void shared.push(path)
+  const entries = entriesOf(join(root, path))
+  if (entries === null || shared.length + entries.length > SHARED_MAX) return void shared.push(path)
   for (const entry of entries) {
     const below = `${path}/${entry.name}`
     if (entry.isSymbolicLink() || entry.isFile()) copied.push(below)
@@ -114,7 +114,9 @@ function isSmall(folder: string): boolean {
   let entries = 0
   let bytes = 0
   const look = (at: string): boolean => {
-    for (const entry of readdirSync(at, { withFileTypes: true })) {
+    const found = entriesOf(at)
+    if (found === null) return false
+    for (const entry of found) {
       const path = join(at, entry.name)
       if (++entries > IGNORED_ENTRIES_MAX) return false
       if (entry.isFile()) bytes += lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -123,6 +125,15 @@ function isSmall(folder: string): boolean {
     return true
   }
   return look(folder)
+}
+
+/** Null where nobody may look, or nothing is any more. */
+function entriesOf(folder: string): readonly Dirent[] | null {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return null
+  }
 }
 
 /** Without a repository nothing is ignored: folders at the top of which no file is known. */

@@ -199,6 +199,7 @@ heldTest('what is seen is kept until a file changes; two looks at once see the s
     { test: 'node --test' },
   )
   mkdirSync(stateDir)
+  writeFileSync(join(stateDir, 'planfold.db'), '')
   const [first, second] = await Promise.all([look(), look()])
   expect([first.commands, second.commands]).toMatchObject([[{ status: 'passes' }], [{ status: 'passes' }]])
   expect(await look()).toEqual(

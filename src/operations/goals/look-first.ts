@@ -40,7 +40,7 @@ export const LOOK_MS = { plan: 20_000, do: 60_000 } as const
 
 export interface LookPlace {
   readonly root: string
-  /** What was seen is kept there, when it is there. */
+  /** What was seen is kept there, when there is a store. */
   readonly stateDir: string
   readonly environment: Variables
   readonly repository: RepositoryView
@@ -235,7 +235,7 @@ function keptLook(place: LookPlace, key: string, maxMs: number): Looked | null {
 
 /** It is only a saving of time: where it cannot be written, the next draft looks again. */
 function keepLook(place: LookPlace, key: string, kept: Kept): void {
-  if (!existsSync(place.stateDir)) return
+  if (!existsSync(join(place.stateDir, 'planfold.db'))) return
   const file = keptFile(place, key)
   const folder = join(place.stateDir, 'looks')
   try {

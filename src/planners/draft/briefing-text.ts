@@ -77,12 +77,13 @@ const listed = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
 
 /** The place in words, for a step that changes something: the first passage, or the file of tests. */
-function beginsAt({ analysis, places }: PlanParts, { scope }: WorkStep): string {
+function beginsAt({ analysis, places }: PlanParts, { scope, instruction }: WorkStep): string {
   const [test] = analysis.tests
   if (scope === 'tests') return test === undefined ? '' : ` It belongs into ${test.path}, or into a new file beside it.`
   const [passage] = places.passages
   if (passage === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
-  return ` Begin at ${passage.path}:${passage.at}.`
+  const isList = /(^|\n)- .*$/.test(instruction)
+  return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
 }
 
 /** Files, passages, the sibling to follow, and the commands to try it with. */

@@ -78,7 +78,7 @@ test('an ordinary goal stays what it is, and is told what is red already', async
   expect(after.definition.tasks).toEqual(before.definition.tasks)
   expect(after.assumptions).toEqual([
     ...before.assumptions,
-    'this was so before the plan: npm test: 2 of 31 fail today (test/cart.test.js:1)',
+    'red before this plan: npm test: 2 of 31 fail today (test/cart.test.js:1)',
   ])
 })
 

@@ -4,7 +4,7 @@
 import { type EndCheck, shellLine } from '../end-checks.ts'
 import type { GoalWords } from '../goal.ts'
 import type { JudgedGoal } from '../goal-kind.ts'
-import { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from '../looked.ts'
+import { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from '../look-result.ts'
 import type { FoundCommand, FoundCommands, RankedFile } from '../planner.ts'
 import { roleOf } from '../ranking/file-role.ts'
 import type { Ranking } from '../ranking/rank-files.ts'
@@ -93,7 +93,7 @@ const NAMED_MAX = 40
 export const redToday = (looked: Looked | undefined, causes: readonly LookedCommand[]): readonly string[] =>
   failingToday(looked)
     .filter(one => !causes.includes(one))
-    .map(one => `this was so before the plan: ${lookedText(one)}`)
+    .map(one => `red before this plan: ${lookedText(one)}`)
 
 const TOLD_MAX = 12
 

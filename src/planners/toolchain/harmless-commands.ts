@@ -3,7 +3,7 @@
 
 import { readScript } from '../../domain/plan-rules/shell-words.ts'
 import { findToolchain, objectIn } from '../commands.ts'
-import type { LookedCommand } from '../looked.ts'
+import type { LookedCommand } from '../look-result.ts'
 import type { FoundCommand, RepositoryView } from '../planner.ts'
 import { type CommandPurpose, purposeOf } from './command-purpose.ts'
 import { commandLine } from './named-commands.ts'

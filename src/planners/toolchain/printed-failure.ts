@@ -2,7 +2,7 @@
 // of the sandbox or of what is not installed.
 
 import { stripVTControlCharacters } from 'node:util'
-import type { LookedCommand } from '../looked.ts'
+import type { LookedCommand } from '../look-result.ts'
 
 export interface PrintedFailure extends Pick<LookedCommand, 'failed' | 'total' | 'places' | 'lines'> {
   /** Why it says nothing about the project, as the end of a sentence; null when it may. */
