@@ -246,11 +246,11 @@ heldTest('what fails today is looked at only when the request asks for it', asyn
   expect(JSON.stringify(await fixOf(await post('/plans', { goal })))).not.toContain('status: fails')
   expect(await post('/plans', { goal, look: 'yes' })).toMatchObject({
     status: 422,
-    body: { errors: [{ path: 'look' }] },
+    body: { faults: [{ path: 'look' }] },
   })
   expect(await post('/plans', { goal, look: true, planner: 'model', model: MODEL })).toMatchObject({
     status: 422,
-    body: { errors: [{ path: 'look', message: "is not used by the planner 'model'" }] },
+    body: { faults: [{ path: 'look', message: "is not used by the planner 'model'" }] },
   })
 })
 

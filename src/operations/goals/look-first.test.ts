@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { LookedCommand } from '../../planners/planner.ts'
 import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import { openRepositoryView } from '../../workspace/repository-view.ts'
@@ -146,7 +146,7 @@ heldTest(
   'a failure of the sandbox, of a missing module or without a place is no evidence, and the reason is said',
   async () => {
     const why = async (body: string) => {
-      const { look } = project({ 'test.mjs': body }, { test: 'node test.mjs' })
+      const { look } = project({ 'check.mjs': body, 'test.sh': 'node check.mjs\n' })
       const [command] = (await look()).commands
       return [command?.status, command?.why]
     }
@@ -170,8 +170,8 @@ heldTest('a command that hangs is ended at the limit with all it started', async
   expect(looked.commands).toMatchObject([
     { status: 'unknown', why: expect.stringMatching(/^it had not ended after \d s$/) },
   ])
-  const running = readdirSync('/proc').filter(name => /^\d+$/.test(name) && commandOf(name).includes('987.6543'))
-  expect(running).toEqual([])
+  const running = () => readdirSync('/proc').filter(name => /^\d+$/.test(name) && commandOf(name).includes('987.6543'))
+  await vi.waitFor(() => expect(running()).toEqual([]))
 })
 
 heldTest('what is printed without end is cut', async () => {
@@ -190,14 +190,12 @@ function commandOf(pid: string): string {
 }
 
 heldTest('what is seen is kept until a file changes; two looks at once see the same', async () => {
-  const { root, stateDir, look } = project(
-    {
-      'a.test.mjs':
-        "import fs from 'node:fs'; import test from 'node:test'\ntest('a', () => { if (fs.readFileSync('b') != 'b') throw new Error('no') })\n",
-      b: 'b',
-    },
-    { test: 'node --test' },
-  )
+  const { root, stateDir, look } = project({
+    'a.test.mjs':
+      "import fs from 'node:fs'; import test from 'node:test'\ntest('a', () => { if (fs.readFileSync('b') != 'b') throw new Error('no') })\n",
+    b: 'b',
+    'test.sh': 'node --test\n',
+  })
   mkdirSync(stateDir)
   writeFileSync(join(stateDir, 'planfold.db'), '')
   const [first, second] = await Promise.all([look(), look()])
