@@ -136,6 +136,9 @@ interface Ended {
   readonly why: string | null
 }
 
+/** Make does not print its recipes: what they name is no fault. */
+const QUIET = { NO_COLOR: '1', MAKEFLAGS: 's' }
+
 /** It leaves the copy with this when that could not be made. */
 const NOT_COPIED = 125
 const COPY = `"$1" -xof - -C "$2" || exit ${NOT_COPIED}
@@ -151,7 +154,7 @@ async function run(running: Running, command: Lookable, maxMs: number): Promise<
     copy: { shared, maxBytes: COPY_MAX_BYTES },
     limits: machineLimits(environment).limits,
     argv: ['/bin/sh', '-c', COPY, 'sh', tar, root, join(root, command.in ?? '.'), ...command.run],
-    env: { ...inheritedEnvironment(environment), NO_COLOR: '1', ...command.env },
+    env: { ...inheritedEnvironment(environment), ...QUIET, ...command.env },
   })
   if (!wrapped.ok) return { exit: null, said: '', why: wrapped.failure.message }
   const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'pipe' })

@@ -99,6 +99,9 @@ const SENDS = /^(publish|deploy|release|upload|push|login)([:._-]|$)/
 const REACHES =
   /^(curl|wget|ssh|scp|sftp|rsync|docker|podman|kubectl|helm|terraform|pulumi|aws|gcloud|az|heroku|vercel|netlify|fly|flyctl|wrangler|sudo|su|doas|twine|semantic-release|gh|glab|tox|nox|pre-commit|psql|mysql)$/
 
+const STARTS =
+  /^(python[\d.]*|npx|bunx|uvx|env|time|exec|command|nice|nohup|xvfb-run|run|npm|pnpm|yarn|uv|poetry|pdm|hatch|bundle)$/
+
 function faultIn(words: readonly string[]): string | null {
   const [program = '', ...rest] = words
     .filter(word => !/^\w+=/.test(word))
@@ -107,8 +110,8 @@ function faultIn(words: readonly string[]): string | null {
   const says = `it runs \`${words.join(' ').slice(0, 60)}\``
   if (REACHES.test(program) || (MANAGERS.test(program) && name !== undefined && INSTALLS.test(name))) return says
   if (program === 'pip' || rest.some(word => SENDS.test(word)) || SENDS.test(program)) return says
-  // `python -m pip install`, `yarn` alone.
-  const inner = rest.findIndex(word => MANAGERS.test(word))
   if (program === 'yarn' && rest.length === 0) return says
-  return inner < 0 ? null : faultIn(rest.slice(inner))
+  // `python -m pip install`, `npx tox`: what they start is judged, too.
+  const inner = rest.findIndex(word => !word.startsWith('-'))
+  return inner >= 0 && STARTS.test(program) ? faultIn(rest.slice(inner)) : null
 }

@@ -96,6 +96,7 @@ test.each([
   ["Error: Cannot find module 'left-pad'", 'not installed'],
   ["ModuleNotFoundError: No module named 'trustme'", 'not installed'],
   ['sh: 1: standard: not found', 'not installed'],
+  ['make: go: No such file or directory', 'not installed'],
 ])('%j is a mark of the sandbox, or of what is missing', (text, why) => {
   expect(read(`${text}\nsrc/a.ts:1:1`).mark).toContain(why)
 })

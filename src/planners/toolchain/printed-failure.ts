@@ -70,7 +70,10 @@ const MARKS: readonly (readonly [RegExp, string])[] = [
   [/HOME.{0,20}not (set|defined)|could not (find|determine).{0,20}home/i, `${SANDBOXED}, where the home is empty`],
   [/Cannot find (module|package) '(?![./])|ERR_MODULE_NOT_FOUND.*'(?![./])/, MISSING],
   [/ModuleNotFoundError|No module named|cannot load such file|Could not find gem|Bundler::GemNotFound/, MISSING],
-  [/command not found|: not found\b|spawn \S+ ENOENT|could not determine executable|is not recognized as/i, MISSING],
+  [
+    /^make(\[\d+\])?: [\w.-]+: No such file|\bError 12[67]$|command not found|: not found\b|spawn \S+ ENOENT|could not determine executable|is not recognized as/i,
+    MISSING,
+  ],
   [/no required module provides package|cannot find package|failed to (download|get) /i, MISSING],
 ]
 
