@@ -57,7 +57,7 @@ export async function workspaceParts(
   options: RepositoryOptions & { readonly stateDir: string },
 ): Promise<WorkspaceParts | null> {
   const repository = await unlessRefused(() => Repository.open(options))
-  return await partsOf(options, repository, () => listFiles(options.root, repository))
+  return await unlessRefused(() => partsOf(options, repository, () => listFiles(options.root, repository)))
 }
 
 async function stateOf(repository: Repository, root: string): Promise<RepositoryState> {

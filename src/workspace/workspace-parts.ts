@@ -48,9 +48,9 @@ export async function partsOf(
   const shared: string[] = []
   const sum = createHash('sha256')
   let bytes = 0
-  const known = (path: string): BigIntStats | undefined => {
-    const stat = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false })
-    if (stat !== undefined) sum.update(`${path}\0${stat.mode}\0${stat.size}\0${stat.mtimeNs}\0`)
+  const known = (path: string): BigIntStats | null => {
+    const stat = statOf(join(root, path))
+    if (stat !== null) sum.update(`${path}\0${stat.mode}\0${stat.size}\0${stat.mtimeNs}\0`)
     return stat
   }
   for (const [index, path] of [...new Set(own)].entries()) {
@@ -75,7 +75,7 @@ export async function partsOf(
     else if (stat?.isDirectory() || stat?.isFile() || stat?.isSymbolicLink()) copied.push(path)
   }
   const git = known('.git')
-  if (git !== undefined) (git.isDirectory() ? shared : copied).push('.git')
+  if (git !== null) (git.isDirectory() ? shared : copied).push('.git')
   return { copied, shared, mark: sum.digest('hex') }
 }
 
@@ -119,7 +119,7 @@ function isSmall(folder: string): boolean {
     for (const entry of found) {
       const path = join(at, entry.name)
       if (++entries > IGNORED_ENTRIES_MAX) return false
-      if (entry.isFile()) bytes += lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
+      if (entry.isFile()) bytes += Number(statOf(path)?.size ?? 0)
       if (bytes > IGNORED_BYTES_MAX || (entry.isDirectory() && !look(path))) return false
     }
     return true
@@ -127,7 +127,16 @@ function isSmall(folder: string): boolean {
   return look(folder)
 }
 
-/** Null where nobody may look, or nothing is any more. */
+// Null where nobody may look, or nothing is any more.
+
+function statOf(path: string): BigIntStats | null {
+  try {
+    return lstatSync(path, { bigint: true })
+  } catch {
+    return null
+  }
+}
+
 function entriesOf(folder: string): readonly Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true })

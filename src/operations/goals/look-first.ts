@@ -80,10 +80,11 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
   const { HOME: home } = place.environment
   const hide = redactor(secretsIn(place.environment))
   const seen: LookedCommand[] = []
+  const last = commands.findLast(one => one.refused === null)
   for (const command of commands) {
     const { refused, ...named } = command
     const unknown = (why: string): number => seen.push({ ...named, status: 'unknown', why, places: [], lines: [] })
-    const leftMs = maxMs - took()
+    const leftMs = (maxMs - took()) * (command === last ? 1 : SHARE)
     if (refused !== null) unknown(refused)
     else if (leftMs < LEAST_MS) unknown('no time was left for it')
     else {
@@ -112,6 +113,8 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
   return looked
 }
 
+/** Of the time that is left, for each but the last: one that hangs leaves some to the others. */
+const SHARE = 0.6
 /** With less, a command that would succeed is only begun. */
 const LEAST_MS = 500
 
@@ -136,8 +139,11 @@ interface Ended {
   readonly why: string | null
 }
 
-/** Make does not print its recipes: what they name is no fault. */
-const QUIET = { NO_COLOR: '1', MAKEFLAGS: 's' }
+/** Make does not print its recipes, as what they name is no fault. Who would wait for the network fails at once. */
+const QUIET = {
+  ...{ NO_COLOR: '1', MAKEFLAGS: 's' },
+  ...{ npm_config_offline: 'true', CARGO_NET_OFFLINE: 'true', UV_OFFLINE: '1', GOPROXY: 'off' },
+}
 
 /** It leaves the copy with this when that could not be made. */
 const NOT_COPIED = 125

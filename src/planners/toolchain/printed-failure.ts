@@ -74,7 +74,10 @@ const MARKS: readonly (readonly [RegExp, string])[] = [
     /^make(\[\d+\])?: [\w.-]+: No such file|\bError 12[67]$|command not found|: not found\b|spawn \S+ ENOENT|could not determine executable|is not recognized as/i,
     MISSING,
   ],
-  [/no required module provides package|cannot find package|failed to (download|get) /i, MISSING],
+  [
+    /\bENOTCACHED\b|npx canceled|no required module provides package|module lookup disabled|cannot find package|failed to (download|get) /i,
+    MISSING,
+  ],
 ]
 
 const FILE =
