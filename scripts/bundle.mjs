@@ -4,7 +4,7 @@
 //
 //   node scripts/bundle.mjs [--keep] FOLDER ENTRY…    entries relative to the folder; every other script in it goes, or is kept
 
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
@@ -46,6 +46,8 @@ const { output } = await joined.write({
   codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: id => parts.get(id) ?? null }] },
 })
 await joined.close()
+// A command that was linked before stays a program.
+if (names.includes('cli/main.js')) chmodSync(join(root, 'cli/main.js'), 0o755)
 writeFileSync(join(root, 'licences.txt'), licences(output.flatMap(({ modules = {} }) => Object.keys(modules))))
 const written = new Set(output.map(({ fileName }) => join(root, fileName)))
 if (!keeps) for (const script of before) if (!written.has(script)) rmSync(script)

@@ -137,6 +137,33 @@ describe('a goal becomes a plan', () => {
     expect(heldIn(folder, [gone!])).toEqual([true])
   })
 
+  test('a workspace that is not installed is installed first; a step runs the tests of its package, the end runs all', async () => {
+    const folder = await repositoryFor({ repository: 'empty', before: WORKSPACE })
+    const env = { cwd: folder, stdio: 'ignore' } as const
+    execFileSync('npm', ['install', '--package-lock-only', '--offline', '--no-audit'], env)
+    const goal = 'shout in packages/ui/shout.js breaks on an empty text'
+    const { document, proposal } = await planIn(folder, goal)
+    const { tasks, done } = document.definition
+    const [install, baseline] = tasks
+    expect(install).toMatchObject({ id: 'install', network: { allow: ['https://registry.npmjs.org'], unknown: 'ask' } })
+    expect(baseline?.needs).toEqual(['install'])
+    const [check] = tasks.find(({ id }) => id === 'fix')!.accept!
+    expect(check).toMatchObject({ command: { script: 'npm test -w @mono/ui' } })
+    const write = tasks.find(({ id }) => id === 'reproduce')!.write!
+    expect(inScope(write, 'packages/ui/shout.test.js')).toBe(true)
+    expect(inScope(write, 'packages/core/core.test.js')).toBe(false)
+    expect(proposal.analysis.commands.allTests?.run.join(' ')).toBe('npm test --workspaces --if-present')
+    // For real: nothing is found before, all tests are run after.
+    expect(heldIn(folder, done)).toEqual([false])
+    expect(succeeds(folder, commandOf(install!))).toBe(true)
+    expect(heldIn(folder, [...done!, check!])).toEqual([true, true])
+    // The tests of another package do not stop the step, and stop the end.
+    await apply(folder, [{ file: 'packages/core/core.test.js', find: "'core'", text: "'broken'" }])
+    expect(heldIn(folder, [...done!, check!])).toEqual([false, true])
+    const again = await planIn(folder, goal)
+    expect(again.document.definition.tasks.map(({ id }) => id)).not.toContain('install')
+  })
+
   test('the plan keeps the context it was made in', async () => {
     const folder = await repositoryFor({ repository: 'ts-library' })
     const { document } = await planIn(folder, 'Rename `parseRow` to `splitRow`. Keep the tests as they are otherwise.')
@@ -148,6 +175,28 @@ describe('a goal becomes a plan', () => {
     expect(context.commands).toMatchObject({ test: { run: ['npm', 'test'], exists: true } })
   })
 })
+
+const member = (name: string, rest = {}): string =>
+  JSON.stringify({ name, version: '1.0.0', type: 'module', scripts: { test: 'node --test' }, ...rest })
+
+const WORKSPACE: readonly Change[] = [
+  { file: 'package.json', text: '{"private":true,"workspaces":["packages/*"]}' },
+  { file: 'packages/core/package.json', text: member('@mono/core', { exports: './core.js' }) },
+  { file: 'packages/core/core.js', text: "export const core = 'core'\n" },
+  {
+    file: 'packages/core/core.test.js',
+    text: "import assert from 'node:assert'\nimport { core } from './core.js'\nassert.equal(core, 'core')\n",
+  },
+  { file: 'packages/ui/package.json', text: member('@mono/ui', { dependencies: { '@mono/core': '1.0.0' } }) },
+  {
+    file: 'packages/ui/shout.js',
+    text: "import { core } from '@mono/core'\nexport const shout = text => (text || core).toUpperCase()\n",
+  },
+  {
+    file: 'packages/ui/shout.test.js',
+    text: "import assert from 'node:assert'\nimport { shout } from './shout.js'\nassert.equal(shout(''), 'CORE')\n",
+  },
+]
 
 async function repositoryFor({ repository, before = [] }: Pick<GoalCase, 'repository' | 'before'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'planfold-goal-'))

@@ -88,6 +88,8 @@ interface DriveTask {
   readonly brief?: true
   /** A gate that whoever drives puts to the person: it is not asked about here, and nothing is said while it is open. */
   readonly leaves?: TaskName
+  /** The command that continues it, where it is another than `resume` and `retry`. */
+  readonly continuedBy?: string | undefined
 }
 
 const ATTACHED_POLL_MS = 1_000
@@ -215,6 +217,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
           left,
           held: heldOf(driven),
           rollback: whyStopped(rolledBack),
+          continuedBy: task.continuedBy,
         })
   const exit = isStopped(rolledBack) ? EXIT.failed : exitOf(status)
   return interrupted === 'SIGINT' && exit === EXIT.waits ? EXIT.interrupted : exit

@@ -214,6 +214,8 @@ export interface WorkerWanted {
   readonly agent: string
   /** `PROVIDER/NAME`; the agent's own when not said. */
   readonly model?: string
+  /** Commit what the review of a draft approves, on the branch `plan/NAME`; nothing without git. */
+  readonly commit?: boolean
   /** Only this task. */
   readonly task?: string
 }

@@ -67,7 +67,7 @@ test('an agent names another to work a draft, never what is under way, and only 
   await me.write({ action: 'create', name: 'mine', tasks, start: true })
   await me.write({ action: 'claim', plan: 'mine', task: 'work' })
   const refused: readonly (readonly [object, string])[] = [
-    [{ action: 'start', plan: 'mine', worker: 'grok' }, 'the plan is started already'],
+    [{ action: 'start', plan: 'mine', worker: 'grok' }, 'the plan is active, no longer a draft'],
     [{ action: 'claim', plan: 'mine', worker: 'grok' }, 'worker goes with create and start'],
     [{ action: 'create', name: 'x', tasks, worker: 'codex' }, 'not installed'],
     [{ action: 'create', name: 'x', tasks, worker: 'hal' }, 'not a known agent'],

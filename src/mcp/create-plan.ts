@@ -79,8 +79,12 @@ export async function chooseWorker(
   const { engine } = room
   const current = await engine.ask({ type: 'definition', plan })
   if (current !== null && workerOf(current.definition)?.agent === worker.agent) return
-  if ((await engine.ask({ type: 'summary', plan }))?.status !== 'draft')
-    throw new ToolError('error: the plan is started already\nhint: a person lets an agent work its tasks', plan)
+  const status = (await engine.ask({ type: 'summary', plan }))?.status
+  if (status !== 'draft')
+    throw new ToolError(
+      `error: the plan is ${status ?? 'gone'}, no longer a draft\nhint: a person chooses who works a plan that was started`,
+      plan,
+    )
   const submit = once === undefined ? {} : { once: `${once}/worker` }
   const done = await assignWorker(engine, plan, worker, submit)
   if (!done.ok) throw new Refused(done.refusal, plan)

@@ -34,6 +34,7 @@ const toolchain = async (files = FILES): Promise<Toolchain> =>
     read: async paths => paths.map(path => files[path] ?? null),
     history: async () => [],
     findProgram: async name => name,
+    changedAt: async paths => paths.map(() => 0),
     state: async () => null,
   })
 
@@ -67,11 +68,11 @@ test('sources and tests of the language may be written; the linter, settings and
       not: tools,
     })
   expect(scope('fix the lint errors')).toEqual([
-    'scripts/seed.mjs',
-    'index.js',
     'src/**/*.js',
     'src/**/*.ts',
     'test/**/*.js',
+    'scripts/seed.mjs',
+    'index.js',
   ])
 })
 

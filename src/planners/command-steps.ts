@@ -118,7 +118,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
       ...update,
       title: `Update ${name}${version === null ? '' : ` to ${version}`}`,
       instruction: [
-        `Update ${name} to ${target}: ${updateCommand(found)}. Let the package manager write ${lock ?? manifest}, and change no source yet.`,
+        `Update ${name} to ${target}: ${updateCommand(found)}. ${lock === null ? `Change ${manifest}` : `Let the package manager write ${lock}`}, and no source yet.`,
         ...(manifest === 'package.json' && lock !== null
           ? [
               'Where node_modules cannot be written, let it change the lock file alone (`--package-lock-only`, `--lockfile-only`).',

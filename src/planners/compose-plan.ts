@@ -4,6 +4,7 @@
 import { isPlanName, type PlanName, type TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
+import type { Toolchain } from './commands.ts'
 import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
 import { check, workTask } from './draft/work-tasks.ts'
@@ -19,6 +20,7 @@ export interface PlanParts {
   readonly goal: GoalWords
   readonly judged: FramedGoal
   readonly analysis: GoalAnalysis
+  readonly toolchain: Pick<Toolchain, 'installation'>
   readonly ends: readonly EndCheck[]
   readonly steps: readonly WorkStep[]
   /** Steps after the review: a deployment in stages. */
@@ -44,6 +46,8 @@ export interface GoalPlaces {
   readonly oneTest: string | null
   /** A file that does something similar to what is new. */
   readonly sibling: string | null
+  /** Where changes are noted, as earlier ones were. */
+  readonly changeLog: string | null
   /** Files with the word that is to go or to be corrected. */
   readonly holding: readonly string[]
   /** The commands that fail today, and that the goal is about. */
@@ -91,7 +95,8 @@ const isTested = ({ scope, kind }: WorkStep): boolean =>
 
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
   const { analysis, judged, ends, questions, steps, release, dropped } = parts
-  const { test, lint, types, build } = analysis.commands
+  const { installation } = parts.toolchain
+  const { test, allTests = test, lint, types, build } = analysis.commands
   const tasks: TaskDefinition[] = []
   const add = (task: TaskDefinition): TaskName => {
     tasks.push(task)
@@ -103,17 +108,21 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   const first: TaskName[] = []
   const logs: Left[] = []
   if (questions.length > 0) first.push(add(frame.clarify(questions)))
-  const needed = ends.find(({ command }) => command !== undefined && !command.exists)?.command ?? test
-  const prepared = isCode && needed !== null && !needed.exists ? [add(frame.setUp(needed))] : []
+  const needed = ends.some(({ command }) => command !== undefined)
+    ? ends.flatMap(({ command }) => command ?? [])
+    : [test]
+  const missing = needed.filter(command => command?.exists === false).flatMap(command => command ?? [])
+  let prepared: readonly TaskName[] = isCode && missing.length > 0 ? [add(frame.setUp(missing))] : []
+  if (isCode && installation !== null) prepared = [add(frame.install(installation, prepared))]
   const recorded = (task: TaskDefinition, prints = true): void => {
     first.push(add(task))
     if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: commandOf(task) })
   }
   if (ends.length > 0) recorded(frame.baseline(ends, prepared), frame.printsMore(ends))
-  const isRun = isChecked(ends, test)
-  if (isCode && test !== null && !isRun) {
+  const isRun = isChecked(ends, allTests)
+  if (isCode && allTests !== null && !isRun) {
     const mustPass = judged.kind === 'refactor' || judged.kind === 'rename'
-    recorded(frame.testsBefore(test, prepared, { mustPass, hasBaseline: ends.length > 0 }))
+    recorded(frame.testsBefore(allTests, prepared, { mustPass, hasBaseline: ends.length > 0 }))
   }
   if (isFlaky) recorded(frame.repeatTests(test, 'repeat-before', prepared))
   // One step alone goes back with the plan itself.
@@ -144,7 +153,7 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     ['types', 'Check the types', types],
     ['build', 'Build', build],
     // What the goal is about is other commands; that the tests still pass is for the review.
-    ['test', 'Run the tests', judged.kind === 'failing-command' ? test : null],
+    ['test', 'Run the tests', judged.kind === 'failing-command' ? allTests : null],
   ] as const)
     if (isCode && command?.exists === true && !isChecked(ends, command))
       checks.push(add(frame.ranAfter(id, title, command, work)))
@@ -177,8 +186,8 @@ function commandOf({ id, action }: TaskDefinition): string {
 
 /** Only what commands can tell: the rest is judged in the review. */
 function doneOf({ ends, analysis, steps, judged }: PlanParts): readonly Criterion[] {
-  const { test } = analysis.commands
-  const line = test === null || judged.kind === 'failing-command' ? null : shellLine(test.run)
+  const { test, allTests = test } = analysis.commands
+  const line = allTests === null || judged.kind === 'failing-command' ? null : shellLine(allTests.run)
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
   if (steps.some(isTested) && line !== null && !ends.some(({ script }) => script === line))
     found.push(check(line, 'all tests pass'))

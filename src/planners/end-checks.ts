@@ -4,14 +4,15 @@
 import { asksFirst } from '../domain/plan-rules/instruction-file.ts'
 import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
 import type { Toolchain } from './commands.ts'
+import { docsPage, isInSource } from './docs-page.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
 import type { FoundCommand } from './planner.ts'
-import { languageOf, roleOf } from './ranking/file-role.ts'
+import { isMetadata, languageOf, roleOf } from './ranking/file-role.ts'
 import { foreignWish } from './sentence/goal-language.ts'
 import { ACTION } from './sentence/kind-evidence.ts'
-import { namedDependency, updated } from './toolchain/dependency.ts'
+import { namedDependency, SETTINGS, updated } from './toolchain/dependency.ts'
 import { commandLine, namedCommands } from './toolchain/named-commands.ts'
 
 export { namedDependency } from './toolchain/dependency.ts'
@@ -60,7 +61,7 @@ export function endChecks(input: EndInput): readonly EndCheck[] {
       return named === null ? [] : updated(named, input.texts.get(named.manifest) ?? '')
     }
     case 'chore':
-      return actionUpdated(input)
+      return [...actionUpdated(input), ...versionDropped(input)]
     case 'docs':
       return [...found, ...documented(input)]
     case 'endpoint':
@@ -101,7 +102,9 @@ function testsPass({ toolchain: { commands } }: EndInput): readonly EndCheck[] {
 /** The first two names of a goal such as: rename `parse` to `readLine`. */
 export function renameNames(goal: GoalWords): RenameNames | null {
   const NAME = '[`\'"“„«]?([A-Za-z_$][\\w$.-]*)(?:\\(\\))?[`\'"”“»]?'
-  const found = new RegExp(`${NAME}\\s+(?:to|into|as|in|zu|en|à|a|→|->|=>)\\s+${NAME}`, 'u').exec(goal.text)
+  const NOUN =
+    '(?:(?:options?|functions?|methods?|class|flag|parameter|argument|field|property|type|variable|constant|helper|module|command|setting|attribute)\\s+)?'
+  const found = new RegExp(`${NAME}\\s+${NOUN}(?:to|into|as|in|zu|en|à|a|→|->|=>)\\s+${NAME}`, 'u').exec(goal.text)
   const [first, second] = found === null ? goal.symbols : [found[1], found[2]]
   if (first === undefined || second === undefined || first === second) return null
   return { old: bare(first), new: bare(second) }
@@ -163,16 +166,9 @@ export const holdsWord = (text: string, word: string): boolean => {
   return false
 }
 
-/** The page that is meant: the one the goal names, else the readme. */
-export function docsPage({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): string | null {
-  const known = new Set(paths)
-  const named = goal.files.find(file => known.has(file) && roleOf(file) === 'docs')
-  return named ?? paths.find(path => /^readme\.(md|rst|txt|adoc)$/i.test(path)) ?? null
-}
-
 function documented({ goal, paths, texts }: EndInput): readonly EndCheck[] {
   const page = docsPage({ goal, paths })
-  if (page === null) return []
+  if (page === null || isInSource({ goal, paths, texts })) return []
   const text = texts.get(page) ?? ''
   const subjects = [...goal.symbols, ...goal.quoted].filter(name => !goal.files.includes(name))
   const missing = [...new Set(subjects)].filter(name => name.length > 2 && !text.includes(name)).slice(0, 3)
@@ -200,21 +196,26 @@ const MAKES =
 
 /** Names in quotes that nothing in the repository has yet. */
 function introduced(input: EndInput): readonly EndCheck[] {
-  const names = input.goal.quoted
-    .filter(name => /^(--)?[A-Za-z_$][\w$-]*(\(\))?$/.test(name) && isIntroduced(input.goal, name))
-    .map(name => name.replace('()', ''))
+  const { goal } = input
+  // Without quotes only a name that cannot be prose: `constructNow`, `Command.Walk()`.
+  const plain = goal.symbols.filter(
+    name => /^[a-z]+[A-Z]|\.|::/.test(name) && goal.wanted.includes(name) && !/^--/.test(name),
+  )
+  const names = [...goal.quoted, ...plain]
+    .filter(name => /^(--)?[A-Za-z_$][\w$.:-]*(\(\))?$/.test(name) && isIntroduced(goal, name))
+    .map(name => (/\.|::/.test(name) ? `${name.replace('()', '').split(/\.|::/).at(-1)}(` : name.replace('()', '')))
   const [first] = names.filter(name => name.length > 2)
   return first === undefined ? [] : holdsAfterwards(input, first)
 }
 
 function holdsAfterwards({ paths, texts }: EndInput, text: string): readonly EndCheck[] {
-  const sources = paths.filter(path => roleOf(path) === 'source')
+  const sources = paths.filter(path => roleOf(path) === 'source' && !isMetadata(path) && !path.startsWith('.'))
   if (sources.length === 0 || sources.some(path => texts.get(path)?.includes(text) === true)) return []
   const tops = [...new Set(sources.map(path => (path.includes('/') ? path.split('/')[0]! : path)))].slice(0, 20)
   return [
     {
       script: `grep -rqIF -e ${shellQuoted(text)} ${tops.map(shellQuoted).join(' ')}`,
-      text: `the source has ${text}`,
+      text: `the source has ${text.replace(/\($/, '')}`,
     },
   ]
 }
@@ -246,5 +247,21 @@ function actionUpdated({ goal, texts }: EndInput): readonly EndCheck[] {
     { script: `${uses} | grep -q . && ! ${uses} | grep -vF '@${version}'`, text: `${name} is used as ${version}` },
   ]
 }
+
+/** `drop Python 3.8`: the settings that say it today no longer do. */
+function versionDropped({ goal, texts, not }: EndInput): readonly EndCheck[] {
+  const version = droppedVersion(goal)
+  if (version === null) return []
+  const pattern = `(^|[^0-9.])${version.replace('.', '\\.')}([^0-9.]|$)`
+  const files = [...texts]
+    .filter(([path, text]) => SETTINGS.test(path) && !not.includes(path) && new RegExp(pattern, 'm').test(text))
+    .map(([path]) => path)
+  if (files.length === 0) return []
+  const script = `! grep -nE -e ${shellQuoted(pattern)} ${files.map(shellQuoted).join(' ')}`
+  return [{ script, text: `no setting has ${version} any more` }]
+}
+
+export const droppedVersion = ({ wanted }: GoalWords): string | null =>
+  /\b(?:drop|remov\w*|end)\b.*?\b(\d+\.\d+)\b(?!\.\d)/i.exec(wanted)?.[1] ?? null
 
 export const shellLine = (run: readonly string[]): string => run.map(shellQuoted).join(' ')

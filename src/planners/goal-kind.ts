@@ -145,9 +145,10 @@ export function saysNothing(goal: GoalWords, paths: readonly string[]): boolean 
   if ([limits, frames, errors, files, symbols, quoted].some(({ length }) => length > 0)) return false
   const things = thingsOf(goal)
   if (things.length === 0) return !irreversibleWishes(wanted).steps.length
-  if (paths.some(path => things.some(({ stem, word }) => !PLACEHOLDER.test(word) && path.toLowerCase().includes(stem))))
-    return false
-  if (things.every(({ word }) => PLACEHOLDER.test(word))) return true
+  const real = things.filter(({ word }) => !PLACEHOLDER.test(word))
+  if (real.length === 0) return true
+  const all = paths.join('\n').toLowerCase()
+  if (real.some(({ stem }) => all.includes(stem))) return false
   const isKnown = WISHFUL.test(wanted) || languageOfText(wanted) !== null || kindEvidence(goal, wanted, []).length > 0
   return things.length <= 2 && !isKnown
 }

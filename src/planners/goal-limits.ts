@@ -127,12 +127,16 @@ const PART_OF = /\b(?:of|in|from|by|with|for|von|aus)\s+[`"“]?$/i
 const ALL_OF =
   /\b(?:anything|something|nothing|changes?|except|not|any of it|contents?|mexer|mexa)\s+(?:of|in|to|for|em)\s+(?:the\s+)?[`"“]?$/i
 
+/** Where a repository notes what changed; `history.ts` is code. */
+export const isChangeLog = (path: string): boolean =>
+  /(^|\/)(CHANGE|HISTORY|NEWS|RELEASE)[^/]*$/i.test(path) && !['source', 'test'].includes(roleOf(path))
+
 /** Files that people name by what they are for. */
 export type SparedPart = 'tests' | 'docs' | 'changelog' | 'readme' | 'ci'
 const PARTS: readonly (readonly [SparedPart, string, (path: string) => boolean])[] = [
   ['tests', '(?:unit |integration )?(?:tests?|specs?|pruebas|testes)', path => roleOf(path) === 'test'],
   ['docs', 'docs?|documentation|doku(?:mentation)?|documentaci[oó]n|documentação', path => roleOf(path) === 'docs'],
-  ['changelog', 'change ?log|release notes', path => /(^|\/)(CHANGE|HISTORY|NEWS|RELEASE)[^/]*$/i.test(path)],
+  ['changelog', 'change ?log|release notes', isChangeLog],
   ['readme', 'readme', path => /(^|\/)readme(\.\w+)?$/i.test(path)],
   ['ci', 'ci|workflows?|pipelines?', path => /(^|\/)\.(github\/workflows|circleci)\/|(^|\/)\.\w+-ci\.yml$/.test(path)],
 ]

@@ -35,6 +35,7 @@ export function readGoal(goal: string): GoalWords {
   const prose = text
     .split('\n')
     .filter(line => !FRAME_LINE.test(line))
+    .map(line => line.replace(REFERENCE, ''))
     .join('\n')
   const limits = limitsIn(prose)
   const wanted = withoutLimits(prose, limits)
@@ -63,10 +64,12 @@ export function readGoal(goal: string): GoalWords {
     symbols,
     errors,
     frames,
-    terms: termsOf(withoutLimits(prose, protecting), quoted),
+    terms: termsOf(withoutLimits(prose, protecting).replace(EXAMPLE_HOST, ' '), quoted),
   }
 }
 
+/** `(#12)` and `(fixes #12)` name no work. */
+const REFERENCE = /\s*\((?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|gh)[\s-]*)?#\d+\)/gi
 /** `src/a.ts`, `README.md`, `lib/x/y.py`; not `e.g.` and not `node.js` at the end of a sentence. */
 const FILE_NAME =
   /(?<![\w@/.-])((?:[\w.@-]+\/)*[\w@-][\w.@-]*\.(?:[cm]?[jt]sx?|py|pyi|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|swift|sh|bash|md|rst|txt|ya?ml|json|toml|cfg|ini|lock|sql|html|css|scss|vue|svelte|gradle|xml|ex|exs|erl|hs|lua|pl|scala|clj|zig|dart|mod))(?![\w/])/g
@@ -120,6 +123,8 @@ function termsOf(prose: string, quoted: readonly string[]): readonly GoalTerm[] 
   return [...terms.values()].slice(0, TERMS_MAX)
 }
 
+/** `user@example.com` is not about examples. */
+const EXAMPLE_HOST = /\bexample\.(?:com|org|net)\b/gi
 const TERMS_MAX = 60
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu
 

@@ -6,7 +6,9 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
 import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
-import { oneTestCommand } from './draft/one-test.ts'
+import { docsScope } from './docs-page.ts'
+import { changeLog } from './draft/change-log.ts'
+import { likelyTest, oneTestCommand } from './draft/one-test.ts'
 import { causesToday, endsToday, judgedToday, placedToday, redToday, scopeToday } from './draft/today.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
 import { type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renameNames } from './end-checks.ts'
@@ -18,6 +20,7 @@ import { KIND_WORDS, missingNames, openQuestions, type Unsure } from './open-que
 import type {
   FoundCommand,
   GoalAnalysis,
+  PastChange,
   PastPlan,
   PlanComment,
   Planner,
@@ -26,15 +29,15 @@ import type {
   RepositoryFile,
   RepositoryView,
 } from './planner.ts'
-import { type FileRole, languageOf, roleOf } from './ranking/file-role.ts'
+import { type FileRole, isAside, languageOf, roleOf } from './ranking/file-role.ts'
 import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { type Removal, removalIn } from './removal.ts'
 import { splitGoal } from './split-goal.ts'
-import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
+import { DEPENDENCY_FILES, SETTINGS } from './toolchain/dependency.ts'
 import { commandScope } from './toolchain/named-commands.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
-import { SETTINGS, writeScopes } from './write-scopes.ts'
+import { writeScopes } from './write-scopes.ts'
 
 export { commandsToLookAt, type Lookable } from './toolchain/harmless-commands.ts'
 export { readPrinted } from './toolchain/printed-failure.ts'
@@ -71,9 +74,8 @@ async function propose({
     dependencies: [namedDependency({ goal, texts: beside })?.name ?? []].flat(),
   }
   const first = judgeGoal(goal, known)
-  const [ranking, found, state, locks] = await Promise.all([
+  const [ranking, state, locks] = await Promise.all([
     rankFiles(repository, goal, { roles: rolesFor(first) }),
-    findToolchain(repository),
     repository.state(),
     first.kind === 'dependency-update' || first.kind === 'chore'
       ? readAlso(repository, paths)
@@ -81,7 +83,10 @@ async function propose({
   ])
   const isPlaced = !/^(?:weak guess|changes often$|$)/.test(ranking.files[0]?.reason ?? '')
   const placedGoal = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
-  const judged = judgedToday(placedGoal, goal, looked, found.commands)
+  const judged =
+    looked === undefined
+      ? placedGoal
+      : judgedToday(placedGoal, goal, looked, (await findToolchain(repository)).commands)
   const read = new Map([...ranking.texts, ...beside, ...locks])
   const removed = removalIn(goal, judged.kind, { paths, texts: beside })
   const texts =
@@ -97,6 +102,8 @@ async function propose({
   if (command !== null) tasks.set('rename', 'command')
   const said = readComments(comments, { paths, tasks })
   const followed = { ...said, not: [...said.not, ...spared] }
+  const placedFirst = placed(aboutFiles(ranking, goal, judged), followed)
+  const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
   const toolchain = await withTestCommand(repository, found, followed)
   const holding = holdingFiles(goal, removed, texts, followed.not)
   const ends = [
@@ -105,7 +112,10 @@ async function propose({
   ]
   const causes = causesToday(judged, ends, looked)
   const about = placedToday(aboutFiles(ranking, goal, judged), causes, paths)
-  const held = removed === null ? [] : holding.map(path => ({ path, score: 1, reason: 'it has what is to go' }))
+  const held =
+    removed === null
+      ? []
+      : holding.filter(path => !path.endsWith('/**')).map(path => ({ path, score: 1, reason: 'it has the name' }))
   const ranked = placed(held.length > 0 ? { ...about, files: held } : about, followed)
   const analysis = analysisOf(goal, toolchain, ranked, looked)
   const given = { goal, judged, toolchain, ends, texts }
@@ -121,13 +131,20 @@ async function propose({
   const history = await repository.history()
   const likely = writeScopes({ goal, judged, analysis, paths, texts, history, followed })
   const scopes =
-    judged.kind === 'failing-command' ? { ...likely, ...filesOfCommands(given, paths, followed, causes) } : likely
+    judged.kind === 'failing-command'
+      ? { ...likely, ...filesOfCommands(given, paths, followed, causes) }
+      : judged.kind === 'docs'
+        ? { ...likely, docs: docsOf({ goal, paths, texts, files: analysis.files }, likely, followed) }
+        : likely
   const places = await placesOf(repository, {
-    ...{ goal, judged, analysis, toolchain, scopes, paths, texts, holding, causes },
+    ...{ goal, judged, analysis, toolchain, scopes, paths, texts, holding, history, causes },
   })
   const missing = await missingNames(repository, { goal, judged, paths, texts })
-  const open = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
-  const unsure = { ...open, assumptions: [...open.assumptions, ...redToday(looked, causes)] }
+  const asked = openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing })
+  const unsure = {
+    ...asked,
+    assumptions: [...otherWishes(text, judged), ...asked.assumptions, ...redToday(looked, causes)],
+  }
   const similar = similarPlans(goal, past)
   const risks = [
     ...risksOf([...steps, ...release], irreversible),
@@ -173,6 +190,18 @@ async function propose({
   }
 }
 
+/** The steps are those of one kind: what else the goal asks for is told, not lost. */
+function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
+  const others = splitGoal(text).filter(({ title }) => {
+    const wish = judgeGoal(readGoal(title), { sourceFiles: 1 })
+    return wish.kind !== kind && wish.kind !== 'vague'
+  })
+  const titles = others.map(({ title }) => `'${title}'`).join(', ')
+  return others.length === 0 || splitGoal(text).length < 2
+    ? []
+    : [`it asks for more than one thing: ${titles} has no steps of its own here, and is better split off`]
+}
+
 /** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */
 function holdingFiles(
   goal: GoalWords,
@@ -184,6 +213,16 @@ function holdingFiles(
   const found = [...texts].filter(([, text]) => words.some(word => holdsWord(text, word))).map(([path]) => path)
   if (found.length > (removed === null ? HOLDING_MAX : REMOVED_MAX)) return []
   return [...new Set([...(removed?.files ?? []), ...found])].filter(path => !not.includes(path)).sort()
+}
+
+/** Without what is left alone; the readme where nothing fits. */
+function docsOf(
+  input: Parameters<typeof docsScope>[0],
+  { docs }: WriteScopes,
+  { not }: FollowedComments,
+): readonly string[] {
+  const found = docsScope(input).filter(path => !not.includes(path))
+  return found.length > 0 ? found : docs
 }
 
 const HOLDING_MAX = 20
@@ -199,14 +238,15 @@ interface PlacesInput {
   readonly texts: ReadonlyMap<string, string>
   readonly holding: readonly string[]
   readonly causes: readonly LookedCommand[]
+  readonly history: readonly PastChange[]
 }
 
 /** What the briefings tell beside the ranked files. */
 async function placesOf(
   repository: RepositoryView,
-  { goal, judged, analysis, toolchain, scopes, paths, texts, holding, causes }: PlacesInput,
+  { goal, judged, analysis, toolchain, scopes, paths, texts, holding, history, causes }: PlacesInput,
 ): Promise<GoalPlaces> {
-  const [test] = analysis.tests
+  const test = likelyTest(analysis)
   const ranked = [...new Set([...holding, ...analysis.files.map(({ path }) => path)])]
   const isNew = judged.kind === 'feature' || judged.kind === 'endpoint'
   // Where a folder or a file is opened that has nothing yet, the best file elsewhere is the example.
@@ -222,6 +262,7 @@ async function placesOf(
       texts,
     ),
     causes,
+    changeLog: changeLog({ paths, history, limits: goal.limits }),
     oneTest: test === undefined ? null : await oneTestCommand(repository, { toolchain, paths, file: test.path }),
     sibling: isNew && opened.length > 0 ? (sibling?.path ?? null) : null,
     holding,
@@ -242,6 +283,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['build', 'other'],
   ['review', 'gate'],
   ['set-up', 'external'],
+  ['install', 'other'],
   ['approve-specification', 'gate'],
   ...(['push', 'deploy', 'delete', 'migrate'] as const).flatMap(
     word =>
@@ -298,6 +340,28 @@ async function withTestCommand(
     : { run: testCommand, from, exists: false, missing: `'${program}' is not installed` }
   return { ...found, commands: { ...found.commands, test } }
 }
+
+/** The files whose package is tested at each step: those that the goal speaks of about as clearly as of the best. */
+function testedFiles({ files: all }: Pick<Ranking, 'files'>, { kind }: JudgedGoal): readonly string[] {
+  const files = isAside(all[0]?.path ?? '') ? all : all.filter(({ path }) => !isAside(path))
+  const [best] = files
+  if (best === undefined || best.reason.startsWith('weak guess') || OF_ALL.has(kind)) return []
+  return files
+    .slice(0, TESTED_MAX)
+    .filter(({ score }) => score >= best.score * TESTED_SCORE)
+    .map(({ path }) => path)
+}
+
+const TESTED_MAX = 3
+const TESTED_SCORE = 0.6
+/** What they change may be anywhere. */
+const OF_ALL: ReadonlySet<JudgedGoal['kind']> = new Set([
+  'rename',
+  'dependency-update',
+  'chore',
+  'failing-command',
+  'rollout',
+])
 
 /** Words such as 'lint' lead to the linter, not to what it complains about: only a file that the goal names counts. */
 const aboutFiles = (ranking: Ranking, { files }: GoalWords, { kind }: JudgedGoal): Ranking =>

@@ -8,7 +8,7 @@ import type { IrreversibleStep, JudgedGoal } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
 import { failingToday, type GoalAnalysis, type RepositoryView } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
-import { WORK_STEPS } from './work-steps.ts'
+import type { WorkStep } from './work-steps.ts'
 import type { ScopeInput } from './write-scopes.ts'
 
 export interface Judging {
@@ -17,6 +17,7 @@ export interface Judging {
   readonly toolchain: Toolchain
   readonly analysis: GoalAnalysis
   readonly ends: readonly EndCheck[]
+  readonly steps: readonly WorkStep[]
   readonly texts: ReadonlyMap<string, string>
   /** What the goal names and the repository does not have. */
   readonly missing: readonly string[]
@@ -33,11 +34,11 @@ const QUESTIONS_MAX = 4
  * What is taken for granted, and what is asked. Only what has no usual answer is asked: every question stops the plan until somebody
  * comes, so whatever most people would answer is assumed, and told.
  */
-export function openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing }: Judging): Unsure {
+export function openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing }: Judging): Unsure {
   const { conflict, rival, language, doubts, deadline } = judged
   const assumptions: string[] = [`this is ${KIND_WORDS[judged.kind]} (${judged.because})`, ...missing]
   const questions: PlanQuestion[] = []
-  const { test } = toolchain.commands
+  const { test, allTests } = toolchain.commands
   const [top] = analysis.files
   if (conflict !== null)
     questions.push({ text: `The goal says '${conflict[0]}' and also '${conflict[1]}'. Which of the two applies?` })
@@ -65,13 +66,16 @@ export function openQuestions({ goal, judged, toolchain, analysis, ends, texts, 
   if (top?.reason.startsWith('weak guess') === true && !['empty-repository', 'dependency-update'].includes(judged.kind))
     assumptions.push(`the place is a guess, ${top.path}: the goal names no file that exists here`)
   else if (top !== undefined) assumptions.push(`the place is ${top.path} (${top.reason})`)
-  const changes = WORK_STEPS[judged.kind].some(({ scope }) => scope === 'both' || scope === 'tests')
+  const changes = steps.some(({ scope }) => scope === 'both' || scope === 'holding' || scope === 'tests')
   if (changes && test === null && !['empty-repository', 'failing-command'].includes(judged.kind))
     assumptions.push('whoever reviews it checks that it works: no test command was found')
   if (changes && test?.exists === false)
     assumptions.push(`the tests are run with '${test.run.join(' ')}', but ${test.missing}`)
-  else if (changes && test !== null) assumptions.push(`the tests are run with '${test.run.join(' ')}' (${test.from})`)
-  const hasNewTest = WORK_STEPS[judged.kind].some(({ proof }) => proof === 'red')
+  else if (changes && test !== null)
+    assumptions.push(
+      `the tests are run with '${test.run.join(' ')}' (${test.from})${allTests === undefined ? '' : `, at the end all with '${allTests.run.join(' ')}'`}`,
+    )
+  const hasNewTest = steps.some(({ proof }) => proof === 'red')
   if (ends.length === 0 && judged.kind === 'failing-command')
     questions.push({ text: 'Which command fails? No command of that name was found in this repository.' })
   if (ends.length === 0 && hasNewTest && test !== null)

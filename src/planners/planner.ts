@@ -151,8 +151,13 @@ export interface RepositoryView {
   read(paths: readonly string[]): Promise<readonly (string | null)[]>
   /** Changes made so far, newest first; empty where there is no history. */
   history(): Promise<readonly PastChange[]>
-  /** How this program is started here: by its name, or by a path in the project's own environment. Null when it is not installed. */
-  findProgram(name: string): Promise<string | null>
+  /**
+   * How this program is started in a folder (`packages/ui/`; the top when absent): by its name, or by a path to where the project keeps
+   * its own. Null when it is not installed.
+   */
+  findProgram(name: string, folder?: string): Promise<string | null>
+  /** When each path was last changed, in ms; null for one that is not there. Ignored files and folders are seen, too. */
+  changedAt(paths: readonly string[]): Promise<readonly (number | null)[]>
   /** The commit the files are at, with changes since; null where there is no repository. */
   state(): Promise<RepositoryState | null>
 }
@@ -227,7 +232,10 @@ export interface RankedFile {
 }
 
 export interface FoundCommands {
+  /** Of the package that the goal is about. */
   readonly test: FoundCommand | null
+  /** Of the whole repository, where that is another command. */
+  readonly allTests?: FoundCommand
   readonly lint: FoundCommand | null
   /** Checks types and builds nothing. */
   readonly types: FoundCommand | null

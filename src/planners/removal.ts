@@ -1,10 +1,11 @@
 // What a goal wants gone: a name, a file, or a dependency that is dropped or replaced by something else.
 
+import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
 import { type EndCheck, goneCheck, namedFiles } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
 import { dependencyNames } from './toolchain/dependency.ts'
-import { PLAIN } from './work-steps.ts'
+import { isDeprecation, PLAIN } from './work-steps.ts'
 
 export interface Removal {
   /** The words that no file should have any more, or that lead to what has to change with a file. */
@@ -39,6 +40,15 @@ export function removalIn(
       ? { words: [lastOf(file)], files: [file], ends, isReplaced: false }
       : { words: [lastOf(file), also], files: [file], ends: [...ends, goneCheck(also)], isReplaced: false }
   }
+  const folder = FOLDER.exec(goal.wanted)?.[1]?.replace(/\/$/, '')
+  const inside = folder === undefined ? [] : paths.filter(path => path.startsWith(`${folder}/`))
+  if (folder !== undefined && inside.length > 0)
+    return {
+      words: [folder],
+      files: inside.length <= FOLDER_LISTED ? inside : [`${folder}/**`],
+      ends: [{ script: `test ! -e ${shellQuoted(folder)}`, text: `${folder} is gone` }],
+      isReplaced: false,
+    }
   for (const [manifest, text] of texts)
     for (const name of dependencyNames(manifest, text)) {
       const isReplaced = says(REPLACED, name)
@@ -47,8 +57,18 @@ export function removalIn(
       return { words: [name], files: [manifest, ...lock], ends: [goneCheck(name)], isReplaced }
     }
   const word = removedName(goal, kind)
+  const old = word === null ? replacedName(goal) : null
+  if (old !== null) return { words: [old], files: [], ends: [goneCheck(old)], isReplaced: true }
+  const [noted] = isDeprecation(goal) ? goal.symbols : []
+  if (noted !== undefined) return { words: [noted], files: [], ends: [], isReplaced: false }
   return word === null ? null : { words: [word], files: [], ends: [goneCheck(word)], isReplaced: false }
 }
+
+const FOLDER =
+  /^\W*(?:\w+(?:\([^)]*\))?: )?(?:remove|delete|drop|get rid of) (?:(?:the|our|old|unused|obsolete) )*[`'"]?([\w@-][\w./@-]*)[`'"]? (?:directory|folder)\.?$/i
+
+/** Of a larger folder only its name is told. */
+const FOLDER_LISTED = 10
 
 const NOUN =
   '(?:functions?|methods?|class|constant|variable|option|flag|parameter|argument|field|property|type|interface|module|helper|export|setting|macro|struct|enum|alias|fonction|función|funktion|método|classe|clase|klasse)'
@@ -60,12 +80,26 @@ const REMOVING = new RegExp(
   'i',
 )
 
+/** "Replace `oldName` with …", "use … instead of `oldName`": one name that cannot be prose. */
+function replacedName({ wanted, symbols }: GoalWords): string | null {
+  const found =
+    /^\W*(?:\w+: )?replac\w* (?:[a-z-]+ ){0,4}?[`'"]?([A-Za-z_$][\w$.]*)(?:\(\))?[`'"]? (?:with|by) [`'"]?[\w$.]+(?:\(\))?[`'"]?(?: (?:in|everywhere)\b.*)?$/i.exec(
+      wanted.trim().replace(/\.$/, ''),
+    )?.[1]
+  return found !== undefined && symbols.includes(found) && /[a-z][A-Z]|_|\./.test(found) ? found : null
+}
+
 /** The one name that the goal wants gone; null when it asks for something else, or for more. */
 export function removedName(goal: GoalWords, kind: GoalKind): string | null {
   if (!PLAIN.has(kind)) return null
   const [first = '', ...rest] = goal.wanted.trim().split(/[.;!]?(?:\s*\n\s*|\s+(?=[A-Z])(?<=[.;!]\s+))|[.;!]$/)
   const found = rest.some(sentence => sentence !== '') ? null : REMOVING.exec(first)
-  const name = found?.[2]
+  // "Remove the leaky lru_cache": any word may stand before a name that cannot be prose.
+  const plain =
+    /^\W*(?:remove|delete|drop|get rid of) (?:[a-z-]+ ){0,3}[`'"]?([\w$]*(?:[a-z][A-Z]|[a-z]_)[\w$]*)(?:\(\))?[`'"]?$/.exec(
+      first.trim().replace(/^[A-Z]/, letter => letter.toLowerCase()),
+    )?.[1]
+  const name = found?.[2] ?? plain
   if (name === undefined) return null
   const isNamed = found?.[1] !== undefined || found?.[3] !== undefined || goal.symbols.includes(name)
   return isNamed ? name : null

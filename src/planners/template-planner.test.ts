@@ -138,5 +138,6 @@ const view = (): RepositoryView => ({
   read: async paths => paths.map(path => FILES[path] ?? null),
   history: async () => [],
   findProgram: async name => name,
+  changedAt: async paths => paths.map(() => 0),
   state: async () => null,
 })

@@ -93,6 +93,15 @@ const REMOVE = step({
   risks: ['code outside this repository may use it'],
 })
 
+/** Not one name that can be looked for afterwards. */
+const TAKE_OUT: WorkStep = {
+  ...REMOVE,
+  scope: 'both',
+  instruction:
+    'Remove what the goal names, with its tests, documentation and whatever nothing else uses then, and adapt what uses it here. Keep all other behaviour.',
+  why: 'Something that is gone needs no new test; the other tests still pass.',
+}
+
 const REPLACE = step({
   id: 'replace',
   title: 'Replace it everywhere',
@@ -103,11 +112,20 @@ const REPLACE = step({
   risks: ['the two may differ in rare cases'],
 })
 
+const TIDY = step({
+  id: 'tidy',
+  title: 'Make the change, and keep the behaviour',
+  instruction:
+    'Change what the goal says, everywhere it occurs, and nothing else. Behaviour stays: no test has to change because of it.',
+  why: 'Nothing moves, so the tests that pass before and after show that behaviour is kept.',
+  minutes: 20,
+})
+
 const DEPRECATE = step({
   id: 'deprecate',
   title: 'Mark it as deprecated',
   instruction:
-    'Mark it as deprecated in the way that is usual here (an annotation, a comment, a warning), and name what to use instead. It keeps working. Use the other way in the code, the examples and the documentation.',
+    'Mark it as deprecated in the way that is usual here (an annotation, a comment, a warning), and name what to use instead. It keeps working. Use the other way in the code, the examples and the documentation. Where it warns when it is used, test that it does.',
   why: 'What is deprecated keeps working, so the tests that are there show it.',
   minutes: 20,
   risks: ['code outside this repository uses it'],
@@ -400,10 +418,18 @@ export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | 
 
 function ownSteps(goal: GoalWords, { kind }: JudgedGoal, removal: Removal | null): readonly WorkStep[] {
   if (SPELLING.test(goal.wanted) && PLAIN.has(kind)) return [CORRECT]
-  if (/^\W*deprecat/i.test(goal.wanted) && PLAIN.has(kind)) return [DEPRECATE]
+  if (isDeprecation(goal) && PLAIN.has(kind)) return [DEPRECATE]
+  if (removal === null && kind === 'refactor' && !MOVES.test(goal.wanted))
+    return [/^\W*(?:\w+(?:\([^)]*\))?: )?(?:remove|delete|drop)\b/i.test(goal.wanted) ? TAKE_OUT : TIDY]
   if (removal === null) return WORK_STEPS[kind]
-  return removal.isReplaced ? [REPLACE] : [REMOVE]
+  if (!removal.isReplaced) return [REMOVE]
+  const isPackage = removal.files.length > 0
+  return [isPackage ? REPLACE : { ...REPLACE, instruction: REPLACE.instruction.replace(/ Take it out .*$/, '') }]
 }
+
+/** Code goes elsewhere or gets another shape; tests have to hold what it does before that. */
+const MOVES =
+  /\b(?:extract|split|restructur|move|decoupl|consolidat|rewrit|migrat|port|reorgani[sz]|merg|unif|separat|encapsulat|modulari[sz]|isolat|inlin|deduplicat|refactor(?!:)|simplif|refaktor|refator)\w*/i
 
 /** Something that users set or call: the readme tells it. */
 export const isShown = (goal: GoalWords, kind: GoalKind): boolean =>
@@ -426,6 +452,9 @@ function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): read
       return { ...step, instruction }
     })
 }
+
+/** `Deprecate X`: it stays, and the files that have it are where the work is. */
+export const isDeprecation = ({ wanted }: GoalWords): boolean => /^\W*(?:\w+: )?deprecat/i.test(wanted)
 
 const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i
 export const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])

@@ -1,16 +1,26 @@
 // What each step of a draft may write: the files the goal is most likely about, the tests near them, the manifest, the page.
 
 import type { WriteScopes } from './compose-plan.ts'
+import { docsPage } from './docs-page.ts'
 import type { FollowedComments } from './draft-comments.ts'
-import { docsPage, holdsWord, isIntroduced, namedDependency, namedFiles, newFiles, renameNames } from './end-checks.ts'
+import {
+  droppedVersion,
+  holdsWord,
+  isIntroduced,
+  namedDependency,
+  namedFiles,
+  newFiles,
+  renameNames,
+} from './end-checks.ts'
 import { type GoalWords, wordParts } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import { sparedParts } from './goal-limits.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
-import { around, holds, scopeEntries } from './ranking/scope-entries.ts'
+import { holds, scopeEntries } from './ranking/scope-entries.ts'
 import { ACTION } from './sentence/kind-evidence.ts'
-import { updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { SETTINGS, updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { packageFolders, packagesAround } from './toolchain/packages.ts'
 import { isShown } from './work-steps.ts'
 
 export interface ScopeInput {
@@ -88,9 +98,6 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
   }
 }
 
-/** Where versions and builds are set. */
-export const SETTINGS =
-  /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|go\.(mod|sum|work)|Cargo\.toml|rust-toolchain(\.toml)?|Gemfile|[\w-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?|Dockerfile|Makefile|\.(nvmrc|(python|ruby|node)-version|tool-versions|travis\.yml|gitlab-ci\.yml|pre-commit-config\.yaml|readthedocs\.ya?ml)|appveyor\.yml|azure-pipelines\.yml)$|^\.github\/workflows\//
 const SETTINGS_MAX = 25
 
 /** All settings and what else has the version that goes; for an action the files that use it. */
@@ -100,8 +107,8 @@ function settingsFor(goal: GoalWords, paths: readonly string[], texts: ReadonlyM
   const action = ACTION.exec(goal.wanted)?.[1]
   const using = action === undefined ? [] : holding(new RegExp(`\\b${action}@`))
   if (using.length > 0) return using
-  const old = /\b(?:drop|remov\w*|end)\b.*?\b(\d+)\.(\d+)\b/i.exec(goal.wanted)
-  const dropped = old === null ? [] : holding(new RegExp(`(?<![\\d.])${old[1]}(?:\\.|, )${old[2]}(?![\\d.])`))
+  const old = droppedVersion(goal)?.split('.')
+  const dropped = old === undefined ? [] : holding(new RegExp(`(?<![\\d.])${old[0]}(?:\\.|, )${old[1]}(?![\\d.])`))
   const all = paths.filter(path => SETTINGS.test(path) || LOCK.test(path)).slice(0, SETTINGS_MAX)
   return [...new Set([...all, ...dropped.slice(0, SETTINGS_MAX)])]
 }
@@ -109,11 +116,21 @@ function settingsFor(goal: GoalWords, paths: readonly string[], texts: ReadonlyM
 /** Files for a new thing where its folder is too wide to open: `quota*.go` for `QuotaFs`, at the top if the sources lie there. */
 function newSources(goal: GoalWords, paths: readonly string[], beside: string | undefined): readonly string[] {
   const end = /\.\w+$/.exec(beside ?? '')?.[0]
-  const name = goal.symbols.find(one => /^[A-Z][a-z0-9]{2,}[A-Z]/.test(one) && isIntroduced(goal, one))
+  const name = goal.symbols.find(one => /^[A-Za-z][a-z0-9]{2,}[A-Z]\w*$/.test(one) && isIntroduced(goal, one))
   if (beside === undefined || end === undefined || name === undefined) return []
+  const own = beside.split('/').slice(0, -2).join('/')
+  const index = beside.slice(beside.lastIndexOf('/'))
+  // `src/addDays/index.ts`: each thing has its folder.
+  const alike = paths.filter(
+    path => path.startsWith(`${own}/`) && path.endsWith(index) && path.split('/').length === beside.split('/').length,
+  )
+  if (own !== '' && alike.length > FOLDER_EACH)
+    return [`${own}/${name}/**`, ...paths.filter(path => path === `${own}${index}`)]
   const isFlat = paths.filter(path => !path.includes('/') && path.endsWith(end) && roleOf(path) === 'source').length > 3
   return [`${isFlat ? '' : beside.slice(0, beside.lastIndexOf('/') + 1)}${wordParts(name)[0]!.toLowerCase()}*${end}`]
 }
+
+const FOLDER_EACH = 8
 
 const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
 const LOCK =
@@ -130,19 +147,14 @@ const NEW_PROJECT = [
 ]
 
 /** The tests that belong to these sources, in their package; and a new one, named as the others are. */
-export function testScope({
-  goal,
-  analysis,
-  paths,
-  history,
-  texts,
-  closed,
-  fresh: made,
-}: TestInput): readonly string[] {
+function testScope({ goal, analysis, paths, history, texts, closed, fresh: made }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
-  const own = source === undefined ? '' : packageOf(source.path, paths)
+  const own = source === undefined ? '' : packagesAround(source.path, packageFolders(paths))[0]!
   const isNear = (path: string): boolean => path.startsWith(own)
+  // Where only the tests of a package are run, a test elsewhere proves nothing.
+  const isAlone = analysis.commands.allTests !== undefined && own !== '' && all.some(isNear)
+  const outside = new Set(isAlone ? [...closed, ...paths.filter(path => !isNear(path))] : closed)
   const near = all.some(isNear)
     ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
     : analysis.tests
@@ -151,7 +163,7 @@ export function testScope({
     ranked,
     paths,
     history,
-    closed,
+    closed: outside,
     role: 'test',
     leads: analysis.files.map(({ path }) => path),
     unseen: UNSEEN_TEST,
@@ -159,14 +171,18 @@ export function testScope({
     entries: TESTS_MAX,
   })
   const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
-  const within = source !== undefined && /#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') ? [source.path] : []
+  // Unit tests of Rust stand in the source.
+  const isInside =
+    source !== undefined &&
+    (/#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') || (source.path.endsWith('.rs') && !all.some(isNear)))
+  const within = isInside ? [source.path] : []
   const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
   const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
 }
 
-export interface TestInput {
+interface TestInput {
   readonly goal: GoalWords
   readonly analysis: GoalAnalysis
   readonly paths: readonly string[]
@@ -183,16 +199,6 @@ const TESTS_MIN = 4
 const TESTS_PART = 0.06
 const UNSEEN_TEST = 0.2
 const NEW_WORDS_MAX = 2
-
-/** The folder of the package a file belongs to, with a slash at its end; empty for the only one. */
-function packageOf(path: string, paths: readonly string[]): string {
-  const manifests = new Set(paths.filter(one => PACKAGE.test(one)).map(one => one.slice(0, one.lastIndexOf('/') + 1)))
-  const folder = around(path).findLast(one => manifests.has(`${one}/`))
-  return folder === undefined ? '' : `${folder}/`
-}
-
-const PACKAGE =
-  /(^|\/)(package\.json|pyproject\.toml|setup\.py|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(\.kts)?|composer\.json|mix\.exs|[\w-]+\.(gemspec|csproj))$/
 
 /**
  * Tests that do not exist yet: in a folder of tests, those called after what the goal speaks of; else the test of the source, beside

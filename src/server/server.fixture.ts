@@ -4,9 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { agentsAt, type Composed, compose, openPlanners } from '../compose.ts'
+import { agentsAt, type Composed, compose, openPlanners, openRepository } from '../compose.ts'
 import type { Feed } from '../engine/engine.ts'
 import { trusted } from '../engine/roles.ts'
+import { canCommit } from '../operations/goals/finish-draft.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
 import { type Guard, openGuard } from './auth/guard.ts'
@@ -108,6 +109,11 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       look: threadLook(documents, { root: composed.root, stateDir: composed.stateDir, environment }),
     }),
     agents: options.agents ?? (() => agentsAt({ environment, root: composed.root })),
+    mayCommit: () =>
+      canCommit({
+        git: composed.git,
+        repository: openRepository({ root: composed.root, stateDir: composed.stateDir, environment }),
+      }),
     limits,
     routes: options.routes ?? ROUTES,
     owner: composed.engine.caller.actor,

@@ -31,6 +31,8 @@ export interface RouteRooms {
   readonly planners: ReadonlyMap<string, Planner>
   /** The coding agents that can be started here. */
   readonly agents: () => Promise<readonly StartableAgent[]>
+  /** Is the workspace a repository to which a plan may commit? */
+  readonly mayCommit: () => Promise<boolean>
   readonly limits: ServerLimits
   readonly routes: readonly ListedRoute[]
   /** In whose name the owner's token writes. */

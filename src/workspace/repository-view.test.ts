@@ -1,7 +1,7 @@
 // What a planner sees of a workspace: with and without a repository, in a folder of one, and never through a link.
 
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -44,6 +44,7 @@ test('tracked and new files are seen, ignored ones and our own state are not', a
     commit: expect.stringMatching(/^[0-9a-f]{40}$/),
     branch: 'main',
     changedFiles: 3,
+    changed: ['.gitignore', '.planfold/', 'new.ts'],
   })
 })
 
@@ -84,4 +85,17 @@ test('a program is found on the path, or where the project keeps its own', async
   await chmod(join(folder, '.venv/bin/own-test'), 0o755)
   expect(await view().findProgram('own-test')).toBe('./.venv/bin/own-test')
   expect(await view().findProgram('sh')).toBe('sh')
+  await write('part/.venv/bin/part-test', '#!/bin/sh\n')
+  await chmod(join(folder, 'part/.venv/bin/part-test'), 0o755)
+  expect(await view().findProgram('part-test')).toBeNull()
+  expect(await view().findProgram('part-test', 'part/')).toBe('./.venv/bin/part-test')
+  expect(await view().findProgram('own-test', 'part/')).toBe('../.venv/bin/own-test')
+})
+
+test('when ignored files and folders were changed is known, too', async () => {
+  await write('.gitignore', 'node_modules\n')
+  await write('node_modules/a/index.js', 'a')
+  await utimes(join(folder, 'node_modules/a'), 5, 5)
+  git('init', '-q', '-b', 'main')
+  expect(await view().changedAt(['node_modules/a', 'gone', '.gitignore/x'])).toEqual([5_000, null, null])
 })

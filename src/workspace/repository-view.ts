@@ -1,7 +1,7 @@
 // The files of a workspace and the history around them, as a planner may see them: only read, within bounds, nothing is run but git.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { delimiter, isAbsolute, join, relative } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import type { PastChange, RepositoryFile, RepositoryState, RepositoryView } from '../planners/planner.ts'
 import type { Variables } from '../safety/environment.ts'
@@ -44,7 +44,8 @@ export function openRepositoryView(options: RepositoryOptions): RepositoryView {
       if (repository === null) return []
       return await historyOf(repository, root, (await files()).length > MANY_FILES ? COMMITS_OF_MANY_MAX : COMMITS_MAX)
     }),
-    findProgram: async name => findProgram(root, environment, name),
+    findProgram: async (name, folder = '') => findProgram({ root, environment, folder }, name),
+    changedAt: async paths => paths.map(path => changedAt(join(root, path))),
     state: async () => {
       const repository = await opened()
       return repository === null ? null : await unlessRefused(() => stateOf(repository, root))
@@ -116,8 +117,7 @@ function readText(path: string): string | null {
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    if (['ENOENT', 'EACCES', 'ELOOP', 'ENOTDIR', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return null
+    if (isMissing(error)) return null
     throw error
   }
   try {
@@ -131,6 +131,18 @@ function readText(path: string): string | null {
     closeSync(file)
   }
 }
+
+function changedAt(path: string): number | null {
+  try {
+    return lstatSync(path).mtimeMs
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  ['ENOENT', 'EACCES', 'ELOOP', 'ENOTDIR', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 async function historyOf(repository: Repository, root: string, max: number): Promise<readonly PastChange[]> {
   const args = ['log', '--no-merges', `--max-count=${max}`, '--format=%x00%B%x01', '--name-only', '--relative', 'HEAD']
@@ -155,11 +167,18 @@ async function historyOf(repository: Repository, root: string, max: number): Pro
 }
 
 /** On the path, else where a project keeps the programs it installed for itself. */
-function findProgram(root: string, environment: Variables, name: string): string | null {
+function findProgram(
+  { root, environment, folder }: { readonly root: string; readonly environment: Variables; readonly folder: string },
+  name: string,
+): string | null {
   const onPath = (environment.PATH ?? '').split(delimiter).filter(isAbsolute)
-  if (onPath.some(folder => isProgram(join(folder, name)))) return name
-  const own = OWN_PROGRAMS.find(folder => isProgram(join(root, folder, name)))
-  return own === undefined ? null : `./${own}/${name}`
+  if (onPath.some(path => isProgram(join(path, name)))) return name
+  for (const place of folder === '' ? [''] : [folder, '']) {
+    const own = OWN_PROGRAMS.find(path => isProgram(join(root, place, path, name)))
+    if (own !== undefined)
+      return `./${own}/${name}`.replace(/^\.\//, place === folder ? './' : `${relative(folder, '')}/`)
+  }
+  return null
 }
 
 const OWN_PROGRAMS = ['.venv/bin', 'venv/bin', 'node_modules/.bin', 'vendor/bin', 'bin']

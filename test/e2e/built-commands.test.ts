@@ -44,6 +44,7 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [0, 'halt'],
   [0, 'halt --lift'],
   [2, 'plan'],
+  [2, 'do'],
   [0, 'goals'],
   [0, 'template list'],
   [2, 'template show none'],

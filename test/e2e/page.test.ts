@@ -125,6 +125,15 @@ test('a plan is drafted from a goal, shown, run and watched', async context_ => 
   await page.getByRole('combobox', { name: 'Search or run' }).fill('pause')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Resume', exact: true }).waitFor()
+  // What a person does, or somebody else, is not offered to an agent.
+  await post(
+    '/plans',
+    'planfold: 1\nname: open\ntasks:\n  - { id: mine }\n  - { id: ship, kind: deploy }\n  - { id: hers, assignee: bo }\n',
+    'application/yaml',
+  )
+  await page.goto(`${service.address}/ui/plans/open`)
+  const strip = page.getByRole('region', { name: 'Waiting to be claimed' })
+  expect(await strip.locator('.strip-what').innerText()).toMatch(/^1 task\s+for an agent or a person: mine$/)
   expect(complaints).toEqual([])
 })
 

@@ -208,12 +208,13 @@ export interface AgentItem {
   readonly version: string | null
   readonly passed_at: string | null
   readonly install: string
+  readonly needs_model: boolean
 }
 export const listAgents = (): Promise<{ readonly items: readonly AgentItem[]; readonly preferred: string | null }> =>
   http('GET', '/agents')
 /** Lets it work all open tasks, or one. */
 export const setWorker = (plan: string, agent: string, task: string | null): Promise<unknown> =>
-  http('POST', `/plans/${encodeURIComponent(plan)}/worker`, { agent, ...(task === null ? {} : { task }) })
+  http('POST', `/plans/${encodeURIComponent(plan)}/worker`, { agent, ...(task === null ? { commit: true } : { task }) })
 export const planDefinition = async (plan: string) => {
   const found = await engine.ask({ type: 'definition', plan })
   return found === null ? null : shown(found.definition)

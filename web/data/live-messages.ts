@@ -81,6 +81,7 @@ export interface TaskView {
   readonly name: string
   readonly title: string | null
   readonly kind: string | null
+  readonly assignee: string | null
   readonly action: string
   readonly look: Look
   readonly status: TaskStatus

@@ -138,6 +138,7 @@ function viewOf(state: PlanState, task: TaskState): TaskView {
     name: definition.id,
     title: definition.title ?? null,
     kind: definition.kind ?? null,
+    assignee: definition.assignee ?? null,
     action: action.type,
     look: lookOf(task),
     status: task.status,

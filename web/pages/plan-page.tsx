@@ -19,7 +19,7 @@ import { isPlain, openPalette } from '../parts/shell.tsx'
 import { AwayBar, Empty, LivePill, Skeleton } from '../parts/states.tsx'
 import { clock, dollars, planWord, span } from '../parts/words.ts'
 import { DraftShown } from '../plan/draft-shown.tsx'
-import { WorkStrip } from '../plan/let-agent.tsx'
+import { LetAgent } from '../plan/let-agent.tsx'
 import { Outline } from '../plan/outline.tsx'
 import { PlanVerbs } from '../plan/plan-verbs.tsx'
 import { TaskDrawer } from '../plan/task-drawer.tsx'
@@ -127,7 +127,7 @@ function PlanShown({ name, plan: told }: { readonly name: string; readonly plan:
       <Head plan={plan} isInterrupted={isInterrupted} />
       <AwayBar />
       <WaitingStrip items={waiting} />
-      <WorkStrip plan={plan} />
+      <LetAgent plan={plan} task={null} />
       {plan.head.draft !== null && <DraftShown draft={plan.head.draft} />}
       <div className="views">
         <nav className="tabs" aria-label="Views">

@@ -190,7 +190,7 @@ export function BackDialog({
         isWhole
           ? undoPlan(plan, { ...how, force: stays })
           : order(plan, (isUndo ? { type: 'undo', ...how } : { type: 'rollback', to, ...how }) as never),
-      isWhole ? 'Everything is undone' : isUndo ? 'Rollback undone' : 'Rollback started',
+      isWhole ? undefined : isUndo ? 'Rollback undone' : 'Rollback started',
     )
     setBusy(false)
     if (!isDone) return
@@ -268,7 +268,10 @@ export function BackDialog({
                 {(
                   [
                     ['keep', 'Keep the current version'],
-                    ['take', "Take the checkpoint's version; the current one is backed up"],
+                    [
+                      'take',
+                      `Take the ${isWhole ? 'version before the plan' : "checkpoint's version"}; the current one is backed up`,
+                    ],
                     ['merge', 'Merge both versions'],
                   ] as const
                 ).map(([value, word]) => (

@@ -2,20 +2,23 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { Bot } from 'lucide-react'
-import { useState } from 'react'
-import type { TaskDefinition } from '../../src/domain/plan.ts'
+import { type ReactNode, useState } from 'react'
+import type { PlanDefinition } from '../../src/domain/plan.ts'
+import { mayWork } from '../../src/domain/plan-rules/agent-request.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import { allTasks } from '../../src/domain/state/task-index.ts'
 import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import { taskFacts } from '../../src/domain/views/pages/task-facts.ts'
 import { orderPlan, planDefinition, setWorker } from '../data/api.ts'
 import { type LivePlan, useConnection } from '../data/live.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { agents, queryClient, useRights } from '../data/queries.ts'
+import { visible } from '../parts/argv.tsx'
 import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
 import { count } from '../parts/words.ts'
 
-/** What an agent could work: in a draft all that would wait for a claim, later only where something waits now. */
+/** What waits for a claim: in a draft all that would wait, later only where something waits now. */
 function openTasks({ head: { status }, tasks }: LivePlan): readonly TaskView[] {
   const free = tasks.filter(task => task.action === 'external' && task.by === null)
   if (status === 'draft') return free
@@ -25,52 +28,64 @@ function openTasks({ head: { status }, tasks }: LivePlan): readonly TaskView[] {
     : []
 }
 
-export function WorkStrip({ plan }: { readonly plan: LivePlan }) {
-  const { operate } = useRights()
-  const tasks = openTasks(plan)
-  if (!operate || tasks.length === 0) return null
-  return (
-    <section className="strip work" aria-label="Waiting to be claimed">
-      <Bot size={18} aria-hidden="true" />
-      <div className="strip-what">
-        <b>{count(tasks.length, 'task')}</b>
-        <span>for an agent or a person: {tasks.map(({ name }) => name).join(', ')}</span>
-      </div>
-      <span className="space" />
-      <LetAgent plan={plan} task={null} />
-    </section>
-  )
-}
-
-/** `task`: only this one. A draft is started, too. */
+/** `task`: only this one; null: all, in a strip that names them. A draft is started, too. */
 export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly task: string | null }) {
   const { operate } = useRights()
   const isAway = useConnection().is === 'away'
   const { data } = useQuery(agents)
   const [confirm, dialog] = useConfirm()
   const [wanted, setWanted] = useState<string | null>(null)
-  if (!operate || data === undefined) return null
-  const installed = data.items.filter(one => one.installed)
+  const installed = data?.items.filter(one => one.installed) ?? []
+  const able = installed.filter(one => !one.needs_model)
   const agent =
-    installed.find(({ name }) => name === (wanted ?? data.preferred)) ??
-    installed.find(({ passed_at }) => passed_at !== null) ??
-    installed[0]
+    able.find(({ name }) => name === (wanted ?? data?.preferred)) ??
+    able.find(({ passed_at }) => passed_at !== null) ??
+    able[0]
+  const tasks = openTasks(plan).filter(
+    one => (task === null || one.name === task) && mayWork(one, agent?.name ?? 'nobody'),
+  )
+  if (!operate || tasks.length === 0) return null
+  const strip = (control: ReactNode): ReactNode =>
+    task !== null ? (
+      control
+    ) : (
+      <section className="strip work" aria-label="Waiting to be claimed">
+        <Bot size={18} aria-hidden="true" />
+        <div className="strip-what">
+          <b>{count(tasks.length, 'task')}</b>
+          <span>for an agent or a person: {tasks.map(({ name }) => name).join(', ')}</span>
+        </div>
+        <span className="space" />
+        {control}
+      </section>
+    )
+  if (data === undefined) return strip(null)
   if (agent === undefined)
-    return (
+    return strip(
       <p className="dim">
-        No coding agent is installed here. Get one, for example with{' '}
-        <code className="code">npm install -g {data.items.find(({ name }) => name === 'opencode')?.install}</code>
-      </p>
+        {installed.length === 0 ? (
+          <>
+            No coding agent is installed here. Get one, for example with{' '}
+            <code className="code">npm install -g {data.items.find(({ name }) => name === 'opencode')?.install}</code>
+          </>
+        ) : (
+          <>
+            {installed.map(({ title }) => title).join(', ')}: no model is set. Set{' '}
+            <code className="code">PLANFOLD_MODEL</code>, or <code className="code">default:</code> in your settings,
+            and restart the service
+          </>
+        )}
+      </p>,
     )
   const { name, status, draft } = plan.head
   const isDraft = status === 'draft'
   const go = async (): Promise<void> => {
     const definition = await planDefinition(name).catch(() => null)
     if (definition === null) return toast('The plan could not be read', { isBad: true })
-    const names = new Set(task === null ? openTasks(plan).map(one => one.name) : [task])
+    const names = new Set(tasks.map(one => one.name))
     const said = await confirm({
       title: `Let ${agent.title} do ${task ?? 'it'}?`,
-      text: <Works tasks={allTasks(definition).filter(({ id }) => names.has(id))} runs={draft?.runs ?? []} />,
+      text: <Works definition={definition} names={names} agent={agent.title} runs={draft?.runs ?? []} />,
       yes: isDraft ? 'Start' : 'Let it work',
     })
     if (said === null) return
@@ -83,7 +98,7 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
       `${agent.title} works ${task ?? name}`,
     )
   }
-  return (
+  return strip(
     <div className="let-agent">
       <button type="button" className="button main" disabled={isAway} onClick={() => void go()}>
         Let {agent.title} do it
@@ -96,41 +111,48 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
           value={agent.name}
           onChange={event => setWanted(event.target.value)}
         >
-          {installed.map(({ name, title, version, passed_at }) => (
-            <option key={name} value={name}>
-              {title} {version ?? ''} {passed_at === null ? '' : '✓ tested'}
+          {installed.map(({ name, title, version, passed_at, needs_model }) => (
+            <option key={name} value={name} disabled={needs_model}>
+              {title} {version ?? ''} {needs_model ? 'has no model' : passed_at === null ? '' : '✓ tested'}
             </option>
           ))}
         </select>
       )}
       {dialog}
-    </div>
+    </div>,
   )
 }
 
 /** What somebody agrees to: who works what, where it may write, what judges it, and what else runs. */
-function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; readonly runs: readonly string[] }) {
+function Works({
+  definition,
+  names,
+  agent,
+  runs,
+}: {
+  readonly definition: PlanDefinition
+  readonly names: ReadonlySet<string>
+  readonly agent: string
+  readonly runs: readonly string[]
+}) {
+  const tasks = allTasks(definition).filter(({ id }) => names.has(id))
   const shown = new Set(
     tasks.flatMap(({ id, accept = [] }) => accept.map(one => `${id}: ${spelled(criterionText(one))}`)),
   )
   const others = runs.filter(line => !shown.has(line))
   return (
     <div className="let-agent-works">
-      <p>It works in the sandbox; the checks of each task decide whether it is done.</p>
+      <p>It works in the sandbox; the checks of each task decide whether it is done, and you review the change.</p>
       <ul>
-        {tasks.map(({ id, title, write, accept = [] }) => (
-          <li key={id}>
-            <b className="mono">{id}</b> {title}
-            <small>
-              {write === undefined
-                ? 'may write anywhere in the workspace'
-                : write.length === 0
-                  ? 'writes nothing'
-                  : `may write ${write.join(', ')}`}
-              {accept.length > 0 && `; checked: ${accept.map(criterionText).join('; ')}`}
-            </small>
-          </li>
-        ))}
+        {tasks.map(task => {
+          const [told, ...limits] = taskFacts(definition, task, agent).map(visible)
+          return (
+            <li key={task.id}>
+              <b className="mono">{task.id}</b> {told}
+              <small>{limits.join(' · ')}</small>
+            </li>
+          )
+        })}
       </ul>
       {others.length > 0 && (
         <>
@@ -138,7 +160,7 @@ function Works({ tasks, runs }: { readonly tasks: readonly TaskDefinition[]; rea
           <ul>
             {others.map(line => (
               <li key={line}>
-                <code>{line}</code>
+                <code>{visible(line)}</code>
               </li>
             ))}
           </ul>

@@ -55,7 +55,7 @@ async function listen<T>(
     }
     const unlisten = onSignal(() => {
       stop()
-      reject(new CliError(EXIT.interrupted, 'interrupted', 'interrupted; the draft stays as it is'))
+      reject(new CliError(EXIT.interrupted, 'interrupted', 'interrupted; nothing was decided'))
     })
     const unkey = terminal.onKey(key => {
       if (isOver) return

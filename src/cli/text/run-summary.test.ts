@@ -90,6 +90,11 @@ describe('the end of a run', () => {
       '  Next: planfold retry demo last',
       '  or fix the plan file and run it again; completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again',
     ])
+    // A plan that was drafted for a goal has no file.
+    const drafted = { ...NOBODY, continuedBy: 'planfold do' }
+    expect(endingLines(failed, [], drafted, 0, paint(false)).at(-1)).toBe('  Next: planfold do')
+    const paused = summaryOf([], { status: 'paused' })
+    expect(endingLines(paused, [], drafted, 0, paint(false)).at(-1)).toBe('  Next: planfold do')
   })
 
   it('names what stopped a plan that has no failed task, and a rollback that was stopped', () => {

@@ -36,6 +36,8 @@ export interface EndingOf {
   readonly models?: Models
   /** All plans are halted: nothing goes on before that is lifted. */
   readonly halted?: boolean
+  /** The command that continues it, where it is another than `resume` and `retry`; such a plan has no file. */
+  readonly continuedBy?: string | undefined
 }
 
 type Models = Awaited<ReturnType<typeof planModels>>
@@ -124,7 +126,12 @@ export function endingLines(
     lines.push(
       `  Next: ${summary.waiting.length > 0 && how.halted !== true ? 'answer it, then ' : ''}${paint.bold(next)}`,
     )
-  if (summary.status === 'failed' && how.left === null && stoppedIn(summary, how) === null)
+  if (
+    summary.status === 'failed' &&
+    how.continuedBy === undefined &&
+    how.left === null &&
+    stoppedIn(summary, how) === null
+  )
     lines.push(`  or fix the plan file and run it again; ${RUNS_AGAIN}`)
   return lines
 }
@@ -184,7 +191,7 @@ export function nextCommand(summary: Summary, board: readonly Card[], how: Endin
   // It asks there what becomes of the rollback.
   if (stoppedIn(summary, how) !== null) return 'planfold inbox'
   if (summary.status === 'failed') {
-    return retryCommand(summary)
+    return retryCommand(summary, how.continuedBy)
   }
   if (how.halted === true && summary.endedAt === null) return commandText(next('lift-halt'))
   const claim = claimNext(summary, board, { isDriven: false, held: how.held ?? [] })
@@ -192,7 +199,7 @@ export function nextCommand(summary: Summary, board: readonly Card[], how: Endin
   const more = addBudgetOrCancel(summary)
   if (more !== null) return more
   const first = isPausedToAsk(summary) ? 'answer it, then ' : ''
-  return summary.endedAt === null ? `${first}planfold resume ${summary.name}` : null
+  return summary.endedAt === null ? `${first}${how.continuedBy ?? `planfold resume ${summary.name}`}` : null
 }
 
 /** Where only work of others is waited for, `resume` would change nothing. Null where something else is waited for, or nothing. */
@@ -212,12 +219,12 @@ export function claimNext(
 }
 
 /** Where a budget was too small, trying again alone would fail again. What failed in several places is tried again by `resume`. */
-export function retryCommand({ name, failed, stopped }: Summary): string | null {
+export function retryCommand({ name, failed, stopped }: Summary, again?: string): string | null {
   const task = failed[0]?.task ?? stopped?.task
   if (task === undefined) return null
   const more = stepsIn(failed.find(one => one.task === task)?.hint ?? '').find(step => step.next === 'budget-add')
   const isOne = failed.filter(({ handled }) => !handled).length < 2
-  return `${more === undefined ? '' : `${commandText(more)}, then `}${isOne ? `planfold retry ${name} ${task}` : `planfold resume ${name}`}`
+  return `${more === undefined ? '' : `${commandText(more)}, then `}${again ?? (isOne ? `planfold retry ${name} ${task}` : `planfold resume ${name}`)}`
 }
 
 /** `12/14 done`; a task that was skipped counts, because nothing is left to do for it. */

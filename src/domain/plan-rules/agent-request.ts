@@ -107,5 +107,14 @@ export const isModelAllowed = (rules: readonly string[], name: string): boolean 
 const isCommand = (value: Json): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
 
+/** Out of the sandbox, and irreversible: a person does it, and says what was done. */
+const BY_HAND: ReadonlySet<string> = new Set(['deploy', 'push', 'delete', 'migrate'])
+
+/** Of an external task: nobody else is to do it, and an agent in a sandbox can. */
+export const mayWork = (
+  { assignee, kind }: { readonly assignee?: string | null; readonly kind?: string | null },
+  agent: string,
+): boolean => (assignee ?? agent) === agent && !BY_HAND.has(kind ?? '')
+
 /** Where the homes of agents are, in the state folder: a folder for each plan. */
 export const AGENT_HOMES = 'agents'

@@ -177,6 +177,9 @@ export const agents = wire(
         tested: z.string().meta({ description: 'The version that this release was tested with.' }),
         passed_at: time.nullable().meta({ description: 'When this version passed its test here.' }),
         install: z.string().meta({ description: 'The npm package that has it.' }),
+        needs_model: z
+          .boolean()
+          .meta({ description: 'It has no model of its own, and the settings name none for it.' }),
       }),
     ),
     next: z.null(),
@@ -195,6 +198,9 @@ export const workerBody = wire(
     agent: agentName,
     model: z.string().min(1).max(200).optional().meta({ description: "PROVIDER/NAME; the agent's own when absent." }),
     task: z.string().min(1).max(300).optional().meta({ description: 'Only this task; all open ones when absent.' }),
+    commit: z.boolean().optional().meta({
+      description: 'Commit what the review of a draft approves, on the branch plan/NAME; nothing without git.',
+    }),
   }),
   'WorkerChoice',
 )

@@ -4,7 +4,7 @@
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { type Json, mapOf } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { type AgentName, agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { type AgentName, agentRequest, isAgentName, mayWork } from '../../domain/plan-rules/agent-request.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
@@ -32,18 +32,11 @@ export function withWorker(
 ): PlanDefinition {
   const { agent, model } = worker
   const tasks = mapExternal(definition.tasks, '', (task, name) =>
-    (only?.has(name) ?? true) && isFree(task, agent) ? { ...task, ...workOf(task, worker) } : task,
+    (only?.has(name) ?? true) && mayWork(task, agent) ? { ...task, ...workOf(task, worker) } : task,
   )
   const chosen: Json = model === null ? { agent } : { agent, model }
   return { ...definition, tasks, extra: { ...definition.extra, worker: chosen } }
 }
-
-/** Out of the sandbox, and irreversible: a person does it, and says what was done. */
-const BY_HAND: ReadonlySet<string> = new Set(['deploy', 'push', 'delete', 'migrate'])
-
-/** Nobody else is to do it, and an agent in a sandbox can. */
-const isFree = ({ assignee, kind = '' }: TaskDefinition, agent: AgentName): boolean =>
-  (assignee === undefined || assignee === agent) && !BY_HAND.has(kind)
 
 function workOf(task: TaskDefinition, { agent, model }: AgentWorker): Pick<TaskDefinition, 'action' | 'instruction'> {
   const { instruction, description, title, id } = task
@@ -103,15 +96,31 @@ export async function assignWorker(
   engine: CallerEngine,
   plan: PlanId,
   worker: AgentWorker,
-  { task, ...submit }: { readonly task?: TaskName | undefined } & SubmitOptions = {},
+  {
+    task,
+    finish = same => same,
+    ...submit
+  }: {
+    readonly task?: TaskName | undefined
+    /** What else becomes of a draft that the agent works as a whole. */
+    readonly finish?: (definition: PlanDefinition) => PlanDefinition
+  } & SubmitOptions = {},
 ): Promise<Assigned> {
   const current = await engine.ask({ type: 'definition', plan })
   const summary = await engine.ask({ type: 'summary', plan })
   if (current === null || summary === null) return { ok: false, refusal: refuse('not-found', 'there is no such plan') }
   if (PLAN_ENDED.has(summary.status))
-    return { ok: false, refusal: refuse('illegal-transition', `the plan is ${summary.status}: nothing is left to do`) }
+    return {
+      ok: false,
+      refusal: refuse(
+        'illegal-transition',
+        `the plan is ${summary.status}: nothing is left to do`,
+        'clone it to do it again',
+      ),
+    }
   const open = new Set((await openWork(engine, plan)).filter(name => task === undefined || name === task))
-  const definition = withWorker(current.definition, worker, open)
+  const changed = withWorker(current.definition, worker, open)
+  const definition = summary.status === 'draft' && task === undefined ? finish(changed) : changed
   const worked = workedIn(definition).filter(name => open.has(name))
   if (worked.length === 0)
     return {

@@ -3,6 +3,8 @@
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Budget, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { PlanStatus } from '../../domain/status.ts'
+import type { RepositoryView } from '../../planners/planner.ts'
+import type { Git } from '../../workspace/git/git.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import { type AgentWorker, withWorker, workerOf } from './agent-worker.ts'
 
@@ -28,16 +30,27 @@ export function sameFinish(before: PlanDefinition, next: PlanDefinition): PlanDe
   const { budget } = before.policy ?? {}
   return finishDraft(next, {
     worker: workerOf(before),
-    commits: before.tasks.some(({ id }) => id === COMMIT) && !next.tasks.some(({ id }) => id === COMMIT),
+    commits: before.tasks.some(({ id }) => id === COMMIT),
     ...(budget === undefined ? {} : { budget }),
   })
 }
 
+/** Is there a repository with something in it, to which we may write? */
+export async function canCommit({
+  git,
+  repository,
+}: {
+  readonly git: Pick<Git, 'mayWrite'>
+  readonly repository: Pick<RepositoryView, 'state'>
+}): Promise<boolean> {
+  return ((await repository.state())?.commit ?? null) !== null && (await git.mayWrite()).ok
+}
+
 /** Right after the review; what needed the review needs the commit then. A plan without a review changes nothing. */
-function withCommit(definition: PlanDefinition): PlanDefinition {
+export function withCommit(definition: PlanDefinition): PlanDefinition {
   const { tasks, title, name } = definition
   const review = tasks.find(({ id }) => id === REVIEW)
-  if (review === undefined) return definition
+  if (review === undefined || tasks.some(({ id }) => id === COMMIT)) return definition
   const commit: TaskDefinition = {
     id: COMMIT,
     title: 'Commit the approved change',

@@ -4,6 +4,8 @@
 import type { PlanParts } from '../compose-plan.ts'
 import { shellLine } from '../end-checks.ts'
 import { FIND_OUT, type WorkStep } from '../work-steps.ts'
+import { isNoted } from './change-log.ts'
+import { likelyTest } from './one-test.ts'
 import { printedToday } from './today.ts'
 
 const FILES_TOLD = 5
@@ -52,7 +54,7 @@ export function instructionOf(
   const printed = logs.flatMap(left => ['', live(`Before the work, ${left.title}:`), logOf(left)])
   const { deadline = null, unknowns = [] } = judged
   return [
-    live(`${step.instruction}${beginsAt(parts, step)}`),
+    live(`${step.instruction}${notedIn(parts, step)}${beginsAt(parts, step)}`),
     '',
     live(`Goal: ${goal.text.slice(0, GOAL_MAX)}`),
     ...(step.id === FIND_OUT.id ? listed('Open points:', unknowns) : []),
@@ -77,14 +79,25 @@ const listed = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
 
 /** The place in words, for a step that changes something: the first passage, or the file of tests. */
-function beginsAt({ analysis, places }: PlanParts, { scope, instruction }: WorkStep): string {
-  const [test] = analysis.tests
+function beginsAt({ goal, analysis, places }: PlanParts, { scope, instruction }: WorkStep): string {
+  const test = likelyTest(analysis)
   if (scope === 'tests') return test === undefined ? '' : ` It belongs into ${test.path}, or into a new file beside it.`
-  const [passage] = places.passages
-  if (passage === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
+  const [first] = places.passages
+  if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
+  // Words alone lead to many files: then the passage of the likeliest one.
+  const isNamed =
+    goal.frames.length + places.causes.length > 0 ||
+    goal.symbols.some(name => first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!))
+  const [best] = analysis.files
+  const passage = isNamed ? first : (places.passages.find(({ path }) => path === best?.path) ?? first)
   const isList = /(^|\n)- .*$/.test(instruction)
   return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
 }
+
+const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
+  places.changeLog !== null && isNoted(step, judged.kind)
+    ? ` Note it in ${places.changeLog}, as earlier changes are.`
+    : ''
 
 /** Files, passages, the sibling to follow, and the commands to try it with. */
 function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly string[] {
@@ -92,7 +105,7 @@ function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly st
   const ranked = isTest ? [...analysis.tests.slice(0, 2), ...analysis.files] : analysis.files
   const found = ranked.filter(({ reason }) => !reason.startsWith('weak guess'))
   const files = (found.length > 0 ? found : ranked).slice(0, FILES_TOLD)
-  const { test } = analysis.commands
+  const { test, allTests } = analysis.commands
   const isTried = step.scope !== 'docs' && step.scope !== 'new' && test !== null
   const passages = isTest ? places.passages.slice(0, 2) : places.passages
   return [
@@ -111,7 +124,8 @@ function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly st
       : ['', `Follow the way of ${places.sibling}, which does something similar.`]),
     ...(isTried ? [''] : []),
     ...(isTried && places.oneTest !== null ? [`One file of tests alone: ${places.oneTest}`] : []),
-    ...(isTried ? [`All tests: ${shellLine(test.run)}`] : []),
+    ...(isTried ? [`${allTests === undefined ? 'All tests' : 'Tests of the package'}: ${shellLine(test.run)}`] : []),
+    ...(isTried && allTests !== undefined ? [`All tests: ${shellLine(allTests.run)}`] : []),
   ]
 }
 

@@ -4,10 +4,15 @@ import { describe, expect, test } from 'vitest'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { compile } from '../../format/expression/expression.ts'
 import { templateExpressions } from '../../format/expression/template.ts'
+import { docsScope } from '../docs-page.ts'
+import { renameNames } from '../end-checks.ts'
 import { readGoal } from '../goal.ts'
 import { heuristicPlanner } from '../heuristic-planner.ts'
 import type { PlanComment, RepositoryView } from '../planner.ts'
 import { removalIn, removedName } from '../removal.ts'
+import { changeLog } from './change-log.ts'
+import { setUp } from './frame-tasks.ts'
+import { likelyTest } from './one-test.ts'
 
 const FILES: { readonly [path: string]: string } = {
   'package.json': '{"scripts":{"test":"vitest run","lint":"eslint ."}}',
@@ -31,6 +36,7 @@ const repository: RepositoryView = {
   read: async paths => paths.map(path => FILES[path] ?? null),
   history: async () => [],
   findProgram: async name => name,
+  changedAt: async paths => paths.map(() => 0),
   state: async () => null,
 }
 
@@ -131,22 +137,25 @@ test('only one name that is to go is a removal', () => {
     'Remove the unused function neg',
     'Delete `oldParse()` from src/parse.ts.',
     'Drop the deprecated --fast option',
+    'Remove the leaky lru_cache (#12)',
     "Remove default 'mode'",
     'Remove whitespace from names',
     'Remove `a` and `b`',
     'Remove `retry` when the queue is empty',
     'Remove the user from the list. Add a test.',
   ].map(goal => removedName(readGoal(goal), 'feature'))
-  expect(names).toEqual(['neg', 'oldParse', '--fast', null, null, null, null, null])
+  expect(names).toEqual(['neg', 'oldParse', '--fast', 'lru_cache', null, null, null, null, null])
 })
 
 test('what is to go may be a file or a dependency', () => {
-  const paths = ['ci.yml', 'src/a.ts', 'package.json', 'yarn.lock']
+  const paths = ['ci.yml', 'src/a.ts', 'package.json', 'yarn.lock', 'bench/run.js']
   const texts = new Map([['package.json', '{"dependencies":{"pad":"1","got":"2"}}']])
   const found = [
     'remove the unused ci.yml',
     'remove dependency on pad',
     'use fetch instead of got',
+    'chore: remove bench directory',
+    'fix: replace deprecated trimRight() with trimEnd()',
     'remove the retries of got',
     'remove ci.yml checks from src/a.ts',
   ].map(goal => removalIn(readGoal(goal), 'refactor', { paths, texts }))
@@ -154,6 +163,8 @@ test('what is to go may be a file or a dependency', () => {
     ['ci.yml is gone'],
     ['pad no longer occurs'],
     ['got no longer occurs'],
+    ['bench is gone'],
+    ['trimRight no longer occurs'],
     undefined,
     undefined,
   ])
@@ -161,7 +172,73 @@ test('what is to go may be a file or a dependency', () => {
     ['ci.yml'],
     ['package.json', 'yarn.lock'],
     ['package.json', 'yarn.lock'],
+    ['bench/run.js'],
+    [],
     undefined,
     undefined,
   ])
+})
+
+describe('documentation', () => {
+  const input = (goal: string) => ({
+    goal: readGoal(goal),
+    paths: [
+      'README.md',
+      'CHANGES.md',
+      'docs/migrate-v2-to-v3.md',
+      'docs/routing.rst',
+      'src/routing/rules.py',
+      'src/days.ts',
+    ],
+    texts: new Map([
+      ['src/days.ts', '/** isWeekend */'],
+      ['README.md', '# Days'],
+    ]),
+    files: ['src/routing/rules.py', 'CHANGES.md', 'src/days.ts'].map(path => ({ path, score: 1, reason: 'words' })),
+  })
+  test.each([
+    ['document what happened to tags in the v3 migration guide', ['docs/migrate-v2-to-v3.md']],
+    ['Clarify the docs of isWeekend', ['src/days.ts']],
+    ['fix the docstring of isWeekend', ['src/days.ts']],
+    ['document rule priority', ['docs/routing.rst', 'README.md']],
+    ['document rule priority in the readme', ['README.md']],
+  ])('%s', (goal, pages) => expect(docsScope(input(goal))).toEqual(pages))
+})
+
+test('a change is noted where most changes are, unless a robot does it or the goal forbids it', () => {
+  const paths = ['CHANGES.md', 'src/a.ts']
+  const change = (...files: readonly string[]) => ({ message: 'x', files })
+  const habit = [
+    change('src/a.ts', 'CHANGES.md'),
+    change('src/a.ts'),
+    change('src/a.ts'),
+    change('src/a.ts', 'CHANGES.md'),
+  ]
+  const robot = [...Array(10).keys()].flatMap(() => [change('src/a.ts'), change('CHANGES.md')])
+  const logOf = (history: typeof habit, goal = 'Fix it') => changeLog({ paths, history, limits: readGoal(goal).limits })
+  expect([logOf(habit), logOf(robot), logOf([]), logOf(habit, 'Fix it. Do not touch the changelog.')]).toEqual([
+    'CHANGES.md',
+    null,
+    null,
+    null,
+  ])
+})
+
+test('the test of the likeliest file is named before others, and what is to be installed is all that is missing', () => {
+  const file = (path: string) => ({ path, score: 1, reason: '' })
+  const named = (path: string, ...tests: readonly string[]) =>
+    likelyTest({ files: [file(path)], tests: tests.map(file) })?.path
+  expect(named('fish.go', 'help_test.go', 'fish_test.go')).toBe('fish_test.go')
+  expect(named('src/a/index.ts', 'test/a.test.ts', 'src/b/index.test.ts')).toBe('test/a.test.ts')
+  const command = (run: string) => ({ run: [run], from: 'ci', exists: false, missing: `'${run}' is not installed` })
+  expect(setUp([command('pnpm'), command('bun'), command('bun')]).accept).toHaveLength(2)
+})
+
+test('what else a goal asks for is told', async () => {
+  const { assumptions } = await heuristicPlanner().propose({
+    goal: 'Rename `total` to `sum`. Then fix the crash of neg.',
+    repository,
+  })
+  expect(assumptions[0]).toContain("'fix the crash of neg'")
+  expect(renameNames(readGoal('Rename `total` option to `sum`'))).toEqual({ old: 'total', new: 'sum' })
 })

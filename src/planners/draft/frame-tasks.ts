@@ -8,12 +8,14 @@ import type { PlanParts, PlanQuestion } from '../compose-plan.ts'
 import { type EndCheck, shellLine } from '../end-checks.ts'
 import type { IrreversibleStep } from '../goal-kind.ts'
 import type { FoundCommand } from '../planner.ts'
+import type { Installation } from '../toolchain/installation.ts'
 import type { WorkStep } from '../work-steps.ts'
 import { type Left, live, oneLine, quoteOf } from './briefing-text.ts'
 import { check, MINUTE } from './work-tasks.ts'
 
 export const REVIEW = 'review'
 export const BASELINE = 'baseline'
+export const INSTALL = 'install'
 
 /** Writes nothing but caches and what it builds; whatever it leaves in the workspace goes back with a rollback. */
 const READS = { effect: 'workspace' } as const
@@ -41,18 +43,42 @@ export function clarify(questions: readonly PlanQuestion[]): TaskDefinition {
   }
 }
 
-export function setUp(test: FoundCommand): TaskDefinition {
-  const program = /^'(.+)' is not installed$/.exec(test.missing ?? '')?.[1] ?? test.run[0]!
+/** It reaches the registry and asks before it reaches anything else. Without a write scope: what git ignores is no change of the plan. */
+export function install({ run, why, network }: Installation, needs: readonly TaskName[]): TaskDefinition {
+  const line = run[0] === 'sh' ? run.at(-1)! : run.join(' ')
+  return {
+    id: INSTALL as TaskName,
+    title: live('Install the dependencies'),
+    kind: 'chore',
+    rationale: `Nothing can be run before: ${why}.`,
+    needs,
+    action: { type: 'run', command: run[0] === 'sh' ? { script: live(line) } : { argv: run.map(live) } },
+    network: { allow: network, unknown: 'ask' },
+    effect: 'workspace',
+    estimateMs: 2 * MINUTE,
+  }
+}
+
+export function setUp(commands: readonly FoundCommand[]): TaskDefinition {
+  const programOf = ({ missing, run }: FoundCommand): string =>
+    /^'(.+)' is not installed$/.exec(missing ?? '')?.[1] ?? run[0]!
+  const programs = [...new Set(commands.map(programOf))]
+  const starts = programs.map(program => commands.find(command => programOf(command) === program)!)
+  const list = programs.join(', ')
   return {
     id: 'set-up' as TaskName,
-    title: live(`Install what the tests need (${program})`),
+    title: live(`Install what the plan needs (${list})`),
     kind: 'chore',
-    rationale: `The tests are run with '${test.run.join(' ')}' (${test.from}), and ${test.missing ?? 'it is not there'}.`,
+    rationale: starts
+      .map(({ run, from, missing }) => `It runs '${run.join(' ')}' (${from}), and ${missing ?? 'it is not there'}.`)
+      .join(' '),
     needs: [],
     action: { type: 'external' },
-    instruction: live(`Install '${program}' so that '${test.run.join(' ')}' starts.`),
-    accept: [check(`command -v ${shellLine([program])}`, `${program} is installed`)],
-    rollback: `uninstall ${program}`,
+    instruction: live(
+      `Install ${list}, so that ${starts.map(({ run }) => `'${run.join(' ')}'`).join(' and ')} can start.`,
+    ),
+    accept: programs.map(program => check(`command -v ${shellLine([program])}`, `${program} is installed`)),
+    rollback: `uninstall ${list}`,
     estimateMs: 10 * MINUTE,
   }
 }

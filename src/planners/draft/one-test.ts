@@ -1,9 +1,37 @@
 // How one file of tests is run alone, where the repository says which runner it uses: whoever works on a task needs seconds, not the
 // whole suite.
 
-import { objectIn, type Toolchain } from '../commands.ts'
+import type { Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
-import type { RepositoryView } from '../planner.ts'
+import type { GoalAnalysis, RepositoryView } from '../planner.ts'
+import { objectIn } from '../toolchain/evidence.ts'
+import { inFolder, seenFrom } from '../toolchain/packages.ts'
+
+/** The test called like the first file, else the best one. */
+export function likelyTest({
+  files,
+  tests,
+}: Pick<GoalAnalysis, 'files' | 'tests'>): GoalAnalysis['tests'][number] | undefined {
+  const nameOf = (path: string): string =>
+    path
+      .slice(path.lastIndexOf('/') + 1)
+      .replace(/\.\w+$/, '')
+      .toLowerCase()
+  const name = nameOf(files[0]?.path ?? '')
+  const folder = files[0]?.path.replace(/[^/]*$/, '') ?? ''
+  const isBeside = (path: string): boolean =>
+    path.startsWith(folder) || /(?:^|\/)(?:tests?|specs?|__tests__)\//.test(path)
+  const own = tests.slice(0, LOOKED_AT).find(({ path }) => {
+    const stem = nameOf(path).replace(/^test[_-]|[._-](?:test|spec)s?$|(?:test|spec)s?$/g, '')
+    return stem === name && isBeside(path)
+  })
+  return COMMON.test(name) ? tests[0] : (own ?? tests[0])
+}
+
+/** Others are seldom in the scope. */
+const LOOKED_AT = 3
+/** Files called so stand in every folder. */
+const COMMON = /^(?:index|main|mod|lib|init|__init__|)$/
 
 /** The line for a shell; null when the runner is not known. */
 export async function oneTestCommand(
@@ -14,8 +42,7 @@ export async function oneTestCommand(
   if (testFiles !== null) return shellLine(testFiles([file]))
   if (/\.[cm]?[jt]sx?$/.test(file)) return await nodeTest(repository, paths, file)
   const run = commands.test?.run.join(' ') ?? ''
-  const folder = file.split('/').slice(0, -1).join('/')
-  if (/^go test\b/.test(run)) return shellLine(['go', 'test', folder === '' ? '.' : `./${folder}`])
+  if (/^go test\b/.test(run)) return goTest(paths, file)
   if (/^cargo (test|nextest)\b/.test(run)) return cargoTest(paths, file)
   if (/\brspec$|^mix test\b|\bphpunit$|^bats\b|\bdart test$|\brails test$/.test(run))
     return shellLine([...commands.test!.run.filter(word => !paths.some(path => path.startsWith(`${word}/`))), file])
@@ -69,6 +96,13 @@ function starter(known: ReadonlySet<string>): readonly string[] {
   if (known.has('pnpm-lock.yaml')) return ['pnpm', 'exec']
   if (known.has('yarn.lock')) return ['yarn']
   return known.has('bun.lock') || known.has('bun.lockb') ? ['bunx'] : ['npx']
+}
+
+function goTest(paths: readonly string[], file: string): string {
+  const known = new Set(paths)
+  const module = foldersAbove(file).find(one => known.has(`${one}go.mod`)) ?? ''
+  const folder = seenFrom(module, file.replace(/[^/]*$/, ''))
+  return shellLine([...inFolder(['go', 'test'], module), folder === '.' ? folder : `./${folder}`])
 }
 
 function cargoTest(paths: readonly string[], file: string): string | null {

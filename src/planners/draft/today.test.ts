@@ -17,6 +17,7 @@ const repository: RepositoryView = {
   history: async () => [],
   findProgram: async name => name,
   state: async () => null,
+  changedAt: async paths => paths.map(() => 0),
 }
 const seen = (name: string, more: Partial<LookedCommand> = {}): LookedCommand => ({
   ...{ run: name === 'test' ? ['npm', 'test'] : ['npm', 'run', name], status: 'passes', places: [], lines: [] },

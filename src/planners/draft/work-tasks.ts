@@ -4,8 +4,10 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Action, Criterion, TaskDefinition } from '../../domain/plan.ts'
 import type { PlanParts } from '../compose-plan.ts'
 import { shellLine } from '../end-checks.ts'
+import { holds } from '../ranking/scope-entries.ts'
 import type { WorkStep } from '../work-steps.ts'
 import { instructionOf, type Left, live, oneLine } from './briefing-text.ts'
+import { isNoted } from './change-log.ts'
 
 export const MINUTE = 60_000
 
@@ -29,7 +31,7 @@ export function workTask(parts: PlanParts, step: WorkStep, { needs, left, logs }
     needs,
     action,
     ...(isCommand ? { network: [] } : { instruction: instructionOf(parts, step, left, logs) }),
-    write: isCommand ? renaming.files : scopeOf(parts, step),
+    write: isCommand ? renaming.files : arranged(scopeOf(parts, step), parts, step),
     ...(reports === undefined || isCommand ? {} : { outputs: { [reports]: { from: 'report', type: 'text' } } }),
     ...(accept.length === 0 ? {} : { accept }),
     ...(step.network === undefined ? {} : { network: step.network }),
@@ -56,22 +58,40 @@ function scopeOf({ scopes, places }: PlanParts, { scope }: WorkStep): readonly s
   }
 }
 
+/** The likeliest first, without what a folder of the scope holds; what changed is noted where it always is. */
+function arranged(
+  entries: readonly string[],
+  { analysis, places, judged }: PlanParts,
+  step: WorkStep,
+): readonly string[] {
+  const order = [...analysis.files, ...analysis.tests].map(({ path }) => path)
+  const rank = (entry: string): number => {
+    const at = order.findIndex(path => path === entry || holds(entry, path))
+    return at < 0 ? order.length : at
+  }
+  const outer = entries.filter(entry => !entries.some(other => holds(other, entry)))
+  const noted = places.changeLog !== null && isNoted(step, judged.kind) ? [places.changeLog] : []
+  return [...new Set([...outer.toSorted((a, b) => rank(a) - rank(b)), ...(entries.length > 0 ? noted : [])])]
+}
+
 /** Only what a command or an expression can judge: whatever a person has to judge is judged once, in the review. */
 function acceptOf({ analysis, ends }: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
-  const { test } = analysis.commands
+  const { test, allTests } = analysis.commands
   const line = test === null ? null : shellLine(test.run)
   const goal = ends.map(({ script, text }) => check(script, text))
   switch (proof) {
     case 'told':
       return reports === undefined
         ? []
-        : [{ type: 'expect', expression: `outputs.${reports}.trim() != ''`, text: `the ${reports} is written down` }]
+        : [{ type: 'expect', expression: `outputs.${reports}.trim() != ''`, text: `it ends with the ${reports}` }]
     case 'red':
       return line === null ? [] : [check(`! ${line}`, 'the new test fails')]
     case 'green':
       return [
         ...(scope === 'tests' ? [] : goal),
-        ...(line === null || ends.some(({ script }) => script === line) ? [] : [check(line, 'all tests pass')]),
+        ...(line === null || ends.some(({ script }) => script === line)
+          ? []
+          : [check(line, allTests === undefined ? 'all tests pass' : 'the tests of the package pass')]),
       ]
     case 'end':
       return goal

@@ -130,9 +130,14 @@ export function commandFault(command: CommandLine, ground: Ground): string | nul
 
 /** A command that was found, or that the goal names, or that runs a file of the repository; none with code among its words. */
 function isKnown(argv: readonly string[], { goal, commands, paths }: Ground): boolean {
-  const found = [commands.test, commands.lint, commands.types, commands.build, ...commands.ci].flatMap(one =>
-    one === null ? [] : [one.run],
-  )
+  const found = [
+    commands.test,
+    commands.allTests,
+    commands.lint,
+    commands.types,
+    commands.build,
+    ...commands.ci,
+  ].flatMap(one => (one == null ? [] : [one.run]))
   const isFound = found.some(run => run.length > 0 && run.every((word, at) => argv[at] === word))
   if (isFound || goal.includes(argv.join(' '))) return true
   if (argv.slice(1).some(word => /^-(?!-)\w*[ce]$|^--(eval|command|exec)\b|^-e|^-c/.test(word))) return false

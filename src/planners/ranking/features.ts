@@ -69,11 +69,12 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
   const declares = normal(exact.map(({ definitions }) => definitions))
   const copies = copiesIn(sources)
   const meant = sourcesOfNamedTests(goal, tests)
+  const parts = partsOf(goal)
   return sources.map(({ path }, index) => ({
     words: words[index]!,
     path: paths[index]!,
     passage: passages[index]!,
-    scope: scopeOf(goal, path),
+    scope: parts.some(part => isOfPart(path.toLowerCase(), part)) ? 1 : 0,
     defines: defines[index]!,
     mentions: mentions[index]!,
     declares: declares[index]!,
@@ -130,20 +131,19 @@ function passageOf(stretches: ReadonlyMap<number, Float64Array>, idf: Float64Arr
 }
 
 /** `parser: accept tabs`, `fix(parser): accept tabs` and `[parser] accept tabs` speak of the folder or file `parser`. */
-function scopeOf({ headline }: GoalWords, path: string): number {
+function partsOf({ headline }: GoalWords): readonly string[] {
   const scope = /^(?:\w+\(([\w/., -]+)\)!?:|\[([\w/., -]+)\]:?|([\w/.,-]+(?:, ?[\w/.-]+)*)!?:)\s/.exec(headline)
-  const lower = path.toLowerCase()
-  const parts = lower.replace(/\.[a-z0-9]+$/, '').split('/')
-  return (scope?.[1] ?? scope?.[2] ?? scope?.[3] ?? '')
-    .toLowerCase()
-    .split(/, ?/)
-    .some(
-      named =>
-        named !== '' && (`/${lower}`.includes(`/${named}/`) || parts.includes(named) || lower.endsWith(`/${named}`)),
-    )
-    ? 1
-    : 0
+  const named = (scope?.[1] ?? scope?.[2] ?? scope?.[3] ?? '').toLowerCase().split(/, ?/)
+  return named.filter(part => part !== '')
 }
+
+const isOfPart = (path: string, part: string): boolean =>
+  `/${path}`.includes(`/${part}/`) ||
+  path.endsWith(`/${part}`) ||
+  path
+    .replace(/\.[a-z0-9]+$/, '')
+    .split('/')
+    .includes(part)
 
 function idfOf(terms: readonly GoalTerm[], documents: readonly CountedDocument[]): Float64Array {
   return Float64Array.from(terms, ({ named }, term) => {

@@ -83,7 +83,7 @@ function ranked(
 ): readonly RankedFile[] {
   const all = featuresOf({ goal, sources: files, tests, history }).map((features, index) => {
     const { path } = files[index]!
-    const beside = near.has(nameStem(path)) ? 0.8 : 0
+    const beside = near.size > 0 && near.has(nameStem(path)) ? 0.8 : 0
     return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0, history.length) }
   })
   return meantFirst(goal, all)

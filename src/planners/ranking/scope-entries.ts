@@ -36,13 +36,14 @@ export function scopeEntries(input: EntryInput): readonly string[] {
     new Set(some.flatMap(entry => folders.get(entry) ?? [entry]))
   const joined = (folder: string): readonly string[] => [...chosen.filter(entry => !holds(folder, entry)), folder]
   while (chosen.length > entries) {
-    const open = openBy(chosen).size
+    const open = openBy(chosen)
     let best: { readonly next: readonly string[]; readonly price: number } | null = null
-    for (const folder of folders.keys()) {
+    for (const [folder, files] of folders) {
       const next = joined(folder)
-      const size = openBy(next).size
-      const price = (size - open) / (chosen.length - next.length)
-      if (next.length < chosen.length && size <= budget && (best === null || price < best.price)) best = { next, price }
+      if (next.length >= chosen.length) continue
+      const more = files.filter(file => !open.has(file)).length
+      const price = more / (chosen.length - next.length)
+      if (open.size + more <= budget && (best === null || price < best.price)) best = { next, price }
     }
     // The least likely stands last.
     const last = chosen.findLast(entry => !entry.endsWith('/**')) ?? chosen.at(-1)
@@ -118,21 +119,23 @@ function foldersOf(
   closed: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly string[]> {
   const folders = new Map<string, string[]>()
-  for (const path of likely) for (const folder of around(path)) folders.set(`${folder}/**`, [])
+  for (const path of likely) for (const folder of around(path)) folders.set(folder, [])
   for (const path of paths) {
-    const isClosed = closed.has(path) || asksFirst(path) || /(^|\/)\.[^/]+\//.test(path)
-    for (const folder of around(path)) {
-      if (isClosed) folders.delete(`${folder}/**`)
-      else folders.get(`${folder}/**`)?.push(path)
+    const own = around(path).filter(folder => folders.has(folder))
+    const isClosed = own.length > 0 && (closed.has(path) || asksFirst(path) || /(^|\/)\.[^/]+\//.test(path))
+    for (const folder of own) {
+      if (isClosed) folders.delete(folder)
+      else folders.get(folder)!.push(path)
     }
   }
-  return folders
+  return new Map([...folders].map(([folder, files]) => [`${folder}/**`, files]))
 }
 
 /** `a/b/c.ts` lies in `a/b` and in `a`. */
 export function around(path: string): readonly string[] {
-  const parts = path.split('/').slice(0, -1)
-  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+  const folders: string[] = []
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at))
+  return folders
 }
 
 /** A new file most likely comes beside the likely ones. */

@@ -84,7 +84,7 @@ const withoutAccents = (text: string): string =>
 /** Nouns and phrases in these languages, for the same evidence as in English. */
 export const FOREIGN = {
   broken:
-    /\bfehler\w*|\babst(?:ü|u|ue)rz\w*|st(?:ü|ue)rzt\b.*\bab\b|funktioniert nicht|geht nicht|\bkaputt\b|\bbogue\b|\berreurs?\b|\bplante\b|ne (?:marche|fonctionne) pas|no funciona|\bfallos?\b|\bfalla\b|n[aã]o funciona|\bfalhas?\b|\berros?\b|修复|ошибк|исправ|バグ|不具合/iu,
+    /\bfehler\w*|\babst(?:ü|u|ue)rz\w*|st(?:ü|ue)rzt\b.*\bab\b|funktionier\w* nicht|geh(?:t|en) nicht|\bkaputt\b|\bfalsch\w*|\blehnt\b.*\bab\b|\brefuse\b|\brechaza\b|\brejeita\b|\bbogue\b|\berreurs?\b|\bplante\b|ne (?:marche|fonctionne) pas|no funciona|\bfallos?\b|\bfalla\b|n[aã]o funciona|\bfalhas?\b|\berros?\b|修复|ошибк|исправ|バグ|不具合/iu,
   failingTest:
     /\b(?:tests?|testes|pruebas?)\b.{0,40}(?<!\p{L})(?:schl(?:agen|ägt)\b.{0,20}\bfehl|fehlschlag\w*|scheiter\w*|échou\w*|falham?|fallan?|fall[oó])\b|\bfehlschlagende\w* tests?\b/iu,
   docs: /\bdokumentation\b|\bdoku\b|\bdocumentation\b|\bdocumentaci[oó]n\b|\bdocumenta[cç][aã]o\b|文档/iu,

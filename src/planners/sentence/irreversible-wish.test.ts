@@ -15,12 +15,22 @@ test.each([
   ['deploy', 'Rebuild the index and deploy it to production'],
   ['deploy', 'Deploy with a canary at 5 % and compare error rates'],
   ['deploy', 'Run `npm publish`'],
+  ['deploy', 'npm publish'],
+  ['deploy', 'Roll it out to production'],
+  ['deploy', 'We need to deploy this to staging by Friday'],
+  ['deploy', 'Build the image and push it to production'],
+  ['deploy', 'Tag and release v1.2.3'],
+  ['deploy', "Déploie l'application en production"],
   ['push', 'Fix the crash, run the tests and push to upstream'],
   ['push', 'Force-push the branch'],
   ['push', 'git push origin main'],
+  ['push', 'Commit everything and push it to origin'],
   ['delete', 'Delete all rows of the users table'],
   ['delete', 'Drop the sessions table in production'],
   ['delete', 'Purge all records older than 2020'],
+  ['delete', 'Delete all records older than 30 days from the audit table'],
+  ['delete', 'Delete everything in the production bucket'],
+  ['delete', 'Reset the production database'],
   ['migrate', 'Migrate the data to the new schema'],
   ['deploy', 'Behebe den Absturz und deploye es in Produktion'],
 ])('%s: %s', (word, text) => {
@@ -43,6 +53,13 @@ test.each([
   'The deploy to production fails',
   'Why does the deploy to production fail?',
   'Users are deleted when they log out',
+  'The CLI dropped my database',
+  'Failed to push to origin',
+  'Force push is not detected',
+  'Before deploying to production, the config should be validated',
+  'Lösche keine Benutzer',
+  'Ne déploie pas en production',
+  'Beim Deploy in Produktion stürzt der Server ab',
   // Of something else.
   'Truncate long user names in the report',
   'Publish an event when a date is parsed',
@@ -52,10 +69,24 @@ test.each([
   'Drop support for Node 12',
   'Migrate tests to vitest',
   'release notes for 2.0',
+  'Release note fix for 5.6.5',
+  'Release the lock after the write',
+  'Drop privileges after binding the port',
+  'Drop stale entries',
+  'Push items onto the stack',
+  'Push the filter down to the storage layer',
+  'Read the config and push it to the list',
+  'Publish changes to subscribers',
+  'Deploy button is disabled on mobile',
+  'Migrate all users of request() to fetch',
+  'Migrate all tables in the docs to markdown',
   // Code that does such things.
   'Add a delete button',
   'Add a command to create and drop tables',
   'Add a hook that deploys to production',
+  'Add a workflow to build and deploy the site',
+  'Delete all rows older than a day every night',
+  'Agrega un comando para borrar la base de datos de producción',
   'Document how to deploy to production',
   'docs: deploy to production with Docker',
   'Publish to npm from CI with OIDC',
@@ -67,9 +98,21 @@ test.each([
   expect(irreversibleWishes(text)).toEqual({ steps: [], doubts: [] })
 })
 
-test('what may mean both is asked', () => {
-  const doubts = (text: string) => irreversibleWishes(text).doubts.map(({ word }) => word)
-  expect(doubts('Drop the sessions table')).toEqual(['delete'])
-  expect(doubts('Migrate the database to Postgres')).toEqual(['migrate'])
-  expect(doubts('Deploy')).toEqual(['deploy'])
+test.each([
+  ['delete', 'Drop the sessions table'],
+  ['delete', 'delete all tables in query interface'],
+  ['delete', 'Delete all entries older than ttl in LruCache'],
+  ['migrate', 'Migrate the database to Postgres'],
+  ['deploy', 'Deploy'],
+  ['deploy', 'release it on windows too'],
+  ['deploy', 'Ship it in ESM format'],
+  ['deploy', 'Collect the events and publish them'],
+  ['deploy', 'Add steps: build, test, publish to npm'],
+  ['push', 'Commit and push'],
+  ['push', 'Run git push in a subprocess'],
+  ['push', 'Push changes to the server over websocket'],
+  ['push', 'Support fetch and push to origin'],
+])('asked, %s: %s', (word, text) => {
+  const { steps, doubts } = irreversibleWishes(text)
+  expect({ steps, doubts: doubts.map(doubt => doubt.word) }).toEqual({ steps: [], doubts: [word] })
 })

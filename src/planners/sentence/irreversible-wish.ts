@@ -31,13 +31,22 @@ export function irreversibleWishes(text: string): IrreversibleWishes {
 const AFTER_WORK =
   /^(?:once|when|after|if|as soon as)\b[^,]*\b(?:tests?|build|ci|green|review(?:ed)?|done|ready|approved|merged|works?|pass(?:es)?|fixed)\b[^,]*,\s*(?:then\s+)?/i
 const JOINT =
-  /,?\s+(?:and\s+then|then|and)\s+(?=(?:deploy|publish|release|ship|roll|go|push|force|delete|drop|purge|wipe|erase|truncate|migrate|run)\b)|,\s+then\s+/gi
+  /,?\s+(?:and\s+then|then|and)\s+(?=(?:deploy|publish|release|ship|roll|go|push|force|delete|drop|purge|wipe|erase|truncate|migrate|run)\b)|,\s+then\s+|,\s+(?=(?:deploy|publish|release|ship|push)\b)/gi
 /** What stands before "and" is a purpose or a description: "a command to create and drop tables". */
 const IS_PART_OF_WISH = /\b(?:to|that|which|who|can|could|will|would|may|might|must|should|when|if|how|for)\s[^,]*$/i
 
+/** "Collect the events and publish them" */
+const MAY_BE_CODE = /^(?:publish|release|ship)\s+(?:it|this|that|them|these|those|everything)$/i
+/** "Support fetch and push to origin": two things of the same kind. */
+const IS_LIST =
+  /^(?:add|allow|describe|document|enable|handle|implement|log|mock|separate|show|split|support|test)\s+\S+$/i
+/** "Add a workflow to build and deploy": what is added does it. */
+const IS_OF_NEW_CODE =
+  /\ban?\s(?:\S+\s){0,2}(?:workflow|command|hook|job|step|action|pipeline|button|script|target|task|tool|way)\s(?:to|that|which|for)\b[^,]*$/i
+
 /** A word that is no verb known here, before an article: "Rebuild the index and …". */
 const LIKE_A_COMMAND =
-  /^(?!(?:when|while|if|after|once|as|because|since|is|are|was|does|do|did|why|how|what|in|on|at|for|with|all|both|not|that|this|has|have|can|so|until|by|to|from)\s)\w+ (?:the|an?|all|our|this|these|every|your)\s/i
+  /^(?:commit|tag)\b|^(?!(?:when|while|if|after|once|as|because|since|is|are|was|does|do|did|why|how|what|in|on|at|for|with|all|both|not|that|this|has|have|can|so|until|by|to|from)\s)\w+ (?:the|an?|all|our|this|these|every|your)\s/i
 
 function commandsIn(sentence: string): readonly (Found & IrreversibleStep)[] {
   const hidden = hideQuotes(sentence)
@@ -56,9 +65,12 @@ function commandsIn(sentence: string): readonly (Found & IrreversibleStep)[] {
     const found = commandIn(said, hidden.slice(begin, end))
     if (found === null) return []
     const isPart = /and\s+$/i.test(mark) && IS_PART_OF_WISH.test(hidden.slice(start, from))
-    if (isPart && found.word !== 'deploy') return []
-    // Data is not deleted on the strength of an "and".
-    const isWeak = isPart || (/and\s+$/i.test(mark) && (found.word === 'delete' || found.word === 'migrate'))
+    if (isPart && (found.word !== 'deploy' || IS_OF_NEW_CODE.test(hidden.slice(start, from)))) return []
+    // Data is not deleted on the strength of an "and", nor is anything on that of a comma.
+    const isJoined = mark !== '' && !/then\s+$/i.test(mark)
+    const isListed = !/and\s+$/i.test(mark) || IS_LIST.test(hidden.slice(start, from))
+    const isVague = found.word === 'delete' || found.word === 'migrate' || MAY_BE_CODE.test(said)
+    const isWeak = isPart || (isJoined && (isListed || isVague))
     return [{ word: found.word, said, isSure: found.isSure && !isWeak }]
   })
 }
@@ -67,8 +79,9 @@ const SAID_MAX = 200
 
 /** Speaks of when something does it by itself, or of code, documents and tests that do. */
 const OF_CODE =
-  /\b(?:when(?:ever)?|if|unless|automatic(?:ally)?|auto|only|on (?:push|tags?|release|merge|every|each|error|failure|exit|startup|close|success|main|master|pull|new|demand)|each time|in (?:ci|the ci|tests?|docs|teardown|setup|[\w-]*\.\w+)|from (?:ci|the ci|travis|github|an? |tests?|docs|code|readme)|workflows?|actions?|pipelines?|scripts?|tests?|specs?|fixtures?|teardown|migrations?|helpers?|mocks?|examples?|readme|function|method|class|module|support|option|flag|before (?:each|every|running|creating|all))\b/i
-const MEANS = /\b(?:with|via|using|through|by|as) (?!a canary|canary|care|no |zero)/i
+  /^notes?\b|\b(?:when(?:ever)?|if|unless|automatic(?:ally)?|auto|only|on (?:push|tags?|release|merge|every|each|error|failure|exit|startup|close|success|main|master|pull|new|demand)|each time|every (?:\w+ )?(?:minutes?|hours?|days?|nights?|weeks?|months?)|nightly|daily|in (?:ci|the ci|tests?|docs|teardown|setup|[\w-]*\.\w+)|from (?:ci|the ci|travis|github|an? |tests?|docs|code|readme)|workflows?|actions?|pipelines?|scripts?|tests?|specs?|fixtures?|teardown|migrations?|helpers?|mocks?|examples?|readme|function|method|class|module|support|option|flag|before (?:each|every|running|creating|all))\b/i
+const MEANS =
+  /\b(?:with|via|using|through|over|as) (?!a canary|canary|care|no |zero)|\bby (?!(?:mon|tues|wednes|thurs|fri|satur|sun)day|to(?:day|night|morrow)|noon|next|the end|eod|\d)|\bin (?!.*\b(?:production|prod|staging|live|database|db)\b)|\bon (?:windows|linux|mac\w*|arm\w*|node)\b/i
 const LIVE = /\b(?:production|prod|live (?:system|server|site|database|data)|the live|staging)\b/i
 const REMOTE =
   /\bto (?:the )?(?:origin|upstream|remote|github|gitlab|bitbucket|main|master|repo(?:sitory)?|server)\b|\bupstream\b/i
@@ -85,10 +98,18 @@ const DATA =
   /^(?:data|databases?|db|tables?|rows|records|users|accounts|customers|buckets?|backups?|branches|history|volumes?|clusters?|namespaces?|instances?|snapshots?|orders|entries|documents)$/
 const SOME_OR_ALL =
   /\b(?:all|every|everything|older than|inactive|stale|expired|orphaned|where|created (?:before|after)|existing|last (?:year|month))\b/i
+/** Of these a program has its own, in memory: only with the place they are data. */
+const MAY_BE_IN_MEMORY = /^(?:history|snapshots?|entries|documents)$/
 
-const ELSEWHERE = /\b(?:in|from) (?:the )?(?:ui|cache|list|output|report|page)\b/i
+/** All or some of what is stored: no "… in LruCache", no "users of request()". */
+function isDataIn(rest: string, head: string): boolean {
+  const place = /\b(?:in|from|of)\s+(.*)$/i.exec(rest)?.[1]
+  const holder = headOf(objectOf(place ?? ''))
+  const isStored = place === undefined ? !MAY_BE_IN_MEMORY.test(head) : DATA.test(holder) || /\d$|^year$/.test(holder)
+  return isStored && SOME_OR_ALL.test(rest)
+}
 const PROGRAM =
-  /^(?:please\s+)?(?:run|execute)\s+[`'"]?(git push|(?:npm|pnpm|yarn|cargo|poetry|uv) publish|gem push|twine upload|terraform (?:apply|destroy)|kubectl (?:apply|delete)|helm upgrade)\b|^[`'"]?(git push)(?:\s+[\w/.-]+){0,3}[`'"]?$|^(?:please\s+)?(go live)\b/i
+  /^(?:please\s+)?(?:run|execute)\s+[`'"]?(git push|(?:npm|pnpm|yarn|cargo|poetry|uv) publish|gem push|twine upload|terraform (?:apply|destroy)|kubectl (?:apply|delete)|helm upgrade)\b|^[`'"]?(git push|npm publish)(?:\s+[\w/.-]+){0,3}[`'"]?$|^(?:please\s+)?(go live)\b/i
 /** In German, French, Spanish and Portuguese only what names production is read as a command. */
 const FOREIGN: readonly (readonly [IrreversibleStep['word'], RegExp])[] = [
   [
@@ -103,7 +124,10 @@ function commandIn(said: string, hidden: string): Found | null {
     ?.slice(1)
     .find(one => one !== undefined)
   if (program !== undefined && !OF_CODE.test(hidden))
-    return { word: /git/i.test(program) ? 'push' : /destroy|delete/i.test(program) ? 'delete' : 'deploy', isSure: true }
+    return {
+      word: /git/i.test(program) ? 'push' : /destroy|delete/i.test(program) ? 'delete' : 'deploy',
+      isSure: !MEANS.test(hidden),
+    }
   const foreign = FOREIGN.find(([, pattern]) => pattern.test(hidden))
   if (foreign !== undefined) return { word: foreign[0], isSure: true }
   const { area, verb, isCommand, rest } = mainClause(hidden)
@@ -114,7 +138,7 @@ function commandIn(said: string, hidden: string): Found | null {
 }
 
 function wishIn(verb: string, rest: string): Found | null {
-  const object = objectOf(rest.replace(/^-?\s*(?:out|up|push)\b\s*/i, ''))
+  const object = objectOf(rest.replace(/^-?\s*(?:out|up|push)\b\s*|\s+out\b/i, ''))
   const head = headOf(object)
   const to = ` ${rest}`
   const isLive = LIVE.test(rest)
@@ -124,35 +148,42 @@ function wishIn(verb: string, rest: string): Found | null {
     case 'release':
     case 'ship':
     case 'roll': {
-      if (rest === '' || (verb === 'roll' && !/^out\b/i.test(rest)))
+      if (rest === '' || (verb === 'roll' && !/^(?:\w+\s+){0,2}out\b/i.test(rest)))
         return rest === '' ? { word: 'deploy', isSure: false } : null
       const isSure =
         VERSION.test(object) || REGISTRY.test(to) || isLive || (verb === 'deploy' && /\bcanary\b|\d ?%/i.test(rest))
+      if (verb === 'publish' && !isSure && /\sto\s/i.test(rest)) return null
       // `publish pr package` is the title of a change rather than a command.
       return isSure || PRODUCT.test(head) ? { word: 'deploy', isSure: isSure || PLAIN_OBJECT.test(object) } : null
     }
     case 'force':
     case 'push': {
       if (verb === 'force' && !/^-?\s*push\b/i.test(rest)) return null
-      if (/^images?$/.test(head) && REGISTRY.test(to)) return { word: 'deploy', isSure: false }
+      if (rest === '') return { word: 'push', isSure: false }
+      if (/^(?:images?|it|this|them)$/.test(head) && REGISTRY.test(to)) return { word: 'deploy', isSure: isLive }
       const isBranch = BRANCH.test(head) && !(/^(?:it|this|them)$/.test(head) || /\sto\s/i.test(rest))
       const isSent = REMOTE.test(to) && (head === '' || BRANCH.test(head))
-      return isBranch || isSent || verb === 'force' ? { word: 'push', isSure: true } : null
+      const isForced = verb === 'force' && /^\S*$/.test(object)
+      // To a server, a program pushes as well.
+      return isBranch || isSent || isForced
+        ? { word: 'push', isSure: isBranch || !/\bto (?:the )?server\b/i.test(rest) }
+        : null
     }
     case 'delete':
     case 'drop':
     case 'purge':
     case 'wipe':
     case 'erase':
-    case 'truncate': {
-      const isSure =
-        isLive || /\bon (?:origin|upstream)\b/i.test(rest) || (SOME_OR_ALL.test(rest) && !ELSEWHERE.test(rest))
-      return DATA.test(head) && (isSure || /^the\s/i.test(object)) ? { word: 'delete', isSure } : null
+    case 'truncate':
+    case 'reset': {
+      if (verb === 'reset' && !isLive) return null
+      const isSure = isLive || /\bon (?:origin|upstream)\b/i.test(rest) || isDataIn(rest, head)
+      const isData = DATA.test(head) || (isLive && /^(?:it|them|all|everything)$/.test(head))
+      return isData && (isSure || /^(?:the|all|every)\s/i.test(object)) ? { word: 'delete', isSure } : null
     }
     case 'migrate': {
-      const isSure = isLive || head === 'data' || SOME_OR_ALL.test(rest)
-      const isData = DATA.test(head) || isLive
-      return isData && (isSure || /^the\s/i.test(object)) ? { word: 'migrate', isSure } : null
+      const isSure = isLive || head === 'data' || isDataIn(rest, head)
+      return (DATA.test(head) || isLive) && (isSure || /^the\s/i.test(object)) ? { word: 'migrate', isSure } : null
     }
     default:
       return null

@@ -2,7 +2,7 @@
 // it names. All kinds are weighed; what a subordinate clause says ("before checking the route") does not decide.
 
 import type { GoalWords } from '../goal.ts'
-import { FOREIGN, foreignWish } from './goal-language.ts'
+import { FOREIGN, foreignWish, languageOfText } from './goal-language.ts'
 import { headOf, hideQuotes, mainClause, objectOf, sentencesOf, type Wish, wishOf } from './main-verb.ts'
 
 export type GoalKind =
@@ -87,11 +87,12 @@ const TESTS_FOR = /^.{0,40}\btests? (?:for|of|that)\b/i
 const ENDPOINT = /^(?:endpoints?|routes?|webhooks?)$/
 const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE)\s+\/\w/
 const TIDY = /\b(?:unused|dead|obsolete|redundant|duplicated?|unnecessary|unneeded|leftover|deprecated)\b/i
+const READABLE = /\b(?:readab|maintainab|legib)\w*|\bcode (?:quality|style|structure)\b/i
 const BEHAVIOUR = /^(?:options?|flags?|support|commands?|features?|buttons?|limits?|parameters?|arguments?|defaults?)$/
 
 const FAILS = 'fail(?:s|ing|ed|ures?)?|broken|red|complain\\w*'
 const COMMAND =
-  '(?:lint(?:er|ing|s)?|eslint|biome|prettier|flake8|ruff|pylint|clippy|rubocop|golangci(?:-lint)?|type[ -]?check(?:er|ing|s)?|tsc|mypy|pyright|build|compil\\w+|ci|pipeline|workflow|(?:\\w+ )?job|(?:security |npm |cargo |pip |yarn )?audit)'
+  '(?:lint(?:er|ing|s)?|(?:go )?vet|gofmt|eslint|biome|prettier|flake8|ruff|pylint|clippy|rubocop|golangci(?:-lint)?|type[ -]?check(?:er|ing|s)?|tsc|mypy|pyright|build|compil\\w+|ci|pipeline|workflow|(?:\\w+ )?job|(?:security |npm |cargo |pip |yarn )?audit)'
 const FAILING_COMMAND = [
   new RegExp(`\\b${COMMAND}\\b[^.,]{0,25}\\b(?:${FAILS})\\b`, 'i'),
   new RegExp(`\\b(?:failing|broken|red) ${COMMAND}\\b`, 'i'),
@@ -162,7 +163,8 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const [error] = goal.errors.filter(line => /\w(?:Error|Exception)\b|:\s/.test(line))
   if (error !== undefined) found.push({ kind: 'bug', points: THING, says: 'it contains an error message' })
   for (const [kind, pattern] of AREAS)
-    if (pattern.test(area ?? '')) found.push({ kind, points: VERB + HINT, says: `it begins with '${area}:'` })
+    if (pattern.test(area ?? '') && !(kind === 'refactor' && wish === 'rename'))
+      found.push({ kind, points: VERB + HINT, says: `it begins with '${area}:'` })
   if (wish !== null && KIND_OF[wish] !== undefined) {
     const isBehaviour = wish === 'remove' && BEHAVIOUR.test(head) && !TIDY.test(object)
     found.push({ kind: isBehaviour ? 'feature' : KIND_OF[wish], points: VERB, says: `its verb is '${word}'` })
@@ -178,7 +180,8 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const makes = wish === 'add' || wish === 'change' || wish === null
 
   const isTypoElsewhere = /^typos?$/.test(head) && rest.length > object.length && !IN_DOCS.test(text)
-  if (DOCS.test(head) && wish !== 'speed' && !isTypoElsewhere) add('docs', THING, head)
+  if (DOCS.test(head) && wish !== 'speed' && !(wish === 'refactor' && head === 'comments') && !isTypoElsewhere)
+    add('docs', THING, head)
   else if (!isQuestion) add('docs', THING, says(IN_DOCS, text))
   add('docs', THING + 1, says(OF_PAGE))
   const isPage = (file: string): boolean => /\.(?:md|mdx|rst|adoc)$/i.test(file)
@@ -205,8 +208,12 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (upgrades && (isPackage || isVersioned))
     add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
   else if (wish === 'upgrade' && isPlainName && verb !== 'pin') add('dependency-update', VERB, object)
-  if (named === undefined && wish !== null && wish !== 'fix' && wish !== 'research' && wish !== 'document') {
-    add('chore', TRACE, says(LANGUAGE_VERSION, text) ?? says(ACTION, text))
+  // `Add Ruby 3.4 to the matrix` names no package, whatever a gem is called.
+  const isSetting = named === undefined || (!upgrades && says(LANGUAGE_VERSION, text) !== null)
+  if (isSetting && wish !== null && wish !== 'fix' && wish !== 'research' && wish !== 'document') {
+    // TypeScript is a language, and a package that is updated like any other.
+    const isCompiler = wish === 'upgrade' && /^typescript\b/i.test(object)
+    add('chore', TRACE, (isCompiler ? null : says(LANGUAGE_VERSION, text)) ?? says(ACTION, text))
     add('chore', THING, SETTINGS.test(head) ? head : null)
   }
   const advisory = says(ADVISORY, text)
@@ -232,6 +239,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
     if (wish === null && wrong === null && !isQuestion && IS_TODAY.test(main))
       found.push({ kind: 'bug', points: HINT, says: 'it tells how something is today' })
     add('refactor', STATE, says(TIDY) ?? says(FOREIGN.refactor) ?? says(/\brefactor\w*|\bclean ?-?up\b/i))
+    add('refactor', THING, says(READABLE))
     add('refactor', HINT, verb === 'use' ? 'use' : null)
     add('bug', HINT, wish === null ? says(/\bshould\b/i) : null)
     if (CORRECTS.test(verb ?? '')) found.push({ kind: 'bug', points: HINT, says: `its verb is '${verb}'` })
@@ -254,6 +262,8 @@ function commandOf(
   if (foreign !== null) return { ...foreign, isForeign: true }
   for (const sentence of sentencesOf(wanted).slice(1)) {
     const { verb: later, isCommand } = mainClause(sentence)
+    const other = languageOfText(wanted) === null ? null : foreignWish(sentence)
+    if (other !== null) return { ...other, isForeign: true }
     if (isCommand && wishOf(later) !== 'change') return { wish: wishOf(later), word: later!, isForeign: false }
   }
   return { wish: null, word: '', isForeign: false }

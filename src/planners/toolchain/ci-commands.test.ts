@@ -1,6 +1,7 @@
 // What the files of the CI say about commands, and what they must not do to whoever reads them.
 
 import { expect, test } from 'vitest'
+import { cpuMs } from '../../domain/cpu-time.fixture.ts'
 import { ciCommands } from './ci-commands.ts'
 import { purposeOf } from './command-purpose.ts'
 
@@ -73,18 +74,19 @@ test('a hostile file is harmless: aliases that multiply, depth, size, wrong type
     .map((name, at) => `${name}: &${name} [${'abcdefgh'[at]},*${'abcdefgh'[at]},*${'abcdefgh'[at]},*${'abcdefgh'[at]}]`)
     .join('\n')}\non: push\njobs: *i`
   const many = Array.from({ length: 5_000 }, (_, at) => `      - run: pytest t${at}`).join('\n')
-  const began = performance.now()
-  for (const text of [
-    bomb,
-    '['.repeat(90_000),
-    'x'.repeat(1_000_000),
-    'on: push\njobs: [1, 2]',
-    'on: push\njobs: { a: 3 }',
-    '\u0000',
-  ])
-    expect(lines(GITHUB, text)).toEqual([])
-  expect(lines(GITHUB, `on: push\njobs:\n  a:\n    steps:\n${many.slice(0, 90_000)}`).length).toBeLessThanOrEqual(60)
-  expect(performance.now() - began).toBeLessThan(2_000)
+  const read = () => {
+    for (const text of [
+      bomb,
+      '['.repeat(90_000),
+      'x'.repeat(1_000_000),
+      'on: push\njobs: [1, 2]',
+      'on: push\njobs: { a: 3 }',
+      '\u0000',
+    ])
+      expect(lines(GITHUB, text)).toEqual([])
+    expect(lines(GITHUB, `on: push\njobs:\n  a:\n    steps:\n${many.slice(0, 90_000)}`).length).toBeLessThanOrEqual(60)
+  }
+  expect(cpuMs(read, 2_000)).toBeLessThan(2_000)
 })
 
 test.each([

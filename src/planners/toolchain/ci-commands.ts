@@ -138,6 +138,8 @@ function commandsIn(
     const run = all.slice(start)
     // The same as `npm test`, as it is called elsewhere.
     if (/^(npm|pnpm|yarn) run test$/.test(run.join(' '))) run.splice(1, 1)
+    const manifest = run.indexOf('--manifest-path')
+    if (manifest > 0 && /^(\.\/)?Cargo\.toml$/.test(run[manifest + 1] ?? '')) run.splice(manifest, 2)
     const purpose = purposeOf(run, scripts)
     if (purpose === null) return []
     const own = all.slice(0, start).map(word => [word.split('=')[0]!, word.slice(word.indexOf('=') + 1)] as const)

@@ -110,6 +110,9 @@ const MANAGERS: readonly Manager[] = [
 export const DEPENDENCY_FILES =
   /^(package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lock|Cargo\.(toml|lock)|go\.mod|pyproject\.toml|uv\.lock|poetry\.lock|Gemfile(\.lock)?|composer\.(json|lock)|requirements[\w-]*\.txt|Pipfile|setup\.(cfg|py))$/
 
+/** Where versions and builds are set. */
+export const SETTINGS =
+  /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|go\.(mod|sum|work)|Cargo\.toml|rust-toolchain(\.toml)?|Gemfile|[\w-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?|Dockerfile|Makefile|\.(nvmrc|(python|ruby|node)-version|tool-versions|travis\.yml|gitlab-ci\.yml|pre-commit-config\.yaml|readthedocs\.ya?ml)|appveyor\.yml|azure-pipelines\.yml)$|^\.github\/workflows\//
 type Texts = ReadonlyMap<string, string>
 
 export function namedDependency({
@@ -122,15 +125,16 @@ export function namedDependency({
   const words = new Set(
     (goal.text.match(/@?[A-Za-z][\w@/.-]*\w/g) ?? []).map(word => bare(word.replace(/(?<=.)@.*/, ''))),
   )
-  const isSaid = (name: string): boolean =>
-    name.length > 1 &&
-    !COMMON.has(name.toLowerCase()) &&
-    (words.has(bare(name)) || words.has(bare(name.split('/').at(-1)!)))
+  const isName = (name: string): boolean => name.length > 1 && !COMMON.has(name.toLowerCase())
+  const isSaid = (name: string): boolean => isName(name) && words.has(bare(name))
+  // `cobra` for `github.com/spf13/cobra`, unless another is called so.
+  const isMeant = (name: string): boolean => isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
   for (const manager of MANAGERS) {
     const manifest = [...texts.keys()].find(path => manager.manifest.test(path))
     const versions = manifest === undefined ? undefined : texts.get(manager.lock ?? manifest)
     if (manifest === undefined || versions === undefined) continue
-    const direct = dependencyNames(manifest, texts.get(manifest)!).find(isSaid)
+    const names = dependencyNames(manifest, texts.get(manifest)!)
+    const direct = names.find(isSaid) ?? names.find(isMeant)
     const name = direct ?? meantNames(goal.text).find(word => versionsIn(manager, versions, word).length > 0)
     if (name === undefined) continue
     const current = versionsIn(manager, versions, name)
@@ -150,7 +154,9 @@ export function namedDependency({
 }
 
 const bare = (name: string): string => name.toLowerCase().replaceAll('_', '-')
-const COMMON = new Set('the update version package dependencies to name test build and for use in of python'.split(' '))
+const COMMON = new Set(
+  'go the update version package dependencies to name test build and for use in of python'.split(' '),
+)
 const escaped = (name: string): string => name.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')
 
 /** `npm audit says minimist is …`, `upgrade minimist to`, `minimist 1.2.5`: where a goal names something that no manifest has. */
@@ -175,7 +181,7 @@ function versionsIn({ line, isNext }: Manager, text: string, name: string): read
 
 /** `to 4.17.21`, `fixed in 4.17.21`, `lodash@4.17.21`; not the one that is there today. */
 function versionIn(text: string, name: string, current: readonly string[]): string | null {
-  const VERSION = 'v?(\\d+(?:\\.\\d+)*(?:-[\\w.]*\\w)?)'
+  const VERSION = '[~^]?v?(\\d+(?:\\.\\d+)*(?:-[\\w.]*\\w)?)'
   const said = [
     `\\b(?:to|fixed in|patched in|at least|>=)\\s+(?:version )?`,
     `${escaped(name)}[\`'"]?(?:@|\\s+)(?:version )?`,

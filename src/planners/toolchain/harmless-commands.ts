@@ -2,11 +2,12 @@
 // script of `npm test`, the recipe of `make test`, the file of `bin/test`): one that installs, publishes, deploys or reaches out is not run.
 
 import { readScript } from '../../domain/plan-rules/shell-words.ts'
-import { findToolchain, objectIn } from '../commands.ts'
+import { findToolchain } from '../commands.ts'
 import type { LookedCommand } from '../look-result.ts'
 import type { FoundCommand, RepositoryView } from '../planner.ts'
 import { type CommandPurpose, purposeOf } from './command-purpose.ts'
 import { commandLine } from './named-commands.ts'
+import { scriptsOf } from './node.ts'
 
 export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'purpose'> {
   /** Why it is not run; null when it may be. */
@@ -44,12 +45,9 @@ export async function commandsToLookAt(repository: RepositoryView): Promise<Look
 async function refusalOf(repository: RepositoryView, run: readonly string[], folder: string): Promise<string | null> {
   const at = (file: string): string => (folder === '' ? file : `${folder}/${file}`)
   const [manifest = null] = await repository.read([at('package.json')])
-  const scripts = (objectIn(manifest).scripts ?? {}) as { readonly [name: string]: unknown }
-  const words = Object.fromEntries(
-    Object.entries(scripts).filter((one): one is [string, string] => typeof one[1] === 'string'),
-  )
-  if (purposeOf(run, words) === null) return 'it is not known to test, lint, check types or build'
-  const started = await startedBy(repository, run, words, at)
+  const scripts = scriptsOf(manifest)
+  if (purposeOf(run, scripts) === null) return 'it is not known to test, lint, check types or build'
+  const started = await startedBy(repository, run, scripts, at)
   return faultIn(run) ?? started.map(faultInScript).find(fault => fault !== null) ?? null
 }
 

@@ -29,6 +29,9 @@ export function namedCommands({ wanted }: GoalWords, commands: FoundCommands): r
   const tools = ci.filter(({ run }) =>
     run.some(word => /^[a-z][\w-]{3,}$/.test(word) && TOOL.test(word) && says(said, word)),
   )
+  // A job that runs none of these: others prove nothing about it.
+  const job = /\b([\w-]+) (?:job|workflow)\b/i.exec(wanted)?.[1]
+  if (jobs.length === 0 && tools.length === 0 && job !== undefined && !ANY_JOB.test(job)) return []
   const purposes = WORDS.filter(([, pattern]) => pattern.test(wanted)).map(([purpose]) => purpose)
   const found =
     jobs.length > 0
@@ -43,6 +46,8 @@ export function namedCommands({ wanted }: GoalWords, commands: FoundCommands): r
   return withoutRepeats(found).slice(0, COMMANDS_MAX)
 }
 
+const ANY_JOB =
+  /^(?:ci|the|a|an|our|my|this|that|every|each|all|any|one|some|of|which|failing|failed|broken|red|github|actions|main|pull|cd|lint\w*|tests?|testing|types?|typing|typecheck|build\w*|format\w*|check\w*|style|unit)$/i
 const TOOL =
   /lint|eslint|biome|prettier|ruff|flake8|black|rubocop|clippy|mypy|pyright|tsc|vet|shellcheck|stylelint|phpstan|psalm/
 
@@ -108,21 +113,25 @@ export function commandScope({ commands, languages, paths, not }: CommandScope):
   })
   const groups = new Map<string, string[]>()
   for (const path of files) {
-    const pattern = path.includes('/') ? `${path.split('/')[0]}/**/*.${path.split('.').at(-1)}` : path
+    const end = `*.${path.split('.').at(-1)}`
+    const pattern = path.includes('/') ? `${path.split('/')[0]}/**/${end}` : end
     groups.set(pattern, [...(groups.get(pattern) ?? []), path])
   }
+  const isOpen = (path: string): boolean => !closed.has(path) && !SETTINGS.test(path)
   // Where something must be left alone, its neighbours are named one by one.
   return [...groups]
-    .sort((a, b) => b[1].length - a[1].length)
-    .flatMap(([pattern, inside]) => {
-      const open = inside.filter(path => !closed.has(path) && !SETTINGS.test(path))
-      return open.length === inside.length ? [pattern] : open.slice(0, SINGLE_MAX)
-    })
+    .map(([pattern, inside]) => ({ inside, open: inside.filter(isOpen), pattern }))
+    .sort(
+      (a, b) =>
+        Number(b.open.length === b.inside.length) - Number(a.open.length === a.inside.length) ||
+        b.inside.length - a.inside.length,
+    )
+    .flatMap(({ pattern, inside, open }) => (open.length === inside.length ? [pattern] : open.slice(0, SINGLE_MAX)))
     .slice(0, FOLDERS_MAX + SINGLE_MAX)
 }
 
 const SETTINGS =
-  /(^|\/)(\.[^/]+|[\w.-]*\.?(config|conf|rc|setup)\.\w+|conftest\.py|noxfile\.py|setup\.py|Rakefile|build\.rs|gulpfile\.\w+)$/i
+  /(^|\/)(\.[^/]+|[\w.-]*[\w][.-](config|conf|rc|setup)\.\w+|conftest\.py|noxfile\.py|setup\.py|Rakefile|build\.rs|gulpfile\.\w+)$/i
 
 const SCRIPT = ['TypeScript', 'JavaScript', 'Vue', 'Svelte']
 const LANGUAGES: readonly (readonly [RegExp, readonly string[]])[] = [

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { listAgents } from './find-agent.ts'
+import { findRoad, listAgents } from './find-agent.ts'
 
 function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'pf-find-'))
@@ -46,4 +46,14 @@ test('a checkout of the agent itself has its version', () => {
   write('src/grok/bin/grok', '')
   link('src/grok/bin/grok')
   expect(grok()).toMatchObject({ status: 'other-version', version: '1.0.42' })
+})
+
+test('a sandbox is shown every folder on the way from a link to the program', () => {
+  const { folder, write, link } = setup()
+  write('versions/grok-1', '')
+  mkdirSync(join(folder, 'shims'))
+  symlinkSync(join(folder, 'versions/grok-1'), join(folder, 'shims/grok'))
+  link('shims/grok')
+  const place = { environment: { PATH: join(folder, 'bin') }, root: join(folder, 'elsewhere') }
+  expect(findRoad(place, 'grok')?.folders).toEqual(['bin', 'shims', 'versions'].map(name => join(folder, name)))
 })

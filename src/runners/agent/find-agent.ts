@@ -1,8 +1,8 @@
 // Which agents are installed here: their programs are looked for on PATH, never inside the workspace. An agent is often a script with its
 // packages around it, so what a sandbox has to show of it is the folder that holds those.
 
-import { readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { realOrNull } from '../../safety/files/real-path.ts'
 import { findProgram, isWithin } from '../../safety/find-program.ts'
 import type { KnownAgent } from '../runner.ts'
@@ -65,11 +65,23 @@ export function findRoad({ environment, root }: AgentPlace, name: string, tested
   return { program, folders: foldersOf(program, real), version: versionOf(real, of), tested }
 }
 
-/** The folder of its packages, as npm lays them out; else the one it stands in. */
+/** The folder of its packages, as npm lays them out, else the one it stands in; and those of the links that lead to it. */
 function foldersOf(program: string, real: string): readonly string[] {
-  const around = [packagesAround(real), packagesAround(program), dirname(program)].flatMap(folder => folder ?? [])
-  const shown = around.length === 0 ? [dirname(real)] : around
+  const shown = [...linksFrom(program), real].map(path => packagesAround(path) ?? dirname(path))
   return [...new Set(shown)].filter(folder => !shown.some(other => other !== folder && isWithin(folder, other)))
+}
+
+const LINKS_MAX = 40
+
+/** The program as it is called, and each link on the way to the file: a sandbox that lacks one of them does not find it. */
+function linksFrom(program: string): readonly string[] {
+  const links = [program]
+  for (let path = program; links.length < LINKS_MAX; links.push(path)) {
+    if (!lstatSync(path).isSymbolicLink()) break
+    path = resolve(dirname(path), readlinkSync(path))
+    if (!existsSync(path)) break
+  }
+  return links
 }
 
 /** The outermost `node_modules` it stands in. */

@@ -1,5 +1,6 @@
 // Coding agents over HTTP: listed without telling of the machine, and chosen to work the tasks of a plan.
 
+import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recordPass } from '../../operations/agents/passed-tests.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
@@ -62,7 +63,7 @@ test('agents are listed with what is installed and what passed a test here, and 
     { name: 'opencode', installed: true, version: '1.0', passed_at: null },
     { name: 'grok', installed: true, passed_at: '1970-01-01T00:00:01.000Z' },
     { name: 'codex', installed: false, install: 'codex-cli' },
-    { name: 'qwen', installed: true },
+    { name: 'qwen', installed: true, needs_model: true },
   ])
   expect(JSON.stringify(body)).not.toContain('/opt/')
 })
@@ -119,4 +120,18 @@ test('a goal may come with the agent that works it: the draft has no task left t
   const found = Object.values((await actions(body.name)) as object)
   expect(found).toContain('grok')
   expect(found).not.toContain('external')
+})
+
+test('what the review of a draft approves is committed where the workspace is a repository, and only there', async () => {
+  const review = { id: 'review', needs: ['one'], gate: 'approval' }
+  const last = async (name: string): Promise<unknown> => {
+    await ask('POST', '/plans', { planfold: 1, name, tasks: [{ id: 'one', write: ['a.txt'] }, review] })
+    expect((await ask('POST', `/plans/${name}/worker`, { agent: 'grok', commit: true })).status).toBe(200)
+    return Object.keys((await actions(name)) as object).at(-1)
+  }
+  expect(await last('plain-folder')).toBe('review')
+  const git = (...words: string[]) => execFileSync('git', words, { cwd: service.composed.root })
+  git('init', '-q')
+  git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-q', '--allow-empty', '-m', 'first')
+  expect(await last('repository')).toBe('commit')
 })

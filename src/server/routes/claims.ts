@@ -13,6 +13,7 @@ import { run, runBody } from '../../format/wire/claims.ts'
 import { withPasses } from '../../operations/agents/passed-tests.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'
 import { assignWorker, chooseWorker } from '../../operations/goals/agent-worker.ts'
+import { withCommit } from '../../operations/goals/finish-draft.ts'
 import { findWorker } from '../../operations/goals/worker-request.ts'
 import { readyTasks } from '../../operations/next-step.ts'
 import { type FailureReport, keepClaim, reportTask, type WorkReport } from '../../operations/report-task.ts'
@@ -370,8 +371,8 @@ export const agentRoutes: readonly AnyRoute[] = [
       const agents = await rooms.agents()
       const preferred = await chooseWorker(engine, agents)
       const items = (await withPasses(rooms, agents)).map(
-        ({ name, title, status, version, tested, install, passedAt }) => ({
-          ...{ name, title, installed: status !== 'missing', version, tested, install },
+        ({ name, title, status, version, tested, install, needsModel, passedAt }) => ({
+          ...{ name, title, installed: status !== 'missing', version, tested, install, needs_model: needsModel },
           passed_at: passedAt === null ? null : iso(passedAt),
         }),
       )
@@ -399,7 +400,11 @@ export const agentRoutes: readonly AnyRoute[] = [
           const target = call.body.task === undefined ? null : await findTask(call, call.body.task, plan)
           if (target !== null && isProblem(target)) return target
           const task = target?.task as TaskName | undefined
-          const assigned = await assignWorker(engineOf(call), plan, found.worker, { ...options(call), task, asked })
+          const commits = call.body.commit === true && (await call.rooms.mayCommit())
+          const assigned = await assignWorker(engineOf(call), plan, found.worker, {
+            ...{ ...options(call), task, asked },
+            ...(commits ? { finish: withCommit } : {}),
+          })
           if (!assigned.ok) return refused(assigned.refusal, { plan, task })
           done = assigned.submitted
         }

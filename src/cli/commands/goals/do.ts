@@ -9,7 +9,7 @@ import type { Budget } from '../../../domain/plan.ts'
 import type { Waiting } from '../../../domain/views/summary.ts'
 import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import { type AgentWorker, assignWorker, openWork, workerOf } from '../../../operations/goals/agent-worker.ts'
-import { finishDraft, lastOpenGoal, REVIEW } from '../../../operations/goals/finish-draft.ts'
+import { canCommit, finishDraft, lastOpenGoal, REVIEW, withCommit } from '../../../operations/goals/finish-draft.ts'
 import { pastPlans, rememberedProposal, saveDraft } from '../../../operations/goals/plan-goal.ts'
 import { timeRange } from '../../../operations/goals/time-range.ts'
 import { planModels } from '../../../operations/models/model-usage.ts'
@@ -110,11 +110,6 @@ async function tellUncounted(
   printNote({ environment, ...context }, `${worker.agent} uses your login: what it spends is not counted${asks}`)
 }
 
-/** Is there a repository with something in it, to which we may write? */
-async function canCommit({ git, repository }: Composed): Promise<boolean> {
-  return ((await repository.state())?.commit ?? null) !== null && (await git.mayWrite()).ok
-}
-
 /** A goal that is open already: as a draft it is shown again, else it goes on where it stood. */
 async function goOn(
   context: Context,
@@ -129,7 +124,10 @@ async function goOn(
   const other = options.with !== undefined && options.with !== workerOf(found.definition)?.agent
   if (other || (await openWork(engine, plan)).length > 0) {
     const worker = await workerFor(context, engine, options)
-    const assigned = worker === null ? null : await assignWorker(engine, plan, worker)
+    const assigned =
+      worker === null
+        ? null
+        : await assignWorker(engine, plan, worker, (await canCommit(composed)) ? { finish: withCommit } : {})
     if (assigned?.ok === false) printNote(context, `nothing changes for ${name}: ${assigned.refusal.message}`)
   }
   const moved = { plan, name, since: version }
@@ -162,7 +160,10 @@ async function carry(
   const { plan, name } = moved
   let next = moved
   for (;;) {
-    const exit = await startAndDrive(context, composed, next, isAsked ? { leaves: REVIEW } : {})
+    const exit = await startAndDrive(context, composed, next, {
+      continuedBy: 'planfold do',
+      ...(isAsked ? { leaves: REVIEW } : {}),
+    })
     const review = isAsked && exit !== EXIT.interrupted ? await openReview(composed, plan) : null
     if (review === null) {
       if (exit === EXIT.done && isAsked) await tellCommit(context, composed, plan, name)
@@ -283,6 +284,7 @@ async function undoAll(context: Context, composed: Composed, { plan, name }: Cha
     ask: {},
     command: ['rollback', name],
     options,
+    isLast: true,
   })
   if (exit !== EXIT.done) return exit
   await submit(composed, plan, { type: 'cancel', reason: 'undone by the person who asked for it' })

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -46,9 +46,9 @@ test('a dry run shows the plan and leaves nothing behind', async () => {
   expect(lines.length).toBeLessThanOrEqual(25)
   expect(lines[0]).toBe('rename-greet-to-salute — Rename `greet` to `salute`')
   for (const words of [
-    /tests-before See that the tests pass today\n│ {4}make test · .*proved by: exit code 0\n/,
-    /rename Rename it everywhere ← safe-point\n│ {4}perl .*\{salute\}g lib\/greet\.sh main\.sh/,
-    /writes lib\/greet\.sh, main\.sh · proved by: make test\n/,
+    /tests-before See that the tests pass today\n│ {4}make test 2>&1 · .*proved by: exit code 0\n/,
+    /rename Rename it everywhere ← baseline, tests-before\n│ {4}perl .*\{salute\}g lib\/greet\.sh main\.sh/,
+    /writes lib\/greet\.sh, main\.sh · proved by: greet no longer occurs \(! grep .*\n/,
     /Cannot be undone {2}nothing in this plan\nAssumed {11}\S/,
   ])
     expect(said.stdout).toMatch(words)
@@ -174,9 +174,14 @@ test('the draft is edited in the editor of the person, and a mistake changes not
   await chmod(editor, 0o755)
   const said = await say('eq', RENAME, {}, { EDITOR: editor })
   expect(said.stdout).toContain('Look at every line')
-  await writeFile(editor, '#!/bin/sh\necho "tasks: nonsense" > "$1"\n')
-  const wrong = await say('eq', RENAME, {}, { EDITOR: editor })
-  expect(wrong.stderr).toContain('the draft stays as it was')
+  // It is given the text with the mistake again, not the draft without the person's work.
+  await writeFile(
+    editor,
+    '#!/bin/sh\necho "# seen $(grep -c nonsense "$1")" >> "$0.seen"\necho "tasks: nonsense" > "$1"\n',
+  )
+  const wrong = await say('eeq', RENAME, {}, { EDITOR: editor })
+  expect(wrong.stderr).toContain('the draft stays as it was; [e]dit opens your text again')
+  expect(await readFile(`${editor}.seen`, 'utf8')).toBe('# seen 0\n# seen 1\n')
 })
 
 test('an editor that is only a name is never one that lies in the workspace', async () => {

@@ -156,6 +156,8 @@ export interface Draft {
   proposal: PlanProposal
   /** What others wrote and would run, as it was last printed whole. */
   told: readonly string[]
+  /** What the person wrote in the editor, as long as it is no plan. */
+  unread?: string | undefined
   /** Carries it out once it is approved, when that is not all. */
   readonly carry?: (moved: Approved) => Promise<number>
 }
@@ -406,7 +408,8 @@ export async function decide(context: Context, composed: Composed, draft: Draft)
 }
 
 /** The draft as it stands then, in the editor of the person; what comes back must be a plan. */
-async function edit(context: Context, composed: Composed, { plan, name }: Draft): Promise<void> {
+async function edit(context: Context, composed: Composed, draft: Draft): Promise<void> {
+  const { plan, name } = draft
   const { environment } = context
   const editor = environment.VISUAL || environment.EDITOR
   if (editor === undefined || editor === '') {
@@ -420,14 +423,18 @@ async function edit(context: Context, composed: Composed, { plan, name }: Draft)
   const folder = await mkdtemp(join(tmpdir(), 'planfold-edit-'))
   const file = join(folder, `${name}.yaml`)
   try {
-    await writeFile(file, printYaml(current), { mode: 0o600 })
+    await writeFile(file, draft.unread ?? printYaml(current), { mode: 0o600 })
     await openEditor(context, editor, file)
-    const document = await parsePlanText(file, await readFile(file, 'utf8'))
+    draft.unread = await readFile(file, 'utf8')
+    const document = await parsePlanText(file, draft.unread)
     tellChange(context, name, await changeDraft(composed.engine, plan, document, 'edited by hand'))
+    draft.unread = undefined
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     for (const line of printDiagnostics(context.paint, error.diagnostics)) printNote(context, line)
-    printNote(context, `the draft stays as it was: ${error.message}`)
+    const why = error.diagnostics.length > 0 ? '' : `: ${error.message}`
+    const kept = draft.unread === undefined ? '' : '; [e]dit opens your text again'
+    printNote(context, `the draft stays as it was${why}${kept}`)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -212,6 +212,7 @@ export async function startAndDrive(
     readonly plain?: boolean
     readonly mirror?: MirrorOption
     readonly leaves?: TaskName
+    readonly continuedBy?: string
   },
 ): Promise<number> {
   // Going on may end it at once, when nothing is left to do; then only that is told.
@@ -230,6 +231,7 @@ export async function startAndDrive(
     plain: options.plain === true,
     mirror: options.mirror,
     leaves: options.leaves,
+    continuedBy: options.continuedBy,
   })
 }
 

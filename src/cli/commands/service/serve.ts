@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { type Composed, openPlanners } from '../../../compose.ts'
+import { type Composed, openPlanners, openRepository } from '../../../compose.ts'
+import { canCommit } from '../../../operations/goals/finish-draft.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
 import { openBrowsers, type SessionFiles, sessionFiles, takeCode } from '../../../server/auth/browser-sign-in.ts'
@@ -96,9 +97,10 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 }
 
 function roomsOf(
-  { engine, feed, now, root, stateDir, models }: Composed,
+  composed: Composed,
   { guard, log, stopping, environment }: Pick<ServerRooms, 'guard' | 'log' | 'stopping' | 'environment'>,
 ): ServerRooms {
+  const { engine, feed, git, now, root, stateDir, models } = composed
   const documents = new DocumentPool()
   const look = threadLook(documents, { root, stateDir, environment })
   return {
@@ -110,6 +112,7 @@ function roomsOf(
     documents,
     planners: openPlanners({ models, stateDir, look }),
     agents: () => agentsHere({ environment, root, stateDir }),
+    mayCommit: () => canCommit({ git, repository: openRepository({ root, stateDir, environment }) }),
     limits: LIMITS,
     routes: ROUTES,
     owner: engine.caller.actor,

@@ -52,6 +52,8 @@ export interface GoBack {
   readonly only?: Asked['only']
   /** Asks before anything is ordered, after it was shown; false when the answer is no. */
   readonly confirm?: () => Promise<boolean>
+  /** The plan is cancelled then, so that nothing is to be resumed. */
+  readonly isLast?: true
   /** `--yes`: nothing is asked. */
   readonly isAnswered?: boolean | undefined
   /** The words that were typed, apart from choices. */
@@ -181,7 +183,7 @@ async function ordered(
 async function tell(
   context: Context,
   { engine }: Composed,
-  { plan, name, kind }: GoBack,
+  { plan, name, kind, isLast }: GoBack,
   asked: Asked,
   { ended, failed, interrupted, by }: CarriedOut,
 ): Promise<number> {
@@ -202,7 +204,7 @@ async function tell(
         ? 'what was undone last was redone'
         : 'the last rollback was undone'
   const what = kind === 'undo' ? undone : doneWords(asked)
-  const status = summary?.status ?? 'paused'
+  const status = isLast === true ? 'cancelled' : (summary?.status ?? 'paused')
   const { type, ...outcome } = ended
   const also = await unforetold(engine, asked, ended)
   const data = {

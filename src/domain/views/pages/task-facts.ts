@@ -77,7 +77,8 @@ function proofOf(task: TaskDefinition): string | null {
   const { action, accept = [], postconditions = [], expect } = task
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
   const said = [...accept, ...postconditions, ...checks].map(proofText)
-  if (expect !== undefined) said.unshift(expect)
+  if (expect !== undefined && expect !== ANY_END) said.unshift(expect)
+  if (said.length === 0 && expect === ANY_END) return null
   if (said.length > 0) return said.join('; ')
   if (action.type === 'run') return 'exit code 0'
   return action.type === 'external' || action.type === 'agent' ? 'nothing' : null
@@ -90,6 +91,8 @@ function proofText(criterion: Criterion): string {
   return written.length > PLAIN_MAX && criterion.text !== undefined ? `${criterion.text} (${written})` : written
 }
 
+/** It proves nothing: the task only records. */
+const ANY_END = 'exit >= 0'
 const PLAIN_MAX = 60
 
 /** What cannot be undone once it is done: what the planner named, and what can be read from the tasks. */

@@ -1,0 +1,147 @@
+// The scripts of `package.json` and the package manager that runs them, for one package and for all of a workspace.
+
+import type { CommandPurpose as Purpose } from './command-purpose.ts'
+import { type Candidate, type Evidence, objectIn } from './evidence.ts'
+
+export type NodeManager = 'npm' | 'pnpm' | 'yarn' | 'bun'
+
+export function fromNode(evidence: Evidence): readonly Candidate[] {
+  const { paths, text } = evidence
+  if (!paths.has('package.json')) return []
+  const scripts = scriptsOf(text('package.json'))
+  const manager = nodeManager(evidence)
+  const workspace = workspaceOf(evidence)
+  const name = objectIn(text('package.json')).name
+  const isNamed = typeof name === 'string' && /^(@[\w.-]+\/)?[\w.-]+$/.test(name)
+  const found: Candidate[] = []
+  for (const [purpose, names] of NODE_SCRIPTS) {
+    const script = names.find(one => isScript(scripts, one))
+    if (script === undefined) continue
+    const from = `${evidence.folder}package.json, script '${script}'`
+    if (workspace !== null && isNamed)
+      found.push({ purpose, run: inMember(manager, name, script), from, in: workspace.folder })
+    else
+      found.push({
+        purpose,
+        run: script === 'test' && manager !== 'bun' ? [manager, 'test'] : [manager, 'run', script],
+        from,
+      })
+  }
+  if (!found.some(({ purpose }) => purpose === 'test')) found.push(...inAllMembers(evidence, manager))
+  if (paths.has('tsconfig.json') && /"typescript"/.test(text('package.json') ?? ''))
+    found.push({
+      purpose: 'types',
+      run: ['npx', '--no-install', 'tsc', '--noEmit'],
+      from: 'tsconfig.json',
+      isGuess: true,
+    })
+  return found
+}
+
+const isScript = (scripts: { readonly [name: string]: string }, name: string): boolean =>
+  scripts[name] !== undefined && !/no test specified/.test(scripts[name])
+
+const NODE_SCRIPTS: readonly (readonly [Purpose, readonly string[]])[] = [
+  ['test', ['test', 'tests', 'test:unit', 'unit']],
+  ['lint', ['lint', 'eslint', 'check', 'lint:check']],
+  ['types', ['typecheck', 'type-check', 'types', 'check-types', 'check:types', 'test:types', 'tsc']],
+  ['build', ['build', 'compile', 'bundle']],
+]
+
+function inMember(manager: NodeManager, name: string, script: string): readonly string[] {
+  const run = script === 'test' ? [] : ['run']
+  switch (manager) {
+    case 'npm':
+      return ['npm', ...run, script, '-w', name]
+    case 'pnpm':
+      return ['pnpm', '--filter', name, ...run, script]
+    case 'yarn':
+      return ['yarn', 'workspace', name, 'run', script]
+    case 'bun':
+      return ['bun', 'run', '--filter', name, script]
+    default:
+      return manager satisfies never
+  }
+}
+
+/** The top of a workspace has no script for the tests of all packages: the package manager runs those that have one. */
+function inAllMembers(evidence: Evidence, manager: NodeManager): readonly Candidate[] {
+  const member = evidence.files.find(
+    path =>
+      path.endsWith('/package.json') &&
+      isMember(evidence, path.slice(0, -'/package.json'.length)) &&
+      isScript(scriptsOf(evidence.text(path)), 'test'),
+  )
+  const isClassic = manager === 'yarn' && !isYarnBerry(evidence)
+  if (member === undefined || isClassic) return []
+  const run = {
+    npm: ['npm', 'test', '--workspaces', '--if-present'],
+    pnpm: ['pnpm', '-r', 'test'],
+    yarn: ['yarn', 'workspaces', 'foreach', '-A', 'run', 'test'],
+    bun: ['bun', 'run', '--filter', '*', 'test'],
+  }[manager]
+  return [{ purpose: 'test', run, from: `the workspaces of ${evidence.folder}package.json`, isGuess: true }]
+}
+
+export const isYarnBerry = ({ paths, text }: Evidence): boolean =>
+  paths.has('.yarnrc.yml') || /"packageManager":\s*"yarn@([2-9]|\d\d)/.test(text('package.json') ?? '')
+
+/** The folder around a package whose manifest counts it as a part. */
+export function workspaceOf({ folder, above }: Evidence): Evidence | null {
+  return above.find(one => isMember(one, folder.slice(one.folder.length).replace(/\/$/, ''))) ?? null
+}
+
+function isMember({ text }: Evidence, path: string): boolean {
+  const { workspaces } = objectIn(text('package.json'))
+  const said = Array.isArray(workspaces) ? workspaces : (workspaces as { packages?: unknown } | undefined)?.packages
+  // Only the list under `packages:`; what stands behind it has other keys.
+  const listed =
+    /^packages:[ \t]*\n((?:[ \t]*[-#].*\n|[ \t]*\n)*)/m.exec(`${text('pnpm-workspace.yaml') ?? ''}\n`)?.[1] ?? ''
+  const patterns = [
+    ...(Array.isArray(said) ? said.filter((one): one is string => typeof one === 'string') : []),
+    ...[...listed.matchAll(/^\s*-\s*['"]?([^'"#\n]+?)['"]?\s*(?:#.*)?$/gm)].map(match => match[1]!),
+  ]
+  const fits = (pattern: string): boolean => matches(pattern.replace(/^!/, '').replace(/^\.\/|\/$/g, ''), path)
+  return (
+    patterns.some(one => !one.startsWith('!') && fits(one)) && !patterns.some(one => one.startsWith('!') && fits(one))
+  )
+}
+
+function matches(pattern: string, path: string): boolean {
+  const [first, ...rest] = pattern.split('/')
+  const [name, ...below] = path.split('/')
+  if (first === '**')
+    return rest.length === 0 || path.split('/').some((_, at, all) => matches(rest.join('/'), all.slice(at).join('/')))
+  const isSame =
+    name !== undefined &&
+    new RegExp(`^${first!.replace(/[.+?^$()[\]{}|\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`).test(name)
+  if (!isSame || name === '') return false
+  return rest.length === 0 ? below.length === 0 : below.length > 0 && matches(rest.join('/'), below.join('/'))
+}
+
+/** By the nearest lock file. */
+export function nodeManager(evidence: Evidence): NodeManager {
+  for (const { paths } of [evidence, ...evidence.above]) {
+    const found = LOCKS.find(([, names]) => names.some(name => paths.has(name)))
+    if (found !== undefined) return found[0]
+  }
+  return 'npm'
+}
+
+const LOCKS: readonly (readonly [NodeManager, readonly string[]])[] = [
+  ['pnpm', ['pnpm-lock.yaml']],
+  ['yarn', ['yarn.lock']],
+  ['bun', ['bun.lock', 'bun.lockb']],
+  ['npm', ['package-lock.json', 'npm-shrinkwrap.json']],
+]
+
+export const lockOf = ({ paths }: Evidence): string | null =>
+  LOCKS.flatMap(([, names]) => names).find(name => paths.has(name)) ?? null
+
+export function scriptsOf(text: string | null): { readonly [name: string]: string } {
+  const scripts = objectIn(text).scripts
+  if (typeof scripts !== 'object' || scripts === null) return {}
+  return Object.fromEntries(
+    Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
