@@ -163,6 +163,10 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     throw new ToolError('error: a model drafts a plan for a goal without tasks\nhint: leave out `model`, or the tasks')
   if (input.budget !== undefined && input.model === undefined)
     throw new ToolError('error: a budget is for the model that drafts\nhint: leave out `budget`, or name a `model`')
+  if (input.look !== undefined && (!isPlanned(input) || input.model !== undefined))
+    throw new ToolError(
+      'error: a look is for a goal without tasks that no model drafts\nhint: leave out `look`, or the tasks and the model',
+    )
   if (template !== undefined) return await fromTemplate(room, template, input)
   if (document !== undefined) return fromDocument(document, input)
   if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
@@ -184,12 +188,17 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
 }
 
 /** Whoever gives no tasks leaves them to a planner; an empty list is a draft without any. */
-async function fromGoal(room: Room, goal: string, { name, model, budget }: PlanWriteInput): Promise<Create> {
+async function fromGoal(room: Room, goal: string, { name, model, budget, look }: PlanWriteInput): Promise<Create> {
   const limits = budget === undefined ? null : draftingBudget.read({ budget })
   if (limits?.ok === false) throw new ToolError(faultLines(limits.faults).join('\n'))
   const refusal = limits === null ? null : refuseBudget(room.engine.caller, limits.value.budget)
   if (refusal !== null) throw new ToolError(refusalText(refusal))
-  const proposed = await room.propose(goal, { ...(model === undefined ? {} : { model }), ...limits?.value })
+  const choice = {
+    ...(model === undefined ? {} : { model }),
+    ...(look === undefined ? {} : { look }),
+    ...limits?.value,
+  }
+  const proposed = await room.propose(goal, choice)
   if ('problem' in proposed) {
     const { detail, hint = 'try again, or give tasks' } = proposed.problem
     throw new ToolError(`error: no plan was made of the goal: ${clean(detail)}\nhint: ${clean(hint)}`)

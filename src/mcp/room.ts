@@ -27,7 +27,7 @@ import { clean } from './plan-text.ts'
 /** What came of a goal, or why nothing did. Without a model nobody is asked. */
 export type Propose = (
   goal: string,
-  choice?: { readonly model?: string; readonly budget?: DraftingBudget },
+  choice?: { readonly model?: string; readonly budget?: DraftingBudget; readonly look?: boolean },
 ) => Promise<ProposedPlan | { readonly problem: { readonly detail: string; readonly hint?: string } }>
 
 /** What policies, secrets and databases around a plan will refuse. */

@@ -11,7 +11,7 @@ import { opening } from './draft/plan-frame.ts'
 import { check, workTask } from './draft/work-tasks.ts'
 import { type EndCheck, shellLine } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
-import type { FoundCommand, GoalAnalysis } from './planner.ts'
+import type { FoundCommand, GoalAnalysis, LookedCommand } from './planner.ts'
 import type { Passage } from './ranking/passages.ts'
 import { FIND_OUT, type FramedGoal, type WorkStep } from './work-steps.ts'
 
@@ -51,6 +51,8 @@ export interface GoalPlaces {
   readonly changeLog: string | null
   /** Files with the word that is to go or to be corrected. */
   readonly holding: readonly string[]
+  /** The commands that fail today, and that the goal is about. */
+  readonly causes: readonly LookedCommand[]
 }
 
 export interface WriteScopes {

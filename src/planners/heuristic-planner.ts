@@ -9,11 +9,13 @@ import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } fr
 import { docsScope } from './docs-page.ts'
 import { changeLog } from './draft/change-log.ts'
 import { likelyTest, oneTestCommand } from './draft/one-test.ts'
+import { causesToday, endsToday, judgedToday, placedToday, redToday, scopeToday } from './draft/today.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
 import { type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renameNames } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
+import type { Looked, LookedCommand } from './look-result.ts'
 import { KIND_WORDS, missingNames, openQuestions, type Unsure } from './open-questions.ts'
 import type {
   FoundCommand,
@@ -37,6 +39,9 @@ import { commandScope } from './toolchain/named-commands.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
 import { writeScopes } from './write-scopes.ts'
 
+export { commandsToLookAt, type Lookable } from './toolchain/harmless-commands.ts'
+export { readPrinted } from './toolchain/printed-failure.ts'
+
 export function heuristicPlanner(): Planner {
   return { name: NAME, propose, split: async ({ goal }) => splitGoal(goal) }
 }
@@ -53,7 +58,13 @@ export const isUnclearGoal = async (goal: string, repository: Pick<RepositoryVie
 const READ_BESIDE =
   /^(readme\.\w+|package\.json|requirements.*\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|setup\.(py|cfg)|composer\.json)$/i
 
-async function propose({ goal: text, repository, comments = [], past = [] }: PlanRequest): Promise<PlanProposal> {
+async function propose({
+  goal: text,
+  repository,
+  comments = [],
+  past = [],
+  looked,
+}: PlanRequest): Promise<PlanProposal> {
   const goal = readGoal(text)
   const files = await repository.files()
   const paths = files.map(({ path }) => path)
@@ -71,7 +82,11 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
       : new Map<string, string>(),
   ])
   const isPlaced = !/^(?:weak guess|changes often$|$)/.test(ranking.files[0]?.reason ?? '')
-  const judged = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
+  const placedGoal = first.kind === 'vague' && isPlaced ? judgeGoal(goal, { ...known, isPlaced }) : first
+  const judged =
+    looked === undefined
+      ? placedGoal
+      : judgedToday(placedGoal, goal, looked, (await findToolchain(repository)).commands)
   const read = new Map([...ranking.texts, ...beside, ...locks])
   const removed = removalIn(goal, judged.kind, { paths, texts: beside })
   const texts =
@@ -91,16 +106,18 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
   const toolchain = await withTestCommand(repository, found, followed)
   const holding = holdingFiles(goal, removed, texts, followed.not)
-  const about = aboutFiles(ranking, goal, judged)
+  const ends = [
+    ...endsToday(endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }), looked),
+    ...(removed === null || holding.length === 0 ? [] : removed.ends),
+  ]
+  const causes = causesToday(judged, ends, looked)
+  const about = placedToday(aboutFiles(ranking, goal, judged), causes, paths)
   const held =
     removed === null
       ? []
       : holding.filter(path => !path.endsWith('/**')).map(path => ({ path, score: 1, reason: 'it has the name' }))
-  const analysis = analysisOf(goal, toolchain, placed(held.length > 0 ? { ...about, files: held } : about, followed))
-  const ends = [
-    ...endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }),
-    ...(removed === null || holding.length === 0 ? [] : removed.ends),
-  ]
+  const ranked = placed(held.length > 0 ? { ...about, files: held } : about, followed)
+  const analysis = analysisOf(goal, toolchain, ranked, looked)
   const given = { goal, judged, toolchain, ends, texts }
   const steps = commandSteps(given) ?? stepsOf(goal, judged, removed)
   const isDeployed = judged.irreversible.some(({ word }) => word === 'deploy')
@@ -115,24 +132,19 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const likely = writeScopes({ goal, judged, analysis, paths, texts, history, followed })
   const scopes =
     judged.kind === 'failing-command'
-      ? { ...likely, ...filesOfCommands(given, paths, followed) }
+      ? { ...likely, ...filesOfCommands(given, paths, followed, causes) }
       : judged.kind === 'docs'
         ? { ...likely, docs: docsOf({ goal, paths, texts, files: analysis.files }, likely, followed) }
         : likely
   const places = await placesOf(repository, {
-    goal,
-    judged,
-    analysis,
-    toolchain,
-    scopes,
-    paths,
-    texts,
-    holding,
-    history,
+    ...{ goal, judged, analysis, toolchain, scopes, paths, texts, holding, history, causes },
   })
   const missing = await missingNames(repository, { goal, judged, paths, texts })
   const asked = openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing })
-  const unsure = { ...asked, assumptions: [...otherWishes(text, judged), ...asked.assumptions] }
+  const unsure = {
+    ...asked,
+    assumptions: [...otherWishes(text, judged), ...asked.assumptions, ...redToday(looked, causes)],
+  }
   const similar = similarPlans(goal, past)
   const risks = [
     ...risksOf([...steps, ...release], irreversible),
@@ -225,13 +237,14 @@ interface PlacesInput {
   readonly paths: readonly string[]
   readonly texts: ReadonlyMap<string, string>
   readonly holding: readonly string[]
+  readonly causes: readonly LookedCommand[]
   readonly history: readonly PastChange[]
 }
 
 /** What the briefings tell beside the ranked files. */
 async function placesOf(
   repository: RepositoryView,
-  { goal, judged, analysis, toolchain, scopes, paths, texts, holding, history }: PlacesInput,
+  { goal, judged, analysis, toolchain, scopes, paths, texts, holding, history, causes }: PlacesInput,
 ): Promise<GoalPlaces> {
   const test = likelyTest(analysis)
   const ranked = [...new Set([...holding, ...analysis.files.map(({ path }) => path)])]
@@ -243,7 +256,12 @@ async function placesOf(
       !reason.startsWith('weak guess') && !opened.some(one => path.startsWith(one.replace(/\*.*$/, ''))),
   )
   return {
-    passages: passagesFor(goal, ranked, texts),
+    passages: passagesFor(
+      { ...goal, frames: [...causes.flatMap(({ places }) => places), ...goal.frames] },
+      ranked,
+      texts,
+    ),
+    causes,
     changeLog: changeLog({ paths, history, limits: goal.limits }),
     oneTest: test === undefined ? null : await oneTestCommand(repository, { toolchain, paths, file: test.path }),
     sibling: isNew && opened.length > 0 ? (sibling?.path ?? null) : null,
@@ -357,9 +375,12 @@ function filesOfCommands(
   { goal, toolchain, ends }: CommandStepsInput,
   paths: readonly string[],
   { not, also }: FollowedComments,
+  causes: readonly LookedCommand[],
 ): Pick<WriteScopes, 'sources' | 'tests'> {
   const named = goal.files.filter(file => paths.includes(file) && !not.includes(file))
   if (named.length > 0) return { sources: [...named, ...also], tests: [] }
+  const today = scopeToday(causes, ends)?.filter(file => !not.includes(file)) ?? []
+  if (today.length > 0) return { sources: [...today, ...also], tests: [] }
   const commands = ends.flatMap(({ command }) => command ?? [])
   const left = [...not, ...toolchain.tools]
   return {
@@ -378,7 +399,7 @@ function placed(ranking: Ranking, { also, not }: FollowedComments): Ranking {
   return { ...ranking, files: files.filter(isAllowed), tests: ranking.tests.filter(isAllowed) }
 }
 
-function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking): GoalAnalysis {
+function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking, looked: Looked | undefined): GoalAnalysis {
   const { languages, packageManagers, commands } = toolchain
   const { quoted, files, symbols, errors, frames } = goal
   return {
@@ -387,6 +408,7 @@ function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking): Go
     files: ranking.files,
     tests: ranking.tests,
     commands,
+    ...(looked === undefined ? {} : { looked }),
     mentions: { quoted, files, symbols, errors, frames },
     limits: ranking.limits,
   }
@@ -539,6 +561,7 @@ function contextOf(input: ContextInput): JsonObject {
     files: analysis.files.slice(0, 10),
     tests: analysis.tests.slice(0, 5),
     commands: analysis.commands,
+    looked: analysis.looked,
     languages: analysis.languages.slice(0, 5),
     repository: state,
     limits: analysis.limits,

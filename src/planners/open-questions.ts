@@ -6,7 +6,7 @@ import { type EndCheck, holdsWord, isIntroduced, namedDependency, renameNames, r
 import type { GoalWords } from './goal.ts'
 import type { IrreversibleStep, JudgedGoal } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
-import type { GoalAnalysis, RepositoryView } from './planner.ts'
+import { failingToday, type GoalAnalysis, type RepositoryView } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import type { WorkStep } from './work-steps.ts'
 import type { ScopeInput } from './write-scopes.ts'
@@ -142,6 +142,8 @@ function kindQuestion({ goal, judged, analysis, texts }: Pick<Judging, 'goal' | 
         ? { assume: 'its method and path follow those of the endpoints that are there' }
         : null
     case 'failing-command':
+      if (failingToday(analysis.looked).length > 0)
+        return { assume: 'the fault is in the source, not in settings or workflow files' }
       return {
         assume:
           'the fault is in the source, not in settings or workflow files; which files shows when the commands have run, so all that they look at may be written',

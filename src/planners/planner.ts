@@ -7,6 +7,9 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
+import type { Looked } from './look-result.ts'
+
+export { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from './look-result.ts'
 
 export interface Planner {
   /** As people choose it: `heuristic`, `model`. */
@@ -58,6 +61,8 @@ export interface PlanRequest {
   readonly agent?: string
   /** The template to fill. */
   readonly template?: string
+  /** What the project's commands do today, where they were run. */
+  readonly looked?: Looked | undefined
   /** What cannot work in a plan, a sentence each: the same checks as for every plan. */
   readonly check?: (definition: PlanDefinition) => readonly string[]
   /** Runs a check in a throwaway copy of the repository, where that is possible and allowed; absent: nobody knows how it ends. */
@@ -250,6 +255,7 @@ export interface GoalAnalysis {
   /** Tests near them. */
   readonly tests: readonly RankedFile[]
   readonly commands: FoundCommands
+  readonly looked?: Looked
   /** Words of the goal that name something: symbols, files, quoted text, messages, places in a stack trace. */
   readonly mentions: GoalMentions
   /** What could not be looked at, in sentences: too large, too many, no history. */

@@ -1,9 +1,10 @@
 // Plans drafted for a request: by a model only when the request names one, with the keys of the service, within its caps; goals are
 // split, and each part gets a draft.
 
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { heldTest } from '../safety/sandbox/needs-sandbox.fixture.ts'
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../testing/scripted-model.ts'
 import { type Asked, type Served, served } from './server.fixture.ts'
 
@@ -230,6 +231,27 @@ test('an agent over HTTP names a model in plan_write', async () => {
   expect(more).toBe(0)
   expect(await call({ model: 'nobody/x' })).toContain("there is no provider 'nobody'")
   expect(await call({ model: MODEL, tasks: [] })).toContain('a model drafts a plan for a goal')
+  expect(await call({ model: MODEL, look: true })).toContain('a look is for a goal without tasks that no model drafts')
+})
+
+heldTest('what fails today is looked at only when the request asks for it', async () => {
+  const makefile = join(service.folder, 'Makefile')
+  writeFileSync(makefile, 'lint:\n\t@echo "greet.sh:1: no echo"; false\n')
+  onTestFinished(() => rmSync(makefile))
+  const goal = 'fix the lint'
+  const fixOf = async ({ body }: Asked) => (await service.ask('GET', `/plans/${body.id}?as=planfold`)).body
+  const made = await post('/plans', { goal, look: true })
+  expect(made).toMatchObject({ status: 201 })
+  expect(JSON.stringify(await fixOf(made))).toContain('status: fails')
+  expect(JSON.stringify(await fixOf(await post('/plans', { goal })))).not.toContain('status: fails')
+  expect(await post('/plans', { goal, look: 'yes' })).toMatchObject({
+    status: 422,
+    body: { faults: [{ path: 'look' }] },
+  })
+  expect(await post('/plans', { goal, look: true, planner: 'model', model: MODEL })).toMatchObject({
+    status: 422,
+    body: { faults: [{ path: 'look', message: "is not used by the planner 'model'" }] },
+  })
 })
 
 describe('a draft that is commented', () => {

@@ -8,7 +8,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
 import { draftingBudget } from '../format/wire/budget.ts'
 import { withWorker } from '../operations/goals/agent-worker.ts'
-import { refuseBudget } from '../operations/goals/allow-budget.ts'
+import { refuseBudget, refuseLook } from '../operations/goals/allow-budget.ts'
 import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
 import { type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
 import type { RedraftRequest } from '../operations/goals/redraft-plan.ts'
@@ -16,6 +16,7 @@ import { findWorker } from '../operations/goals/worker-request.ts'
 import {
   type DraftingBudget,
   type GoalAnalysis,
+  type Looked,
   type Planner,
   PlanningFailure,
   type Wish,
@@ -29,14 +30,18 @@ export interface Drafting {
   readonly engine: Pick<EngineInProcess, 'ask' | 'caller'>
   readonly rooms: Pick<
     RouteRooms,
-    'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'
+    'now' | 'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'
   >
   /** Fires when nobody waits for the plan any more; then no further question is sent to a model. */
   readonly signal?: () => AbortSignal
 }
 
 /** Who drafts, and what that may use. */
-export type DraftChoice = PlannerChoice & { readonly budget?: DraftingBudget | undefined }
+export type DraftChoice = PlannerChoice & {
+  readonly budget?: DraftingBudget | undefined
+  /** The commands of the project are run before, in the sandbox, to see what fails today. */
+  readonly look?: boolean | undefined
+}
 
 export async function proposeFor(
   call: Drafting,
@@ -46,12 +51,44 @@ export async function proposeFor(
 ): Promise<ProposedPlan | Problem> {
   const planner = plannerFor(call, choice)
   if (isProblem(planner)) return planner
+  if (choice.look === true) {
+    const refusal = refuseLook(call.engine.caller)
+    if (refusal !== null) return refused(refusal)
+    if (planner.name !== HEURISTIC) return invalidRequest('body', [NOT_LOOKED(planner.name)])
+  }
+  const looked = choice.look === true ? await unlessFailed(async () => await lookInTurn(call)) : undefined
+  if (looked !== undefined && isProblem(looked)) return looked
   const past = await pastPlans(call.engine)
   const comments = earlier?.comments ?? []
-  if (planner.name === HEURISTIC) return await call.rooms.documents.propose({ goal, past, comments, ...placeOf(call) })
+  if (planner.name === HEURISTIC)
+    return await call.rooms.documents.propose({ goal, past, comments, looked, ...placeOf(call) })
   const rooms = { planner, repository: openRepositoryView(placeOf(call)), past }
   const choices = { ...using(call, choice), ...(earlier === null ? {} : earlier) }
   return await unlessFailed(async () => await proposedPlan(rooms, goal, choices))
+}
+
+const NOT_LOOKED = (planner: string) => ({
+  path: 'look',
+  message: `is not used by the planner '${planner}'`,
+  hint: `leave it out, or leave out the planner`,
+})
+
+let lastLook: Promise<unknown> = Promise.resolve()
+
+/** One after the other: each may keep all of the machine busy. */
+async function lookInTurn({ rooms, signal }: Drafting): Promise<Looked> {
+  const { stopping, now } = rooms
+  const place = { ...placeOf({ rooms }), stateDir: rooms.stateDir, now }
+  const look = async (): Promise<Looked> => {
+    const { LOOK_MS, lookFirst } = await import('../operations/goals/look-first.ts')
+    return await lookFirst(
+      { ...place, repository: openRepositoryView(place) },
+      { maxMs: LOOK_MS.plan, signal: signal === undefined ? stopping : AbortSignal.any([signal(), stopping]) },
+    )
+  }
+  const looking = lastLook.then(look, look)
+  lastLook = looking.catch(() => {})
+  return await looking
 }
 
 /** A draft, and how it came about. */
@@ -103,23 +140,29 @@ function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rati
   }
 }
 
-export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template', 'budget', 'worker']
+export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template', 'budget', 'worker', 'look']
 
 /** Who is to draft, as the body says it. */
 export function readChoice(body: unknown): ReadChoice | Problem {
-  const { budget, ...rest } = body as JsonObject
+  const { budget, look, ...rest } = body as JsonObject
+  if (look !== undefined && typeof look !== 'boolean')
+    return invalidRequest('body', [
+      { path: 'look', message: 'is not true or false', hint: 'write true, or leave it out' },
+    ])
   const said = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
   const faults = said
     .filter(([, value]) => typeof value !== 'string' || value === '' || value.length > NAME_MAX)
     .map(([path]) => ({ path, message: 'is not a name', hint: `write a name of at most ${NAME_MAX} characters` }))
   if (faults.length > 0) return invalidRequest('body', faults)
-  const names = Object.fromEntries(said) as { [key: string]: string }
-  if (budget === undefined) return names
+  const names = { ...(Object.fromEntries(said) as { [key: string]: string }), ...(look === undefined ? {} : { look }) }
+  if (budget === undefined) return names as ReadChoice
   const read = draftingBudget.read({ budget })
-  return read.ok ? { ...names, ...read.value } : invalidRequest('body', read.faults)
+  return read.ok ? ({ ...names, ...read.value } as ReadChoice) : invalidRequest('body', read.faults)
 }
 
-type ReadChoice = Readonly<Record<string, string>> | (JsonObject & { readonly budget: Record<string, number> })
+type ReadChoice =
+  | Readonly<Record<string, string>>
+  | (JsonObject & ({ readonly budget: Record<string, number> } | { readonly look: boolean }))
 
 const NAME_MAX = 200
 

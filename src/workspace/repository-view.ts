@@ -9,6 +9,9 @@ import { isProgram } from '../safety/files/plain-file.ts'
 import { Refused } from '../safety/safety-refusal.ts'
 import { Repository, type RepositoryOptions } from './git/repository.ts'
 import { fields } from './git/run-git.ts'
+import { partsOf, type WorkspaceParts } from './workspace-parts.ts'
+
+export { COPY_MAX_BYTES } from './workspace-parts.ts'
 
 const FILES_MAX = 100_000
 const FILE_MAX_BYTES = 200_000
@@ -48,6 +51,14 @@ export function openRepositoryView(options: RepositoryOptions): RepositoryView {
       return repository === null ? null : await unlessRefused(() => stateOf(repository, root))
     },
   }
+}
+
+/** For a copy of the workspace; null when it is too large for one. */
+export async function workspaceParts(
+  options: RepositoryOptions & { readonly stateDir: string },
+): Promise<WorkspaceParts | null> {
+  const repository = await unlessRefused(() => Repository.open(options))
+  return await unlessRefused(() => partsOf(options, repository, () => listFiles(options.root, repository)))
 }
 
 async function stateOf(repository: Repository, root: string): Promise<RepositoryState> {

@@ -2,9 +2,11 @@
 // a scripted model behind real HTTP, with a comment, a second draft as a difference, a replay, an approval and the run.
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
+import { heldTest } from '../../src/safety/sandbox/needs-sandbox.fixture.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { place } from './in-process.fixture.ts'
 import type { Place } from './planfold.fixture.ts'
@@ -33,6 +35,38 @@ async function project(more: { readonly [name: string]: string } = {}): Promise<
     ...more,
   }
 }
+
+heldTest(
+  'killed while it looks at what fails today, it leaves no process, and no byte of the workspace has changed',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    await project()
+    await here.write('Makefile', 'test:\n\ttouch made main.sh; setsid sleep 876.5432 & sleep 876.5432\n')
+    const filesIn = () => {
+      const names = readdirSync(here.folder, { recursive: true }).map(String).sort()
+      return names.map(name => [name, lstatSync(join(here.folder, name), { bigint: true }).ctimeNs])
+    }
+    const before = filesIn()
+    const started = here.start('plan', 'make the CI green', '--dry-run')
+    await started.until('runs make test on a copy')
+    while (sleepers().length < 2) await setImmediate()
+    started.kill('SIGKILL')
+    await started.ended
+    while (sleepers().length > 0) await setImmediate()
+    expect(filesIn()).toEqual(before)
+  },
+)
+
+const sleepers = () =>
+  readdirSync('/proc').filter(pid => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep\x00876.5432')
+    } catch {
+      return false
+    }
+  })
 
 describe.skipIf(!hasTerminal)('in a terminal', () => {
   test('the first screen of the README: a sentence, a plan, an approval, a result, an undo', {

@@ -15,7 +15,7 @@ import { printYaml } from '../../format/plan/print.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { isByOthers } from '../../operations/goals/plan-goal.ts'
 import type { TimeRange } from '../../operations/goals/time-range.ts'
-import type { FoundCommand, PlanProposal } from '../../planners/planner.ts'
+import { type FoundCommand, type Looked, lookedText, type PlanProposal } from '../../planners/planner.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Context } from '../context.ts'
 import { cut, width, wrap } from '../terminal/table.ts'
@@ -65,6 +65,7 @@ export function proposalScreen(
       ),
     ),
     ...row('Cannot be undone', orNothing(irreversibleTasks(definition, irreversible).map(escaped))),
+    ...row('Looked', lookedRow(proposal.analysis.looked, 2 * (columns - LABEL) - LABEL)),
     ...row('Assumed', [...assumed.slice(0, ASSUMED_SHOWN), ...(left > 0 ? [`… and ${left} more`] : [])]),
     ...row('Drafting cost', estimate.cost === null ? [] : [escaped(estimate.cost)]),
     paint.dim(
@@ -144,6 +145,18 @@ const LABEL = 18
 const TASK_LINE = /^[│ ]*[├└]─ /
 
 const columnsOf = (terminal: Context['terminal']): number => Math.max(40, terminal?.columns() ?? COLUMNS) - 1
+/** Two lines, cut where they are full: what fails comes first. */
+function lookedRow(looked: Looked | undefined, columns: number): readonly string[] {
+  if (looked === undefined) return []
+  const { commands, ms, none } = looked
+  if (none !== undefined) return [escaped(`nothing was run: ${none}`)]
+  const sorted = (['fails', 'passes', 'unknown'] as const).flatMap(status =>
+    commands.filter(one => one.status === status).map(lookedText),
+  )
+  const time = ` · ${Math.max(1, Math.round(ms / 1000))} s`
+  return [`${cut(escaped(sorted.join(' · ')), columns - time.length)}${time}`]
+}
+
 const orNothing = (items: readonly string[]): readonly string[] =>
   items.length === 0 ? ['nothing in this plan'] : items
 const escaped = (text: string): string => escapeForTerminal(text)

@@ -117,6 +117,7 @@ export const planWrite = z.strictObject({
     .strictObject({ calls: z.int().optional(), tokens: z.int().optional(), cost: name.optional() })
     .optional()
     .describe('of the model that drafts; cost: 2 USD'),
+  look: z.boolean().optional().describe('create: see first which tests and checks fail today (20 s)'),
   values: record.optional(),
   start: z.boolean().optional(),
   worker: name.optional().describe('create, start: coding agent that works the tasks'),

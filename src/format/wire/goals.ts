@@ -16,21 +16,37 @@ const fields = {
 // What a planner found out about a goal in the workspace.
 
 const rankedFile = z.strictObject({ path: z.string(), score: z.number(), reason: z.string() })
-const foundCommand = z
-  .strictObject({
-    run: z.array(z.string()),
-    from: z.string(),
-    exists: z.boolean().meta({ description: 'What it names is there: the script, the target, the program.' }),
-    missing: z.string().optional(),
-  })
-  .nullable()
+const found = z.looseObject({
+  run: z.array(z.string()),
+  from: z.string(),
+  exists: z.boolean().meta({ description: 'What it names is there: the script, the target, the program.' }),
+  missing: z.string().optional(),
+})
+const foundCommand = found.nullable()
+const lookedCommand = z.looseObject({
+  run: z.array(z.string()),
+  purpose: z.enum(['test', 'lint', 'types', 'build']),
+  status: z.enum(['passes', 'fails', 'unknown']),
+  why: z.string().optional().meta({ description: 'Of an unknown one: why nothing can be said.' }),
+  failed: z.int().optional().meta({ description: 'So many tests fail, of `total`.' }),
+  total: z.int().optional(),
+  places: z.array(z.strictObject({ file: z.string(), line: z.int().nullable() })),
+  lines: z.array(z.string()).meta({ description: 'What it printed, cut.' }),
+})
 export const goalAnalysis = z
   .looseObject({
     languages: z.array(z.string()),
     package_managers: z.array(z.string()),
     files: z.array(rankedFile).meta({ description: 'Most likely to be changed first.' }),
     tests: z.array(rankedFile),
-    commands: z.strictObject({ test: foundCommand, lint: foundCommand, build: foundCommand }),
+    commands: z.strictObject({
+      ...{ test: foundCommand, lint: foundCommand, types: foundCommand, build: foundCommand },
+      ci: z.array(found).meta({ description: 'What the continuous integration runs.' }),
+    }),
+    looked: z
+      .strictObject({ commands: z.array(lookedCommand), ms: z.number(), none: z.string().optional() })
+      .optional()
+      .meta({ description: 'What the commands of the project did when they were run before the draft, with `look`.' }),
   })
   .meta({ description: 'What the planner found in the workspace.' })
 

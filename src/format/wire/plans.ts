@@ -193,6 +193,10 @@ const goalAlone = z
     goal: z.string().min(1),
     worker: named.meta({ description: 'The coding agent that works the tasks; one of GET /agents.' }),
     ...plannerChoice,
+    look: z.boolean().optional().meta({
+      description:
+        'Run the tests, lint, type check and build before, each at most once, on a copy in the sandbox, for at most 20 s in all; the draft is built on what fails. Only for the planner heuristic; needs the right to operate.',
+    }),
   })
   .meta({ description: 'Only a goal: a planner makes the tasks.' })
 

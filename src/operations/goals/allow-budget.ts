@@ -1,4 +1,4 @@
-// What a caller may let a drafting use. Less than our own limits anybody may say; more only who may decide, as with the budget of a plan:
+// What a caller may let a drafting use, and whether it may run the project's commands before. Less than our own limits anybody may say; more only who may decide, as with the budget of a plan:
 // an agent does not allow itself more.
 
 import { keyText } from '../../domain/budget/budget-text.ts'
@@ -12,6 +12,12 @@ const KEYS = [
   ['tokens', 'tokens'],
   ['usd', 'cost'],
 ] as const
+
+/** Whoever may run plans may have the tests run. */
+export const refuseLook = ({ actor, rights }: Pick<Caller, 'actor' | 'rights'>): Refusal | null =>
+  rights.has('operate')
+    ? null
+    : refuse('not-allowed', `${actor} may not run commands here; nothing was run`, 'leave out `look`')
 
 /** Null when they may. */
 export function refuseBudget(

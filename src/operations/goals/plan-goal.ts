@@ -10,6 +10,7 @@ import type { WrittenBy } from '../../engine/engine.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import type {
   GoalAnalysis,
+  Looked,
   PastPlan,
   PlanComment,
   Planner,
@@ -50,6 +51,7 @@ export type PlanningChoices = Pick<
   | 'agent'
   | 'template'
   | 'draft'
+  | 'looked'
   | 'progress'
   | 'runCheck'
   | 'drafts'
@@ -103,7 +105,7 @@ export function rememberedProposal(definition: PlanDefinition): PlanProposal {
   const list = (key: string): readonly string[] =>
     Array.isArray(planning[key]) ? (planning[key] as Json[]).filter(one => typeof one === 'string') : []
   const text = (key: string): string => (typeof planning[key] === 'string' ? (planning[key] as string) : '')
-  const { files = [], tests = [], commands = {} } = planning
+  const { files = [], tests = [], commands = {}, looked } = planning
   return {
     planner: text('planner'),
     definition,
@@ -118,6 +120,7 @@ export function rememberedProposal(definition: PlanDefinition): PlanProposal {
       languages: list('languages'),
       packageManagers: [],
       ...({ files, tests, commands } as unknown as Pick<GoalAnalysis, 'files' | 'tests' | 'commands'>),
+      ...(looked === undefined ? {} : { looked: looked as unknown as Looked }),
       mentions: { quoted: [], files: [], symbols: [], errors: [], frames: [] },
       limits: list('limits'),
     },

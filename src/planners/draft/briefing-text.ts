@@ -6,6 +6,7 @@ import { shellLine } from '../end-checks.ts'
 import { FIND_OUT, type WorkStep } from '../work-steps.ts'
 import { isNoted } from './change-log.ts'
 import { likelyTest } from './one-test.ts'
+import { printedToday } from './today.ts'
 
 const FILES_TOLD = 5
 const GOAL_MAX = 4_000
@@ -78,17 +79,19 @@ const listed = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
 
 /** The place in words, for a step that changes something: the first passage, or the file of tests. */
-function beginsAt({ goal, analysis, places }: PlanParts, { scope }: WorkStep): string {
+function beginsAt({ goal, analysis, places }: PlanParts, { scope, instruction }: WorkStep): string {
   const test = likelyTest(analysis)
   if (scope === 'tests') return test === undefined ? '' : ` It belongs into ${test.path}, or into a new file beside it.`
   const [first] = places.passages
   if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
   // Words alone lead to many files: then the passage of the likeliest one.
   const isNamed =
-    goal.frames.length > 0 || goal.symbols.some(name => first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!))
+    goal.frames.length + places.causes.length > 0 ||
+    goal.symbols.some(name => first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!))
   const [best] = analysis.files
   const passage = isNamed ? first : (places.passages.find(({ path }) => path === best?.path) ?? first)
-  return ` Begin at ${passage.path}:${passage.at}.`
+  const isList = /(^|\n)- .*$/.test(instruction)
+  return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
 }
 
 const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
@@ -115,6 +118,7 @@ function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly st
       `${path}:${line}`,
       ...lines.map((text, at) => `${String(line + at).padStart(5)}| ${text}`.trimEnd()),
     ]),
+    ...(step.scope === 'nothing' ? [] : printedToday(places.causes)),
     ...(places.sibling === null || step.scope === 'nothing'
       ? []
       : ['', `Follow the way of ${places.sibling}, which does something similar.`]),

@@ -79,7 +79,7 @@ function withoutRepeats(all: readonly Named[]): readonly Named[] {
 }
 
 /** For a shell, in its folder and with its variables. */
-export function commandLine({ run, env = {}, in: folder }: Named): string {
+export function commandLine({ run, env = {}, in: folder }: Pick<Named, 'run' | 'env' | 'in'>): string {
   const set = Object.entries(env).map(([name, value]) => `${name}=${shellQuoted(value)}`)
   const line = [...set, ...run.map(shellQuoted)].join(' ')
   return folder === undefined ? line : `(cd ${shellQuoted(folder)} && ${line})`

@@ -24,7 +24,7 @@ import {
   type Wrapped,
 } from './sandbox.ts'
 import { syscallFilter } from './syscall-filter.ts'
-import { workspaceMounts } from './workspace-mounts.ts'
+import { copyMounts, workspaceMounts } from './workspace-mounts.ts'
 
 const TMP_MAX_BYTES = 4 * 1024 ** 3
 const HOME_MAX_BYTES = 2 * 1024 ** 3
@@ -132,7 +132,7 @@ async function wrapped(program: string, request: SandboxRequest, inherited: Bubb
     })
     const beside = isInHome(root, view) ? null : folderAround(root, own, toolchains.shown)
     const inMemory = [...(view === null ? [own] : []), ...(beside === null ? [] : [beside])]
-    const workspace = workspaceMounts(request)
+    const workspace = request.copy === undefined ? workspaceMounts(request) : copyMounts(root, request.copy)
     const proxied = typeof network === 'object'
     const doors = network === 'host' ? [] : (request.doors ?? [])
     const forwarding = forwardingFor(network, doors)

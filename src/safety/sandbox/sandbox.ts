@@ -37,6 +37,8 @@ export interface SandboxRequest {
   readonly own?: OwnView
   /** A folder that is its home, and stays; absent: a home in memory. */
   readonly home?: string
+  /** At the place of the workspace it finds an empty folder in memory, for a copy that ends with the sandbox; `write` and `read` mean nothing then. */
+  readonly copy?: WorkspaceCopy
   /** Folders it can read besides the system and the workspace: those of the program it is. */
   readonly readable?: readonly string[]
   /** Absent: those of this machine. */
@@ -44,6 +46,13 @@ export interface SandboxRequest {
   readonly argv: readonly string[]
   /** The environment of the command, as it would be without a sandbox. */
   readonly env: { readonly [name: string]: string }
+}
+
+export interface WorkspaceCopy {
+  /** Paths below the root that are not copied, and are seen as they are, read-only. */
+  readonly shared: readonly string[]
+  /** What the copy, and all that is written into it, may take. */
+  readonly maxBytes: number
 }
 
 export interface OwnView {

@@ -26,7 +26,7 @@ import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
 import { covers, inScope, mayHold, type Patterns } from '../scope.ts'
 import { isMadeFolder, MadeFolders } from './made-folders.ts'
-import type { Beyond, OwnView } from './sandbox.ts'
+import type { Beyond, OwnView, WorkspaceCopy } from './sandbox.ts'
 
 export interface WorkspaceMounts {
   readonly mounts: readonly string[]
@@ -93,6 +93,23 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
   } catch (error) {
     folders.release()
     throw error
+  }
+}
+
+/** An empty folder in memory, and in it what is shared. Nothing of the workspace itself can be written, so nothing is looked at afterwards. */
+export function copyMounts(root: string, { shared, maxBytes }: WorkspaceCopy): WorkspaceMounts {
+  const places = shared.map(path => join(root, path))
+  return {
+    mounts: [
+      ...['--size', String(maxBytes), '--tmpfs', root],
+      ...places.flatMap(place => ['--ro-bind-try', place, place]),
+      ...repositoryMounts(root),
+    ],
+    writable: [],
+    last: [],
+    scratch: [root],
+    lookAfter: () => ({ appeared: [], changed: [] }),
+    release: () => {},
   }
 }
 

@@ -15,7 +15,7 @@ import { checkPlan } from '../../operations/check-plan.ts'
 import { type ProposedPlan, proposedPlan } from '../../operations/goals/plan-goal.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
-import type { PastPlan, PlanComment } from '../../planners/planner.ts'
+import type { Looked, PastPlan, PlanComment } from '../../planners/planner.ts'
 import { hintText } from '../hint-text.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
@@ -70,6 +70,7 @@ export interface ProposeInput {
   readonly past: readonly PastPlan[]
   /** What people said about the drafts before. */
   readonly comments?: readonly PlanComment[]
+  readonly looked?: Looked | undefined
   /** The workspace, where git may write for a while, and where programs are found. */
   readonly root: string
   readonly scratch: string
@@ -101,11 +102,11 @@ export const JOBS = {
 } as const
 
 /** A plan for a goal, by the planner that asks no model. */
-async function propose({ goal, past, comments = [], ...place }: ProposeInput): Promise<ProposedPlan> {
+async function propose({ goal, past, comments = [], looked, ...place }: ProposeInput): Promise<ProposedPlan> {
   const { heuristicPlanner } = await import('../../planners/heuristic-planner.ts')
   const { openRepositoryView } = await import('../../workspace/repository-view.ts')
   const rooms = { planner: heuristicPlanner(), repository: openRepositoryView(place), past }
-  return await proposedPlan(rooms, goal, { comments })
+  return await proposedPlan(rooms, goal, { comments, looked })
 }
 
 /** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */

@@ -44,7 +44,7 @@ export async function decompose(context: Context, text: string, options: PlanOpt
     const planner = plannerFor(planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
     const goal = options.goal ?? (await setGoalFor(engine, text))
-    const told = await whileDrafting(context, planner, options, async choices => {
+    const told = await whileDrafting(context, rooms, options, async choices => {
       const found = await goalParts(engine, goal, async wanted => await split(rooms, wanted, choices))
       if (found.status === 'refused') throw refusedWithHint(found.refusal)
       const parts: Told[] = []
@@ -74,7 +74,7 @@ const refusedWithHint = (refusal: Refusal): CliError =>
 async function preview(context: Context, text: string, options: PlanOptions): Promise<number> {
   if (options.goal !== undefined) throw usage('--dry-run and --goal cannot be used together', 'use one of them')
   const rooms = roomsWithoutState(context, options)
-  const told = await whileDrafting(context, rooms.planner, options, async choices => {
+  const told = await whileDrafting(context, rooms, options, async choices => {
     const parts: Told[] = []
     for (const { title, criteria } of await split(rooms, text, choices)) {
       const proposed = await proposedPlan(rooms, [title, ...criteria].join('\n'), choices)

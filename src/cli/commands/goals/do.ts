@@ -43,6 +43,8 @@ export interface DoOptions {
   readonly model?: string
   /** For all of it, as `2 USD`. */
   readonly budget?: string
+  /** Runs the commands of the project before the draft. */
+  readonly look?: boolean
   /** Approve the draft. The change is still reviewed. */
   readonly yes?: boolean
 }
@@ -68,6 +70,7 @@ export async function doGoal(context: Context, words: readonly string[], options
     const commits = await canCommit(composed)
     const drafting = {
       yes: options.yes === true,
+      ...(options.look === true ? { look: true, isLongLook: true as const } : {}),
       finish: (definition: Parameters<typeof finishDraft>[0]) => finishDraft(definition, { worker, commits, budget }),
     }
     const { engine, repository, planners } = composed

@@ -15,6 +15,7 @@ export function addGoals(program: Command, act: Act): void {
     .option('--with <agent>', 'the agent (default: the one last used here, or the only one installed)')
     .option('--model <name>', 'the model that the agent asks, PROVIDER/NAME')
     .option('--budget <amount>', "limit for all of it: '2 USD', '40 calls', '600k tokens'")
+    .option('--no-look', 'draft without running the tests, lint, type check and build first')
     .option('-y, --yes', 'approve the draft; the change is still reviewed')
     .addHelpText(
       'after',
@@ -37,6 +38,7 @@ branch and your uncommitted files stay as they are), send it back with a comment
     .argument('[goal...]', 'what you want, in your own words; you can include a stack trace or an error message')
     .option('-y, --yes', 'approve it at once; approval steps of the plan still ask')
     .option('-n, --dry-run', 'only show it; do not save a draft')
+    .option('--no-look', 'draft without running the tests, lint, type check and build first')
     .option('--planner <name>', 'who drafts it: heuristic (the default, needs no model), model, template or agent')
     .option('--model <name>', 'draft with this model, PROVIDER/NAME (default: the default model in your settings)')
     .option('--budget <amount>', "limit for drafting with a model: '3 USD', '40 calls', '600k tokens'")

@@ -56,6 +56,22 @@ test('a dry run shows the plan and leaves nothing behind', async () => {
   expect(existsSync(join(place.folder, '.planfold'))).toBe(false)
 })
 
+heldTest('what fails today is looked at first, on a copy: it is said, and the draft is about it', async () => {
+  await place.write(
+    'Makefile',
+    'test:\n\tsh main.sh world\n\techo x > lib/made.txt\nlint:\n\t@echo "lib/greet.sh:1: no echo"; false\n',
+  )
+  const before = await place.hash()
+  const look = { dryRun: true, look: true }
+  const said = await say('', 'make the CI green', look)
+  expect(said.stderr).toMatch(/^runs make lint on a copy of the workspace, to see what fails today \(at most \d+ s\)\n/)
+  expect(said.stdout).toMatch(/\nLooked {12}make lint: fails today \(lib\/greet\.sh:1\) · make test: passes · \d+ s\n/)
+  expect(said.stdout).toContain('writes lib/greet.sh · proved by: make lint')
+  expect(await place.hash()).toBe(before)
+  const none = await say('', RENAME, { ...look, look: false })
+  expect(none.stdout + none.stderr).not.toMatch(/Looked|copy of the workspace/)
+})
+
 test('the rest is behind a key: why, where, the stages, every command uncut, what it is done by; no reason twice', async () => {
   const said = await say('mq', RENAME)
   const [screen = '', more = ''] = said.stdout.split('nothing has happened yet')

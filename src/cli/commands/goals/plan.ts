@@ -16,6 +16,7 @@ import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
 import { choosePlanner } from '../../../operations/goals/choose-planner.ts'
 import { draftedBefore, fittingTemplate } from '../../../operations/goals/drafted-before.ts'
+import type { LookPlace } from '../../../operations/goals/look-first.ts'
 import {
   type CheckedProposal,
   changeDraft,
@@ -75,6 +76,10 @@ export interface PlanOptions {
   /** What becomes of the plan that was drawn. */
   readonly finish?: PlanningChoices['finish']
   readonly dryRun?: boolean
+  /** Runs the commands of the project before, to see what fails today. */
+  readonly look?: boolean
+  /** It has as long as `do` has. */
+  readonly isLongLook?: true
   /** Approve at once. Gates of the plan ask all the same. */
   readonly yes?: boolean
   readonly wait?: boolean
@@ -214,7 +219,7 @@ export async function proposed(
   rooms: PlanningRooms,
   { goal, comments, options, draft, progress }: Wanted,
 ): Promise<CheckedProposal> {
-  return await whileDrafting(context, rooms.planner, options, async choices => {
+  return await whileDrafting(context, rooms, options, async choices => {
     const earlier = draft === undefined ? {} : { draft }
     return await proposePlan(rooms, goal, comments, { ...choices, ...earlier, progress })
   })
@@ -232,8 +237,8 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
 /** Whoever sits at a terminal is asked at once; Ctrl+C stops a model in its middle. */
 export async function whileDrafting<T>(
   context: Context,
-  planner: Planner,
-  { model, template, with: agent, yes, budget, drafts, finish }: PlanOptions,
+  { planner, repository }: Pick<PlanningRooms, 'planner' | 'repository'>,
+  { model, template, with: agent, yes, budget, drafts, finish, look, isLongLook }: PlanOptions,
   work: (choices: PlanningChoices) => Promise<T>,
 ): Promise<T> {
   if (drafts !== undefined && (drafts < 1 || drafts > DRAFTS_MAX))
@@ -257,7 +262,12 @@ export async function whileDrafting<T>(
   const release = context.onSignal(() => stop.abort())
   try {
     if (planner.name === 'agent') printNote(context, `${agent ?? 'the agent'} reads the repository and drafts a plan …`)
-    return await work(choices)
+    // The others do not use what it finds yet.
+    if (look !== true || planner.name !== 'heuristic') return await work(choices)
+    const { LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
+    const maxMs = isLongLook === true ? LOOK_MS.do : LOOK_MS.plan
+    const looked = await lookFirst(lookPlace(context, repository), { maxMs, ...choices })
+    return await work({ ...choices, looked })
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { code = 'planning', message, hint } = error.failure
@@ -287,6 +297,10 @@ async function tellTemplate(
 ): Promise<void> {
   const name = await fittingTemplate(join(stateDir, 'templates'), goal, proposal)
   if (name !== null) printNote(context, `a template fits: planfold plan ${shellWord(goal)} --template ${name}`)
+}
+
+function lookPlace({ cwd, environment, settings, now }: Context, repository: PlanningRooms['repository']): LookPlace {
+  return { ...locate({ cwd, environment, dir: settings.dir }), environment, now, repository }
 }
 
 /** Who has a key for a model may not know that a model could draft. Nothing is sent unless one is named. */

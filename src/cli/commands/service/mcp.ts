@@ -110,13 +110,14 @@ class State {
 
 /** By the planner that asks no model, unless one is named. */
 async function propose(
-  { engine, planners, root, stateDir }: Composed,
+  { engine, planners, root, stateDir, now }: Composed,
   environment: Context['environment'],
   goal: string,
-  choice: Parameters<Propose>[1] = {},
+  { look, ...choice }: NonNullable<Parameters<Propose>[1]> = {},
 ): ReturnType<Propose> {
   const { openRepository } = await import('../../../compose.ts')
   const { choosePlanner } = await import('../../../operations/goals/choose-planner.ts')
+  const { LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
   const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
   const { PlanningFailure } = await import('../../../planners/planner.ts')
   const chosen = choosePlanner(planners, choice)
@@ -124,7 +125,10 @@ async function propose(
   // Looked at afresh for each goal: files change while an agent works.
   const repository = openRepository({ root, stateDir, environment })
   try {
-    return await proposedPlan({ planner: chosen.planner, repository, past: await pastPlans(engine) }, goal, choice)
+    const place = { root, stateDir, environment, now, repository }
+    const looked = look === true ? await lookFirst(place, { maxMs: LOOK_MS.plan }) : undefined
+    const rooms = { planner: chosen.planner, repository, past: await pastPlans(engine) }
+    return await proposedPlan(rooms, goal, { ...choice, looked })
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { message, hint } = error.failure
