@@ -498,8 +498,24 @@ export type OutputSource =
 export type Criterion =
   | { readonly type: 'check'; readonly command: CommandLine; readonly text?: string }
   | { readonly type: 'expect'; readonly expression: string; readonly text?: string }
+  | TestsCriterion
   /** Only a person or a critic can judge it. */
   | { readonly type: 'prose'; readonly text: string }
+
+/** A command that runs tests, judged test by test against what it printed before. */
+export interface TestsCriterion {
+  readonly type: 'tests'
+  readonly command: CommandLine
+  /** Where a new test is: a path or pattern of files, or a part of its name. */
+  readonly new?: string
+  /** The task that recorded how the tests were; the plan's own first run of the command when absent. */
+  readonly baseline?: TaskName
+  /** The new test must fail, and nothing else may have changed. */
+  readonly red?: true
+  /** Tests may be removed or skipped. */
+  readonly fewer?: 'allowed'
+  readonly text?: string
+}
 
 export interface Retry {
   /** How many attempts in all, the first included. */
