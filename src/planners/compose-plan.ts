@@ -6,10 +6,10 @@ import type { JsonObject } from '../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
-import { check, workTask } from './draft/work-tasks.ts'
-import { type EndCheck, shellLine } from './end-checks.ts'
+import { check, isChecked, isTested, tests, workTask } from './draft/work-tasks.ts'
+import type { EndCheck } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
-import type { FoundCommand, GoalAnalysis } from './planner.ts'
+import type { GoalAnalysis } from './planner.ts'
 import type { Passage } from './ranking/passages.ts'
 import { FIND_OUT, type FramedGoal, type WorkStep } from './work-steps.ts'
 
@@ -25,6 +25,8 @@ export interface PlanParts {
   readonly release: readonly WorkStep[]
   readonly scopes: WriteScopes
   readonly places: GoalPlaces
+  /** The tests, run so that each is printed by its name, where that is known. */
+  readonly suite: readonly string[] | null
   readonly questions: readonly PlanQuestion[]
   readonly assumptions: readonly string[]
   /** A command that renames, where one can. */
@@ -83,10 +85,6 @@ export function composePlan(parts: PlanParts): PlanDefinition {
 
 const isChange = ({ scope }: WorkStep): boolean => scope !== 'nothing'
 
-/** Does it change what the tests can tell? */
-const isTested = ({ scope, kind }: WorkStep): boolean =>
-  scope !== 'nothing' && scope !== 'docs' && scope !== 'new' && kind !== 'docs'
-
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
   const { analysis, judged, ends, questions, steps, release, dropped } = parts
   const { test, lint, types, build } = analysis.commands
@@ -111,7 +109,12 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   const isRun = isChecked(ends, test)
   if (isCode && test !== null && !isRun) {
     const mustPass = judged.kind === 'refactor' || judged.kind === 'rename'
-    recorded(frame.testsBefore(test, prepared, { mustPass, hasBaseline: ends.length > 0 }))
+    recorded(
+      frame.testsBefore({ ...test, run: parts.suite ?? test.run }, prepared, {
+        mustPass,
+        hasBaseline: ends.length > 0,
+      }),
+    )
   }
   if (isFlaky) recorded(frame.repeatTests(test, 'repeat-before', prepared))
   // One step alone goes back with the plan itself.
@@ -159,14 +162,6 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   return tasks
 }
 
-const isChecked = (ends: readonly EndCheck[], command: FoundCommand | null): boolean =>
-  command !== null &&
-  ends.some(
-    end =>
-      end.script === shellLine(command.run) ||
-      (end.command !== undefined && shellLine(end.command.run) === shellLine(command.run)),
-  )
-
 /** As it is typed, without what is only there to keep what it prints. */
 function commandOf({ id, action }: TaskDefinition): string {
   const line = action.type === 'run' && 'script' in action.command ? action.command.script.replace(/ 2>&1$/, '') : ''
@@ -174,13 +169,10 @@ function commandOf({ id, action }: TaskDefinition): string {
 }
 
 /** Only what commands can tell: the rest is judged in the review. */
-function doneOf({ ends, analysis, steps, judged }: PlanParts): readonly Criterion[] {
-  const { test } = analysis.commands
-  const line = test === null || judged.kind === 'failing-command' ? null : shellLine(test.run)
+function doneOf(parts: PlanParts): readonly Criterion[] {
+  const { ends, steps, judged } = parts
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
-  if (steps.some(isTested) && line !== null && !ends.some(({ script }) => script === line))
-    found.push(check(line, 'all tests pass'))
-  return found
+  return steps.some(isTested) && judged.kind !== 'failing-command' ? [...found, ...tests(parts, 'kept')] : found
 }
 
 const MILESTONES_MIN = 5

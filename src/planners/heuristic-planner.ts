@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
-import { findToolchain, type Toolchain } from './commands.ts'
+import { findToolchain, objectIn, type Toolchain } from './commands.ts'
 import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
 import { oneTestCommand } from './draft/one-test.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
@@ -31,6 +31,7 @@ import { type Removal, removalIn } from './removal.ts'
 import { splitGoal } from './split-goal.ts'
 import { DEPENDENCY_FILES } from './toolchain/dependency.ts'
 import { commandScope } from './toolchain/named-commands.ts'
+import { withNamedResults } from './toolchain/named-results.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
 import { SETTINGS, writeScopes } from './write-scopes.ts'
 
@@ -108,6 +109,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
   const likely = writeScopes({ goal, judged, analysis, paths, texts, history, followed })
   const scopes = judged.kind === 'failing-command' ? { ...likely, ...filesOfCommands(given, paths, followed) } : likely
   const places = await placesOf(repository, { goal, judged, analysis, toolchain, scopes, paths, texts, holding })
+  const suite = toolchain.commands.test?.run ?? null
   const missing = await missingNames(repository, { goal, judged, paths, texts })
   const unsure = openQuestions({ goal, judged, toolchain, analysis, ends, texts, missing })
   const similar = similarPlans(goal, past)
@@ -128,6 +130,7 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     release,
     scopes,
     places,
+    suite: suite === null ? null : withNamedResults(suite, testScript(beside.get('package.json'))),
     renaming,
     context,
     ...unsure,
@@ -153,6 +156,11 @@ async function propose({ goal: text, repository, comments = [], past = [] }: Pla
     analysis,
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
   }
+}
+
+function testScript(manifest: string | undefined): string | null {
+  const { test } = (objectIn(manifest ?? null).scripts ?? {}) as { readonly test?: unknown }
+  return typeof test === 'string' ? test : null
 }
 
 /** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */

@@ -3,6 +3,7 @@
 import type { Criterion, TaskDefinition } from '../../src/domain/plan.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import type { Verdict } from '../../src/domain/result.ts'
+import { testLines } from '../../src/domain/views/test-changes.ts'
 import { Glyph } from '../parts/glyph.tsx'
 
 const howOf = (criterion: Criterion): string | null => (criterion.type === 'prose' ? null : criterionText(criterion))
@@ -63,6 +64,10 @@ export function Verdicts({ lines }: { readonly lines: readonly Line[] }) {
             <b>{text}</b>
             {how !== null && <code>{how}</code>}
             {verdict?.evidence !== undefined && <span>{verdict.evidence}</span>}
+            {verdict?.tests !== undefined &&
+              testLines(verdict.tests)
+                .slice(1)
+                .map(line => <span key={line}>{line}</span>)}
             {verdict?.said !== undefined && verdict.said !== '' && <pre className="block">{verdict.said}</pre>}
           </div>
         </li>

@@ -10,10 +10,9 @@ import type { IrreversibleStep } from '../goal-kind.ts'
 import type { FoundCommand } from '../planner.ts'
 import type { WorkStep } from '../work-steps.ts'
 import { type Left, live, oneLine, quoteOf } from './briefing-text.ts'
-import { check, MINUTE } from './work-tasks.ts'
+import { BASELINE, check, MINUTE, TESTS_BEFORE } from './work-tasks.ts'
 
 export const REVIEW = 'review'
-export const BASELINE = 'baseline'
 
 /** Writes nothing but caches and what it builds; whatever it leaves in the workspace goes back with a rollback. */
 const READS = { effect: 'workspace' } as const
@@ -67,7 +66,12 @@ export function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]):
     kind: 'validate',
     rationale: `The definition of done must fail before the work: ${ends.map(({ text }) => text).join('; ')}. If it passes already, there is nothing to do.`,
     needs,
-    action: { type: 'run', command: { script: live(printsMore(ends) ? `{\n${script}\n} 2>&1` : script) } },
+    action: {
+      type: 'run',
+      command: {
+        script: live(printsMore(ends) ? `${/[;&|\n]/.test(script) ? `{\n${script}\n}` : script} 2>&1` : script),
+      },
+    },
     ...READS,
     expect: 'exit != 0',
     ...LOG,
@@ -105,7 +109,7 @@ export function testsBefore(
   { mustPass, hasBaseline }: { readonly mustPass: boolean; readonly hasBaseline: boolean },
 ): TaskDefinition {
   return {
-    id: (hasBaseline ? 'tests-before' : BASELINE) as TaskName,
+    id: (hasBaseline ? TESTS_BEFORE : BASELINE) as TaskName,
     title: mustPass ? 'See that the tests pass today' : 'Record which tests fail today',
     kind: 'validate',
     rationale: mustPass
