@@ -4,8 +4,8 @@
 import type { Budget } from './budget/budget.ts'
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { TestsCriterion } from './plan-rules/tests-criterion.ts'
 import type { CommandRules } from './policy/command-rules.ts'
-
 export type { Budget, Money } from './budget/budget.ts'
 
 // Small parts of a definition: who decides, what a form asks, an edit, what is gated.
@@ -501,21 +501,6 @@ export type Criterion =
   | TestsCriterion
   /** Only a person or a critic can judge it. */
   | { readonly type: 'prose'; readonly text: string }
-
-/** A command that runs tests, judged test by test against what it printed before. */
-export interface TestsCriterion {
-  readonly type: 'tests'
-  readonly command: CommandLine
-  /** Where a new test is: a path or pattern of files, or a part of its name. */
-  readonly new?: string
-  /** The task that recorded how the tests were; the plan's own first run of the command when absent. */
-  readonly baseline?: TaskName
-  /** The new test must fail, and nothing else may have changed. */
-  readonly red?: true
-  /** Tests may be removed or skipped. */
-  readonly fewer?: 'allowed'
-  readonly text?: string
-}
 
 export interface Retry {
   /** How many attempts in all, the first included. */

@@ -2,9 +2,10 @@
 // The results are kept as a blob; the journal holds their counts, and the names that changed.
 
 import type { Sha256 } from '../../domain/id.ts'
-import type { CommandLine, TestsCriterion } from '../../domain/plan.ts'
+import type { CommandLine } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { baselineOf, earlierRuns, testCommand } from '../../domain/plan-rules/tests-criteria.ts'
+import type { TestsCriterion } from '../../domain/plan-rules/tests-criterion.ts'
 import type { TestRun, Verdict } from '../../domain/result.ts'
 import { compareTests, type TestOutcome } from '../../format/test-results/compare-tests.ts'
 import { readTestResults } from '../../format/test-results/test-results.ts'
