@@ -6,9 +6,8 @@ import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { TestsCriterion } from './plan-rules/tests-criterion.ts'
 import type { CommandRules } from './policy/command-rules.ts'
-export type { Budget, Money } from './budget/budget.ts'
 
-// Small parts of a definition: who decides, what a form asks, an edit, what is gated.
+export type { Budget, Money } from './budget/budget.ts'
 
 /** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
 export interface Approvers {
