@@ -146,7 +146,8 @@ describe('a goal becomes a plan', () => {
     const { tasks, done } = document.definition
     const [install, baseline] = tasks
     expect(install).toMatchObject({ id: 'install', network: { allow: ['https://registry.npmjs.org'], unknown: 'ask' } })
-    expect(baseline?.needs).toEqual(['install'])
+    expect(baseline).toMatchObject({ id: 'baseline', needs: ['install'] })
+    expect(tasks.map(({ id }) => id)).toContain('all-tests-before')
     const [check] = tasks.find(({ id }) => id === 'fix')!.accept!
     expect(check).toMatchObject({ command: { script: 'npm test -w @mono/ui' } })
     const write = tasks.find(({ id }) => id === 'reproduce')!.write!
@@ -154,12 +155,12 @@ describe('a goal becomes a plan', () => {
     expect(inScope(write, 'packages/core/core.test.js')).toBe(false)
     expect(proposal.analysis.commands.allTests?.run.join(' ')).toBe('npm test --workspaces --if-present')
     // For real: nothing is found before, all tests are run after.
-    expect(heldIn(folder, done)).toEqual([false])
+    expect(heldIn(folder, done)).toEqual([false, false])
     expect(succeeds(folder, commandOf(install!))).toBe(true)
-    expect(heldIn(folder, [...done!, check!])).toEqual([true, true])
+    expect(heldIn(folder, [...done!, check!])).toEqual([true, true, true])
     // The tests of another package do not stop the step, and stop the end.
     await apply(folder, [{ file: 'packages/core/core.test.js', find: "'core'", text: "'broken'" }])
-    expect(heldIn(folder, [...done!, check!])).toEqual([false, true])
+    expect(heldIn(folder, [...done!, check!])).toEqual([true, false, true])
     const again = await planIn(folder, goal)
     expect(again.document.definition.tasks.map(({ id }) => id)).not.toContain('install')
   })
@@ -252,14 +253,14 @@ function succeeds(folder: string, command: CommandLine): boolean {
 }
 
 const heldIn = (folder: string, done: readonly Criterion[] = []): readonly boolean[] =>
-  done.flatMap(criterion => (criterion.type === 'check' ? [succeeds(folder, criterion.command)] : []))
+  done.flatMap(criterion => ('command' in criterion ? [succeeds(folder, criterion.command)] : []))
 
 /** Programs of commands and checks that this machine does not have. */
 function missingPrograms({ document }: CheckedProposal): readonly string[] {
   const { tasks, done = [] } = document.definition
   const commands = tasks.flatMap(({ action }) => (action.type === 'run' ? [action.command] : []))
   const checks = [...tasks.flatMap(({ accept = [] }) => accept), ...done].flatMap(criterion =>
-    criterion.type === 'check' ? [criterion.command] : [],
+    'command' in criterion ? [criterion.command] : [],
   )
   const programs = [...commands, ...checks].flatMap(command =>
     'argv' in command

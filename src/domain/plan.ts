@@ -4,11 +4,10 @@
 import type { Budget } from './budget/budget.ts'
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { TestsCriterion } from './plan-rules/tests-criterion.ts'
 import type { CommandRules } from './policy/command-rules.ts'
 
 export type { Budget, Money } from './budget/budget.ts'
-
-// Small parts of a definition: who decides, what a form asks, an edit, what is gated.
 
 /** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
 export interface Approvers {
@@ -498,6 +497,7 @@ export type OutputSource =
 export type Criterion =
   | { readonly type: 'check'; readonly command: CommandLine; readonly text?: string }
   | { readonly type: 'expect'; readonly expression: string; readonly text?: string }
+  | TestsCriterion
   /** Only a person or a critic can judge it. */
   | { readonly type: 'prose'; readonly text: string }
 

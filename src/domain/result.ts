@@ -18,6 +18,8 @@ interface Ended {
   /** Hash and size of everything the task printed, sealed when it settled. */
   readonly log?: { readonly sha256: Sha256; readonly bytes: number }
   readonly verdicts?: readonly Verdict[]
+  /** Of a command that other tasks take as their baseline. */
+  readonly tests?: TestRun
   /** SHA-256 of what the task was given, when values flowed into it: action, inputs, environment and folder, resolved. */
   readonly inputHash?: Sha256
   readonly wrote?: Wrote
@@ -164,6 +166,35 @@ export interface Verdict {
   /** Of a check: the last lines it printed, and everything it printed by hash and size. */
   readonly said?: string
   readonly log?: { readonly sha256: Sha256; readonly bytes: number }
+  /** Of a criterion about tests: what ran, and what is different from the baseline. */
+  readonly tests?: TestRun
+}
+
+/** One run of a command that runs tests. */
+export interface TestRun {
+  /** As `testCommand` calls it. */
+  readonly command: string
+  /** The blob with every test and how it ended. */
+  readonly results: Sha256
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+  /** What it was compared with: the task that recorded it. */
+  readonly baseline?: TaskName
+  /** A new test was to fail: what fails in it must pass in the end. */
+  readonly isRed?: true
+  readonly changed?: TestChanges
+}
+
+/** Names of tests. At most twenty of each are named; `more` counts the rest. */
+export interface TestChanges {
+  readonly failing?: readonly string[]
+  readonly passing?: readonly string[]
+  readonly new?: readonly string[]
+  readonly gone?: readonly string[]
+  /** Failed, and passed when it was run once more. */
+  readonly flaky?: readonly string[]
+  readonly more?: number
 }
 
 export type Stage = 'precondition' | 'acceptance' | 'postcondition' | 'effects'

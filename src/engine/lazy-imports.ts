@@ -22,6 +22,7 @@ export const lazy = {
   lostOutputs: lazily(() => import('./files/lost-outputs.ts')),
   keptFiles: lazily(() => import('./files/kept-files.ts')),
   restoreScope: lazily(() => import('./files/restore-scope.ts')),
+  judgeTests: lazily(() => import('./attempts/judge-tests.ts')),
   jsonValidation: lazily(() => import('../format/expression/json-validation.ts')),
   gitActions: lazily(() => import('./git/git-actions.ts')),
   audit: lazily(() => import('./records/audit.ts')),

@@ -5,6 +5,7 @@ import type { PlanId, TaskName } from '../domain/id.ts'
 import { numberOf } from '../domain/phrases.ts'
 import { askedSentence } from '../domain/views/gate-text.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import { testLines } from '../domain/views/test-changes.ts'
 import { tickedIn } from '../domain/views/ticked-checks.ts'
 import { sentence, visibleEvents } from '../domain/views/timeline.ts'
 import type { PlanReadInput } from '../format/wire/agent-tools.ts'
@@ -190,7 +191,14 @@ async function aboutTask({ engine }: Room, plan: PlanId, task: TaskName): Promis
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   const card = await engine.ask({ type: 'task', plan, task })
   if (briefing === null || card === null) throw new ToolError('error: there is no such task')
-  return [...briefingLines(briefing, Object.keys(tickedIn(card))), taskLine(card, engine.caller.actor)]
+  const isTested = [...briefing.accept, ...briefing.postconditions].some(({ type }) => type === 'tests')
+  const page = isTested ? await engine.ask({ type: 'taskPage', plan, task }) : null
+  const tests = (page?.criteria ?? []).flatMap(({ judged }) => (judged?.tests == null ? [] : testLines(judged.tests)))
+  return [
+    ...briefingLines(briefing, Object.keys(tickedIn(card))),
+    ...tests.map(line => `Tests: ${clean(line)}`),
+    taskLine(card, engine.caller.actor),
+  ]
 }
 
 async function taskText(room: Room, input: PlanReadInput): Promise<string> {

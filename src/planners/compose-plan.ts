@@ -8,8 +8,8 @@ import type { Toolchain } from './commands.ts'
 import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
 import { opening } from './draft/plan-frame.ts'
-import { check, workTask } from './draft/work-tasks.ts'
-import { type EndCheck, shellLine } from './end-checks.ts'
+import { check, isChecked, isTested, tests, workTask } from './draft/work-tasks.ts'
+import type { EndCheck } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { FoundCommand, GoalAnalysis, LookedCommand } from './planner.ts'
 import type { Passage } from './ranking/passages.ts'
@@ -28,6 +28,9 @@ export interface PlanParts {
   readonly release: readonly WorkStep[]
   readonly scopes: WriteScopes
   readonly places: GoalPlaces
+  /** The tests, run so that each is printed by its name, where that is known; of the package, and all where that is another command. */
+  readonly suite: readonly string[] | null
+  readonly allSuite: readonly string[] | null
   readonly questions: readonly PlanQuestion[]
   readonly assumptions: readonly string[]
   /** A command that renames, where one can. */
@@ -90,10 +93,6 @@ export function composePlan(parts: PlanParts): PlanDefinition {
 
 const isChange = ({ scope }: WorkStep): boolean => scope !== 'nothing'
 
-/** Does it change what the tests can tell? */
-const isTested = ({ scope, kind }: WorkStep): boolean =>
-  scope !== 'nothing' && scope !== 'docs' && scope !== 'new' && kind !== 'docs'
-
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
   const { analysis, judged, ends, questions, steps, release, dropped } = parts
   const { installation } = parts.toolchain
@@ -125,10 +124,21 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     if (prints && !dropped.has(task.id)) logs.push({ task: task.id, output: 'log', title: commandOf(task) })
   }
   if (ends.length > 0) record(frame.baseline(ends, installed), frame.printsMore(ends))
-  const isRun = isChecked(ends, allTests)
-  if (isCode && allTests !== null && !isRun) {
-    const mustPass = judged.kind === 'refactor' || judged.kind === 'rename'
-    record(frame.testsBefore(allTests, installed, { mustPass, hasBaseline: ends.length > 0 }))
+  const isRun = isChecked(ends, test) || isChecked(ends, allTests)
+  if (isCode && test !== null && allTests !== null && !isRun) {
+    const asNamed = (found: FoundCommand, run: readonly string[] | null): FoundCommand => ({
+      ...found,
+      run: run ?? found.run,
+    })
+    const hasBaseline = ends.length > 0
+    record(frame.testsBefore(asNamed(test, parts.suite), installed, { hasBaseline }))
+    if (allTests !== test)
+      record(
+        frame.testsBefore(asNamed(allTests, parts.allSuite), installed, {
+          hasBaseline,
+          isWhole: true,
+        }),
+      )
   }
   if (isFlaky) record(frame.repeatTests(test, 'repeat-before', installed))
   // One step alone goes back with the plan itself.
@@ -177,14 +187,6 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   return tasks
 }
 
-const isChecked = (ends: readonly EndCheck[], command: FoundCommand | null): boolean =>
-  command !== null &&
-  ends.some(
-    end =>
-      end.script === shellLine(command.run) ||
-      (end.command !== undefined && shellLine(end.command.run) === shellLine(command.run)),
-  )
-
 /** As it is typed, without what is only there to keep what it prints. */
 function commandOf({ id, action }: TaskDefinition): string {
   const line = action.type === 'run' && 'script' in action.command ? action.command.script.replace(/ 2>&1$/, '') : ''
@@ -192,13 +194,12 @@ function commandOf({ id, action }: TaskDefinition): string {
 }
 
 /** Only what commands can tell: the rest is judged in the review. */
-function doneOf({ ends, analysis, steps, judged }: PlanParts): readonly Criterion[] {
-  const { test, allTests = test } = analysis.commands
-  const line = allTests === null || judged.kind === 'failing-command' ? null : shellLine(allTests.run)
+function doneOf(parts: PlanParts): readonly Criterion[] {
+  const { ends, steps, judged } = parts
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
-  if (steps.some(isTested) && line !== null && !ends.some(({ script }) => script === line))
-    found.push(check(line, 'all tests pass'))
-  return found
+  return steps.some(isTested) && judged.kind !== 'failing-command'
+    ? [...found, ...tests(parts, 'kept'), ...tests(parts, 'whole')]
+    : found
 }
 
 const MILESTONES_MIN = 5

@@ -1,7 +1,7 @@
 // What people said about a draft, read without a model: tasks they do not want, files they name, a test command they prefer. What it
 // cannot follow is handed to whoever does the task, or told.
 
-import { BASELINE } from './draft/frame-tasks.ts'
+import { BASELINE } from './draft/work-tasks.ts'
 import type { PlanComment, PlanProposal } from './planner.ts'
 
 /** `external`: done by somebody who can read; `command`: works on files, without reading. */

@@ -35,7 +35,9 @@ import { type Ranking, rankFiles } from './ranking/rank-files.ts'
 import { type Removal, removalIn } from './removal.ts'
 import { splitGoal } from './split-goal.ts'
 import { DEPENDENCY_FILES, SETTINGS } from './toolchain/dependency.ts'
+import { objectIn } from './toolchain/evidence.ts'
 import { commandScope } from './toolchain/named-commands.ts'
+import { withNamedResults } from './toolchain/named-results.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
 import { writeScopes } from './write-scopes.ts'
 
@@ -139,6 +141,10 @@ async function propose({
   const places = await placesOf(repository, {
     ...{ goal, judged, analysis, toolchain, scopes, paths, texts, holding, history, causes },
   })
+  const nameResults = (found: FoundCommand | null | undefined): readonly string[] | null =>
+    found == null ? null : withNamedResults(found.run, testScript(beside.get('package.json')))
+  const suite = nameResults(toolchain.commands.test)
+  const allSuite = nameResults(toolchain.commands.allTests)
   const missing = await missingNames(repository, { goal, judged, paths, texts })
   const asked = openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing })
   const unsure = {
@@ -163,6 +169,8 @@ async function propose({
     release,
     scopes,
     places,
+    suite,
+    allSuite,
     renaming,
     context,
     ...unsure,
@@ -200,6 +208,11 @@ function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
   return others.length === 0 || splitGoal(text).length < 2
     ? []
     : [`it asks for more than one thing: ${titles} has no steps of its own here, and is better split off`]
+}
+
+function testScript(manifest: string | undefined): string | null {
+  const { test } = (objectIn(manifest ?? null).scripts ?? {}) as { readonly test?: unknown }
+  return typeof test === 'string' ? test : null
 }
 
 /** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */
@@ -274,6 +287,7 @@ const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['clarify', 'gate'],
   ['baseline', 'other'],
   ['tests-before', 'other'],
+  ['all-tests-before', 'other'],
   ['repeat-before', 'other'],
   ['repeat-after', 'other'],
   ['safe-point', 'other'],

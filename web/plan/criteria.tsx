@@ -1,17 +1,12 @@
 // What must be true, and how it was judged: with the evidence.
 
 import type { Criterion, TaskDefinition } from '../../src/domain/plan.ts'
+import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import type { Verdict } from '../../src/domain/result.ts'
+import { testLines } from '../../src/domain/views/test-changes.ts'
 import { Glyph } from '../parts/glyph.tsx'
 
-const commandOf = (criterion: Criterion): string | null =>
-  criterion.type === 'check'
-    ? 'argv' in criterion.command
-      ? criterion.command.argv.join(' ')
-      : criterion.command.script
-    : criterion.type === 'expect'
-      ? criterion.expression
-      : null
+const howOf = (criterion: Criterion): string | null => (criterion.type === 'prose' ? null : criterionText(criterion))
 
 interface Line {
   readonly text: string
@@ -26,7 +21,7 @@ export function linesOf(
   const left = [...verdicts]
   const all = [...(definition.preconditions ?? []), ...(definition.accept ?? []), ...(definition.postconditions ?? [])]
   const lines = all.map((criterion): Line => {
-    const how = commandOf(criterion)
+    const how = howOf(criterion)
     const text = criterion.text ?? how ?? ''
     const at = left.findIndex(one => one.criterion === text || one.criterion === how || one.criterion.includes(text))
     const [verdict = null] = at === -1 ? [] : left.splice(at, 1)
@@ -69,6 +64,10 @@ export function Verdicts({ lines }: { readonly lines: readonly Line[] }) {
             <b>{text}</b>
             {how !== null && <code>{how}</code>}
             {verdict?.evidence !== undefined && <span>{verdict.evidence}</span>}
+            {verdict?.tests !== undefined &&
+              testLines(verdict.tests)
+                .slice(1)
+                .map(line => <span key={line}>{line}</span>)}
             {verdict?.said !== undefined && verdict.said !== '' && <pre className="block">{verdict.said}</pre>}
           </div>
         </li>

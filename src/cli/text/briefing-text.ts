@@ -4,7 +4,7 @@
 import type { Json } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion, OutputSource } from '../../domain/plan.ts'
-import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
+import { criterionText as criterionLine, effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import type { Briefing, EarlierAttempt } from '../../domain/views/board.ts'
 import { escapeForTerminal, shellWord as quoted } from '../../safety/text/terminal.ts'
 import type { Paint } from '../terminal/paint.ts'
@@ -131,10 +131,7 @@ function shown(value: Json): string {
 
 function criterionText(criterion: Criterion): string {
   if (criterion.type === 'prose') return criterion.text
-  const text =
-    criterion.type === 'expect'
-      ? criterion.expression
-      : `$ ${'argv' in criterion.command ? criterion.command.argv.join(' ') : criterion.command.script}`
+  const text = `${criterion.type === 'expect' ? '' : '$ '}${criterionLine(criterion)}`
   return criterion.text === undefined ? text : `${criterion.text} (${text})`
 }
 

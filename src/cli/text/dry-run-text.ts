@@ -1,7 +1,7 @@
 // A dry run as people read it: a heading for each wave, then each task with what it would do.
 
 import type { Criterion } from '../../domain/plan.ts'
-import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
+import { criterionText, effectsText } from '../../domain/plan-rules/criterion-text.ts'
 import { IMPACT_WORDS } from '../../domain/plan-rules/impact.ts'
 import type { DryRunTask } from '../../operations/dry-run.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
@@ -104,9 +104,7 @@ function judged(criterion: Criterion): string {
   const text =
     criterion.type === 'prose'
       ? `${criterion.text} (checked by a person)`
-      : criterion.type === 'expect'
-        ? criterion.expression
-        : `$ ${'argv' in criterion.command ? criterion.command.argv.join(' ') : criterion.command.script}`
+      : `${criterion.type === 'expect' ? '' : '$ '}${criterionText(criterion)}`
   return escapeForTerminal(text.length > CRITERION_MAX ? `${text.slice(0, CRITERION_MAX)}…` : text)
 }
 

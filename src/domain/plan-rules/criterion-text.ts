@@ -1,11 +1,14 @@
 // How a criterion is called wherever its verdict is recorded or looked up: by its command, its expression or its words.
 
 import type { CommandLine, Criterion } from '../plan.ts'
+import type { TestsCriterion } from './tests-criterion.ts'
 
 export function criterionText(criterion: Criterion): string {
   switch (criterion.type) {
     case 'check':
       return commandText(criterion.command)
+    case 'tests':
+      return `${commandText(criterion.command)}: ${wantedOf(criterion)}`
     case 'expect':
       return criterion.expression
     case 'prose':
@@ -17,6 +20,23 @@ export function criterionText(criterion: Criterion): string {
 
 export const commandText = (command: CommandLine): string =>
   'argv' in command ? command.argv.join(' ') : command.script.trim()
+
+/** The command that judges it; null where none does. */
+export const commandOf = (criterion: Criterion): CommandLine | null =>
+  criterion.type === 'check' || criterion.type === 'tests' ? criterion.command : null
+
+function wantedOf({ new: where, baseline, red, fewer }: TestsCriterion): string {
+  const inside = where === undefined ? '' : ` (${where})`
+  const wanted =
+    red === true
+      ? `a new test fails${inside}, the others are as before`
+      : `no test fails that did not fail before${where === undefined ? '' : `, a new one passes${inside}`}`
+  return [
+    wanted,
+    ...(fewer === undefined ? [] : ['tests may be removed']),
+    ...(baseline === undefined ? [] : [`compared with '${baseline}'`]),
+  ].join('; ')
+}
 
 /** What `effects` demands. */
 export const effectsText = (patterns: readonly string[]): string =>

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { create, given, Journal, plan, START, started, task } from '../../testing/index.ts'
+import type { TaskName } from '../id.ts'
 import { TASKS_MAX } from '../limits.ts'
 import { checkGraph } from './graph-rules.ts'
 
@@ -187,5 +188,46 @@ describe('a chain of 20,000 tasks', () => {
     journal.turn()
     journal.succeed('start')
     expect([journal.state.status, journal.state.counts.skipped]).toEqual(['completed', TASKS_MAX - 1])
+  })
+})
+
+describe('a baseline of tests', () => {
+  const run = { action: { type: 'run', command: { script: 'npm test 2>&1' } } } as const
+  const judged = (baseline: string, script = 'npm test') => ({
+    accept: [{ type: 'tests', command: { script }, baseline: baseline as TaskName }] as const,
+  })
+
+  it('comes before, and runs the command', () => {
+    expect(checkGraph(plan('p', task('a', run), task('b', { needs: ['a'], ...judged('a') })))).toEqual([])
+  })
+
+  it.each([
+    [
+      'nobody',
+      'npm test',
+      ['a'],
+      "a check of 'b' compares tests with 'nobody', which does not exist",
+      'name a task of this plan',
+    ],
+    ['a', 'npm test', [], "a check of 'b' compares tests with 'a', which does not come before it", "let 'b' need 'a'"],
+    [
+      'b',
+      'npm test',
+      ['a'],
+      "a check of 'b' compares tests with 'b', which does not come before it",
+      "let 'b' need 'b'",
+    ],
+    [
+      'a',
+      'npm run x',
+      ['a'],
+      "a check of 'b' compares 'npm run x' with 'a', which does not run it",
+      "let 'a' run exactly",
+    ],
+  ])('%s, %s: is refused with a hint', (baseline, script, needs, message, hint) => {
+    const [fault, ...more] = checkGraph(plan('p', task('a', run), task('b', { needs, ...judged(baseline, script) })))
+    expect(more).toEqual([])
+    expect(fault).toMatchObject({ message, key: 'accept', task: 'b' })
+    expect(fault?.hint).toContain(hint)
   })
 })

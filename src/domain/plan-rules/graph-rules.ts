@@ -18,6 +18,7 @@ import {
   type Scope,
 } from './expand.ts'
 import { structureFaults, type Written, writtenTasks } from './structure.ts'
+import { baselineFaults, comesAfter } from './tests-criteria.ts'
 
 // What may not be said in `recover`: a remedy that is the task itself or comes after it would wait for ever, and tasks that a
 // rule adds must fit into the plan.
@@ -77,18 +78,6 @@ function remedyFaults(
             : `remove what it needs of '${task}': it is woken when that has failed`,
       }
   }
-}
-
-/** Does it wait for the other, directly or through others? Walks up, each task once. */
-function comesAfter(name: TaskName, other: TaskName, byName: ByName): boolean {
-  const seen = new Set<TaskName>([name])
-  for (const one of seen) {
-    for (const need of byName.get(one)?.needs ?? []) {
-      if (need === other) return true
-      seen.add(need)
-    }
-  }
-  return false
 }
 
 function remedyFault(task: TaskName, at: readonly (string | number)[], message: string): GraphFault {
@@ -205,6 +194,7 @@ export interface GraphFault {
 type FaultKey =
   | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
   | ('compensate' | 'git' | 'recover')
+  | ('accept' | 'preconditions' | 'postconditions' | 'gate')
 
 /** The name of the task made from the plan's `done` list. */
 export const DONE_TASK = 'done' as TaskName
@@ -259,7 +249,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
       key: 'needs',
       path: cycle,
     })
-  }
+  } else faults.push(...baselineFaults(definition, flat, byName))
   return faults
 
   function checkNames(): void {

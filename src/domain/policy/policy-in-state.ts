@@ -1,6 +1,7 @@
 // What the policy says about a plan that has started: its own words and those of the layers that were written into its journal then.
 
 import type { Action, Approvers, CommandLine, Criterion, Impact, SandboxMode, TaskDefinition } from '../plan.ts'
+import { commandOf } from '../plan-rules/criterion-text.ts'
 import { gitOf } from '../plan-rules/expand.ts'
 import { gatedImpact } from '../plan-rules/impact.ts'
 import type { NetworkUse } from '../plan-rules/network.ts'
@@ -112,7 +113,7 @@ export function askedCommand(state: UnderPolicy, task: TaskDefinition): CommandA
 export function commandsOf(task: TaskDefinition): readonly CommandLine[] {
   const { action, probe, compensate, accept = [], postconditions = [] } = task
   const undo = compensate === undefined || compensate.type === 'task' ? null : commandIn(compensate)
-  const checks = [...accept, ...postconditions].flatMap((one: Criterion) => (one.type === 'check' ? [one.command] : []))
+  const checks = [...accept, ...postconditions].flatMap((one: Criterion) => commandOf(one) ?? [])
   return [commandIn(action), probe ?? null, undo, ...checks].flatMap(command => command ?? [])
 }
 

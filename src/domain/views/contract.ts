@@ -4,9 +4,9 @@
 import type { Event } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { Criterion, TaskDefinition } from '../plan.ts'
-import { criterionText, effectsText } from '../plan-rules/criterion-text.ts'
+import { commandOf, criterionText, effectsText } from '../plan-rules/criterion-text.ts'
 import { DONE_TASK } from '../plan-rules/graph-rules.ts'
-import type { Stage, Verdict } from '../result.ts'
+import type { Stage, TestRun, Verdict } from '../result.ts'
 import { evolve } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
@@ -51,6 +51,8 @@ export interface Judged {
   /** The last lines a check printed, and everything it printed by hash and size. */
   readonly said: string | null
   readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
+  /** Of a criterion about tests: how many ran, and which of them changed. */
+  readonly tests: TestRun | null
 }
 
 export interface ContractEntry {
@@ -156,12 +158,12 @@ class Ledger {
   }
 
   #note(state: PlanState, task: TaskName, part: ContractPart, verdict: Verdict, entry: ContractEntry): void {
-    const { evidence = null, said = null, log = null } = verdict
+    const { evidence = null, said = null, log = null, tests = null } = verdict
     const visit = state.tasks.get(task)?.visit ?? 1
     const before = this.of(task, part, verdict.criterion)
     // What a person said stays theirs when the engine goes on by it.
     if (before?.verdict.holds === verdict.holds && before.judged.who !== ENGINE && before.judged.visit === visit) return
-    const judged = { ...asked(entry), who: ENGINE, visit, evidence, said, log }
+    const judged = { ...asked(entry), who: ENGINE, visit, evidence, said, log, tests }
     this.#found.set(keyOf(task, part, verdict.criterion), { verdict, judged })
   }
 }
@@ -182,7 +184,7 @@ function linesOf(definition: TaskDefinition, visit: number, ledger: Ledger): rea
     criteria.map(criterion => {
       const text = criterionText(criterion)
       const words = criterion.type === 'prose' ? null : (criterion.text ?? null)
-      const by = criterion.type === 'check' ? 'command' : criterion.type === 'expect' ? 'expression' : 'person'
+      const by = commandOf(criterion) !== null ? 'command' : criterion.type === 'expect' ? 'expression' : 'person'
       return line({ task: id, part, criterion: text, words, by }, ledger.of(id, part, text), visit)
     })
   // What a task wrote is judged where it only declares a scope, too; and some gates check by their type.

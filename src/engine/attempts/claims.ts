@@ -55,6 +55,7 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
     attempt,
     context: contextAfter({ outputs: result.outputs ?? {} }, attempt),
     run: rooms.runners.get('run'),
+    blobs: rooms.store.blobs,
     tools: checkTools(rooms, state, attempt, (stream, chunk) => logbook.write(stream, chunk)),
     signal: new AbortController().signal,
   })

@@ -10,8 +10,10 @@ import { tellingLine, withoutNoise } from '../../domain/recovery/telling-line.ts
 import type { Failure, Verdict } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Context, Evaluation } from '../../format/expression/expression.ts'
-import type { Attempt, Runner, RunnerTools, Stop } from '../../runners/runner.ts'
+import type { Attempt, Outcome, Runner, RunnerTools, Stop } from '../../runners/runner.ts'
+import { lazy } from '../lazy-imports.ts'
 import { demandRoom } from '../loop/shortage.ts'
+import type { Rooms } from '../rooms.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { resolveCommand } from './resolve.ts'
 import { stopFrom } from './stop.ts'
@@ -22,6 +24,8 @@ export interface Court {
   readonly context: Context
   readonly run: Runner | undefined
   readonly tools: RunnerTools
+  /** Where the results of tests are kept. */
+  readonly blobs: Rooms['store']['blobs']
   readonly signal: AbortSignal
   /** The same, where it says more. */
   readonly stop?: Stop
@@ -76,7 +80,9 @@ async function judgeOne(criterion: Criterion, court: Court): Promise<Verdict> {
       return { criterion: criterion.expression, holds: verdict.holds, ...(seen === '' ? {} : { evidence: seen }) }
     }
     case 'check':
-      return await runCheck(criterion.command, court)
+      return (await runCommand(criterion.command, court)).verdict
+    case 'tests':
+      return await (await lazy.judgeTests()).judgeTests(criterion, court)
     default:
       return criterion satisfies never
   }
@@ -99,11 +105,22 @@ const VALUE_MAX = 60
 
 const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text)
 
-async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
+export interface CommandRun {
+  /** By its exit code alone. */
+  readonly verdict: Verdict
+  /** Null when it did not run to its end. */
+  readonly exited: Extract<Outcome, { readonly type: 'exited' }> | null
+}
+
+export async function runCommand(command: CommandLine, court: Court): Promise<CommandRun> {
   const text = commandText(command)
-  if (court.run === undefined) return { criterion: text, holds: false, evidence: 'no runner can run commands here' }
+  const not = (evidence: string, said = {}): CommandRun => ({
+    verdict: { criterion: text, holds: false, evidence, ...said },
+    exited: null,
+  })
+  if (court.run === undefined) return not('no runner can run commands here')
   const resolved = resolveCommand(command, await evaluator(court.state, court.context))
-  if (!resolved.ok) return { criterion: text, holds: false, evidence: resolved.message }
+  if (!resolved.ok) return not(resolved.message)
   const { env, ...line } = resolved.value
   const attempt: Attempt = {
     ...court.attempt,
@@ -123,14 +140,11 @@ async function runCheck(command: CommandLine, court: Court): Promise<Verdict> {
   const said = heard.told()
   // Not being able to ask says nothing about the answer.
   if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })
-  if (outcome.type !== 'exited') {
-    const evidence = outcome.type === 'failed' ? outcome.failure.message : outcome.type
-    return { criterion: text, holds: false, evidence, ...said }
-  }
+  if (outcome.type !== 'exited') return not(outcome.type === 'failed' ? outcome.failure.message : outcome.type, said)
   const holds = outcome.exit === 0 && !outcome.timedOut
   const evidence =
     outcome.excess?.message ?? (outcome.timedOut ? 'timed out' : `exit ${outcome.exit ?? outcome.signal}`)
-  return { criterion: text, holds, evidence, ...said }
+  return { verdict: { criterion: text, holds, evidence, ...said }, exited: outcome }
 }
 
 /** What a check prints, as it comes: the hash of all of it, and its end. */

@@ -10,6 +10,7 @@ import type { Millis } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Action, TaskDefinition } from '../../domain/plan.ts'
 import { capturesFiles, effectOf, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
+import { isCompared } from '../../domain/plan-rules/tests-criteria.ts'
 import { commandIn } from '../../domain/policy/policy-in-state.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
 import { tellingLine } from '../../domain/recovery/telling-line.ts'
@@ -399,7 +400,8 @@ function classifyEnd(
     const failure = endedBadly(exited, attempt, rooms.clock.now(), by)
     if (failure !== null) return { ...failed(failure), ...seen }
   }
-  if (own && (definition.outputs !== undefined || isJudged(definition)))
+  const isBaseline = definition.action.type === 'run' && isCompared(state.definition, definition.action.command)
+  if (own && (definition.outputs !== undefined || isJudged(definition) || isBaseline))
     return judged(rooms, state, attempt, tools, options, outcome)
   return { status: 'succeeded', ...picked(outcome), ...some(outcome.type === 'done' ? outcome.outputs : {}), ...seen }
 }
@@ -422,7 +424,7 @@ async function judged(
   const { definition } = attempt
   const exited = outcome.type === 'exited' ? outcome : null
   const exit = exited?.exit ?? undefined
-  const seen = exit === undefined ? {} : { exit }
+  let seen: Pick<Result, 'exit' | 'tests'> = exit === undefined ? {} : { exit }
   let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
   if (definition.outputs !== undefined) {
     const { outputs: declared } = definition
@@ -438,6 +440,12 @@ async function judged(
     if (!collected.ok) return { ...failed(collected.failure), ...seen }
     outputs = { ...outputs, ...collected.outputs }
     if (tools.secrets !== undefined) outputs = (await lazy.secretFiles()).withoutSecretTexts(outputs, tools.secrets)
+  }
+  const command = definition.action.type === 'run' ? definition.action.command : null
+  if (command !== null && isCompared(state.definition, command) && exited !== null) {
+    const { baselineRun } = await lazy.judgeTests()
+    const tests = await heldOrThrow(rooms, options, () => baselineRun(rooms, command, exited))
+    seen = { ...seen, tests }
   }
   if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
   const context = {
@@ -462,7 +470,16 @@ async function judged(
   }
   const run = rooms.runners.get('run')
   // Checks look at what was done; they need nobody's secrets.
-  const court = { state, attempt, context, run, tools: { ...tools, secrets: undefined }, ...stopping(options.stop) }
+  const { blobs } = rooms.store
+  const court = {
+    state,
+    attempt,
+    context,
+    run,
+    blobs,
+    tools: { ...tools, secrets: undefined },
+    ...stopping(options.stop),
+  }
   const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const heard = verdicts.length === 0 ? {} : { verdicts }

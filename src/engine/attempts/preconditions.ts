@@ -4,7 +4,7 @@
 import { statfs } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { dirname } from 'node:path'
-import type { CommandLine, Criterion } from '../../domain/plan.ts'
+import type { Criterion } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
 import { writeAround } from '../../domain/policy/policy-in-state.ts'
 import type { Failure, Verdict } from '../../domain/result.ts'
@@ -135,6 +135,7 @@ export async function inquire(
       ...facts,
     },
     run: rooms.runners.get('run'),
+    blobs: rooms.store.blobs,
     tools: { ...checkTools(rooms, state, attempt, () => {}), write: [] },
     signal,
   })
@@ -165,7 +166,8 @@ const speaksOfFacts = (criterion: Criterion): boolean => /\b(?:memory|network)\b
 function textOf(criterion: Criterion): string {
   switch (criterion.type) {
     case 'check':
-      return commandText(criterion.command as CommandLine)
+    case 'tests':
+      return commandText(criterion.command)
     case 'expect':
       return criterion.expression
     case 'prose':

@@ -6,6 +6,7 @@ import type { Expanded, Turn } from '../../domain/command.ts'
 import { needsConsent } from '../../domain/gates/consent-rules.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
+import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { keepsWork, scopeOf, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import type { Failure, Prepared, Verdict } from '../../domain/result.ts'
 import { dueBefore } from '../../domain/rollback/checkpoint-rules.ts'
@@ -80,7 +81,7 @@ const NEVER = new AbortController().signal
 /** Where tasks work apart, preconditions are asked about what the plan has done so far, not about the workspace. */
 async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<Judged> {
   const { preconditions = [], id } = task.definition
-  if (!usesTaskWorktrees(state.definition) || !preconditions.some(({ type }) => type === 'check'))
+  if (!usesTaskWorktrees(state.definition) || !preconditions.some(one => commandOf(one) !== null))
     return await judgePreconditions(rooms, state, task, signal)
   const { reading } = await lazy.taskWorktrees()
   const seen = await reading(rooms, state, `${id}~ready`, at => judgePreconditions(at, state, task, signal))

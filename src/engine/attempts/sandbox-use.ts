@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { quoted } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { Criterion, PlanDefinition, SandboxMode } from '../../domain/plan.ts'
+import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { isOffline, type NetworkUse, networkOf, withOwnRules } from '../../domain/plan-rules/network.ts'
 import { isBelowHome, networkAround, policyOf } from '../../domain/policy/policy-in-state.ts'
 import { type Limit, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
@@ -62,7 +63,7 @@ async function refuseUnwalled(
 }
 
 function hasCommands(definition: PlanDefinition): boolean {
-  const isCheck = ({ type }: Criterion): boolean => type === 'check'
+  const isCheck = (one: Criterion): boolean => commandOf(one) !== null
   return (
     (definition.done ?? []).some(isCheck) ||
     allTasks(definition).some(

@@ -25,6 +25,7 @@ import type {
   PlanDefinition,
   TaskDefinition,
 } from '../../domain/plan.ts'
+import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
 import { downloadFile, httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
@@ -336,7 +337,10 @@ function namesOf(action: Action, words: readonly string[], cwd: string, root: st
 function besidesOf(definition: TaskDefinition): readonly string[] {
   const { accept = [], preconditions = [], postconditions = [], probe, compensate } = definition
   const checks = (label: string, criteria: typeof accept): readonly string[] =>
-    criteria.flatMap(one => (one.type === 'check' ? [`${label}: ${lineOf(one.command)}`] : []))
+    criteria.flatMap(one => {
+      const command = commandOf(one)
+      return command === null ? [] : [`${label}: ${lineOf(command)}`]
+    })
   return [
     ...checks('before it', preconditions),
     ...checks('to accept it', accept),

@@ -8,6 +8,7 @@ import { asksOf } from '../../domain/gates/open-gate.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { GateAction } from '../../domain/plan.ts'
+import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -38,7 +39,7 @@ type GateJudged =
 async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<GateJudged> {
   const { action, id } = task.definition
   if (action.type !== 'gate') return { evidence: [] }
-  const looks = action.schema !== undefined || action.checks?.some(({ type }) => type === 'check') === true
+  const looks = action.schema !== undefined || action.checks?.some(one => commandOf(one) !== null) === true
   if (!looks || !usesTaskWorktrees(state.definition)) return await judged(rooms, state, task, action, signal)
   // Where tasks work apart, what the plan has done so far is looked at, not the workspace.
   const { reading } = await lazy.taskWorktrees()

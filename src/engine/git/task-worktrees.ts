@@ -12,6 +12,7 @@ import type { Interrupted } from '../../domain/command.ts'
 import { advise, type Hint, joinHints, next } from '../../domain/hint.ts'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Action, TaskDefinition } from '../../domain/plan.ts'
+import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { effectOf, mayRunAgain } from '../../domain/plan-rules/effect.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { Failed, Failure, Result, Succeeded, Wrote } from '../../domain/result.ts'
@@ -309,7 +310,7 @@ const failedFor = (message: string): Failed => ({
 /** Does it run a command or read a file, and so need to see what the plan has done? */
 function looksAtFiles({ accept = [], postconditions = [], outputs }: TaskDefinition, action: string): boolean {
   if (action === 'run' || action === 'verify') return true
-  const checks = [...accept, ...postconditions].some(({ type }) => type === 'check')
+  const checks = [...accept, ...postconditions].some(one => commandOf(one) !== null)
   return checks || Object.values(outputs ?? {}).some(({ from }) => from === 'file')
 }
 

@@ -2,6 +2,7 @@
 // alarms that are due are raised. Whoever looks at the plan or answers it next brings this about first.
 
 import type { Actor, PlanId } from '../../domain/id.ts'
+import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { askable } from '../../domain/rules/scheduling.ts'
 import { hasDueAlarm, nextAlarm } from '../../domain/state/alarms.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -51,5 +52,5 @@ async function tendOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
 /** Commands are run only by whoever drives the plan. */
 function runsNothing({ definition: { action, preconditions = [] } }: TaskState): boolean {
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
-  return ![...preconditions, ...checks].some(({ type }) => type === 'check')
+  return ![...preconditions, ...checks].some(one => commandOf(one) !== null)
 }

@@ -6,6 +6,7 @@ import { next, plainStep, type Step, type Wording, wordHint } from '../../domain
 import type { Millis, TaskName } from '../../domain/id.ts'
 import { numberOf, reasonBesides } from '../../domain/phrases.ts'
 import type { CommandLine, Criterion } from '../../domain/plan.ts'
+import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { planWord, type TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
 import { placeText } from '../../domain/views/timeline.ts'
@@ -362,7 +363,7 @@ function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handed): reado
 function criterion(one: Criterion): string {
   if (one.type === 'prose') return text(one.text)
   const told = one.text === undefined ? '' : `${text(one.text)}: `
-  return `${told}${code(one.type === 'check' ? command(one.command) : one.expression)}`
+  return `${told}${code(one.type === 'check' ? command(one.command) : criterionText(one))}`
 }
 
 const command = (line: CommandLine): string => ('argv' in line ? JSON.stringify(line.argv) : line.script)

@@ -59,6 +59,7 @@ async function judgeOne(
     attempt,
     context: contextAfter({ outputs: {} }, attempt),
     run: rooms.runners.get('run'),
+    blobs: rooms.store.blobs,
     tools: checkTools(rooms, state, attempt, (stream, chunk) => {
       if (stream !== 'engine') seen = `${seen}${Buffer.from(chunk).toString()}`.slice(-SEEN_MAX)
     }),

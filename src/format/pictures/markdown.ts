@@ -17,6 +17,7 @@ import type {
   TaskDefinition,
   ValueKind,
 } from '../../domain/plan.ts'
+import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { gitOf } from '../../domain/plan-rules/expand.ts'
 import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
@@ -233,9 +234,7 @@ function criterion(one: Criterion): string {
 function judged(one: Criterion): string {
   if (one.type === 'prose') return `${text(one.text)} *(a person confirms)*`
   const words = one.text === undefined ? '' : `${text(one.text)}: `
-  return one.type === 'check'
-    ? `${words}${command(one.command)} *(command)*`
-    : `${words}${code(one.expression)} *(expression)*`
+  return `${words}${code(criterionText(one))} *(${one.type === 'expect' ? 'expression' : 'command'})*`
 }
 
 /** Whatever begins markup or HTML in a line is escaped. */

@@ -32,9 +32,13 @@ import { printAmount, printDuration, printDurationRange, printMoney, printSize }
 
 // Commands, criteria and retries as a person would write them.
 
-function raiseCriterion(criterion: Criterion): Json {
+export function raiseCriterion(criterion: Criterion): Json {
   if (criterion.type === 'prose') return criterion.text
   const { text } = criterion
+  if (criterion.type === 'tests') {
+    const { command, new: where, baseline, red, fewer } = criterion
+    return defined({ tests: raiseCommand(command), new: where, baseline, red, fewer, text })
+  }
   return criterion.type === 'check'
     ? defined({ check: raiseCommand(criterion.command), text })
     : defined({ expect: criterion.expression, text })

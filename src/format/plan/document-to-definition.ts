@@ -51,6 +51,18 @@ function lowerCriterion(criterion: CriterionDocument): Criterion {
   if (typeof criterion === 'string') return { type: 'prose', text: criterion }
   const { text } = criterion
   if ('check' in criterion) return sparse<Criterion>({ type: 'check', command: lowerCommand(criterion.check), text })
+  if ('tests' in criterion) {
+    const { tests, new: where, baseline, red, fewer } = criterion
+    return sparse<Criterion>({
+      type: 'tests',
+      command: lowerCommand(tests),
+      new: where,
+      baseline,
+      red: red === true ? true : undefined,
+      fewer,
+      text,
+    })
+  }
   return sparse<Criterion>({ type: 'expect', expression: criterion.expect, text })
 }
 

@@ -265,6 +265,7 @@ function* criteria(list: TaskDocument['accept'], path: Path): Generator<Embedded
   for (const [index, item] of (list ?? []).entries()) {
     if (typeof item === 'string') continue
     if ('check' in item) yield* strings(item.check, [...path, index, 'check'])
+    else if ('tests' in item) yield* strings(item.tests, [...path, index, 'tests'])
     else yield { type: 'expression', text: item.expect, path: [...path, index, 'expect'] }
   }
 }

@@ -5,6 +5,7 @@ import type { ASTNode } from '@marcbachmann/cel-js'
 import type { OutputRead } from '../../domain/analysis/analyze.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { Action, Criterion, FailureMode, PlanDefinition, TaskDefinition, ValueKind } from '../../domain/plan.ts'
+import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { expandTasks } from '../../domain/plan-rules/expand.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { compile } from '../expression/expression.ts'
@@ -91,7 +92,7 @@ function ofField(key: string, kind: ValueKind, value: unknown, note: Note): void
 
 function ofCriterion(key: string, criterion: Criterion, note: Note): void {
   if (criterion.type === 'expect') note(key, criterion.expression)
-  else if (criterion.type === 'check') templates(key, criterion.command, note)
+  else templates(key, commandOf(criterion), note)
 }
 
 /** The expressions inside every text of a value; its depth is bounded by the document's. */

@@ -160,6 +160,10 @@ function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName>
 
 function criterion(words: Words, one: Criterion): Criterion {
   if (one.type === 'check') return { ...one, command: words.value(one.command) }
+  if (one.type === 'tests') {
+    const baseline = one.baseline === undefined ? {} : { baseline: words.name(one.baseline) as TaskName }
+    return { ...one, command: words.value(one.command), ...baseline }
+  }
   return one.type === 'expect' ? { ...one, expression: words.expression(one.expression) } : one
 }
 

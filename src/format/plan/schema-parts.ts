@@ -16,6 +16,20 @@ export const criterion = z
       text: value.line.optional(),
     }),
     z.strictObject({
+      tests: command.meta({
+        description: 'A command that runs tests: none may fail that did not fail before, and none may be gone.',
+      }),
+      new: value.line
+        .optional()
+        .meta({ description: 'A path or pattern of test files, or part of a name: a new test there must pass.' }),
+      baseline: value.taskName
+        .optional()
+        .meta({ description: "The task that recorded how the tests were; the plan's first run when absent." }),
+      red: z.boolean().optional().meta({ description: 'The new test must fail, and nothing else may change.' }),
+      fewer: z.literal('allowed').optional().meta({ description: 'Tests may be removed or skipped.' }),
+      text: value.line.optional(),
+    }),
+    z.strictObject({
       expect: value.line.meta({ description: 'An expression that must be true.' }),
       text: value.line.optional(),
     }),

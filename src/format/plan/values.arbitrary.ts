@@ -130,6 +130,10 @@ export const command: fc.Arbitrary<CommandLine> = fc.oneof(
 export const criterion: fc.Arbitrary<Criterion> = fc.oneof(
   sparse({ text: line }, { type: fc.constant('check' as const), command }),
   sparse({ text: line }, { type: fc.constant('expect' as const), expression }),
+  sparse(
+    { text: line, new: line, red: fc.constant(true as const), fewer: fc.constant('allowed' as const) },
+    { type: fc.constant('tests' as const), command },
+  ),
   fc.record({ type: fc.constant('prose' as const), text: line }),
 )
 export const retry: fc.Arbitrary<Retry> = fc.record({

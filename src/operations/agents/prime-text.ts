@@ -3,7 +3,7 @@
 
 import { reasonBesides } from '../../domain/phrases.ts'
 import type { Criterion, OutputSource } from '../../domain/plan.ts'
-import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { commandOf, criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { planWord, TASK_STATUSES } from '../../domain/status.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { CurrentTask, Prime, TaskLine } from './prime-plan.ts'
@@ -176,7 +176,7 @@ function taskLines(
 }
 
 const checkText = (criterion: Criterion): string =>
-  `${criterion.type === 'check' ? '$ ' : ''}${criterionText(criterion)}`
+  `${commandOf(criterion) === null ? '' : '$ '}${criterionText(criterion)}`
 
 const sourceText = (source: OutputSource): string =>
   source.from === 'report' ? (source.type === undefined ? '' : ` (${source.type})`) : ` (from ${source.from})`

@@ -125,7 +125,7 @@ test('what is removed or misspelt needs no new test', async () => {
   expect(taskIn(removal, 'remove').write).toEqual(['README.md', 'src/cart.ts'])
   expect(removal.done?.map(({ type, ...rest }) => 'text' in rest && rest.text)).toEqual([
     'neg no longer occurs',
-    'all tests pass',
+    'no test fails that did not fail before',
   ])
   const typo = await draft("Fix the typo 'littel' in README.md")
   expect(idsOf(typo).filter(id => id !== 'clarify')).toEqual(['correct', 'review'])

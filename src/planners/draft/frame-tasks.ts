@@ -11,10 +11,9 @@ import type { FoundCommand } from '../planner.ts'
 import type { Installation } from '../toolchain/installation.ts'
 import type { FramedGoal, WorkStep } from '../work-steps.ts'
 import { type Left, live, oneLine, quoteOf } from './briefing-text.ts'
-import { check, MINUTE } from './work-tasks.ts'
+import { ALL_TESTS_BEFORE, BASELINE, check, MINUTE, TESTS_BEFORE } from './work-tasks.ts'
 
 export const REVIEW = 'review'
-export const BASELINE = 'baseline'
 export const INSTALL = 'install'
 
 /** Writes nothing but caches and what it builds; whatever it leaves in the workspace goes back with a rollback. */
@@ -93,7 +92,12 @@ export function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]):
     kind: 'validate',
     rationale: `The definition of done must fail before the work: ${ends.map(({ text }) => text).join('; ')}. If it passes already, there is nothing to do.`,
     needs,
-    action: { type: 'run', command: { script: live(printsMore(ends) ? `{\n${script}\n} 2>&1` : script) } },
+    action: {
+      type: 'run',
+      command: {
+        script: live(printsMore(ends) ? `${/[;&|\n]/.test(script) ? `{\n${script}\n}` : script} 2>&1` : script),
+      },
+    },
     ...READS,
     expect: 'exit != 0',
     ...LOG,
@@ -124,24 +128,22 @@ function commandsBefore(ends: readonly EndCheck[], needs: readonly TaskName[]): 
 export const printsMore = (ends: readonly EndCheck[]): boolean =>
   ends.some(({ script }) => !/^(! )?(grep|test) /.test(script))
 
-/** Records how the tests are before the work. A refactoring may not begin while they fail. */
+/** Records how the tests are before the work: a check afterwards asks only about what changed. */
 export function testsBefore(
   test: FoundCommand,
   needs: readonly TaskName[],
-  { mustPass, hasBaseline }: { readonly mustPass: boolean; readonly hasBaseline: boolean },
+  { hasBaseline, isWhole = false }: { readonly hasBaseline: boolean; readonly isWhole?: boolean },
 ): TaskDefinition {
   return {
-    id: (hasBaseline ? 'tests-before' : BASELINE) as TaskName,
-    title: mustPass ? 'See that the tests pass today' : 'Record which tests fail today',
+    id: (isWhole ? ALL_TESTS_BEFORE : hasBaseline ? TESTS_BEFORE : BASELINE) as TaskName,
+    title: isWhole ? 'Record which of all tests fail today' : 'Record which tests fail today',
     kind: 'validate',
-    rationale: mustPass
-      ? 'What keeps behaviour can only be checked by tests that pass before.'
-      : 'What failed before was not broken by this plan.',
+    rationale: 'What failed before was not broken by this plan.',
     needs,
     action: { type: 'run', command: { script: live(`${shellLine(test.run)} 2>&1`) } },
     ...quietly(test),
     ...READS,
-    ...(mustPass ? {} : { expect: 'exit >= 0' }),
+    expect: 'exit >= 0',
     ...LOG,
     estimateMs: 5 * MINUTE,
   }

@@ -9,6 +9,7 @@ import type { PlanQuestion } from '../compose-plan.ts'
 import type { PlanProposal } from '../planner.ts'
 import { deadlineIn } from '../sentence/deadline.ts'
 import * as frame from './frame-tasks.ts'
+import { BASELINE } from './work-tasks.ts'
 
 export interface Opening {
   readonly questions: readonly PlanQuestion[]
@@ -34,7 +35,7 @@ export function opening({ questions, prepared, recorded, isSaved }: Opening): {
 const namesOf = (tasks: readonly TaskDefinition[]): readonly TaskName[] => tasks.map(({ id }) => id)
 
 /** Names of the frame, which a task of the work must not have. */
-export const FRAME_NAMES: readonly string[] = ['clarify', 'set-up', frame.BASELINE, 'safe-point', frame.REVIEW]
+export const FRAME_NAMES: readonly string[] = ['clarify', 'set-up', BASELINE, 'safe-point', frame.REVIEW]
 
 export interface Framing {
   /** What the planner that asks nobody found. */
@@ -47,8 +48,7 @@ export function framed(plan: PlanDefinition, { known, questions }: Framing): Pla
   const writers = plan.tasks.filter(task => mayWrite(plan, task))
   const test = writers.length === 0 ? null : known.analysis.commands.test
   const prepared = test === null || test.exists ? [] : [frame.setUp([test])]
-  const before = { mustPass: false, hasBaseline: false }
-  const recorded = test === null ? [] : [frame.testsBefore(test, namesOf(prepared), before)]
+  const recorded = test === null ? [] : [frame.testsBefore(test, namesOf(prepared), { hasBaseline: false })]
   const taken = new Set<string>(namesOf(plan.tasks))
   const start = opening({ questions, prepared, recorded, isSaved: writers.length > 0 })
   const begun = renamed(start.tasks, taken)

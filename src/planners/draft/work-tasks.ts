@@ -3,7 +3,8 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { Action, Criterion, TaskDefinition } from '../../domain/plan.ts'
 import type { PlanParts } from '../compose-plan.ts'
-import { shellLine } from '../end-checks.ts'
+import { type EndCheck, shellLine } from '../end-checks.ts'
+import type { FoundCommand } from '../planner.ts'
 import { holds } from '../ranking/scope-entries.ts'
 import type { WorkStep } from '../work-steps.ts'
 import { instructionOf, type Left, live, oneLine } from './briefing-text.ts'
@@ -43,12 +44,14 @@ export function workTask(parts: PlanParts, step: WorkStep, { needs, left, logs }
   }
 }
 
-function scopeOf({ scopes, places }: PlanParts, { scope }: WorkStep): readonly string[] {
+function scopeOf(parts: PlanParts, { scope }: WorkStep): readonly string[] {
+  const { scopes, places } = parts
   switch (scope) {
     case 'nothing':
       return []
     case 'both':
-      return [...new Set([...scopes.sources, ...scopes.tests])]
+      // Whoever makes the new test pass does not change it.
+      return hasRed(parts) ? scopes.sources : [...new Set([...scopes.sources, ...scopes.tests])]
     case 'holding':
       return places.holding.length > 0
         ? places.holding
@@ -75,30 +78,86 @@ function arranged(
 }
 
 /** Only what a command or an expression can judge: whatever a person has to judge is judged once, in the review. */
-function acceptOf({ analysis, ends }: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
-  const { test, allTests } = analysis.commands
-  const line = test === null ? null : shellLine(test.run)
-  const goal = ends.map(({ script, text }) => check(script, text))
+function acceptOf(parts: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
+  const goal = parts.ends.map(({ script, text }) => check(script, text))
   switch (proof) {
     case 'told':
       return reports === undefined
         ? []
         : [{ type: 'expect', expression: `outputs.${reports}.trim() != ''`, text: `it ends with the ${reports}` }]
     case 'red':
-      return line === null ? [] : [check(`! ${line}`, 'the new test fails')]
+      return tests(parts, 'red')
     case 'green':
-      return [
-        ...(scope === 'tests' ? [] : goal),
-        ...(line === null || ends.some(({ script }) => script === line)
-          ? []
-          : [check(line, allTests === undefined ? 'all tests pass' : 'the tests of the package pass')]),
-      ]
+      return [...(scope === 'tests' ? [] : goal), ...tests(parts, hasRed(parts) ? 'green' : 'kept')]
     case 'end':
       return goal
     default:
       return proof satisfies never
   }
 }
+
+const hasRed = ({ steps, dropped }: PlanParts): boolean =>
+  steps.some(({ id, proof }) => proof === 'red' && !dropped.has(id))
+
+/**
+ * The tests against those before the work. `red`: a new one fails. `green`: it passes. `kept`: none fails that did not fail, and none is
+ * gone. `whole`: the same of all tests, where the others are those of a package.
+ */
+export function tests(parts: PlanParts, want: 'red' | 'green' | 'kept' | 'whole'): readonly Criterion[] {
+  const { analysis, ends, steps, dropped, scopes } = parts
+  const isWhole = want === 'whole'
+  const test = isWhole ? (analysis.commands.allTests ?? null) : analysis.commands.test
+  if (test === null) return []
+  const before = isWhole ? (isChecked(ends, test) ? null : ALL_TESTS_BEFORE) : testsBaseline(parts)
+  // The goal itself is that they pass: then they are run as the goal's check runs them, which is recorded.
+  const line = shellLine(isChecked(ends, test) ? test.run : ((isWhole ? parts.allSuite : parts.suite) ?? test.run))
+  // What is removed takes its tests along.
+  const isRemoval = steps.some(({ id }) => id === 'remove' || id === 'replace')
+  const [only, ...others] = scopes.tests
+  const where = only === undefined || others.length > 0 ? '**' : only
+  return [
+    {
+      type: 'tests',
+      command: { script: live(line) },
+      ...(want === 'kept' || isWhole ? {} : { new: where }),
+      ...(before === null || dropped.has(before) ? {} : { baseline: before as TaskName }),
+      ...(want === 'red' ? { red: true as const } : {}),
+      ...(isRemoval ? { fewer: 'allowed' as const } : {}),
+      text: isRemoval ? 'no test fails that did not fail before' : TEXTS[want],
+    },
+  ]
+}
+
+const TEXTS = {
+  red: 'the new test fails, and nothing else changes',
+  green: 'the new test passes, and no other fails that did not fail before',
+  kept: 'no test fails that did not fail before, and none is gone',
+  whole: 'of all tests none fails that did not fail before, and none is gone',
+} as const
+
+export const BASELINE = 'baseline'
+export const TESTS_BEFORE = 'tests-before'
+export const ALL_TESTS_BEFORE = 'all-tests-before'
+
+/** The task that runs the tests before the work; null when none does. */
+function testsBaseline({ ends, steps, analysis: { commands } }: PlanParts): string | null {
+  const { test } = commands
+  if (test === null || !steps.some(isTested)) return null
+  if (!isChecked(ends, test)) return ends.length === 0 ? BASELINE : TESTS_BEFORE
+  return ends.length === 1 && ends[0]!.command === undefined ? BASELINE : null
+}
+
+/** Does it change what the tests can tell? */
+export const isTested = ({ scope, kind }: WorkStep): boolean =>
+  scope !== 'nothing' && scope !== 'docs' && scope !== 'new' && kind !== 'docs'
+
+export const isChecked = (ends: readonly EndCheck[], command: FoundCommand | null): boolean =>
+  command !== null &&
+  ends.some(
+    end =>
+      end.script === shellLine(command.run) ||
+      (end.command !== undefined && shellLine(end.command.run) === shellLine(command.run)),
+  )
 
 export const check = (script: string, text: string): Criterion => ({
   type: 'check',

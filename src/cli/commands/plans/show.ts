@@ -9,6 +9,7 @@ import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { type CountedDecision, decisionWords } from '../../../domain/network-decision.ts'
 import { failedText, numberOf } from '../../../domain/phrases.ts'
 import type { Budget, Option, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import type { TestRun } from '../../../domain/result.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
@@ -16,6 +17,7 @@ import { formOf, gateAnswers } from '../../../domain/views/gate-answers.ts'
 import { type AgentSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
 import { spelled } from '../../../domain/views/pages/spelled-text.ts'
 import type { Summary, Waiting } from '../../../domain/views/summary.ts'
+import { testLines } from '../../../domain/views/test-changes.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
 import { spentSoFar } from '../../../operations/agents/spent-so-far.ts'
@@ -144,6 +146,8 @@ interface ShownTask {
   readonly attempts: readonly AttemptRow[]
   /** What appeared or changed beside its scope while its last attempt ran. */
   readonly beside: readonly string[]
+  /** Of its criteria about tests, as they were judged last. */
+  readonly tests: readonly TestRun[]
   readonly network: readonly (CountedDecision & { readonly visit: number; readonly attempt: number })[]
   readonly preview: string | null
   readonly briefing: Briefing | null
@@ -178,6 +182,7 @@ async function showTask(
   const network = (page?.attempts ?? []).flatMap(one =>
     one.network.map(decision => ({ visit: one.visit, attempt: one.attempt, ...decision })),
   )
+  const tests = (page?.criteria ?? []).flatMap(({ judged }) => judged?.tests ?? [])
   const says = card?.action === 'run' && (briefing?.write ?? null) !== null
   const isFree = says && (card.runs !== 'held' || !(await sandbox.check()).ok)
   const beside = page?.attempts.at(-1)?.beside ?? []
@@ -190,6 +195,7 @@ async function showTask(
     definition,
     attempts,
     ...(beside.length === 0 ? {} : { beside }),
+    ...(tests.length === 0 ? {} : { tests }),
     network,
     preview: preview?.text ?? null,
     briefing,
@@ -205,6 +211,7 @@ async function showTask(
           definition,
           attempts,
           beside,
+          tests,
           network,
           preview: data.preview,
           briefing,
@@ -302,6 +309,7 @@ function taskLines(
     definition,
     attempts,
     beside,
+    tests,
     network,
     preview,
     briefing,
@@ -335,6 +343,7 @@ function taskLines(
     ['reason', card.status === 'failed' ? failedText(card.reason) : card.reason],
     ['hint', card.hint === null ? null : hintText(aimHint(card.hint, { plan, task: card.name }))],
     ...beside.map(line => ['note', line] as const),
+    ...tests.flatMap(testLines).map(line => ['tests', line] as const),
     ['recovery', card.recovery ?? null],
     ['claimed', card.claimedBy],
     ['exit', card.exit === null ? null : String(card.exit)],

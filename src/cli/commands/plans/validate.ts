@@ -4,6 +4,7 @@
 import { uncountedLimits } from '../../../domain/analysis/rule-scope.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { Criterion, PlanDefinition, TaskDefinition, Writer } from '../../../domain/plan.ts'
+import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
 import { effectOf } from '../../../domain/plan-rules/effect.ts'
 import { expandTasks } from '../../../domain/plan-rules/expand.ts'
 import { plannedRunOf } from '../../../domain/policy/run-mode.ts'
@@ -58,14 +59,9 @@ function shown(task: string | null, key: ShownCriterion['key'], criterion: Crite
       return { ...about, text: criterion.text, words: null }
     case 'expect':
       return { ...about, text: criterion.expression, words: criterion.text ?? null }
-    case 'check': {
-      const { command } = criterion
-      return {
-        ...about,
-        text: 'argv' in command ? command.argv.join(' ') : command.script,
-        words: criterion.text ?? null,
-      }
-    }
+    case 'check':
+    case 'tests':
+      return { ...about, text: criterionText(criterion), words: criterion.text ?? null }
     default:
       return criterion satisfies never
   }

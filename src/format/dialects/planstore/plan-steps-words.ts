@@ -4,6 +4,7 @@
 import { isPlanName, isTaskName, type TaskName } from '../../../domain/id.ts'
 import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
 import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
 import { asLiteral } from '../../expression/template.ts'
 import type { DataReferences } from '../data-references.ts'
@@ -189,9 +190,7 @@ export function criterionLine(criterion: Criterion): string {
   const document = printCriterion(criterion, knownOf(undefined))
   if (typeof document === 'string') return document
   if (criterion.text !== undefined) return criterion.text
-  if (criterion.type === 'expect') return criterion.expression
-  if (criterion.type === 'prose') return criterion.text
-  return 'argv' in criterion.command ? criterion.command.argv.join(' ') : criterion.command.script
+  return criterionText(criterion)
 }
 
 /** Keeps every key that nobody took. These formats are free in what they hold, so there is nothing to warn about. */

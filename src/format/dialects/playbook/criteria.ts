@@ -4,7 +4,9 @@
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { CommandLine, Criterion } from '../../../domain/plan.ts'
+import { commandOf } from '../../../domain/plan-rules/criterion-text.ts'
 import { type Compilation, compile, VARIABLES } from '../../expression/expression.ts'
+import { raiseCriterion } from '../../plan/definition-to-document.ts'
 import { readDuration, readSize } from '../../text/units.ts'
 import { readPipeline } from './pipeline.ts'
 
@@ -243,7 +245,7 @@ export type CriterionKind = 'expression' | 'command' | 'verdict'
 
 /** Which of the three ways a criterion is judged. */
 export function criterionKind(criterion: Criterion): CriterionKind {
-  return criterion.type === 'expect' ? 'expression' : criterion.type === 'check' ? 'command' : 'verdict'
+  return criterion.type === 'expect' ? 'expression' : commandOf(criterion) !== null ? 'command' : 'verdict'
 }
 
 /** A criterion as another format writes it: its sentence, where reading that gives the same criterion again. */
@@ -253,6 +255,7 @@ export function printCriterion(criterion: Criterion, known: Known): Json {
       check: raisedCommand(criterion.command),
       ...(criterion.text === undefined ? {} : { text: criterion.text }),
     }
+  if (criterion.type === 'tests') return raiseCriterion(criterion)
   if (criterion.type === 'prose') {
     const { text } = criterion
     return same(readCriterion(text, known).document, text) ? text : { prose: text }

@@ -1,0 +1,97 @@
+// A criterion about tests: the command is run, what it prints is read test by test, and compared with the plan's earlier run of it.
+// The results are kept as a blob; the journal holds their counts, and the names that changed.
+
+import type { Sha256 } from '../../domain/id.ts'
+import type { CommandLine } from '../../domain/plan.ts'
+import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
+import { baselineOf, earlierRuns, testCommand } from '../../domain/plan-rules/tests-criteria.ts'
+import type { TestsCriterion } from '../../domain/plan-rules/tests-criterion.ts'
+import type { TestRun, Verdict } from '../../domain/result.ts'
+import { compareTests, type TestOutcome } from '../../format/test-results/compare-tests.ts'
+import { readTestResults } from '../../format/test-results/test-results.ts'
+import type { Outcome } from '../../runners/runner.ts'
+import type { Rooms } from '../rooms.ts'
+import { type CommandRun, type Court, runCommand } from './judge-criteria.ts'
+
+type Blobs = Rooms['store']['blobs']
+
+export async function judgeTests(criterion: TestsCriterion, court: Court): Promise<Verdict> {
+  const text = criterionText(criterion)
+  const first = await runTests(criterion, court)
+  if (first.outcome === null) return { ...first.verdict, criterion: text }
+  const own = court.attempt.task
+  const baseline = baselineOf(court.state, own, criterion)
+  const red = earlierRuns(court.state, own, criterion).filter(({ run }) => run.isRed === true)
+  const before = baseline === null ? null : await outcomeOf(court.blobs, baseline.run.results)
+  const others = {
+    before,
+    again: null,
+    proven: red
+      .flatMap(({ run }) => run.changed?.failing ?? [])
+      .filter(name => !first.outcome.results?.broken.includes(name)),
+    wasRed: red.length > 0,
+  }
+  let compared = compareTests(criterion, first.outcome, others)
+  if (compared.isDoubtful && !court.signal.aborted) {
+    const { outcome: again } = await runTests(criterion, court)
+    if (again !== null) compared = compareTests(criterion, first.outcome, { ...others, again })
+  }
+  const { holds, changed } = compared
+  const without =
+    baseline !== null && before === null
+      ? [`the results recorded by '${baseline.task}' are no longer stored`]
+      : criterion.baseline !== undefined && baseline === null
+        ? [`'${criterion.baseline}' has recorded no results, so no test may fail`]
+        : []
+  return {
+    ...first.verdict,
+    criterion: text,
+    holds,
+    evidence: [compared.evidence, ...without].join('; '),
+    tests: {
+      ...(await recorded(court.blobs, criterion.command, first.outcome)),
+      ...(baseline === null ? {} : { baseline: baseline.task }),
+      ...(criterion.red === true ? { isRed: true } : {}),
+      ...(Object.keys(changed).length === 0 ? {} : { changed }),
+    },
+  }
+}
+
+type Ran = (CommandRun & { readonly outcome: null }) | { readonly verdict: Verdict; readonly outcome: TestOutcome }
+
+async function runTests({ command }: TestsCriterion, court: Court): Promise<Ran> {
+  const { verdict, exited } = await runCommand(command, court)
+  // What was cut off in time, or by a limit, says nothing about its tests.
+  if (exited === null || exited.timedOut || exited.excess !== undefined) return { verdict, exited, outcome: null }
+  return { verdict, outcome: outcomeIn(exited, court.tools.root) }
+}
+
+type Exited = Extract<Outcome, { readonly type: 'exited' }>
+
+const outcomeIn = (exited: Pick<Exited, 'exit' | 'stdout' | 'stderr'>, root: string): TestOutcome => ({
+  exit: exited.exit,
+  results: readTestResults(exited, root),
+})
+
+async function recorded(blobs: Blobs, command: CommandLine, outcome: TestOutcome): Promise<TestRun> {
+  const { passed, failed, skipped } = outcome.results?.counts ?? {
+    passed: outcome.exit === 0 ? 1 : 0,
+    failed: outcome.exit === 0 ? 0 : 1,
+    skipped: 0,
+  }
+  const broken = outcome.results?.broken.length ?? 0
+  const results = await blobs.put(Buffer.from(JSON.stringify(outcome)))
+  return { command: testCommand(command), results, passed, failed: failed + broken, skipped }
+}
+
+/** What a command printed, kept for tasks that compare theirs with it. */
+export const baselineRun = (
+  { root, store }: Pick<Rooms, 'root' | 'store'>,
+  command: CommandLine,
+  exited: Exited,
+): Promise<TestRun> => recorded(store.blobs, command, outcomeIn(exited, root))
+
+async function outcomeOf(blobs: Blobs, id: Sha256): Promise<TestOutcome | null> {
+  const bytes = await blobs.get(id)
+  return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as TestOutcome)
+}
