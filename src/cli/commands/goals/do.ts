@@ -163,7 +163,7 @@ async function carry(
     })
     const review = isAsked && exit !== EXIT.interrupted ? await openReview(composed, plan) : null
     if (review === null) {
-      if (exit === EXIT.done && isAsked) await tellCommit(context, composed, plan, name)
+      if (exit === EXIT.done && !context.settings.json) await tellCommit(context, composed, plan, name)
       return exit
     }
     const decided = await decideChange(context, composed, { plan, name, review })
@@ -294,10 +294,13 @@ async function spentLine({ models }: Composed, plan: PlanId): Promise<string> {
   const calls = asked.reduce((sum, one) => sum + one.calls, 0)
   const tokens = asked.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0)
   const usd = asked.reduce((sum, one) => sum + one.usd, 0)
+  const assumed = asked.reduce((sum, one) => sum + one.assumedTokens, 0)
   const unpriced = asked.some(one => one.unpriced > 0) ? ', some calls without a known price' : ''
   const work =
     calls === 0
       ? 'no counted calls of a model'
-      : amountsText({ tokens, calls, ...(usd === 0 ? {} : { cost: usd }) }) + unpriced
+      : amountsText({ tokens, calls, ...(usd === 0 ? {} : { cost: usd }) }) +
+        unpriced +
+        (assumed === 0 ? '' : `; ${amountsText({ tokens: assumed })} of it assumed, of calls that were cut off`)
   return `spent: drafting nothing (no model), work ${work}`
 }
