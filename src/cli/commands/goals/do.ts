@@ -54,6 +54,11 @@ export async function doGoal(context: Context, words: readonly string[], options
       throw usage('no goal is open here', 'say what you want: planfold do "make transfers resume after a failure"')
     const worker = await workerFor(context, composed.engine, options)
     await tellUncounted(context, composed, worker, budget)
+    if (worker !== null && !(await composed.sandbox.check()).ok)
+      printNote(
+        context,
+        `no sandbox here: you are asked before ${worker.agent} starts, and what it may write is not enforced (planfold doctor)`,
+      )
     const goal = await clearGoal(context, roomsWithoutState(context, {}), said)
     const commits = await canCommit(composed)
     const drafting = {
