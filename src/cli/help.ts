@@ -17,8 +17,7 @@ export const FIRST_PAGE: readonly (readonly [commands: string, line?: string])[]
   ['show'],
   ['log'],
   ['approve, reject', 'answer an approval request (`inbox` lists all requests)'],
-  ['retry'],
-  ['resume'],
+  ['retry, resume', 'run a task again; continue after Ctrl-C, a crash or an approval'],
   ['pause, cancel', 'stop a plan: until `resume`, or for good'],
   ['rollback'],
 ]

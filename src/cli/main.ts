@@ -64,7 +64,7 @@ async function told(error: unknown): Promise<number> {
   try {
     const { complain } = await import('./report-error.ts')
     // Options may not have been read when they are what is wrong.
-    return await complain(context ?? processContext({ json, color: !argv.includes('--no-color') }), error)
+    return await complain(context ?? processContext({ json, color: !argv.includes('--no-color') }, '/'), error)
   } catch (second) {
     const late = tellFileLimit(second, { json, stdout, stderr })
     if (late !== null) return late

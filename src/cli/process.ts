@@ -1,10 +1,10 @@
 // The context of a real process: its streams, its terminal, its signals. The only place besides main that touches them.
 
 import type { Context, Settings, Sink, StopSignal, Terminal } from './context.ts'
-import { EXIT } from './exit.ts'
+import { CliError, EXIT } from './exit.ts'
 import { paint } from './terminal/paint.ts'
 
-export function processContext(options: { readonly [name: string]: unknown }): Context {
+export function processContext(options: { readonly [name: string]: unknown }, cwd = currentFolder()): Context {
   const settings = settingsOf(options)
   const hangup = new AbortController()
   let opened: string | null = null
@@ -12,7 +12,7 @@ export function processContext(options: { readonly [name: string]: unknown }): C
     stdout: sink(process.stdout, hangup),
     stderr: sink(process.stderr, hangup),
     terminal: terminal(),
-    cwd: process.cwd(),
+    cwd,
     environment: process.env,
     now: Date.now,
     settings,
@@ -29,6 +29,14 @@ export function processContext(options: { readonly [name: string]: unknown }): C
       opened = composed.stateDir
       return composed
     },
+  }
+}
+
+function currentFolder(): string {
+  try {
+    return process.cwd()
+  } catch {
+    throw new CliError(EXIT.failed, 'no-folder', 'the current folder no longer exists', 'go to one that does: cd ~')
   }
 }
 

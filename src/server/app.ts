@@ -46,7 +46,10 @@ function noteReplays(engine: EngineInProcess): Noting {
     caller: engine.caller,
     as: caller => noting(engine.as(caller)),
     submit: async (...asked) => seen(await engine.submit(...asked)),
-    answered: (...asked) => engine.answered(...asked),
+    answered: async (...asked) => {
+      const done = await engine.answered(...asked)
+      return done === null ? null : seen(done)
+    },
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),
     close: () => engine.close(),

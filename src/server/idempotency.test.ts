@@ -11,7 +11,15 @@ import { type Served, served } from './server.fixture.ts'
 
 let service: Served
 beforeAll(async () => {
-  service = await served()
+  const opencode = { name: 'opencode', title: 'opencode', version: '1', tested: '1', wire: 'openai-chat' } as const
+  const installed = {
+    install: 'opencode-ai',
+    needsModel: false,
+    status: 'installed',
+    road: 'acp',
+    program: '/opencode',
+  } as const
+  service = await served({ agents: async () => [{ ...opencode, ...installed }] })
 })
 afterAll(() => service.close())
 
@@ -200,6 +208,7 @@ const SCENES: { readonly [path: string]: Scene } = {
     return { at: { plan: id }, body: { verdict: 'approve', rationale: 'x', unseen: true } }
   },
   '/plans/:plan/execute': draft,
+  '/plans/:plan/worker': withBody(draft, { agent: 'opencode' }),
   '/plans/:plan/pause': running,
   '/plans/:plan/resume': async fresh => {
     const scene = await running(fresh)

@@ -150,6 +150,24 @@ test('every command is in the built program', async () => {
   }
 })
 
+test('a folder that was removed meanwhile is said in words', async () => {
+  const here = await place()
+  try {
+    const gone = `mkdir gone && cd gone && rmdir ../gone && "${process.execPath}" "${MAIN}" list`
+    const said = spawnSync('sh', ['-c', gone], {
+      cwd: here.folder,
+      env: environmentIn(here.folder, {}),
+      encoding: 'utf8',
+    })
+    expect([said.status, said.stderr]).toEqual([
+      1,
+      'error: the current folder no longer exists\nhint: go to one that does: cd ~\n',
+    ])
+  } finally {
+    await here.remove()
+  }
+})
+
 test('none is left out', () => {
   const named = (command: Command, words: readonly string[]): readonly string[] =>
     command.commands.length === 0

@@ -562,4 +562,20 @@ describe('without a sandbox', () => {
     const log = await world.run(['log', 'weak', '--output'])
     expect(log.out).toContain('this command runs with your permissions')
   })
+
+  test('`do` says it with the draft, before anybody approves', async () => {
+    const world = new World('do')
+    const programs = join(world.folder, 'bin')
+    mkdirSync(programs)
+    // Only looked for, not started.
+    writeFileSync(join(programs, 'grok'), '#!/bin/sh\n', { mode: 0o755 })
+    const words = ['do', 'Rename `read` to `look` in README.md', '--with', 'grok', '--model', 'openai-chat/scripted']
+    const more = { PATH: `${programs}:${process.env.PATH}` }
+    const { code, out } = await world.run(words, more, hidden)
+    expect(code, out).toBe(4)
+    expect(out).toContain('no sandbox here: you are asked before grok starts')
+    expect((await world.run(['do', 'Rename `me` to `us` in README.md', ...words.slice(2)], more)).out).not.toContain(
+      'no sandbox here',
+    )
+  })
 })

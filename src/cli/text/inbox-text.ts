@@ -294,7 +294,7 @@ export function waitingLines(
     lines.push(`  ${paint.yellow('answer')}   ${sentence}`, ...ways.map(line => `           ${line}`))
     // The question about a budget offers one amount.
     if (pauses === true && form[0]?.name === 'more')
-      lines.push(`           or add another amount: planfold budget add ${name} …`)
+      lines.push(`           or add another amount: planfold budget add ${name} --cost, --tokens or --calls N`)
   }
   if (questions.length > WAITING_MAX)
     lines.push(paint.dim(`           … and ${questions.length - WAITING_MAX} more: planfold inbox`))

@@ -1,6 +1,7 @@
 // What a model wrote is shown whole before somebody approves it, or with what is left out.
 
 import { expect, test } from 'vitest'
+import type { Budget } from '../../domain/plan.ts'
 import type { PlanProposal } from '../../planners/planner.ts'
 import { plan, task } from '../../testing/index.ts'
 import { paint } from '../terminal/paint.ts'
@@ -82,6 +83,18 @@ test('where the terminal is low each task has one line below it; nothing is wide
   expect(screen(60, ...evil).length - low.length).toBe(8)
   for (const sign of ['\u001b', '\u202e', '\n', '· writes nothing']) expect(low.join('')).not.toContain(sign)
   for (const line of low) expect(width(line)).toBeLessThan(80)
+})
+
+test('a limit for all of it is said', () => {
+  const limited = (budget: Budget) =>
+    proposalScreen({ paint: paint(false), terminal: null }, PROPOSAL, {
+      ...plan('p', task('a')),
+      policy: { budget },
+    }).find(line => line.startsWith('Budget'))
+  expect(limited({ cost: { amount: 2, currency: 'USD' }, calls: 40 })).toBe(
+    'Budget            at most 2 USD, 40 calls; then you are asked',
+  )
+  expect(limited({ calls: 1, exceeded: 'fail' })).toBe('Budget            at most 1 call; then it fails')
 })
 
 test('a time is a range in the unit that fits', () => {

@@ -1,5 +1,7 @@
 // A proposed plan as people read it before they approve it: one screen with what they approve, and the rest on request.
 
+import { capsOf } from '../../domain/budget/amounts.ts'
+import { amountsText } from '../../domain/budget/budget-text.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
@@ -54,6 +56,11 @@ export function proposalScreen(
     )
   const assumed = assumptions.map(told(proposal)).map(text => cut(text, columns - LABEL))
   const left = assumed.length - ASSUMED_SHOWN
+  const { budget } = definition.policy ?? {}
+  const capsText =
+    budget === undefined
+      ? null
+      : `at most ${amountsText(capsOf(budget))}; then ${budget.exceeded === 'fail' ? 'it fails' : 'you are asked'}`
   const time = range === null ? '' : `, ${rangeText(range)}`
   const rest = [
     '',
@@ -67,6 +74,7 @@ export function proposalScreen(
     ...row('Cannot be undone', orNothing(irreversibleTasks(definition, irreversible).map(escaped))),
     ...row('Looked', lookedRow(proposal.analysis.looked, 2 * (columns - LABEL) - LABEL)),
     ...row('Assumed', [...assumed.slice(0, ASSUMED_SHOWN), ...(left > 0 ? [`… and ${left} more`] : [])]),
+    ...row('Budget', capsText === null ? [] : [capsText]),
     ...row('Drafting cost', estimate.cost === null ? [] : [escaped(estimate.cost)]),
     paint.dim(
       escaped(

@@ -4,9 +4,10 @@
 import { execFile } from 'node:child_process'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { release } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { findProgram, isWithin } from '../find-program.ts'
 import { answering, failure, refuse } from '../safety-refusal.ts'
+import { inScope } from '../scope.ts'
 import { canary } from './canary.ts'
 import { type HomeView, homeView, isInHome } from './home-view.ts'
 import { isSystem, systemMounts, toolchainMounts } from './host-folders.ts'
@@ -181,6 +182,10 @@ async function wrapped(program: string, request: SandboxRequest, inherited: Bubb
       env: {
         ...environmentInside(env, own, proxied ? network.port : null),
         ...(request.write === null ? {} : { PYTHONDONTWRITEBYTECODE: env.PYTHONDONTWRITEBYTECODE ?? '1' }),
+        // Tests that measure coverage write it beside what they test, and fail where they cannot.
+        ...(inScope(request.write, relative(root, join(request.cwd, '.coverage')))
+          ? {}
+          : { COVERAGE_FILE: env.COVERAGE_FILE ?? '/tmp/.coverage' }),
         ...view?.env,
       },
       mounts,

@@ -9,6 +9,7 @@ import type { CallerEngine } from '../../../operations/run-plan.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
 import { programBehind } from '../../../safety/environment.ts'
 import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { printNote } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { CliError, EXIT, usage } from '../../exit.ts'
@@ -83,6 +84,7 @@ async function pick(context: Context, names: readonly AgentName[]): Promise<Agen
     const found = names.find(name => name === said)
     if (found !== undefined) return found
     if (said === '') throw usage('no agent was chosen', `name one: --with ${names[0]}`)
+    printNote(context, `'${escapeForTerminal(said.slice(0, 60))}' is none of them`)
   }
 }
 

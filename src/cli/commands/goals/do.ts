@@ -66,6 +66,11 @@ export async function doGoal(context: Context, words: readonly string[], options
       throw usage('no goal is open here', 'say what you want: planfold do "make transfers resume after a failure"')
     const worker = await workerFor(context, composed.engine, options)
     await tellUncounted(context, composed, worker, budget)
+    if (worker !== null && !(await composed.sandbox.check()).ok)
+      printNote(
+        context,
+        `no sandbox here: you are asked before ${worker.agent} starts, and what it may write is not enforced (planfold doctor)`,
+      )
     const goal = await clearGoal(context, roomsWithoutState(context, {}), said)
     const commits = await canCommit(composed)
     const drafting = {
@@ -177,7 +182,7 @@ async function carry(
     })
     const review = isAsked && exit !== EXIT.interrupted ? await openReview(composed, plan) : null
     if (review === null) {
-      if (exit === EXIT.done && isAsked) await tellCommit(context, composed, plan, name)
+      if (exit === EXIT.done && !context.settings.json) await tellCommit(context, composed, plan, name)
       return exit
     }
     const decided = await decideChange(context, composed, { plan, name, review })
@@ -308,10 +313,13 @@ async function spentLine({ models }: Composed, plan: PlanId): Promise<string> {
   const calls = asked.reduce((sum, one) => sum + one.calls, 0)
   const tokens = asked.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0)
   const usd = asked.reduce((sum, one) => sum + one.usd, 0)
+  const assumed = asked.reduce((sum, one) => sum + one.assumedTokens, 0)
   const unpriced = asked.some(one => one.unpriced > 0) ? ', some calls without a known price' : ''
   const work =
     calls === 0
       ? 'no counted calls of a model'
-      : amountsText({ tokens, calls, ...(usd === 0 ? {} : { cost: usd }) }) + unpriced
+      : amountsText({ tokens, calls, ...(usd === 0 ? {} : { cost: usd }) }) +
+        unpriced +
+        (assumed === 0 ? '' : `; ${amountsText({ tokens: assumed })} of it assumed, of calls that were cut off`)
   return `spent: drafting nothing (no model), work ${work}`
 }

@@ -17,6 +17,7 @@ import { approve } from '../people/approve.ts'
 import { EXAMPLE_PLAN, init } from '../plans/init.ts'
 import { show } from '../plans/show.ts'
 import { status } from '../plans/status.ts'
+import { doGoal } from './do.ts'
 import { type PlanOptions, plan } from './plan.ts'
 
 let place: Place
@@ -427,6 +428,24 @@ test('a template that fits is offered in one line, with the command', async () =
   expect(said.stderr).toContain(`a template fits: planfold plan '${goal}' --template feature-with-tests\n`)
   expect((await say('', goal, { template: 'feature-with-tests' })).stderr).not.toContain('a template fits')
   expect((await say('', RENAME)).stderr).not.toContain('a template fits')
+})
+
+test('of several agents a person picks one; what is typed wrong is said', async () => {
+  const programs = await mkdtemp(join(tmpdir(), 'planfold-programs-'))
+  onTestFinished(() => rm(programs, { recursive: true, force: true }))
+  for (const name of ['grok', 'opencode']) await writeFile(join(programs, name), '#!/bin/sh\n', { mode: 0o755 })
+  const environment = { PATH: `${programs}:${process.env.PATH}` }
+  const act = (context: Context) =>
+    doGoal({ ...context, terminal: typing('gork\rgrok\rq') }, [RENAME], {
+      model: 'openai-chat/scripted',
+      budget: '2 USD',
+    })
+  const said = await place.say(act, { environment })
+  expect(said.stderr).toContain("'gork' is none of them")
+  expect(said.stdout).toMatch(/Budget +at most 2 USD; then you are asked/)
+  expect(said.stdout).toContain('stays a draft')
+  const unasked = await place.say(context => doGoal(context, ['Rename `count` to `lines`'], {}), { environment })
+  expect(unasked.stderr).toMatch(/several agents are installed: .*grok/)
 })
 
 /** Somebody sits at a terminal and types this; nobody does when it is empty. */
