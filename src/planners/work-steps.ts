@@ -429,7 +429,7 @@ function ownSteps(goal: GoalWords, { kind }: JudgedGoal, removal: Removal | null
 
 /** Code goes elsewhere or gets another shape; tests have to hold what it does before that. */
 const MOVES =
-  /\b(?:extract|split|restructur|move|decoupl|consolidat|rewrit|migrat|port|reorgani[sz]|merg|unif|separat|encapsulat|modulari[sz]|isolat|inlin|deduplicat|refactor(?!:)|simplif|refaktor|refator)\w*/i
+  /\b(?:extract|split|restructur|move|decoupl|consolidat|rewrit|migrat|port|reorgani[sz]|merg|unif|separat|encapsulat|modulari[sz]|isolat|inlin|deduplicat|refactor(?!(?:\([^)]*\))?!?:)|simplif|refaktor|refator)\w*/i
 
 /** Something that users set or call: the readme tells it. */
 export const isShown = (goal: GoalWords, kind: GoalKind): boolean =>

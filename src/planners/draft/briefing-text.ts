@@ -1,6 +1,7 @@
 // What whoever does a step reads: the step in the goal's own words, what people and earlier tasks said, where the work most likely is,
 // and how it is tried out. What comes from others is quoted or numbered line by line, so that it cannot pass for a heading of ours.
 
+import { inScope } from '../../safety/scope.ts'
 import type { PlanParts } from '../compose-plan.ts'
 import { shellLine } from '../end-checks.ts'
 import { FIND_OUT, type WorkStep } from '../work-steps.ts'
@@ -79,17 +80,18 @@ const listed = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
 
 /** The place in words, for a step that changes something: the first passage, or the file of tests. */
-function beginsAt({ goal, analysis, places }: PlanParts, { scope, instruction }: WorkStep): string {
+function beginsAt({ goal, analysis, places, scopes }: PlanParts, { scope, instruction }: WorkStep): string {
   const test = likelyTest(analysis)
   if (scope === 'tests') return test === undefined ? '' : ` It belongs into ${test.path}, or into a new file beside it.`
-  const [first] = places.passages
+  const passages = places.passages.filter(({ path }) => scope === 'holding' || inScope(scopes.sources, path))
+  const [first] = passages
   if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
   // Words alone lead to many files: then the passage of the likeliest one.
   const isNamed =
     goal.frames.length + places.causes.length > 0 ||
     goal.symbols.some(name => first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!))
   const [best] = analysis.files
-  const passage = isNamed ? first : (places.passages.find(({ path }) => path === best?.path) ?? first)
+  const passage = isNamed ? first : (passages.find(({ path }) => path === best?.path) ?? first)
   const isList = /(^|\n)- .*$/.test(instruction)
   return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
 }

@@ -59,7 +59,8 @@ const GENERATED =
 const TEST =
   /(^|\/)(tests?|__tests__|specs?|testdata|fixtures?|e2e|testing_?data|mocks?|__mocks__)\/|[._-](test|tests|spec)\.|_test\.|(^|\/)test_|test-d\.|(^|\/)conftest\.py$|\.bats$|(^|\/)(test|tests)\.[a-z]+$/i
 const ASIDE = /(^|\/)(examples?|demos?|samples?|benchmarks?|bench|scripts?|tools?|\.github|docs?|website|playground)\//i
-const DOCS = /\.(md|markdown|rst|adoc|txt)$|(^|\/)(LICENSE|CHANGELOG|CHANGES|AUTHORS|NOTICE)[^/]*$/i
+const DOCS =
+  /\.(md|markdown|rst|adoc)$|(^|\/)(docs?\/.*|readme)\.txt$|(^|\/)(LICENSE|CHANGELOG|CHANGES|AUTHORS|NOTICE)[^/]*$/i
 const CONFIG =
   /\.(json|jsonc|ya?ml|toml|cfg|ini|conf|xml|gradle|mod|properties|editorconfig)$|(^|\/)(Makefile|Dockerfile|Rakefile|Gemfile|Justfile|\.[\w-]+rc)$|(^|\/)\.[^/]+$/
 

@@ -151,6 +151,8 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const about = isForeign ? rest.replace(word, ' ').trim() : rest
   const object = objectOf(hideQuotes(about))
   const head = headOf(objectOf(about))
+  // "Print a warning and mention it in the docs" is no goal about docs.
+  const lead = wish === 'add' || wish === 'fix' ? first.split(/[,;]?\s(?:and|und|et|y|e)\s|[,;]\s/i)[0]! : first
   const found: Evidence[] = []
   const add = (kind: GoalKind, points: number, says: string | null | undefined): void => {
     if (says !== null && says !== undefined) found.push({ kind, points, says: `it says '${short(says)}'` })
@@ -182,10 +184,11 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const isTypoElsewhere = /^typos?$/.test(head) && rest.length > object.length && !IN_DOCS.test(text)
   if (DOCS.test(head) && wish !== 'speed' && !(wish === 'refactor' && head === 'comments') && !isTypoElsewhere)
     add('docs', THING, head)
-  else if (!isQuestion) add('docs', THING, says(IN_DOCS, text))
+  else if (!isQuestion) add('docs', THING, says(IN_DOCS, hideQuotes(lead)))
   add('docs', THING + 1, says(OF_PAGE))
   const isPage = (file: string): boolean => /\.(?:md|mdx|rst|adoc)$/i.test(file)
-  if (goal.files.length > 0 && goal.files.every(isPage)) add('docs', THING, goal.files[0])
+  if (goal.files.length > 0 && goal.files.every(isPage) && goal.files.some(file => lead.includes(file)))
+    add('docs', THING, goal.files[0])
   add('docs', STATE, says(FOREIGN.docs))
 
   if (TESTS.test(head) || /\btest[- ](?:cases?|suites?|files?|coverage)$/i.test(object) || TESTS_FOR.test(rest))

@@ -77,7 +77,7 @@ export function mainClause(sentence: string): MainClause {
 }
 
 const PHRASE_END =
-  /[,;:.!?()]\s|[,;:.!?()]$|\s(?:[-–—]|to|for|from|in|into|on|onto|of|with|without|when|if|by|at|as|and|or|via|using|because|so|that|which|where|after|before|until|unless|instead|than|older|newer|created|under|over|between|across|through|against|is|are|was)\s/i
+  /[,;:.!?()]\s|[,;:.!?()]$|\s(?:[-–—]|to|about|for|from|in|into|on|onto|of|with|without|when|if|by|at|as|and|or|via|using|because|so|that|which|where|after|before|until|unless|instead|than|older|newer|created|under|over|between|across|through|against|is|are|was)\s/i
 
 /** The noun phrase that a verb is followed by: `the users table` of `the users table in production`. */
 export function objectOf(rest: string): string {

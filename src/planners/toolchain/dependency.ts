@@ -129,10 +129,12 @@ export function namedDependency({
   const isSaid = (name: string): boolean => isName(name) && words.has(bare(name))
   // `cobra` for `github.com/spf13/cobra`, unless another is called so.
   const isMeant = (name: string): boolean => isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
-  for (const manager of MANAGERS) {
-    const manifest = [...texts.keys()].find(path => manager.manifest.test(path))
-    const versions = manifest === undefined ? undefined : texts.get(manager.lock ?? manifest)
-    if (manifest === undefined || versions === undefined) continue
+  const manifests = MANAGERS.flatMap(manager =>
+    [...texts.keys()].filter(path => manager.manifest.test(path)).map(manifest => ({ manager, manifest })),
+  )
+  for (const { manager, manifest } of manifests) {
+    const versions = texts.get(manager.lock ?? manifest)
+    if (versions === undefined) continue
     const names = dependencyNames(manifest, texts.get(manifest)!)
     const direct = names.find(isSaid) ?? names.find(isMeant)
     const name = direct ?? meantNames(goal.text).find(word => versionsIn(manager, versions, word).length > 0)

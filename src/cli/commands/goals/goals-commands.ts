@@ -68,7 +68,7 @@ Examples:
   planfold plan "Fix the crash in tally.py. Document the option --json." --split
   planfold plan --replay make-transfers-resume
 
-The draft is saved. Nothing runs before you approve it here, or with \`planfold run NAME\`.`,
+The draft is saved. Nothing of it runs before you approve it here, or with \`planfold run NAME\`.`,
     )
     .action((goal: string[], options: PlanOptions) =>
       act(async context => (await import('./plan.ts')).plan(context, goal, options)),
