@@ -21,7 +21,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { LookedCommand } from '../../planners/planner.ts'
 import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import { openRepositoryView } from '../../workspace/repository-view.ts'
-import { lookFirst } from './look-first.ts'
+import { checksOnCopy, lookFirst } from './look-first.ts'
 
 type Files = { readonly [path: string]: string }
 
@@ -242,4 +242,15 @@ test('without a sandbox nothing is run, and that is said', async () => {
   const looked = await look(20_000, { ...process.env, PATH: `${bin}:${process.env.PATH}` })
   expect(looked).toMatchObject({ commands: [], none: 'bubblewrap 0.1.0 is too old: 0.8 is needed' })
   expect(existsSync(join(root, 'ran'))).toBe(false)
+})
+
+heldTest('a check of a draft is tried on a copy: it passes, fails, or nobody knows', async () => {
+  const { place, root } = project({ 'a.txt': 'one\n' })
+  const before = treeOf(root)
+  const check = await checksOnCopy(place(), { maxMs: 5_000 })
+  expect(await check('grep -q one a.txt')).toBe('passes')
+  expect(await check('echo two > a.txt && grep -q one a.txt')).toBe('fails')
+  expect(await check('no-such-program')).toBe('unknown')
+  expect(await check('sleep 60')).toBe('unknown')
+  expect(treeOf(root)).toBe(before)
 })

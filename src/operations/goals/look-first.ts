@@ -26,6 +26,7 @@ import {
   lookedLine,
   PlanningFailure,
   type RepositoryView,
+  type RunCheck,
 } from '../../planners/planner.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { findProgram } from '../../safety/find-program.ts'
@@ -62,14 +63,9 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
   const nothing = (none: string): Looked => ({ commands: [], ms: took(), none })
   const { commands, tools } = await commandsToLookAt(place.repository)
   if (commands.length === 0) return nothing('no command to test, lint, check types or build was found')
-  const root = realpathSync(place.root)
-  const sandbox = bubblewrap({ environment: place.environment, outside: [root] })
-  const standing = await sandbox.check()
-  if (!standing.ok) return nothing(standing.failure.message)
-  const tar = findProgram('tar', { path: place.environment.PATH, outside: [root] })
-  if (tar === null) return nothing('tar, which copies the workspace, is not installed')
-  const parts = await workspaceParts({ ...place, scratch: join(place.stateDir, 'scratch') })
-  if (parts === null) return nothing('the workspace is too large to be copied')
+  const ready = await prepare(place)
+  if (typeof ready === 'string') return nothing(ready)
+  const { root, parts } = ready
   const { commit = null } = (await place.repository.state()) ?? {}
   const key = createHash('sha256')
     .update(JSON.stringify([parts.mark, commit, commands]))
@@ -91,7 +87,7 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
       tell?.(
         `runs ${lookedLine(command)} on a copy of the workspace, to see what fails today (at most ${Math.round(leftMs / 1000)} s)`,
       )
-      const ended = await run({ ...place, root, sandbox, tar, parts, signal }, command, leftMs)
+      const ended = await run({ ...place, ...ready, signal }, command, leftMs)
       if (signal?.aborted === true) throw new PlanningFailure(STOPPED)
       const printed = readPrinted(hide(ended.said), { root, home, in: command.in, paths, tools })
       const { mark, failed, total, places, lines } = printed
@@ -112,6 +108,37 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
   keepLook(place, key, { looked, maxMs })
   return looked
 }
+
+/** Runs the checks of a draft in the same way, to see whether they fail before the work. */
+export async function checksOnCopy(place: LookPlace, { maxMs, signal }: LookOptions): Promise<RunCheck> {
+  const ready = await prepare(place)
+  let leftMs = maxMs
+  return async script => {
+    if (typeof ready === 'string' || leftMs < LEAST_MS) return 'unknown'
+    const began = place.now()
+    const { exit, why } = await run({ ...place, ...ready, signal }, { run: ['/bin/sh', '-c', script] }, leftMs * SHARE)
+    leftMs -= place.now() - began
+    if (signal?.aborted === true) throw new PlanningFailure(STOPPED)
+    if (why !== null || exit === null || exit === 126 || exit === 127) return 'unknown'
+    return exit === 0 ? 'passes' : 'fails'
+  }
+}
+
+/** What every look needs; else why there is none. */
+async function prepare(
+  place: LookPlace,
+): Promise<(Pick<Running, 'root' | 'sandbox' | 'tar'> & { readonly parts: Parts }) | string> {
+  const root = realpathSync(place.root)
+  const sandbox = bubblewrap({ environment: place.environment, outside: [root] })
+  const standing = await sandbox.check()
+  if (!standing.ok) return standing.failure.message
+  const tar = findProgram('tar', { path: place.environment.PATH, outside: [root] })
+  if (tar === null) return 'tar, which copies the workspace, is not installed'
+  const parts = await workspaceParts({ ...place, scratch: join(place.stateDir, 'scratch') })
+  return parts === null ? 'the workspace is too large to be copied' : { root, sandbox, tar, parts }
+}
+
+type Parts = NonNullable<Awaited<ReturnType<typeof workspaceParts>>>
 
 /** Of the time that is left, for each but the last: one that hangs leaves some to the others. */
 const SHARE = 0.6
@@ -152,7 +179,7 @@ cd "$3" || exit ${NOT_COPIED}
 shift 3
 exec "$@" </dev/null`
 
-async function run(running: Running, command: Lookable, maxMs: number): Promise<Ended> {
+async function run(running: Running, command: Pick<Lookable, 'run' | 'in' | 'env'>, maxMs: number): Promise<Ended> {
   const { root, stateDir, environment, sandbox, tar, parts, signal } = running
   const { copied, shared } = parts
   const wrapped = await sandbox.wrap({

@@ -262,10 +262,15 @@ export async function whileDrafting<T>(
   const release = context.onSignal(() => stop.abort())
   try {
     if (planner.name === 'agent') printNote(context, `${agent ?? 'the agent'} reads the repository and drafts a plan …`)
-    // The others do not use what it finds yet.
-    if (look !== true || planner.name !== 'heuristic') return await work(choices)
-    const { LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
+    // The others do not use what it finds yet; a model's checks are tried.
+    if (look !== true || (planner.name !== 'heuristic' && planner.name !== 'model')) return await work(choices)
+    const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
     const maxMs = isLongLook === true ? LOOK_MS.do : LOOK_MS.plan
+    if (planner.name === 'model')
+      return await work({
+        ...choices,
+        runCheck: await checksOnCopy(lookPlace(context, repository), { maxMs, ...choices }),
+      })
     const looked = await lookFirst(lookPlace(context, repository), { maxMs, ...choices })
     return await work({ ...choices, looked })
   } catch (error) {
