@@ -61,6 +61,7 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [0, 'revisions show work 1'],
   [0, 'revisions diff work 1'],
   [3, 'propose work none.yaml -m better'],
+  [2, 'replan none'],
   [0, 'proposals work'],
   [2, 'accept work'],
   [2, 'decline work -m no'],
