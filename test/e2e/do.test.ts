@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, test as anyTest, describe, expect } from 'vitest'
-import { AGENTS, closeWorlds, World } from './started-agents.fixture.ts'
+import { AGENTS, closeWorlds, ONE_AGENT, World } from './started-agents.fixture.ts'
 import { hasTerminal, terminal } from './terminal.fixture.ts'
 
 // From a sentence to a reviewed change, in a real terminal: a coding agent in the sandbox, a model that follows a script for each task.
@@ -36,7 +36,7 @@ const at = (world: World) => ({ folder: world.root, env: world.env() })
 const DRAFT = '[a]pprove'
 const REVIEW = '[a]pprove and commit'
 
-describe.each(AGENTS)('planfold do, worked by $name', agent => {
+describe.each(ONE_AGENT)('planfold do, worked by $name', agent => {
   const test = anyTest.skipIf(agent.missing !== null || !hasTerminal)
 
   test('a goal becomes a commit on the branch of the plan', { timeout: 120_000 }, async () => {

@@ -12,6 +12,8 @@ import { planfoldIn } from './in-process.fixture.ts'
 import { MAIN } from './planfold.fixture.ts'
 
 export const AGENTS = await testAgents()
+/** For what does not depend on the agent: the real one where it is asked for. */
+export const ONE_AGENT = [AGENTS.findLast(({ missing }) => missing === null) ?? AGENTS[0]!]
 
 /** Where the folders of this process stand. */
 export const base = join(import.meta.dirname, '../../.cache', `started-agents-${process.pid}`)
