@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The first minute of a user on three kinds of machine: the demo and six journeys
-#   1. with bubblewrap,
+#   1. with bubblewrap: only the demo, because `npm test` has run the journeys so,
 #   2. without it: a file that is not executable is mounted over it, which takes root,
 #   3. as an ordinary user, who is made for it and removed afterwards, which takes root.
 # Needs a build. A world that cannot be had here is skipped by name. Ends with a line of its own, `N passed, N failed`.
@@ -28,11 +28,12 @@ world() {
     walls) grep -q '^6. planfold run walls.yaml' "$at/demo.log" || demo=failed ;;
     no-walls) grep -q '^6. skipped: planfold run walls.yaml' "$at/demo.log" || demo=failed ;;
   esac
-  node node_modules/vitest/vitest.mjs run --project e2e test/e2e/journeys.test.ts -t "$JOURNEYS" \
+  [ "$walls" = walls ] || node node_modules/vitest/vitest.mjs run --project e2e test/e2e/journeys.test.ts -t "$JOURNEYS" \
     --reporter=default --reporter=json --outputFile.json="$at/journeys.json" >"$at/journeys.log" 2>&1
   passed=$(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1], "utf8")).numPassedTests' "$at/journeys.json" 2>/dev/null || echo 0)
+  [ "$walls" = walls ] && WANTED=0
   {
-    echo "demo $demo, $passed of $WANTED journeys passed"
+    if [ "$WANTED" = 0 ]; then echo "demo $demo"; else echo "demo $demo, $passed of $WANTED journeys passed"; fi
     [ "$demo" = passed ] || sed 's/^/  demo | /' "$at/demo.log" | tail -60
     [ "$passed" = "$WANTED" ] || sed 's/^/  journeys | /' "$at/journeys.log" | tail -120
   } >"$at/world.log"
@@ -91,7 +92,9 @@ for name in ${names[@]+"${names[@]}"}; do
   echo "── world ${name#*|}: $(cat "$at/world.log" 2>/dev/null || echo 'it did not start')"
   count=$(cat "$at/world.counts" 2>/dev/null || echo 0)
   passed=$((passed + count))
-  failed=$((failed + WANTED + 1 - count))
+  wanted=$((WANTED + 1))
+  [ "${name%%|*}" = 1 ] && wanted=1
+  failed=$((failed + wanted - count))
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
