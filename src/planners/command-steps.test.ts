@@ -76,6 +76,17 @@ test('sources and tests of the language may be written; the linter, settings and
   ])
 })
 
+test('beside a file that is left alone its neighbours are named, and other folders are whole', () => {
+  const paths = ['src/a.ts', 'src/b/c.ts', 'src/b/vite.config.ts', 'src/b/deep/d.ts', 'src/e/f.ts']
+  const commands = [{ run: ['npx', 'tsc', '--noEmit'], from: 'package.json', exists: true }]
+  expect(commandScope({ commands, languages: ['TypeScript'], paths, not: [] })).toEqual([
+    'src/b/deep/**/*.ts',
+    'src/e/**/*.ts',
+    'src/a.ts',
+    'src/b/c.ts',
+  ])
+})
+
 const stages = async (text: string) => {
   const goal = readGoal(text)
   const judged: JudgedGoal = { ...({ kind: 'rollout', irreversible: [], constraints: [] } as unknown as JudgedGoal) }

@@ -19,7 +19,7 @@ export interface Removal {
 const GOES =
   '\\b(?:remove|delete|drop|get rid of|eliminate|entferne?|lösche?|supprime[rz]?|elimin[ae]r?|quita[r]?)\\s+(?:(?:the|our|all|old|an?|unused|obsolete|dependenc(?:y|ies)|package|library|module|file|on|uses?|usage|of|die|den|das|la|le|el)\\s+)*'
 const REPLACED =
-  '\\b(?:instead of|replac(?:e|ing)|(?:away|migrate|switch|move|change|convert) from|in place of)\\s+(?:the )?'
+  '\\b(?:instead of|replac(?:e|ing)|swap(?:ping)?(?: out)?|(?:away|migrate|switch|move|change|convert) from|in place of)\\s+(?:the )?'
 const ENDS =
   '(?=[`\'"]?(?:\\s*$|[.,;)](?!\\w)|\\s+(?:dependency|package|library|module|file|and|with|by|to|in favou?r|as|for|completely|entirely|altogether|from (?:the )?(?:dep|package|requirements|project|manifest))))'
 
@@ -35,7 +35,7 @@ export function removalIn(
   const file = namedFiles(goal, paths).find(path => says(`${GOES}(?:[\\w./-]*/)?`, lastOf(path)))
   if (file !== undefined) {
     const also = /\b(?:mentions?|refers? to|references? to|uses?)\s+[`'"]?([\w.-]*\w)/i.exec(goal.wanted)?.[1]
-    const ends = [{ script: `test ! -e '${file}'`, text: `${file} is gone` }]
+    const ends = [{ script: `test ! -e ${shellQuoted(file)}`, text: `${file} is gone` }]
     return also === undefined
       ? { words: [lastOf(file)], files: [file], ends, isReplaced: false }
       : { words: [lastOf(file), also], files: [file], ends: [...ends, goneCheck(also)], isReplaced: false }

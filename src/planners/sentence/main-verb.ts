@@ -25,7 +25,7 @@ export const VERBS_BY_WISH = {
     'update improve change make use set refine tweak adjust check switch increase decrease reduce disable skip run try get put configure reuse rewind enforce revert require hide lower raise relax limit bring turn apply keep mark pass throw treat exclude ignore return reject catch infer propagate close abort clear reset default alter defer deprecate',
   remove: 'remove delete drop eliminate',
   refactor:
-    'refactor extract split deduplicate restructure simplify clean cleanup move decouple inline consolidate replace convert rewrite port migrate reorganize reorganise merge unify separate encapsulate tidy rework modularize isolate',
+    'refactor extract split deduplicate restructure simplify clean cleanup move decouple inline consolidate replace swap convert rewrite port migrate reorganize reorganise merge unify separate encapsulate tidy rework modularize isolate',
   rename: 'rename',
   document: 'document describe explain clarify mention reword',
   speed: 'optimize optimise speed cache memoize accelerate',

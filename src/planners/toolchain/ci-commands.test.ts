@@ -64,7 +64,7 @@ check:
 deploy: { script: npm test }
 `
   expect(lines('.gitlab-ci.yml', gitlab)).toEqual(['lint check npm run lint', 'types check npx tsc --noEmit'])
-  const circle = `jobs: { unit: { steps: [checkout, { run: pytest -q --cov=x }, { run: { name: Types, command: mypy src } }] } }`
+  const circle = `jobs: { unit: { steps: [checkout, { run: pytest -q --cov=x --cov-report term-missing }, { run: { name: Types, command: mypy src } }] } }`
   expect(lines('.circleci/config.yml', circle)).toEqual(['test unit pytest -q', 'types unit mypy src'])
 })
 

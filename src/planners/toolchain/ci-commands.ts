@@ -132,7 +132,9 @@ function commandsIn(
     .slice(0, VARIABLES_MAX)
   return readScript(script).commands.flatMap(({ words, hasInput }): readonly NamedCommand[] => {
     if (hasInput || words.some(({ isOpen }) => isOpen)) return []
-    const all = words.map(({ text }) => text).filter(word => !COVERAGE.test(word))
+    const all = words
+      .map(({ text }) => text)
+      .filter((word, at, every) => !COVERAGE.test(word) && !COVERAGE_OF.test(every[at - 1] ?? ''))
     const start = all.findIndex(word => !/^[A-Za-z_]\w*=/.test(word))
     if (start < 0) return []
     const run = all.slice(start)
@@ -163,6 +165,8 @@ const VARIABLES_MAX = 8
 const KEPT = /(FLAGS|_ENV|_OPTS|_OPTIONS|_SETTINGS_MODULE|_WARNINGS?|_STRICT)$|^PYTHONPATH$/
 /** Options that write a report and decide nothing. */
 const COVERAGE = /^--?(cov(er(age|mode|profile|pkg)?)?|cov-[\w-]+|junit-?xml|junitxml)(=|$)/
+/** Their value is the next word. */
+const COVERAGE_OF = /^--(cov-report|cov-config|junit-?xml)$/
 
 /** Those with fixed values, the last one wins. */
 const variables = (...all: readonly unknown[]): Variables =>

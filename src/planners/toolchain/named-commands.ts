@@ -85,8 +85,7 @@ export function commandLine({ run, env = {}, in: folder }: Pick<Named, 'run' | '
   return folder === undefined ? line : `(cd ${shellQuoted(folder)} && ${line})`
 }
 
-const FOLDERS_MAX = 12
-const SINGLE_MAX = 30
+const ENTRIES_MAX = 60
 
 export interface CommandScope {
   readonly commands: readonly FoundCommand[]
@@ -111,23 +110,44 @@ export function commandScope({ commands, languages, paths, not }: CommandScope):
     const role = roleOf(path)
     return (role === 'source' || (role === 'test' && isTested)) && looked.has(languageOf(path) ?? '')
   })
-  const groups = new Map<string, string[]>()
-  for (const path of files) {
-    const end = `*.${path.split('.').at(-1)}`
-    const pattern = path.includes('/') ? `${path.split('/')[0]}/**/${end}` : end
-    groups.set(pattern, [...(groups.get(pattern) ?? []), path])
-  }
   const isOpen = (path: string): boolean => !closed.has(path) && !SETTINGS.test(path)
-  // Where something must be left alone, its neighbours are named one by one.
-  return [...groups]
-    .map(([pattern, inside]) => ({ inside, open: inside.filter(isOpen), pattern }))
-    .sort(
-      (a, b) =>
-        Number(b.open.length === b.inside.length) - Number(a.open.length === a.inside.length) ||
-        b.inside.length - a.inside.length,
-    )
-    .flatMap(({ pattern, inside, open }) => (open.length === inside.length ? [pattern] : open.slice(0, SINGLE_MAX)))
-    .slice(0, FOLDERS_MAX + SINGLE_MAX)
+  // Whole folders first, and the largest of them: they are what the commands mostly look at.
+  return byFolder('', files)
+    .toSorted((a, b) => b.inside.length - a.inside.length)
+    .flatMap(group => opened(group, isOpen))
+    .toSorted((a, b) => Number(b.includes('**')) - Number(a.includes('**')))
+    .slice(0, ENTRIES_MAX)
+}
+
+interface Group {
+  /** With its slash. */
+  readonly folder: string
+  /** Files of one ending: all below the folder, or those that lie in it themselves. */
+  readonly inside: readonly string[]
+  readonly isDirect: boolean
+}
+
+function byFolder(above: string, files: readonly string[]): readonly Group[] {
+  const groups = new Map<string, Group & { inside: string[] }>()
+  for (const path of files) {
+    const [next = '', ...rest] = path.slice(above.length).split('/')
+    const isDirect = rest.length === 0
+    const folder = isDirect ? above : `${above}${next}/`
+    const key = `${folder} ${isDirect} ${path.split('.').at(-1)}`
+    const group = groups.get(key) ?? { folder, inside: [], isDirect }
+    group.inside.push(path)
+    groups.set(key, group)
+  }
+  return [...groups.values()]
+}
+
+/** A whole folder; where something in it must be left alone, the folders in it, and the files beside that one by one. */
+function opened({ folder, inside, isDirect }: Group, isOpen: (path: string) => boolean): readonly string[] {
+  const end = `*.${inside[0]!.split('.').at(-1)}`
+  if (isDirect) return folder === '' && inside.every(isOpen) ? [end] : inside.filter(isOpen)
+  return inside.every(isOpen)
+    ? [`${folder}**/${end}`]
+    : byFolder(folder, inside).flatMap(group => opened(group, isOpen))
 }
 
 const SETTINGS =

@@ -1,17 +1,17 @@
 // A test command that prints each test by its name, where it is known which runner it starts: then a check can tell a new test from
 // an old one. It is decided while the draft is written, so that what is approved is what runs.
 
-const SCRIPTS: readonly (readonly [runner: RegExp, flag: string])[] = [
-  [/^vitest( run)?( (?!.*--reporter)[^&|;]*)?$/, '--reporter=verbose'],
-  [/^jest( (?!.*--(?:verbose|reporters|json))[^&|;]*)?$/, '--verbose'],
+const SCRIPTS: readonly (readonly [runner: RegExp, flags: readonly string[]])[] = [
+  [/^vitest( run)?( (?!.*--reporter)[^&|;]*)?$/, ['--reporter=verbose']],
+  [/^jest( (?!.*--(?:verbose|reporters|json))[^&|;]*)?$/, ['--verbose', '--reporters=default']],
 ]
 
 /** `testScript`: the script "test" of `package.json`. Node's own runner and mocha print names by themselves. */
 export function withNamedResults(run: readonly string[], testScript: string | null): readonly string[] {
   const line = run.join(' ')
   if (/^(npm|pnpm|yarn) (run )?test$/.test(line)) {
-    const flag = SCRIPTS.find(([runner]) => runner.test(testScript?.trim() ?? ''))?.[1]
-    return flag === undefined ? run : [...run, ...(run[0] === 'npm' ? ['--'] : []), flag]
+    const flags = SCRIPTS.find(([runner]) => runner.test(testScript?.trim() ?? ''))?.[1]
+    return flags === undefined ? run : [...run, ...(run[0] === 'npm' ? ['--'] : []), ...flags]
   }
   if (/(^|\s)pytest$/.test(line)) return [...run, '-rA']
   // `-C`, the folder of the module, has to come first.

@@ -1,0 +1,18 @@
+// Test commands that print each test by its name, so that a new one can be told from an old one.
+
+import { expect, test } from 'vitest'
+import { withNamedResults } from './named-results.ts'
+
+test.each([
+  ['npm test', 'vitest run', 'npm test -- --reporter=verbose'],
+  ['yarn test', 'vitest run --reporter=dot', 'yarn test'],
+  // Reporters of the settings may print no names.
+  ['npm test', 'jest', 'npm test -- --verbose --reporters=default'],
+  ['npm test', 'jest && eslint .', 'npm test'],
+  ['pytest', null, 'pytest -rA'],
+  ['go test ./...', null, 'go test -v ./...'],
+  ['go test -C sdk ./...', null, 'go test -C sdk -v ./...'],
+  ['cargo test --workspace', null, 'cargo test --workspace --no-fail-fast'],
+] as const)('%s with the script %s', (line, script, named) => {
+  expect(withNamedResults(line.split(' '), script).join(' ')).toBe(named)
+})
