@@ -17,7 +17,7 @@ import { cuttingProxy } from './cutting-proxy.fixture.ts'
 import { MAIN } from './planfold.fixture.ts'
 
 const IS_LONG = process.env.PLANFOLD_CRASH === 'all'
-const RECONNECTS = Number(process.env.PLANFOLD_RECONNECTS ?? (IS_LONG ? 400 : 60))
+const RECONNECTS = Number(process.env.PLANFOLD_RECONNECTS ?? (IS_LONG ? 400 : 30))
 const KILLS = Math.max(IS_LONG ? 4 : 2, Math.round(RECONNECTS / 100))
 const SUBSCRIBERS = 10
 const ANA = 'ana' as Actor
