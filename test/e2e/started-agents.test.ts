@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, test as anyTest, beforeAll, describe, expect } from 'vitest'
-import { AGENTS, base, closeWorlds, FIX, type Inbox, plan, World } from './started-agents.fixture.ts'
+import { base, closeWorlds, FIX, type Inbox, ONE_AGENT, plan, World } from './started-agents.fixture.ts'
 
-// A coding agent, started by the built program in a real sandbox, against a model that follows a script: a small one of our own and, with
+// A coding agent, started by the built program in a real sandbox, against a model that follows a script: a small one of our own or, with
 // PLANFOLD_REAL_AGENTS=1, Grok Build. More of it, and all other agents: `npm run agents`.
 
 let listener: Server
@@ -49,7 +49,7 @@ fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
   })
 `
 
-describe.each(AGENTS)('an agent that Planfold starts: $name', agent => {
+describe.each(ONE_AGENT)('an agent that Planfold starts: $name', agent => {
   const test = anyTest.skipIf(agent.missing !== null)
   test('repairs the test, is told what it needs, is counted, and can be undone', async () => {
     const world = await World.open(agent, 'repairs', FIX)
