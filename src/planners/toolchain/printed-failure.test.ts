@@ -15,7 +15,7 @@ const PATHS = [
 ]
 const PYTHON = ['shop/cart.py', 'tests/test_cart.py']
 const read = (text: string, more: { readonly in?: string; readonly tools?: readonly string[] } = {}) =>
-  readPrinted(text, { root: '/work/shop', home: '/home/ana', paths: [...PATHS, ...PYTHON], tools: [], ...more })
+  readPrinted(text, { root: '/srv/shop', home: '/home/ana', paths: [...PATHS, ...PYTHON], tools: [], ...more })
 const at = (file: string, line: number | null) => ({ file, line })
 
 describe('places', () => {
@@ -28,7 +28,7 @@ describe('places', () => {
     ],
     [
       'eslint',
-      '\n/work/shop/src/a.ts\n  4:9  error  no-var\n  9:1  error  semi\n\n/work/shop/src/b.ts\n  2:2  error  semi\n\n✖ 3 problems',
+      '\n/srv/shop/src/a.ts\n  4:9  error  no-var\n  9:1  error  semi\n\n/srv/shop/src/b.ts\n  2:2  error  semi\n\n✖ 3 problems',
       [at('src/a.ts', 4), at('src/b.ts', 2)],
     ],
     ['ruff', 'shop/cart.py:7:1: F401 `os` imported but unused', [at('shop/cart.py', 7)]],
@@ -39,7 +39,7 @@ describe('places', () => {
     ],
     [
       'unittest',
-      'Traceback (most recent call last):\n  File "/work/shop/tests/test_cart.py", line 9, in test_total',
+      'Traceback (most recent call last):\n  File "/srv/shop/tests/test_cart.py", line 9, in test_total',
       [at('tests/test_cart.py', 9)],
     ],
     [
@@ -54,14 +54,14 @@ describe('places', () => {
       ' ✓ src/b.ts (3 tests) 4ms\n ❯ test/a.test.ts:3:22\n      Tests  1 failed | 3 passed (4)',
       [at('test/a.test.ts', 3)],
     ],
-    ['node', "  location: 'file:///work/shop/test/a.test.ts:5:1'", [at('test/a.test.ts', 5)]],
+    ['node', "  location: 'file:///srv/shop/test/a.test.ts:5:1'", [at('test/a.test.ts', 5)]],
   ])('of %s', (_, text, places) => {
     expect(read(text)).toMatchObject({ mark: null, places })
   })
 
   test('are never those of the tool, of the starter of a script, or of what passes', () => {
     const text =
-      '> shop@1.0.0 lint\n> node src/b.ts src/a.ts\n\n✓ src/a.ts\n    at main (/work/shop/src/b.ts:3:1)\nnpm error src/a.ts:3'
+      '> shop@1.0.0 lint\n> node src/b.ts src/a.ts\n\n✓ src/a.ts\n    at main (/srv/shop/src/b.ts:3:1)\nnpm error src/a.ts:3'
     expect(read(text, { tools: ['src/b.ts'] }).places).toEqual([])
   })
 
@@ -88,7 +88,7 @@ test.each<[string, number, number | undefined]>([
 })
 
 test.each([
-  ["Error: EROFS: read-only file system, mkdir '/work/shop/vendor/x'", 'shared folder'],
+  ["Error: EROFS: read-only file system, mkdir '/srv/shop/vendor/x'", 'shared folder'],
   ["Error: ENOENT: no such file or directory, mkdir '/var/cache/x'", 'a folder is missing'],
   ['connect ECONNREFUSED 127.0.0.1:5432', 'no network'],
   ['getaddrinfo EAI_AGAIN registry.npmjs.org', 'no network'],
