@@ -28,7 +28,10 @@ export function removalIn(
   kind: GoalKind,
   { paths, texts }: { readonly paths: readonly string[]; readonly texts: ReadonlyMap<string, string> },
 ): Removal | null {
+  const wanted = goal.wanted.toLowerCase()
+  // Of the hundreds of names in a lock file or manifest hardly any is said.
   const says = (before: string, name: string): boolean =>
+    wanted.includes(name.toLowerCase()) &&
     new RegExp(`${before}[\`'"]?${name.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')}${ENDS}`, 'i').test(goal.wanted)
   const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
   if (!PLAIN.has(kind)) return null
