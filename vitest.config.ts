@@ -40,7 +40,7 @@ const project = (
 ): TestProjectConfiguration => ({
   test: {
     name,
-    globalSetup: 'test/temporary-folder.ts',
+    globalSetup: ['test/temporary-folder.ts', 'test/answer-schemas.ts'],
     setupFiles: 'test/run-modes.ts',
     sequence: { groupOrder },
     testTimeout: 600_000,

@@ -100,6 +100,7 @@ export function viewOf(dir: string, commit: string): RepositoryView {
           return { message: message.slice(0, 1_000), files: files.split('\n').filter(name => name !== '') }
         }),
     findProgram: async name => name,
+    pythonPackages: async () => null,
     changedAt: async paths => paths.map(() => 0),
     state: async () => null,
   }

@@ -29,8 +29,10 @@ import type { TaskStatus } from '../src/domain/status.ts'
 import { checkAll } from '../src/stores/journal/check.ts'
 import { GENESIS, openEntry } from '../src/stores/journal/entry.ts'
 import { foldHash } from '../src/stores/journal/plan-states.ts'
-import { BlobsMemory } from '../src/stores/memory/blobs-memory.ts'
-import { memoryIndex, memoryOnce } from '../src/stores/memory/memory-index.ts'
+import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
+import type { SimDisk } from './machine.ts'
+import { BlobsMemory } from './memory-store/blobs-memory.ts'
+import { memoryIndex, memoryOnce } from './memory-store/memory-index.ts'
 import {
   memoryClaims,
   memoryLogs,
@@ -38,10 +40,8 @@ import {
   memoryReservations,
   memoryStreams,
   memoryUpkeep,
-} from '../src/stores/memory/memory-side-tables.ts'
-import { MemoryJournal, MemoryProjections } from '../src/stores/memory/memory-tables.ts'
-import type { Entry, Updated, UpdateOptions } from '../src/stores/store.ts'
-import type { SimDisk } from './machine.ts'
+} from './memory-store/memory-side-tables.ts'
+import { MemoryJournal, MemoryProjections } from './memory-store/memory-tables.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Books } from './spending.ts'
 import { Travel } from './travel.ts'

@@ -10,13 +10,13 @@ import { packFold, unpackFold } from '../src/domain/state/fold.ts'
 import type { PlanState } from '../src/domain/state/state.ts'
 import type { ProcessTree, Runner } from '../src/runners/runner.ts'
 import { openEntry, sealEntry } from '../src/stores/journal/entry.ts'
-import { MemoryJournal } from '../src/stores/memory/memory-tables.ts'
-import type { StoreMemory } from '../src/stores/memory/store-memory.ts'
 import { type Asked, CommitUnknown, type Store } from '../src/stores/store.ts'
 import type { Snapshots, Workspace } from '../src/workspace/workspace.ts'
 import type { Fault } from './faults.ts'
 import type { InvariantId } from './invariants.ts'
 import type { Ground } from './machine.ts'
+import { MemoryJournal } from './memory-store/memory-tables.ts'
+import type { StoreMemory } from './memory-store/store-memory.ts'
 
 export interface Mutant {
   readonly name: string

@@ -4,9 +4,9 @@
 
 import { expect, test } from 'vitest'
 import { replay } from '../src/engine/replay/replay.ts'
-import { StoreMemory } from '../src/stores/memory/store-memory.ts'
 import { FakeClock, fakeHost } from '../src/stores/store.contract.ts'
 import type { SimDisk } from './machine.ts'
+import { StoreMemory } from './memory-store/store-memory.ts'
 import { failureText, run } from './run.ts'
 
 /** More with `REPLAY_SEEDS=20000`, as in `npm run soak`; `sim.test.ts` counts on fifty. */

@@ -7,11 +7,11 @@ import { expect, it } from 'vitest'
 import type { Budget, TaskDefinition } from '../src/domain/plan.ts'
 import { name, type Script, setup } from '../src/engine/rooms.fixture.ts'
 import { gatewayFor } from '../src/models/gateway/gateway.fixture.ts'
-import { filled, profileOf } from '../src/runners/agent/agent-profiles.ts'
 import { agentRunner } from '../src/runners/agent/agent-runner.ts'
-import { modelOf } from '../src/runners/agent/agent-start.ts'
+import { filled, modelOf } from '../src/runners/agent/agent-start.ts'
 import { processTree } from '../src/runners/run/process-tree.ts'
 import type { AgentTools, AskedPermission, Outcome } from '../src/runners/runner.ts'
+import { stockRows } from '../src/safety/known-agents.ts'
 
 /** Keeps its brief, asks its model twice or on and on, and writes what it was answered. */
 const PROGRAM = `
@@ -154,13 +154,14 @@ it('and where its criteria hold by then, the task is completed', async () => {
 })
 
 it('a bare name of a model is told to the agent as it is, and the default provider is asked', () => {
-  const claude = profileOf('claude')
-  const request = { use: 'claude', models: null, turns: null, command: null } as const
+  const rowOf = (name: string) => stockRows().find(row => row.name === name)!
+  const claude = rowOf('claude')
+  const request = { use: 'claude', models: null, turns: null, command: null, protocol: 'lines' } as const
   expect(modelOf({ ...request, model: 'sonnet-x' }, claude)).toEqual({ use: null, name: 'sonnet-x' })
   expect(modelOf({ ...request, model: 'anthropic/sonnet-x' }, claude)).toEqual({
     ...{ use: 'anthropic/sonnet-x', name: 'sonnet-x' },
   })
   expect(modelOf({ ...request, model: null }, claude)).toEqual({ use: null, name: claude.model })
-  expect(modelOf({ ...request, use: 'kimi', model: null }, profileOf('kimi'))).toMatchObject({ class: 'logic' })
+  expect(modelOf({ ...request, use: 'kimi', model: null }, rowOf('kimi'))).toMatchObject({ class: 'logic' })
   expect(filled(claude.env.ANTHROPIC_MODEL!, { model: 'sonnet-x' })).toBe('sonnet-x')
 })

@@ -28,9 +28,7 @@ const SINCE = ['day', 'week', 'month'] as const
 export interface PlansSearch {
   readonly q?: string
   readonly status?: string
-  /** Newest first when not said. */
   readonly sort?: (typeof SORTS)[number]
-  /** Only what changed so lately. */
   readonly since?: (typeof SINCE)[number]
 }
 /** Where in a plan: which view, which task, what of it, which attempt, which line of its log, which entry of the journal. */

@@ -5,8 +5,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TEST_MODELS } from '../../src/operations/agents/test-agent.ts'
-import { profileOf } from '../../src/runners/agent/agent-profiles.ts'
+import { testModel } from '../../src/operations/agents/test-agent.ts'
 import { listAgents } from '../../src/runners/agent/find-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
 import { agentScript } from '../../src/testing/agent-script.ts'
@@ -23,7 +22,9 @@ const DEADLINE_MS = 120_000
 
 makeRepository()
 const PATH = `${agentsPath(folder)}:${process.env.PATH}`
-const found = listAgents({ environment: { PATH }, root }).filter(({ road }) => road === 'acp')
+const found = (await listAgents({ environment: { PATH }, root, stateDir: join(root, '.planfold') })).filter(
+  ({ road }) => road === 'acp',
+)
 // Grok is the quickest to start.
 const [first, second = first] = [...found].sort((a, b) => Number(b.name === 'grok') - Number(a.name === 'grok'))
 if (first === undefined || second === undefined) fail('no agent is installed: see test/agents/README.md')
@@ -87,8 +88,8 @@ function titled({ title, version }: KnownAgent): string {
 }
 
 function planText(): string {
-  const task = (part: Part, { name }: { readonly name: string }) => `  - id: ${part}
-    agent: { use: ${name}, model: ${TEST_MODELS[profileOf(name as never).wire]} }
+  const task = (part: Part, { name, wire }: KnownAgent) => `  - id: ${part}
+    agent: { use: ${name}, model: ${testModel(wire)} }
     instruction: "Make the test of ${part}.js pass. [script ${part}]"
     write: [${part}.js]
     retry: { attempts: 3, backoff: 10ms }

@@ -15,7 +15,6 @@ export function answer(context: Context, data: unknown, lines: () => string | re
   else print(context, lines())
 }
 
-/** The same for a document, which is printed as it is. */
 export function answerDocument(context: Context, data: unknown, lines: () => string | readonly string[]): void {
   if (context.settings.json) context.stdout.write(envelope({ data }))
   else printDocument(context, lines())
@@ -32,12 +31,12 @@ export function printDocument(context: Context, lines: string | readonly string[
 
 const COMMAND = /(?<![\w./-])planfold (?=[a-z])/g
 
-/** Commands that we name lead to the same state when they are pasted: with `--dir` where it was told. */
+/** Commands in our hints must use the same state when they are pasted: with `--dir` where it was given. */
 export function withDir({ settings: { dir } }: Pick<Context, 'settings'>, text: string): string {
   return dir === undefined ? text : text.replace(COMMAND, () => `planfold --dir ${shellWord(dir)} `)
 }
 
-/** Something said beside the answer; not for scripts and not for the quiet. */
+/** A note beside the answer; not printed with `--json` or `--quiet`. */
 export function printNote(context: Context, line: string): void {
   if (!context.settings.quiet && !context.settings.json)
     context.stderr.write(`${fitted(context, withDir(context, line))}\n`)

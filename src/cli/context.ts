@@ -19,11 +19,10 @@ export interface Context {
   readonly paint: Paint
   /** Calls back on SIGINT and SIGTERM instead of dying of them; returns how to stop listening. */
   readonly onSignal: (listener: (signal: StopSignal) => void) => () => void
-  /** Fires when whoever read our output has gone. */
+  /** Fires when the reader of our output has closed the pipe. */
   readonly hangup: AbortSignal
   readonly stdin: () => AsyncIterable<Uint8Array>
   readonly openState: (options: OpenOptions) => Promise<Composed>
-  /** The state folder, once one has been opened. */
   readonly opened: string | null
 }
 
@@ -49,15 +48,13 @@ export interface Terminal {
   onKey(listener: (key: string) => void): () => void
 }
 
-/** Opens the state, hands it to `body`, and closes it however that ends. */
+/** Opens the state, runs `body`, and closes it in any case. */
 export async function withState<T>(
   context: Context,
   options: {
     readonly create: boolean /** Instead of the state folder that was asked for or found. */
     readonly dir?: string
-    /** The workspace, instead of the one found. */
     readonly root?: string
-    /** Only look: nothing in the state folder can change, and nothing is mirrored. */
     readonly reading?: boolean
     readonly serving?: boolean
   },
@@ -76,7 +73,6 @@ export async function withState<T>(
     root: options.root,
     as,
   })
-  // A folder of our own is nobody's to mirror.
   const mirror =
     options.dir === undefined && options.reading !== true && context.environment.PLANFOLD_MIRROR
       ? (await import('./plan-mirror.ts')).mirroring(context, composed)
@@ -92,4 +88,10 @@ export async function withState<T>(
   }
 }
 
-export type Act = (body: (context: Context) => Promise<number>) => Promise<void>
+/** Runs a command in a context, and keeps its exit code. */
+export type Run = (body: (context: Context) => Promise<number>) => Promise<void>
+
+/** Makes the action of a command, which loads its code when it is called and passes on what was typed. */
+export type Act = <Typed extends readonly unknown[]>(
+  load: () => Promise<(context: Context, ...typed: Typed) => Promise<number>>,
+) => (...typed: Typed) => Promise<void>

@@ -23,7 +23,6 @@ import { DrivingShort, scopeWaitLine, shortEnd, thrownShort } from './text/wait-
 
 // Says once that a drive is over and only waits until people are told: a hook that hangs would otherwise look like a plan that does.
 
-/** Nothing has happened for so long. */
 const QUIET_MS = 2_000
 
 export class NoticeWait {
@@ -74,21 +73,15 @@ export class NoticeWait {
 interface DriveTask {
   readonly plan: PlanId
   readonly name: string
-  /** Events after this version are told. */
   readonly since: number
-  /** Stay while the plan waits for people or agents. */
   readonly wait: boolean
-  /** Plain lines even on a terminal. */
   readonly plain?: boolean
-  /** Keep a file in step with the plan. */
   readonly mirror?: MirrorOption
   /** Stop when it fires, as if nothing more were to be begun; the plan stays as it is. */
   readonly until?: AbortSignal
-  /** Say nothing at the end: whoever drives goes on. */
   readonly brief?: true
-  /** A gate that whoever drives puts to the person: it is not asked about here, and nothing is said while it is open. */
+  /** A gate that the caller asks the person about: it is not asked about here. */
   readonly leaves?: TaskName
-  /** The command that continues it, where it is another than `resume` and `retry`. */
   readonly continuedBy?: string | undefined
 }
 
@@ -203,7 +196,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   }
   if (rolledBack !== null && !context.settings.json) {
     const { changedBy, resultLines } = await import('./text/rollback-result.ts')
-    // Whoever resumes has seen no preview: all that was changed is named.
+    // Resuming shows no preview, so all changed files are listed.
     const files = await changedBy(composed.engine, rolledBack)
     const told = { name, what: 'the rollback was finished', ended: rolledBack, files, status: 'active' } as const
     print(context, resultLines(told, context.paint))
@@ -246,7 +239,6 @@ async function reporterFor(
   return new (await import('./live/live-view.ts')).LiveReporter(context, context.terminal, composed, task, onLeft)
 }
 
-/** Our lease is gone: to another process, or to nobody. */
 async function lostTo(composed: Composed, plan: PlanId, name: string): Promise<CliError> {
   const holder = (await composed.engine.ask({ type: 'summary', plan }))?.holder ?? null
   if (holder?.alive === true)
@@ -287,11 +279,9 @@ export async function unsafeRunning(composed: Composed, plan: PlanId): Promise<r
 
 export interface OutputOf {
   readonly plan: PlanId
-  /** Null for the output of all tasks, each line with its task's name. */
   readonly task: TaskName | null
   readonly after: number
   readonly follow: boolean
-  /** Only lines that hold it, in any case. */
   readonly grep?: string
   readonly since?: Millis
 }
@@ -370,12 +360,9 @@ function writer(context: Context, only: TaskName | null, grep: string | undefine
 //   held by another process ── it ends ──→ done; ── it dies ──→ driving
 
 export interface CarriedOut {
-  /** Null when we were interrupted before. */
   readonly ended: RollbackEnd | null
-  /** Compensations that ended without success; only `force` goes on then. */
   readonly failed: readonly { readonly task: string; readonly why: string }[]
   readonly interrupted: StopSignal | null
-  /** The process that did it, when it was another. */
   readonly by: Holder | null
 }
 
@@ -395,7 +382,7 @@ export async function carryOut(
   let by: Holder | null = null
   let wake = (): void => {}
   const follower = new Follower(engine, plan, since, entry => {
-    reporter?.entry(worthTelling(entry))
+    reporter?.entry(shownPart(entry))
     for (const event of entry.events) {
       if (event.type === 'compensation.finished' && event.result.status === 'failed')
         failed.push({ task: event.task, why: event.result.failure.message })
@@ -405,7 +392,7 @@ export async function carryOut(
     ended = end
     wake()
   })
-  // Entries of another process are looked for by timers that keep nobody alive.
+  // The timers that look for entries of another process do not keep this one alive; this one does.
   const awake = setInterval(() => {}, AWAKE_MS)
   const unlisten = context.onSignal(signal => {
     if (interrupted !== null) return force.abort()
@@ -455,7 +442,7 @@ export async function carryOut(
 }
 
 /** The rollback itself is told at the end; on the way only what runs, and what was ended for it. */
-function worthTelling(entry: Entry): Entry {
+function shownPart(entry: Entry): Entry {
   const events = entry.events.filter(({ type }) => type.startsWith('compensation.') || type === 'attempt.lost')
   return { ...entry, events }
 }

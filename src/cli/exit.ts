@@ -17,7 +17,6 @@ export class CliError extends Error {
   readonly code: string
   readonly hint: string | null
   readonly diagnostics: readonly FileDiagnostic[]
-  /** For programs: what `--json` tells beside the message. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(
@@ -39,18 +38,16 @@ export class CliError extends Error {
 
 export interface FileDiagnostic extends Diagnostic {
   readonly file: string
-  /** The line of the document it points at. */
   readonly source: string
 }
 
 export const usage = (message: string, hint?: Hint): CliError => new CliError(EXIT.usage, 'usage', message, hint)
 export const notFound = (message: string, hint?: Hint): CliError => new CliError(EXIT.usage, 'not-found', message, hint)
 
-/** It needs a yes, and nobody is at a terminal to be asked. */
 export const notConfirmed = (message: string, hint: Hint): CliError =>
   new CliError(EXIT.refused, 'not-confirmed', message, hint)
 
-/** A person was asked and said no. That is an answer and no error: what was left as it is, is said in a plain sentence. */
+/** A person was asked and said no: an answer, not an error. The message says what was left unchanged. */
 export const declined = (message: string): CliError => new CliError(EXIT.done, 'declined', message)
 
 export function refused(refusal: Refusal): CliError {
@@ -72,7 +69,6 @@ const REFUSAL_EXIT: Record<RefusalCode, ExitCode> = {
   'not-ready': EXIT.refused,
 }
 
-/** What the end of a drive means to a script. */
 export function exitOf(status: PlanStatus): ExitCode {
   switch (status) {
     case 'completed':
@@ -146,7 +142,6 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
     hint: 'use the cursor the previous page printed, or leave it out',
   },
   NotAllowed: { exit: EXIT.refused, code: 'not-allowed', hint: 'ask somebody who may' },
-  // Bad settings or a bad `--as`, as compose says it.
   BadConfiguration: { exit: EXIT.usage, code: 'configuration', hint: 'correct it and try again' },
 }
 

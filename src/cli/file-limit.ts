@@ -8,7 +8,7 @@ const MESSAGE = 'too many open files: this process may not open as many files at
 const HINT = 'raise the limit and try again: ulimit -n 1024'
 
 /** Writes the complaint and answers with the exit code; null when the error is something else. */
-export function tellFileLimit(
+export function reportFileLimit(
   error: unknown,
   { json, stdout, stderr }: { readonly json: boolean; readonly stdout: Sink; readonly stderr: Sink },
 ): number | null {
@@ -32,7 +32,6 @@ export function isFileLimit(error: unknown): boolean {
     const { code, errcode } = cause as { readonly code?: unknown; readonly errcode?: unknown }
     if (code === 'EMFILE' || code === 'ENFILE') return true
     if (/\b(?:EMFILE|ENFILE)\b|too many open files/i.test(cause.message)) return true
-    // SQLite does not say why it could not open a file.
     if (typeof errcode === 'number' && (errcode & 0xff) === SQLITE_CANTOPEN) return isLimitReached()
     cause = cause.cause
   }

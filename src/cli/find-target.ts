@@ -45,7 +45,6 @@ export async function findTask(
   return await demandTarget(engine, looked, noun)
 }
 
-/** The same, where the task may be left out. */
 export async function findPlanOrTask(
   engine: Engine,
   first: string | undefined,
@@ -78,7 +77,6 @@ export async function demandSession(engine: Engine, session: string, word: strin
   throw notFound(`there is no session '${session}'`, 'a plan names its session in its file: `session: ID`')
 }
 
-/** What was found, or a complaint with the command that helps. */
 export async function demandTarget<T>(engine: Engine, looked: Lookup<T>, noun = 'task'): Promise<T> {
   if (looked.ok) return looked.target
   throw await complaintOf(engine, looked.missing, noun)
@@ -145,7 +143,6 @@ async function whichPlan(
   )
 }
 
-/** The one that finished last; null when none has. */
 async function lastFinished(engine: Engine): Promise<PlanRow | null> {
   const { items } = await engine.ask({ type: 'plans', archived: false, limit: 50 })
   const finished = items.filter(({ endedAt }) => endedAt !== null).toSorted((a, b) => b.endedAt! - a.endedAt!)

@@ -25,7 +25,6 @@ export const FIRST_PAGE: readonly (readonly [commands: string, line?: string])[]
 export interface Topic {
   readonly about: string
   readonly commands: readonly string[]
-  /** What is told besides the commands. */
   readonly text?: string
 }
 
@@ -107,7 +106,6 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
 }
 
-/** The pages of the program and of its commands, and the command `help`. */
 export function addHelp(program: Command): void {
   program.configureHelp({
     optionDescription: option => `${Help.prototype.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
@@ -140,7 +138,6 @@ function showHelp(program: Command, words: readonly string[]): void {
     )
   }
   if (topic === null) return command!.outputHelp()
-  // `undo` is a topic and a command.
   const both = command === null ? '' : `The command \`${name}\`: planfold ${name} --help\n`
   program.configureOutput().writeOut?.(`${topicPage(program, name!, topic)}${both}`)
 }
@@ -161,7 +158,6 @@ const takesPlan = (group: Command): boolean =>
     command => ['list', 'show'].includes(command.name()) && command.registeredArguments[0]?.required === false,
   )
 
-/** Words that people try for something that has another name, and the commands it may be. */
 const OTHER_WORDS: readonly (readonly [words: string, ...commands: string[]])[] = [
   ['start execute exec go', 'run'],
   ['continue unpause', 'resume'],
@@ -173,7 +169,6 @@ const OTHER_WORDS: readonly (readonly [words: string, ...commands: string[]])[] 
 ]
 const SEARCH_HINT = '`planfold list --text WORD` searches plans, `planfold log --grep WORD` events and output'
 
-/** What is written in another place than people expect, by the command line up to the word that was not understood. */
 const OTHER_PLACES: readonly (readonly [line: RegExp, hint: string])[] = [
   [/^planfold serve (\d+)$/, 'did you mean `planfold serve --port $1`?'],
   [
@@ -202,7 +197,6 @@ function otherWordHint(program: Command, word: string): string | null {
   return [only, ...more].map(name => `\`planfold ${name}\`: ${commandAt(program, [name])!.description()}`).join('; ')
 }
 
-/** Several words, none of them a command: perhaps what somebody wants done. */
 function goalHint({ parent, args }: Command): string | null {
   const goal = args.filter(word => !word.startsWith('-')).join(' ')
   if (parent !== null || !goal.includes(' ')) return null
@@ -211,7 +205,6 @@ function goalHint({ parent, args }: Command): string | null {
 
 const quotedWords = (words: readonly string[]): string => words.map(shellWord).join(' ')
 
-/** Where the word belongs that `command` did not take; null when nobody knows. */
 export function otherPlace(command: Command, error: Error): CliError | null {
   const word = /unknown option '(.+?)'/.exec(error.message)?.[1] ?? command.args[0]
   const line = `${pathOf(command)} ${word}`
@@ -221,11 +214,9 @@ export function otherPlace(command: Command, error: Error): CliError | null {
     : usage(error.message.replace(/^error: /, '').split('\n')[0]!, line.replace(pattern, hint!))
 }
 
-/** As in `planfold checkpoints`. */
 export const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
-/** The command that is named, as in `checkpoints diff`; null when there is none. */
 function commandAt(program: Command, words: readonly string[]): Command | null {
   let at: Command | undefined = program
   for (const word of words) at = at?.commands.find(command => command.name() === word)
@@ -251,7 +242,6 @@ function firstPage(program: Command, helper: Help): string {
   ].join('\n')
 }
 
-/** The name with its arguments, as in `show [plan] [task]`. */
 const termOf = (command: Command): string =>
   `${command.name()} ${command.usage().replace('[options]', '').trim()}`.trim()
 

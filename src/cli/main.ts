@@ -2,9 +2,9 @@
 // The `planfold` command: gives commands a context made of this process, prints complaints, and ends with an exit code.
 // Every other file is loaded when it is needed; how soon `resume` reaches its next task is decided here.
 
-import type { Act, Context } from './context.ts'
+import type { Context, Run } from './context.ts'
 import { EXIT } from './exit.ts'
-import { tellFileLimit } from './file-limit.ts'
+import { reportFileLimit } from './file-limit.ts'
 import { processContext } from './process.ts'
 import { buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
@@ -13,13 +13,13 @@ let exit = 0
 let context: Context | null = null
 const argv = process.argv.slice(2)
 
-const act: Act = async body => {
+const run: Run = async body => {
   context = processContext(program.opts())
   exit = await body(context)
 }
-const program = buildProgram(VERSION, act)
+const program = buildProgram(VERSION, run)
 quieten(program)
-// One lack makes many errors: the first is told, the others say the same.
+// One cause makes many errors: only the first is reported.
 let isEnding = false
 process.on('uncaughtException', error => void end(error))
 
@@ -43,7 +43,7 @@ function quieten(command: typeof program): void {
 async function end(error: unknown): Promise<void> {
   if (isEnding) return
   isEnding = true
-  // A word is missing, as in `planfold --json` or `planfold template`: whoever asks for nothing gets the words there are.
+  // A word is missing, as in `planfold --json` or `planfold template`: the help lists what there is.
   if (isHelp(error, 'commander.help') && !isHelp(error)) {
     const group = program.commands.find(command => command.commands.length > 0 && argv.includes(command.name()))
     process.stdout.write((group ?? program).helpInformation())
@@ -55,20 +55,18 @@ async function end(error: unknown): Promise<void> {
   process.exit(exit)
 }
 
-/** Prints what went wrong, and answers with the exit code for it. */
 async function told(error: unknown): Promise<number> {
   const { stdout, stderr } = process
   const json = context?.settings.json ?? argv.includes('--json')
-  const limited = tellFileLimit(error, { json, stdout, stderr })
+  const limited = reportFileLimit(error, { json, stdout, stderr })
   if (limited !== null) return limited
   try {
     const { complain } = await import('./report-error.ts')
     // Options may not have been read when they are what is wrong.
     return await complain(context ?? processContext({ json, color: !argv.includes('--no-color') }, '/'), error)
   } catch (second) {
-    const late = tellFileLimit(second, { json, stdout, stderr })
+    const late = reportFileLimit(second, { json, stdout, stderr })
     if (late !== null) return late
-    // Not even a complaint could be printed.
     stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n${String(second)}\n`)
     return EXIT.bug
   }

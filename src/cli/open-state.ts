@@ -10,7 +10,6 @@ import { programBehind } from '../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../safety/find-program.ts'
 
 export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
-  /** `--as`: who acts. */
   readonly as?: string
   /** It answers others, whose rights are decided by how they come in. */
   readonly serving?: boolean
@@ -20,7 +19,7 @@ export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
 const NOBODY = 'nobody'
 
 export async function openState({ as, ...options }: OpenOptions): Promise<Composed> {
-  const told = toldActor(as, options.environment)
+  const told = givenActor(as, options.environment)
   const caller =
     options.reading === true ? trusted(NOBODY) : told === undefined ? await localCaller(options) : trusted(told)
   const { serving, ...composing } = options
@@ -36,13 +35,13 @@ function callerBehind(environment: Environment, caller: Caller, isServing: boole
   return rest
 }
 
-/** In whose name this process acts, where it is only read and nobody acts. */
+/** The caller's name for commands that only read. */
 export async function callerName({ as, ...options }: OpenOptions): Promise<Actor> {
-  return toldActor(as, options.environment) ?? (await localCaller(options)).actor
+  return givenActor(as, options.environment) ?? (await localCaller(options)).actor
 }
 
 /** `--as`, else `PLANFOLD_AS`. Refused before anything is opened. */
-function toldActor(as: string | undefined, environment: Environment): Actor | undefined {
+function givenActor(as: string | undefined, environment: Environment): Actor | undefined {
   const told = as ?? environment.PLANFOLD_AS
   if (told === undefined || isActor(told)) return told
   const from = as === undefined ? 'PLANFOLD_AS' : '--as'
@@ -66,7 +65,7 @@ async function localCaller(options: Omit<OpenOptions, 'as'>): Promise<Caller> {
   return trusted(`${actor ?? 'someone'}${via}`)
 }
 
-/** Where the folder cannot be found out, whoever opens it says so. */
+/** If the folder cannot be found, opening it will report that. */
 function rootOf(options: Omit<OpenOptions, 'as'>): string | undefined {
   try {
     return locate(options).root

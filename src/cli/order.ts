@@ -15,8 +15,6 @@ import { findTask } from './find-target.ts'
 import { wordsFor } from './text/hint-text.ts'
 import { addBudgetOrCancel, retryCommand } from './text/run-summary.ts'
 
-// Hands an order to the engine and tells what then happened; a refusal becomes a complaint.
-
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 
 export async function submit(composed: Composed, plan: string | null, order: Order): Promise<Accepted> {
@@ -25,7 +23,6 @@ export async function submit(composed: Composed, plan: string | null, order: Ord
   return submitted
 }
 
-/** Submits and answers with the events as sentences, then says how to go on when nobody drives the plan. */
 export async function orderAndTell(
   context: Context,
   composed: Composed,
@@ -38,34 +35,32 @@ export async function orderAndTell(
   return accepted
 }
 
-/** Where nobody drives the plan, whoever changed it tells whom the plan says, as long as that does not take too long. */
-export async function tellPeople({ worker }: Composed, plan: PlanId): Promise<void> {
-  // What was ordered has happened; whoever drives the plan next tells what could not be told now.
+/** If no process drives the plan, this one sends its notifications, within a time limit. */
+export async function sendNotifications({ worker }: Composed, plan: PlanId): Promise<void> {
+  // The order is carried out; the next process that drives the plan sends what could not be sent now.
   await worker.tell(plan, { stop: AbortSignal.timeout(TELL_MAX_MS) }).catch(() => {})
 }
 
 const TELL_MAX_MS = 15_000
 
-/** What happened; `unchanged` where nothing did. */
 export function printAccepted(context: Context, accepted: Accepted, unchanged?: string): void {
   const { plan, name, version, events, claim } = accepted
   const data = { plan, name, version, events, claim }
   answer(context, data, () => (events.length === 0 && unchanged !== undefined ? unchanged : acceptedLines(accepted)))
 }
 
-/** The same as sentences. */
 export const acceptedLines = ({ name, events }: Accepted): string | readonly string[] =>
   events.length === 0
     ? 'no changes'
     : visibleEvents(events).map(event =>
-        // An order starts no process: the plan goes on when somebody runs it.
+        // An order starts no process: the plan continues when it is run.
         event.type === 'plan.resumed'
           ? 'the plan can be resumed now'
           : escapeForTerminal(sentence(event, wordsFor(name))),
       )
 
 export async function remarkHowToGoOn(context: Context, composed: Composed, plan: PlanId): Promise<void> {
-  await tellPeople(composed, plan)
+  await sendNotifications(composed, plan)
   if (context.settings.json || context.settings.quiet) return
   const summary = await composed.engine.ask({ type: 'summary', plan })
   if (summary === null || summary.holder?.alive === true) return
@@ -75,7 +70,6 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
   if (more !== null) printNote(context, `Next: ${more}`)
   if (summary.status !== 'active') return
   const { ready, running } = summary.progress.counts
-  // Where nobody is asked and nothing is to be claimed, undo steps wait for a process that runs them.
   const isLeft = summary.claimable + running + summary.waiting.length === 0 && summary.asked === undefined
   if (ready + running > summary.claimable || summary.rollback !== undefined || isLeft)
     printNote(context, `Next: planfold resume ${summary.name}`)
@@ -87,11 +81,9 @@ export async function remarkHowToGoOn(context: Context, composed: Composed, plan
 
 export interface GateOptions {
   readonly message?: string
-  /** Of what was looked at; its first eight digits will do. */
   readonly hash?: string
 }
 
-/** `answer` says what is answered to the task that is meant. */
 export async function answerGate(
   context: Context,
   first: string,
@@ -102,7 +94,7 @@ export async function answerGate(
   return await withState(context, { create: false }, async composed => {
     const target = await findTask(composed.engine, first, second)
     const given = await answer(composed, target)
-    // Whoever typed no hash has not said what they looked at.
+    // Without a hash we cannot know what the person looked at.
     const isUnseen = given.verdict === 'approved' && options.hash === undefined
     const said = { rationale: options.message ?? '', ...given, ...(isUnseen && { unseen: true as const }) }
     const done = await decideGate(composed.engine, target, said, { hash: options.hash, bind: true })
@@ -114,7 +106,7 @@ export async function answerGate(
   })
 }
 
-/** Nobody has noticed yet that its process died: what it then asks is known when the plan is resumed. Null when that is not so. */
+/** Its process died unnoticed: what the task then asks is known after a resume. Null when that is not so. */
 async function interrupted({ engine }: Composed, { plan, name, task }: TaskTarget): Promise<CliError | null> {
   const card = await engine.ask({ type: 'task', plan, task })
   const summary = await engine.ask({ type: 'summary', plan })

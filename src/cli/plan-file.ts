@@ -23,7 +23,6 @@ type DocumentPath = readonly (string | number)[]
 interface Named {
   readonly template: string
   readonly task: TaskName
-  /** Below the `recover` of the task. */
   readonly at: DocumentPath
 }
 
@@ -31,7 +30,6 @@ async function unknownTemplates(context: Context, definition: PlanDefinition): P
   const named = [...writtenTasks(definition)].flatMap(({ task, name }) =>
     templatesIn(task).map(({ template, at }) => ({ template, at, task: name })),
   )
-  // Most plans name none; then the shelf is not looked at.
   if (named.length === 0) return []
   const { shelf } = await import('./commands/formats/template-shelf.ts')
   const known = (await shelf(context)).map(({ name }) => name)
@@ -89,10 +87,7 @@ export async function readPlanFile(
   return { ...file, warnings: [...file.warnings, ...more] }
 }
 
-/**
- * With what is around it and will refuse it or a task of it: policies, secrets, runners, databases. What keeps the plan from starting is
- * an error, thrown with its place.
- */
+/** With the policies, secrets, runners and databases that will refuse it. Throws what keeps the plan from starting. */
 export async function withSurroundings(context: Context, file: PlanFile): Promise<PlanFile> {
   const faults = await surroundingsOf(context, file.definition)
   refuseAround(file, faults)
@@ -157,7 +152,6 @@ export async function parsePlanText(
   }
 }
 
-/** Everything that is wrong with a document, each fault with its line. */
 export function faultyDocument(
   path: string,
   text: string,
@@ -186,12 +180,10 @@ export function refuseSketch({ path, told }: PlanFile): void {
 
 const DOCUMENT = /\.(ya?ml|json|jsonl|md)$/i
 
-/** The names of files that may hold a plan. */
 async function documentsIn(context: Context, folder: string): Promise<readonly string[]> {
   return (await readdir(resolve(context.cwd, folder)).catch(() => [])).filter(name => DOCUMENT.test(name)).sort()
 }
 
-/** Files of the working folder that are written as plans for Planfold. */
 export async function planFilesHere(context: Context): Promise<readonly string[]> {
   const names = (await documentsIn(context, '.')).slice(0, DOCUMENTS_READ_MAX)
   const texts = await Promise.all(names.map(name => readText(context, name).catch(() => '')))
@@ -202,7 +194,6 @@ export async function planFilesHere(context: Context): Promise<readonly string[]
 
 const DOCUMENTS_READ_MAX = 50
 
-/** Does a word on the command line mean a file, and not a plan by its name? */
 export async function isFile(context: Context, word: string): Promise<boolean> {
   if (word === '-' || /^\.+$/.test(word) || word.includes('/') || DOCUMENT.test(word)) return true
   const found = await stat(resolve(context.cwd, word)).catch(() => null)
@@ -339,7 +330,6 @@ interface TaskFiles {
   readonly leftOut: readonly string[]
 }
 
-/** Null when there is no such folder. */
 async function taskFiles(context: Context, home: string, isTask: (text: string) => boolean): Promise<TaskFiles | null> {
   const all = await readdir(resolve(context.cwd, home)).catch(() => null)
   if (all === null) return null
@@ -359,7 +349,6 @@ async function taskFiles(context: Context, home: string, isTask: (text: string) 
   return { home, files, leftOut }
 }
 
-/** `shop/backlog/tasks` is the backlog. */
 function nameOf(context: Context, folder: string): string {
   const parts = resolve(context.cwd, folder).split(/[\\/]/)
   return (parts.at(-1) === 'tasks' ? parts.at(-2) : parts.at(-1)) || 'backlog'

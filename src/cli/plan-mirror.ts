@@ -17,13 +17,9 @@ import { usage } from './exit.ts'
 
 export const MIRROR_FOLDER = 'plans'
 
-/** `--mirror`, with or without a folder. */
 export type MirrorOption = string | true
 
-/**
- * The folder mirrors are kept in, below the workspace unless it is absolute; null when there is to be none. A relative one that
- * leads out, by `..` or by a link that came with the workspace, is refused: whoever means that says so with the whole path.
- */
+/** The folder of mirrors; null: none. A relative path must stay in the workspace, also after links are followed. */
 export function mirrorFolder(
   context: Pick<Context, 'environment'>,
   composed: Pick<Composed, 'root'>,
@@ -39,7 +35,6 @@ export function mirrorFolder(
 
 const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}${sep}`)
 
-/** Where a path really leads, as far as there is anything. */
 function existing(path: string): string {
   for (let at = path; ; at = dirname(at)) {
     if (existsSync(at)) return realpathSync(at)
@@ -47,7 +42,7 @@ function existing(path: string): string {
   }
 }
 
-/** What the file says; the same for the same entries of the journal, whoever writes it. Null when there is no such plan. */
+/** The content of the file, which depends on the journal alone. Null when there is no such plan. */
 export async function mirrorText(
   engine: Engine,
   plan: string,
@@ -90,7 +85,6 @@ export async function mirrorText(
 
 const READS_MAX = 5
 
-/** Writes the mirror of a plan and tells where; null when there is no such plan. */
 export async function writeMirror(engine: Engine, plan: string, folder: string): Promise<string | null> {
   const content = await mirrorText(engine, plan)
   if (content === null) return null
@@ -115,7 +109,6 @@ export async function writeMirror(engine: Engine, plan: string, folder: string):
   return path
 }
 
-/** The head of the file says which moment it shows. */
 async function versionIn(path: string): Promise<number> {
   const match = /^\{\s*"mirror": 1,\s*"version": (\d+),/.exec(await headOf(path))
   return match === null ? 0 : Number(match[1])
@@ -136,7 +129,6 @@ async function headOf(path: string): Promise<string> {
 
 const STALE_MS = 60_000
 
-/** What writers that were killed in the middle left behind. */
 export async function clearStale(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!/^\..+\.json\.\d+\.tmp$/.test(name)) continue
@@ -147,7 +139,6 @@ export async function clearStale(folder: string, now: number): Promise<void> {
 
 const REST_MS = 250
 
-/** Keeps one plan's mirror in step until it is closed; at the close it shows how the plan stands then. */
 export class Mirror {
   readonly #context: Context
   readonly #engine: Engine
@@ -168,7 +159,6 @@ export class Mirror {
     this.touch()
   }
 
-  /** The plan has changed. */
   touch(): void {
     this.#isStale = true
     if (this.#timer !== null || this.#writing !== null) return
@@ -227,6 +217,7 @@ export function mirroring(
     },
     answered: (...asked) => engine.answered(...asked),
     caller: engine.caller,
+    rightFor: order => engine.rightFor(order),
     as: caller => noting(engine.as(caller)),
     ask: query => engine.ask(query),
     watch: options => engine.watch(options),

@@ -55,7 +55,7 @@ function settingsOf(options: { readonly [name: string]: unknown }): Settings {
 function sink(stream: NodeJS.WriteStream, hangup: AbortController): Sink {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') {
-      // What was to be printed is not there: whoever relies on it must see that by the exit code.
+      // The output was not written: the exit code must say so.
       process.exitCode = EXIT.refused
       process.once('exit', () => {
         process.exitCode = EXIT.refused
@@ -111,7 +111,6 @@ function terminal(): Terminal | null {
       stdin.setEncoding('utf8')
       stdin.on('data', onData)
       stdin.resume()
-      // However the process leaves, the terminal is a person's again.
       process.on('exit', restore)
       return () => {
         process.off('exit', restore)

@@ -2,9 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { AGENT_NAMES } from '../domain/plan-rules/agent-request.ts'
 import { completionScript, SHELLS } from './commands/upkeep/completion.ts'
-import type { Act } from './context.ts'
+import type { Run } from './context.ts'
 import { complaintOf, EXIT } from './exit.ts'
 import { FIRST_PAGE, TOPICS } from './help.ts'
 import { buildProgram } from './program.ts'
@@ -13,8 +12,8 @@ import { VERSION } from './version.ts'
 const COMMANDS =
   'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check doctor capabilities export import prune revise revisions replay compare checkpoint checkpoints rollback undo audit digest handoff inbox serve token budget policy secrets'
 
-const nothing: Act = async () => {}
-const program = (act: Act = nothing) => {
+const nothing: Run = async () => {}
+const program = (act: Run = nothing) => {
   const built = buildProgram(VERSION, act)
   for (const command of [built, ...built.commands]) command.configureOutput({ writeErr: () => {}, writeOut: () => {} })
   return built
@@ -75,7 +74,7 @@ describe('the words of the command line', () => {
     const wrong: readonly (readonly [readonly string[], string, string])[] = [
       [['show', 'hello', '--al'], "unknown option '--al'", 'did you mean --all or --as?'],
       [['show', 'hello', '--alll'], "unknown option '--alll'", "did you mean '--all'?"],
-      [['agents', 'test', 'vim'], "unknown agent 'vim'", `one of ${AGENT_NAMES.join(', ')}.`],
+      [['hook', 'vim'], "unknown event 'vim'", 'one of pre-tool-use.'],
       [['statu'], "unknown command 'statu'", "did you mean 'status'?"],
       [['template', 'lst'], "unknown command 'lst'", "did you mean 'list'?"],
       [['template', 'frobnicate'], "unknown command 'frobnicate'", 'see `planfold template --help`'],

@@ -1,5 +1,5 @@
 // The command line as commander reads it: global options, help and all commands. Nothing runs here: an action hands its body
-// to `act`, and main calls that with a context.
+// to `run`, and main calls that with a context.
 
 import { Command } from 'commander'
 import { addAgents } from './commands/agents/agents-commands.ts'
@@ -9,18 +9,16 @@ import { addGoals } from './commands/goals/goals-commands.ts'
 import { addModels } from './commands/models/models-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
-import { addBudget } from './commands/policy/budget-commands.ts'
-import { addPolicy } from './commands/policy/policy-commands.ts'
-import { addSecrets } from './commands/policy/secrets-commands.ts'
+import { addBudget, addPolicy, addSecrets } from './commands/policy/policy-commands.ts'
 import { addAuditing } from './commands/records/records-commands.ts'
 import { addReplanning, addRevisions } from './commands/revisions/revisions-commands.ts'
 import { addServing } from './commands/service/service-commands.ts'
 import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
-import type { Act } from './context.ts'
+import type { Act, Run } from './context.ts'
 import { addHelp, otherPlace, pathOf, unknownCommand } from './help.ts'
 
-export function buildProgram(version: string, act: Act): Command {
+export function buildProgram(version: string, run: Run): Command {
   const program = new Command('planfold')
     .description('Run plans for AI coding agents: durable, reversible, auditable.')
     .usage('<command>')
@@ -33,6 +31,11 @@ export function buildProgram(version: string, act: Act): Command {
     .helpOption('-h, --help', 'show this help')
     .showSuggestionAfterError(true)
     .exitOverride()
+  // Commander passes itself behind what was typed.
+  const act: Act =
+    load =>
+    async (...typed) =>
+      await run(async context => (await load())(context, ...(typed.slice(0, -1) as unknown as typeof typed)))
   addHelp(program)
   addGoals(program, act)
   addDriving(program, act)

@@ -21,7 +21,6 @@ export async function complain(context: Context, error: unknown): Promise<number
 export const complaintFor = async (context: Context, error: unknown): Promise<CliError> =>
   complaintOf(error) ?? (await bug(context, error))
 
-/** With a hint that can be pasted. */
 function inPlace(context: Context, complaint: CliError): CliError {
   const { exit, code, message, hint, diagnostics, details } = complaint
   return hint === null

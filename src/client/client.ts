@@ -9,6 +9,7 @@ export type { PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 export type { Refusal } from '../domain/refusal.ts'
 export type { Result } from '../domain/result.ts'
 export type { AnswerOf, Engine, Order, Queries, QueryOf, QueryType, Submitted } from '../engine/engine.ts'
+export type { ProblemFault as RemoteFault } from '../format/wire/answers/problem.ts'
 export {
   BadCursor,
   CommitUnknown,
@@ -38,7 +39,7 @@ export type {
   TasksWanted,
 } from './service-calls.ts'
 export type { RemoteRefusal } from './transport.ts'
-export { type RemoteFault, RemoteTrouble, type TroubleKind } from './transport.ts'
+export { RemoteTrouble, type TroubleKind } from './transport.ts'
 
 export interface ConnectOptions {
   /** Where the service answers, e.g. `http://127.0.0.1:8011`. */

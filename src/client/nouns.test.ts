@@ -1,7 +1,6 @@
 // The usual calls by noun, with plain text and plain objects: what they send and answer is what the service says it is.
 
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
-import type * as budgets from '../format/wire/budget.ts'
 import type * as claims from '../format/wire/claims.ts'
 import type * as forks from '../format/wire/forks.ts'
 import type * as gates from '../format/wire/people.ts'
@@ -11,25 +10,7 @@ import type * as tasks from '../format/wire/tasks.ts'
 import type * as views from '../format/wire/views.ts'
 import type { ReadBy } from '../format/wire/wire.ts'
 import { type Served, served } from '../server/server.fixture.ts'
-import type {
-  ClaimBody,
-  CreateOptions,
-  ForkMade,
-  ForkWanted,
-  GateBody,
-  GateDecided,
-  HeartbeatBody,
-  PlanBody,
-  PlanChecked,
-  PlanItem,
-  PlanMade,
-  PlanPage,
-  RedraftWanted,
-  ReportSaid,
-  TaskBody,
-  WorkerBody,
-  WorkerWanted,
-} from './bodies.ts'
+import type { CreateOptions, ForkWanted, RedraftWanted, ReportSaid, WorkerWanted } from './bodies.ts'
 import {
   type Answered,
   type AttemptWanted,
@@ -42,7 +23,6 @@ import {
   type RemoteEngine,
   type TasksWanted,
 } from './client.ts'
-import type * as body from './large-bodies.ts'
 import { byName } from './named.fixture.ts'
 
 let service: Served
@@ -60,43 +40,6 @@ function must<T>(answered: Answered<T>): T {
   if (!answered.ok) throw new Error(answered.refusal.message)
   return answered.body
 }
-
-test('the types of the client are those of the service', () => {
-  expectTypeOf<ReadBy<typeof forks.comparison>>().toExtend<body.ComparisonBody>()
-  expectTypeOf<keyof ReadBy<typeof forks.comparison>>().toEqualTypeOf<keyof body.ComparisonBody>()
-  expectTypeOf<ReadBy<typeof forks.checkpointDiff>>().toExtend<body.CheckpointDiffBody>()
-  expectTypeOf<keyof ReadBy<typeof forks.checkpointDiff>>().toEqualTypeOf<keyof body.CheckpointDiffBody>()
-  expectTypeOf<ReadBy<typeof budgets.budget>>().toExtend<body.BudgetBody>()
-  expectTypeOf<keyof ReadBy<typeof budgets.budget>>().toEqualTypeOf<keyof body.BudgetBody>()
-  expectTypeOf<ReadBy<typeof views.state>>().toExtend<body.PlanStateBody>()
-  expectTypeOf<keyof ReadBy<typeof views.state>>().toEqualTypeOf<keyof body.PlanStateBody>()
-  expectTypeOf<ReadBy<typeof views.taskPage>>().toExtend<body.TaskPageBody>()
-  expectTypeOf<keyof ReadBy<typeof views.taskPage>>().toEqualTypeOf<keyof body.TaskPageBody>()
-  expectTypeOf<ReadBy<typeof views.gatePage>>().toExtend<body.GatePageBody>()
-  expectTypeOf<ReadBy<typeof revisions.redraft>>().toExtend<body.RedraftBody>()
-  expectTypeOf<keyof ReadBy<typeof revisions.redraft>>().toEqualTypeOf<keyof body.RedraftBody>()
-  expectTypeOf<keyof ReadBy<typeof claims.worker>>().toEqualTypeOf<keyof WorkerBody>()
-  expectTypeOf<ReadBy<typeof plans.plan>>().toExtend<PlanBody>()
-  expectTypeOf<ReadBy<typeof plans.planMade>>().toExtend<PlanMade>()
-  expectTypeOf<ReadBy<typeof plans.plans>['items'][number]>().toExtend<PlanItem>()
-  expectTypeOf<ReadBy<typeof plans.plans>>().toExtend<PlanPage>()
-  expectTypeOf<ReadBy<typeof plans.planChecked>>().toExtend<PlanChecked>()
-  expectTypeOf<keyof ReadBy<typeof plans.planChecked>>().toEqualTypeOf<keyof PlanChecked>()
-  expectTypeOf<ReadBy<typeof forks.forked>>().toExtend<ForkMade>()
-  expectTypeOf<keyof ReadBy<typeof forks.forked>>().toEqualTypeOf<keyof ForkMade>()
-  expectTypeOf<ReadBy<typeof tasks.task>>().toExtend<TaskBody>()
-  expectTypeOf<ReadBy<typeof claims.claim>>().toExtend<ClaimBody>()
-  expectTypeOf<ReadBy<typeof claims.heartbeat>>().toExtend<HeartbeatBody>()
-  expectTypeOf<ReadBy<typeof gates.gates>['items'][number]>().toExtend<GateBody>()
-  expectTypeOf<ReadBy<typeof gates.decided>>().toExtend<GateDecided>()
-  expectTypeOf<keyof ReadBy<typeof plans.plan>>().toEqualTypeOf<keyof PlanBody>()
-  expectTypeOf<keyof ReadBy<typeof plans.planMade>>().toEqualTypeOf<keyof PlanMade>()
-  expectTypeOf<keyof ReadBy<typeof plans.plans>['items'][number]>().toEqualTypeOf<keyof PlanItem>()
-  expectTypeOf<keyof ReadBy<typeof claims.claim>>().toEqualTypeOf<keyof ClaimBody>()
-  expectTypeOf<keyof ReadBy<typeof claims.heartbeat>>().toEqualTypeOf<keyof HeartbeatBody>()
-  expectTypeOf<keyof ReadBy<typeof gates.decided>>().toEqualTypeOf<keyof GateDecided>()
-  expectTypeOf<keyof ReadBy<typeof tasks.task>>().toEqualTypeOf<keyof TaskBody>()
-})
 
 test('what the client sends is what the service hears', () => {
   expectTypeOf<keyof ClaimWanted>().toEqualTypeOf<keyof ReadBy<typeof claims.claimNextBody>>()

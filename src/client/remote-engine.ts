@@ -2,7 +2,7 @@
 // token, is somebody else; refusals come back as refusals.
 
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { TaskDefinition } from '../domain/plan.ts'
+import type { PlanDefinition } from '../domain/plan.ts'
 import type {
   AnswerOf,
   Engine,
@@ -16,7 +16,6 @@ import type {
   SubmitOptions,
   Submitted,
 } from '../engine/engine.ts'
-import { raisePlan, raiseTask } from '../format/plan/definition-to-document.ts'
 import type { Entry, Position, Streams, StreamUpdated } from '../stores/store.ts'
 import type { Plain } from './bodies.ts'
 import { remoteEntries } from './event-stream.ts'
@@ -37,50 +36,45 @@ import {
   send,
 } from './transport.ts'
 
-// Orders as they travel: definitions become documents, fields that only the engine fills are left at home.
+// Orders as they travel: fields that only the engine fills are left at home. Definitions travel as they are; the service makes documents
+// of them and reads those, so a program in a browser needs no schemas.
 
 function travelling(order: Order): JsonObject {
   switch (order.type) {
     case 'create':
     case 'revise':
     case 'propose':
-      return json({ ...order, definition: raisePlan(order.definition) })
+      return json({ ...order, definition: marked(order.definition) })
     case 'fork':
-      return json(order.definition === undefined ? order : { ...order, definition: raisePlan(order.definition) })
-    case 'decide': {
-      const { edits, ...decision } = order
+      return json(order.definition === undefined ? order : { ...order, definition: marked(order.definition) })
+    case 'decide':
       return json(
-        edits === undefined ? decision : { ...decision, edits: { ...edits, definition: raisePlan(edits.definition) } },
+        order.edits === undefined
+          ? order
+          : { ...order, edits: { ...order.edits, definition: marked(order.edits.definition) } },
       )
-    }
-    case 'add':
-      return json({ ...order, tasks: order.tasks.map(raiseTask) })
     case 'change':
       return json({ ...order, ...changes(order) })
     case 'start':
       return { type: 'start' }
-    case 'retry':
-    case 'skip': {
-      const { by: _, ...told } = order
-      return json(told)
-    }
     default:
       return json(order)
   }
 }
 
-/** What is set, as a part of a task document; and which fields are taken away. */
+function marked(definition: PlanDefinition): object {
+  if (!definition.tasks.every(({ action }) => action.type)) throw new TypeError('a task has no action')
+  return { planfold: 1, from: 'engine', ...definition }
+}
+
+/** What is set, as a part of a task; and which fields are taken away. */
 function changes({ task, set }: Extract<Order, { readonly type: 'change' }>): JsonObject {
   const given = Object.entries(set).filter(([, value]) => value !== undefined && value !== null)
-  const { id: _, ...document } = raiseTask({
-    action: { type: 'external' },
-    ...Object.fromEntries(given),
-    id: task,
-  } as TaskDefinition)
   const unset = Object.entries(set).flatMap(([key, value]) => (value === null ? [key] : []))
   // A document says nothing where somebody is to claim the task.
   if (set.action?.type === 'external') unset.push('action')
-  return { set: document, ...(unset.length === 0 ? {} : { unset }) }
+  const part = { action: { type: 'external' }, ...Object.fromEntries(given), id: task } as JsonObject
+  return { set: part, ...(unset.length === 0 ? {} : { unset }) }
 }
 
 const json = (value: object): JsonObject => value as { readonly [key: string]: Json }

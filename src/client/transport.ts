@@ -1,6 +1,7 @@
 // One request to the service: sent, answered, refused or failed; and a stream of bytes as lines.
 
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { ProblemFault } from '../format/wire/answers/problem.ts'
 import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
 
 // Refusals travel as problem documents and are refusals again here.
@@ -9,7 +10,7 @@ import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone
 export interface RemoteRefusal extends Refusal {
   /** In the words of the service. */
   readonly hint?: string
-  readonly faults?: readonly RemoteFault[]
+  readonly faults?: readonly ProblemFault[]
 }
 
 /** Null for a problem that is none of the domain's. */
@@ -66,14 +67,14 @@ export class RemoteTrouble extends Error {
   /** Of the answer; null when there was none. */
   readonly status: number | null
   /** Everything that is wrong with what was sent, place by place. */
-  readonly faults: readonly RemoteFault[]
+  readonly faults: readonly ProblemFault[]
 
   constructor(
     kind: TroubleKind,
     message: string,
     hint: string,
     status: number | null = null,
-    { cause, faults = [] }: { readonly cause?: unknown; readonly faults?: readonly RemoteFault[] | undefined } = {},
+    { cause, faults = [] }: { readonly cause?: unknown; readonly faults?: readonly ProblemFault[] | undefined } = {},
   ) {
     super(message, cause === undefined ? undefined : { cause })
     this.kind = kind
@@ -91,13 +92,7 @@ interface RemoteProblem {
   readonly hint?: string
   readonly allowed?: readonly string[]
   /** Everything that is wrong with what was sent, place by place. */
-  readonly faults?: readonly RemoteFault[]
-}
-
-export interface RemoteFault {
-  readonly path: string
-  readonly message: string
-  readonly hint?: string
+  readonly faults?: readonly ProblemFault[]
 }
 
 const PREFIX = 'urn:planfold:problem:'
@@ -117,7 +112,7 @@ export function problemIn(status: number, body: unknown): RemoteProblem | null {
   }
 }
 
-function faultIn(fault: unknown): RemoteFault {
+function faultIn(fault: unknown): ProblemFault {
   const { path, message, hint } = (fault ?? {}) as { readonly [key: string]: unknown }
   const text = (value: unknown): string => (typeof value === 'string' ? value : '')
   return { path: text(path), message: text(message), ...(typeof hint === 'string' ? { hint } : {}) }

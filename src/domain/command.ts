@@ -4,83 +4,41 @@
 
 import type { Amounts, SettingsCaps, Spend } from './budget/amounts.ts'
 import type {
+  AttemptOf,
   EditChoice,
   EditChoices,
-  EventOf,
+  FieldsOf,
   GateQuestion,
   GateVerdict,
   ImportedTask,
-  NotePlace,
   Proposal,
   Question,
 } from './event.ts'
 import type { CheckpointName, Millis, PlanId, PlanName, Sha256, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { NetworkDecided } from './network-decision.ts'
-import type { NoticeKind, PlanDefinition, PlanSource, SandboxMode, TaskDefinition, Writer } from './plan.ts'
+import type { PlanDefinition, PlanSource, TaskDefinition, Writer } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
-import type { PolicyAgain, PolicyLayer } from './policy/policy-layer.ts'
-import type { Failure, Found, LostOutput, Prepared, Result, Standing, Verdict, Wrote } from './result.ts'
+import type { PolicyAgain } from './policy/policy-layer.ts'
+import type { Failure, Found, LostOutput, Prepared, Result, Standing, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
 export type Command =
-  | {
-      readonly type: 'create'
-      readonly plan: PlanId
-      readonly definition: PlanDefinition
-      readonly hash: Sha256
-      readonly origin?: PlanId
-      readonly session?: string
-      readonly goal?: string
-      /** Who is to carry it out. */
-      readonly agent?: string
-      readonly source?: PlanSource
-      /** It came from elsewhere: over the network, from another format, from a model or an agent. */
-      readonly outside?: true
-      /** Who wrote it; `others` are the tasks of a copied plan that are not theirs. */
-      readonly writer?: Writer
-      readonly others?: readonly TaskName[]
-      /** Tasks that had ended when the plan was written. */
-      readonly imported?: readonly ImportedTask[]
-      /** The folder it works in, relative to the workspace; the workspace itself when absent. */
-      readonly place?: string
-      /** The entry of `origin` it goes on from. */
-      readonly forkedAt?: number
-      /** All files of the folder the fork begins in: what it changes is found by comparing with them. */
-      readonly start?: Sha256
-    }
-  | {
+  /** `imported`: tasks that had ended when the plan was written. */
+  | ({ readonly type: 'create'; readonly imported?: readonly ImportedTask[] } & FieldsOf<'plan.created'>)
+  | ({
       readonly type: 'revise'
-      readonly policy?: readonly PolicyLayer[]
-      readonly changed?: readonly string[]
-      readonly definition: PlanDefinition
-      readonly hash: Sha256
-      readonly rationale: string
-      readonly source?: PlanSource
       readonly expectedRevision?: number
-      /** A plan that has ended is taken up again by it. */
       readonly reopen?: true
       /** A plan that failed goes on by it, also when the definition is the same: what failed, was undone or was changed runs again. */
       readonly goOn?: UnsafeWork
-      /** How the world stands, for whoever asks later what has moved since. */
-      readonly stamp?: Standing
-      /** Who wrote it; absent: not the person. `others`: of their file, what they did not write in it. */
-      readonly writer?: Writer
-      readonly others?: readonly TaskName[]
-    }
+    } & PolicyAgain &
+      Omit<FieldsOf<'plan.revised'>, 'revision' | 'proposal'>)
   /** Appends plain tasks to a draft, at a cost that does not grow with it; anything else is a revision. */
   | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[]; readonly writer?: Writer }
   /** What a client keeps beside the plan or a task: never followed. Merged key by key; null takes a key away. */
   | { readonly type: 'annotate'; readonly set: JsonObject; readonly by: string; readonly task?: TaskName }
-  | {
-      readonly type: 'evaluate'
-      readonly task: TaskName
-      readonly id: string
-      readonly by: string
-      readonly score?: number
-      readonly passed?: boolean
-      readonly data?: Json
-    }
+  | ({ readonly type: 'evaluate' } & Omit<FieldsOf<'task.evaluated'>, 'visit'>)
   /** Somebody's word about the whole plan. `start`: how a draft is started by it. */
   | {
       readonly type: 'finish'
@@ -96,7 +54,6 @@ export type Command =
       readonly type: 'pause'
       readonly reason?: string
       readonly force?: true
-      /** Of a pause by force: whether everything is halted. */
       readonly halt?: boolean
       readonly cause?: Shortage
     }
@@ -104,10 +61,7 @@ export type Command =
   | ({ readonly type: 'resume' } & PolicyAgain)
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
-  /**
-   * `lastSign`: the last moment at which processes of the plan are known to have lived. `lost`: declared outputs that are not as they
-   * were left; absent when all are, and nobody was told otherwise before.
-   */
+  /** `lastSign`: processes of the plan lived then. `lost`: outputs that changed; absent: none, or said before. */
   | {
       readonly type: 'recover'
       readonly reason: string
@@ -149,14 +103,13 @@ export type Command =
       readonly token: string
       readonly reason: string
       readonly wrote?: Wrote
-      /** Somebody gave it back before its time was over. */
       readonly released?: true
     }
   | Decide
   /** Several gates in one review: all of them are decided, or none. */
   | { readonly type: 'review'; readonly decisions: readonly Decide[] }
   | ({ readonly type: 'ask' } & Question)
-  | { readonly type: 'answer'; readonly id: string; readonly answers: JsonObject; readonly by: string }
+  | ({ readonly type: 'answer' } & FieldsOf<'question.answered'>)
   | ({ readonly type: 'propose' } & Proposal)
   /** Accepts or declines a proposal; `hash` is that of the proposal as it was seen. */
   | {
@@ -166,79 +119,51 @@ export type Command =
       readonly verdict: 'accepted' | 'declined'
       readonly rationale: string
       readonly by: string
-      /** Accepted without having seen it. */
       readonly unseen?: true
       readonly stamp?: Standing
       /** `changes`: a person has seen what it changes, and makes it theirs. */
       readonly writer?: Writer
     }
-  /** The definition of done as it was judged in a round of `converge`. */
-  | { readonly type: 'assess'; readonly round: number; readonly verdicts: readonly Verdict[] }
+  | ({ readonly type: 'assess' } & FieldsOf<'assessment.made'>)
   /** `by`, of these: who asks; absent in journals from before it was said. */
-  | {
+  | ({
       readonly type: 'retry'
-      readonly policy?: readonly PolicyLayer[]
-      readonly changed?: readonly string[]
       readonly task: TaskName
       readonly reason?: string
       readonly by?: string
       /** Completed tasks whose effect is unsafe are done a second time on purpose. */
       readonly repeat?: true
-    }
+    } & PolicyAgain)
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string; readonly by?: string }
-  /** Files that had been set back were brought back. */
-  | ({ readonly type: 'restore' } & Omit<EventOf<'files.restored'>, 'type'>)
-  | { readonly type: 'note'; readonly text: string; readonly task?: TaskName; readonly place?: NotePlace }
+  | ({ readonly type: 'restore' } & FieldsOf<'files.restored'>)
+  | ({ readonly type: 'note' } & FieldsOf<'note.added'>)
   | {
       readonly type: 'checkpoint'
       readonly name: CheckpointName
       readonly standing: Standing
-      /** A fork has ended: its files are stored, so that they can be adopted without its folder. */
       readonly why?: 'ended'
     }
-  /** The work of this fork was brought into another plan. */
   | ({ readonly type: 'adopted' } & ForkAdopted)
-  /** The worktree the plan works in was made. */
-  | { readonly type: 'place'; readonly operations: readonly GitOperation[] }
+  | ({ readonly type: 'place' } & FieldsOf<'place.made'>)
   | Rollback
-  /** What the proxy of a sandbox answered to commands of a task. */
   | ({ readonly type: 'network' } & NetworkDecided)
   /** An attempt is about to call a model: the most that the call can use. */
-  | {
+  | ({
       readonly type: 'reserve'
       readonly id: string
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
       readonly spend: Spend
-      /** What the settings of whoever runs it say at this time. */
       readonly settings?: SettingsCaps
-    }
-  /** What it really used. */
+    } & AttemptOf)
   | { readonly type: 'settle'; readonly id: string; readonly actual: Spend }
-  /** A person allows more to be spent. */
   | { readonly type: 'raise'; readonly add: Amounts; readonly task?: TaskName; readonly by: string }
 
-/**
- * Of a plan that goes on: what becomes of completed work that is unsafe to repeat and would run again, because it was changed or
- * because what it needs runs again.
- */
+/** What becomes of completed work that is unsafe to repeat and would run again, because it or what it needs changed. */
 export type UnsafeWork = 'refuse' | 'repeat' | 'keep'
 
-export interface Start {
+export interface Start extends Omit<FieldsOf<'plan.started'>, 'sandboxOff'> {
   readonly type: 'start'
-  readonly rules: number
-  readonly files?: 'seen'
-  readonly sandbox?: SandboxMode | 'by-task'
   /** Of journals from before a person's own plan ran without a sandbox: the id of the question that asks first. */
   readonly asks?: string
-  /** A person approves the draft of a planner, or commands that they were shown. */
-  readonly approves?: 'draft' | readonly TaskName[]
-  /** It has a budget: what it spends is counted. */
-  readonly budget?: 'kept'
-  /** What organisation, user and project say about every plan here; absent where they say nothing. */
-  readonly policy?: readonly PolicyLayer[]
-  readonly stamp?: Standing
 }
 
 /** A person's answer to a gate. */
@@ -253,7 +178,6 @@ export interface Decide {
   readonly hash?: Sha256
   /** Approved without having seen what it approves; absent in journals from before it was said. */
   readonly unseen?: true
-  /** Until when an approval may be used. */
   readonly until?: Millis
   readonly option?: string
   /** What else is chosen for single paths, of edits that would be set back. */
@@ -266,7 +190,6 @@ export interface Decide {
     readonly definition: PlanDefinition
     readonly hash: Sha256
     readonly source?: PlanSource
-    /** What the tasks would do then. */
     readonly binds: { readonly [task: string]: Sha256 }
     /** Who wrote them; absent: not the person. */
     readonly writer?: Writer
@@ -284,21 +207,16 @@ export interface Rollback {
   readonly kind: 'rollback' | 'undo' | 'adopt'
   /** Of `adopt`: the fork, and what it changed. */
   readonly adopts?: Adoption
-  /** Of `undo`: the fork whose adoption is taken back. */
   readonly undoes?: string
   /** The entry after which the plan stood as it shall stand again. */
   readonly to: number
-  /** The checkpoint it is known by. */
   readonly checkpoint?: CheckpointName
   /** What becomes of each task that has moved since; none when only files go back. */
   readonly resets: readonly Reset[]
   /** Completed tasks whose declared compensation is to be run, last first. */
   readonly compensate: readonly TaskName[]
-  /** How the plan had ended there, when it had. */
   readonly ends?: { readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
-  /** Only these paths; all that were written since when absent. */
   readonly paths?: readonly string[]
-  /** Only what these tasks wrote. */
   readonly tasks?: readonly TaskName[]
   readonly filesOnly?: true
   readonly keepGit?: true
@@ -321,7 +239,6 @@ export interface ForkAdopted {
   /** The entry of that plan which says so; null when the fork had changed nothing. */
   readonly version: number | null
   readonly folder: 'removed' | 'kept'
-  /** Why the folder was kept. */
   readonly why?: string
 }
 
@@ -356,22 +273,10 @@ export interface Turn {
   readonly type: 'turn'
   readonly settled?: readonly Settlement[]
   readonly prepared?: readonly { readonly task: TaskName; readonly visit: number; readonly prepared: Prepared }[]
-  readonly restored?: readonly {
-    readonly task: TaskName
-    readonly to: Sha256
-    readonly saved: Sha256
-    readonly files?: readonly string[]
-    readonly more?: number
-    readonly kept?: readonly string[]
-  }[]
+  readonly restored?: readonly FieldsOf<'workspace.restored'>[]
   readonly compensated?: readonly { readonly task: TaskName; readonly result: Result }[]
   /** What was committed for tasks that are done. */
-  readonly committed?: readonly {
-    readonly task: TaskName
-    readonly visit: number
-    readonly operations: readonly GitOperation[]
-    readonly failure?: Failure
-  }[]
+  readonly committed?: readonly FieldsOf<'git.committed'>[]
   /** How the rollback of this id ended; of another one it is told too late, or again. */
   readonly rolledBack?: RolledBack
   readonly expanded?: readonly Expanded[]
@@ -387,13 +292,7 @@ export interface Turn {
   }[]
   /** Revisions that rules and templates propose, or why none could be. */
   readonly proposed?: readonly (Proposal | NoProposal)[]
-  readonly notices?: readonly {
-    readonly id: string
-    readonly kind: NoticeKind
-    readonly to: string
-    readonly task?: TaskName
-    readonly failure?: string
-  }[]
+  readonly notices?: readonly FieldsOf<'notice.sent'>[]
   /** What the engine itself lacks to go on: the plan is paused. */
   readonly shortage?: Shortage
   /** Tasks whose files another plan has reserved: others in line go before them. */
@@ -449,10 +348,7 @@ export interface Expanded {
   readonly hash: Sha256
 }
 
-export interface Settlement {
-  readonly task: TaskName
-  readonly visit: number
-  readonly attempt: number
+export interface Settlement extends AttemptOf {
   readonly result: Result | Interrupted
 }
 
@@ -462,6 +358,8 @@ export interface Interrupted {
   readonly reason: string
   /** False where it is certain that the attempt did nothing; absent when nobody knows. */
   readonly begun?: false
+  /** Its time has not come; then it is taken up again. */
+  readonly until?: Millis
 }
 
 export type CommandType = Command['type']

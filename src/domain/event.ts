@@ -36,7 +36,6 @@ import type { TaskStatus } from './status.ts'
 export type ClientEvent =
   /** Appended to a draft, which is unsealed by it: its definition has no hash until the next revision. */
   | { readonly type: 'task.added'; readonly tasks: readonly TaskDefinition[]; readonly writer?: Writer }
-  /** Merged key by key; null takes a key away. */
   | { readonly type: 'plan.annotated'; readonly set: JsonObject; readonly by: string }
   | { readonly type: 'task.annotated'; readonly task: TaskName; readonly set: JsonObject; readonly by: string }
   | ({ readonly type: 'task.evaluated'; readonly task: TaskName } & Said)
@@ -69,7 +68,6 @@ export type JudgementEvent =
       readonly rule?: number
       readonly to?: readonly TaskName[]
     }
-  /** Another task has done its work instead, and left what it was to leave. */
   | { readonly type: 'task.substituted'; readonly task: TaskName; readonly by: TaskName }
   /** The plan ends as failed, now: what has not begun is cancelled, what runs is ended. */
   | {
@@ -79,12 +77,7 @@ export type JudgementEvent =
       readonly task?: TaskName
     }
   /** Nothing that needs the capability begins before then. */
-  | {
-      readonly type: 'breaker.opened'
-      readonly capability: string
-      readonly until: Millis
-      readonly failures: number
-    }
+  | { readonly type: 'breaker.opened'; readonly capability: string; readonly until: Millis; readonly failures: number }
   | { readonly type: 'breaker.closed'; readonly capability: string }
   | {
       readonly type: 'task.escalated'
@@ -92,39 +85,20 @@ export type JudgementEvent =
       readonly why: 'waiting' | 'expired' | 'deadline' | 'timebox' | 'heartbeat'
       readonly to?: string
     }
-  /** One of several who must approve has. */
   | {
       readonly type: 'gate.voted'
       readonly task: TaskName
       readonly by: string
       readonly rationale: string
       readonly hash?: Sha256
-      /** As in `gate.decided`. */
       readonly unseen?: true
     }
-  /** An approval that was given holds no more. */
   | { readonly type: 'consent.voided'; readonly task: TaskName; readonly reason: string }
   | ({ readonly type: 'question.asked' } & Question)
-  | {
-      readonly type: 'question.answered'
-      readonly id: string
-      readonly answers: JsonObject
-      readonly by: string
-    }
+  | { readonly type: 'question.answered'; readonly id: string; readonly answers: JsonObject; readonly by: string }
   | ({ readonly type: 'revision.proposed' } & Proposal)
-  | {
-      readonly type: 'revision.declined'
-      readonly id: string
-      readonly by: string
-      readonly rationale: string
-    }
-  /** The definition of done, judged in between by `converge`. */
-  | {
-      readonly type: 'assessment.made'
-      readonly round: number
-      readonly verdicts: readonly Verdict[]
-    }
-  /** Somebody was told, or could not be. */
+  | { readonly type: 'revision.declined'; readonly id: string; readonly by: string; readonly rationale: string }
+  | { readonly type: 'assessment.made'; readonly round: number; readonly verdicts: readonly Verdict[] }
   | {
       readonly type: 'notice.sent'
       /** Of the event it tells of: entry and place in it, so that none is told twice. */
@@ -151,7 +125,6 @@ export interface Question {
   readonly sandbox?: true
   /** Planfold asks: an agent that it started wants to do something beyond its task. `rule` is the same for the same thing. */
   readonly agent?: { readonly rule: string }
-  /** Planfold asks: may more be spent? */
   readonly budget?: AskedBudget
   /** Planfold asks: do these changes outside the scope of a claimed task belong to it? */
   readonly outside?: { readonly paths: readonly string[] }
@@ -168,7 +141,6 @@ export interface Proposal {
   readonly by: string
   /** What was observed that the plan had not expected. */
   readonly cause?: string
-  /** The text it was written as. */
   readonly source?: PlanSource
   readonly task?: TaskName
 }
@@ -200,31 +172,19 @@ export interface Feedback {
 
 export type BudgetEvent =
   /** The most that a call of a model can use, held before it is sent. */
-  | {
+  | ({
       readonly type: 'budget.reserved'
       readonly id: string
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
       readonly amount: Amounts
       /** The price is not known. */
       readonly unpriced?: true
-    }
+    } & AttemptOf)
   /** What it really used. One that is never settled has used all that was held. */
-  | {
-      readonly type: 'budget.settled'
-      readonly id: string
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
-      readonly amount: Amounts
-    }
-  /** A person allowed more. `task`: to the budget of that task or group. */
+  | ({ readonly type: 'budget.settled'; readonly id: string; readonly amount: Amounts } & AttemptOf)
   | {
       readonly type: 'budget.raised'
       readonly task?: TaskName
       readonly add?: Amounts
-      /** Models may be used although their price is not known. */
       readonly unpriced?: true
       /** Single calls of the task may cost so much, in US dollars. */
       readonly large?: number
@@ -235,7 +195,6 @@ export type Event =
   | JudgementEvent
   | ClientEvent
   | BudgetEvent
-  /** What commands asked the proxy of their sandbox for. */
   | ({ readonly type: 'network.decided' } & NetworkDecided)
   | {
       readonly type: 'plan.created'
@@ -245,17 +204,18 @@ export type Event =
       readonly origin?: PlanId
       readonly session?: string
       readonly goal?: string
-      /** Who is to carry it out. */
       readonly agent?: string
       readonly source?: PlanSource
-      /** It came from elsewhere: see the command. `place` is the folder it works in, relative to the workspace. */
+      /** It came from elsewhere: over the network, from another format, from a model or an agent. */
       readonly outside?: true
       /** Who wrote it; `others` are the tasks of a copied plan that are not theirs. */
       readonly writer?: Writer
       readonly others?: readonly TaskName[]
+      /** The folder it works in, relative to the workspace; the workspace itself when absent. */
       readonly place?: string
+      /** The entry of `origin` it goes on from. */
       readonly forkedAt?: number
-      /** All files of the folder the fork begins in. */
+      /** All files of the folder the fork begins in: what it changes is found by comparing with them. */
       readonly start?: Sha256
     }
   | {
@@ -265,7 +225,6 @@ export type Event =
       readonly hash: Sha256
       readonly rationale: string
       readonly source?: PlanSource
-      /** The proposal it was. */
       readonly proposal?: string
       /** Who wrote it; absent: not the person. `others`: of their file, what they did not write in it. */
       readonly writer?: Writer
@@ -320,7 +279,6 @@ export type Event =
       readonly type: 'task.reopened'
       readonly tasks: readonly TaskName[]
       readonly reason: string
-      /** Who sent it back said why; it is handed to the first of the tasks. */
       readonly feedback?: Feedback
     }
   /** An outcome edge was taken; a failure that was routed is handled. */
@@ -330,21 +288,16 @@ export type Event =
       readonly outcome: string
       readonly to: readonly TaskName[]
     }
-  | {
+  | ({
       readonly type: 'attempt.started'
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
       readonly preimage?: Sha256
       /** All files before it, where it declares no scope. */
       readonly before?: Sha256
       /** All files before it, of a claimed task that declares a scope. */
       readonly around?: Sha256
-      /** Why nobody looked at the files before it. */
       readonly unwatched?: string
       readonly inputHash?: Sha256
       readonly claim?: Claim
-      /** Its preparation failed: nothing was carried out. */
       readonly begun?: false
       /** Where all files are compared: what changed between the attempt before it and this one, and so is somebody else's. */
       readonly edited?: readonly string[]
@@ -352,52 +305,30 @@ export type Event =
       readonly reserves?: Reserves
       /** So many of its visits were opened by going back, and are no retries. */
       readonly goneBack?: number
-      /** What it holds of the budgets around it. */
       readonly holds?: Amounts
       /** How its commands run. Absent in plans that were started before tasks decided, and for what runs none. */
       readonly runs?: RunMode
-    }
-  | {
-      readonly type: 'attempt.succeeded'
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
-      readonly result: Succeeded
-    }
-  | {
-      readonly type: 'attempt.failed'
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
-      readonly result: Failed
-      readonly goneBack?: number
-    }
+    } & AttemptOf)
+  | ({ readonly type: 'attempt.succeeded'; readonly result: Succeeded } & AttemptOf)
+  | ({ readonly type: 'attempt.failed'; readonly result: Failed; readonly goneBack?: number } & AttemptOf)
   /** Nobody can say how it ended: its owner died, it was interrupted by us, or an agent's claim lapsed. */
-  | {
+  | ({
       readonly type: 'attempt.lost'
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
       readonly reason: string
       readonly byUs?: true
       /** The last moment at which its processes are known to have lived, of a task whose files are looked at. */
       readonly lastSign?: Millis
-      /** It is certain that it did nothing: the machine lacked what it takes to begin. */
+      /** It is certain that it did nothing: the machine lacked what it takes to begin, or its time had not come. */
       readonly begun?: false
+      /** Its time had not come: it is taken up again then, and nobody waits for it meanwhile. */
+      readonly until?: Millis
       /** Of a claim that lapsed: what had changed since it was claimed. */
       readonly wrote?: NonNullable<Result['wrote']>
       readonly goneBack?: number
-    }
+    } & AttemptOf)
   | { readonly type: 'attempt.parked'; readonly task: TaskName; readonly evidence: Evidence }
   /** Reported as done and not accepted: whoever has claimed it keeps it and goes on with the same attempt. */
-  | {
-      readonly type: 'report.refused'
-      readonly task: TaskName
-      readonly visit: number
-      readonly attempt: number
-      readonly failure: Failure
-      readonly verdicts: readonly Verdict[]
-    }
+  | ({ readonly type: 'report.refused'; readonly failure: Failure; readonly verdicts: readonly Verdict[] } & AttemptOf)
   | { readonly type: 'retry.scheduled'; readonly task: TaskName; readonly at: Millis }
   | ({ readonly type: 'gate.opened'; readonly task: TaskName } & GateQuestion)
   | {
@@ -415,11 +346,8 @@ export type Event =
       readonly until?: Millis
       /** Of a decision; of edits: `keep`, `take` or `merge`. */
       readonly option?: string
-      /** Of edits: what else was chosen for single paths. */
       readonly choices?: EditChoices
-      /** Of a question. */
       readonly answers?: JsonObject
-      /** Where it was sent back to. */
       readonly to?: TaskName
     }
   | {
@@ -436,9 +364,7 @@ export type Event =
       readonly task: TaskName
       readonly to: Sha256
       readonly saved: Sha256
-      /** The files that differed, at most a hundred. */
       readonly files?: readonly string[]
-      /** How many more there were. */
       readonly more?: number
       /** A person's edits that stay as they are, because somebody chose so; at most a hundred. */
       readonly kept?: readonly string[]
@@ -449,19 +375,13 @@ export type Event =
       readonly changes: Sha256
       readonly saved: Sha256
       readonly paths: number
-      /** At most a hundred. */
       readonly files: readonly string[]
       readonly by: string
     }
   | { readonly type: 'compensation.started'; readonly task: TaskName; readonly action: Action | CompensatingTask }
   | { readonly type: 'compensation.finished'; readonly task: TaskName; readonly result: Result }
   /** It failed in a way that may pass, and is tried again. */
-  | {
-      readonly type: 'compensation.retried'
-      readonly task: TaskName
-      readonly result: Failed
-      readonly at: Millis
-    }
+  | { readonly type: 'compensation.retried'; readonly task: TaskName; readonly result: Failed; readonly at: Millis }
   /** The plan failed: what declared how is undone, last first. */
   | { readonly type: 'plan.compensating'; readonly reason: string }
   | {
@@ -482,7 +402,6 @@ export type Event =
     }
   /** The worktree it works in was made. No part of what a rollback takes back. */
   | { readonly type: 'place.made'; readonly operations: readonly GitOperation[] }
-  /** The work of this fork was brought into another plan. */
   | ({ readonly type: 'fork.adopted' } & ForkAdopted)
   | ({ readonly type: 'rollback.started' } & Omit<Rollback, 'type'>)
   /** Files and refs are as they were then, apart from what `left` names; each task is reset. */
@@ -496,12 +415,25 @@ export type Event =
 /** Which part a note is about: a field of its task, or of the plan where no task is named; a line of that text, or of the plan file. */
 export interface NotePlace {
   readonly field?: string
-  /** From 1. */
   readonly line?: number
+}
+
+/** Which attempt an event is about. */
+export interface AttemptOf {
+  readonly task: TaskName
+  /** Counts the runs of the task, from 1; and `attempt` the tries within one. */
+  readonly visit: number
+  readonly attempt: number
 }
 
 export type EventType = Event['type']
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
+export type FieldsOf<T extends EventType> = Omit<EventOf<T>, 'type'>
+
+/** An attempt is over, whatever became of it. */
+export const isAttemptEnd = (event: Event): event is AttemptEnd =>
+  event.type === 'attempt.succeeded' || event.type === 'attempt.failed' || event.type === 'attempt.lost'
+export type AttemptEnd = EventOf<'attempt.succeeded' | 'attempt.failed' | 'attempt.lost'>
 
 /** A task that had ended when the plan was written, by the word of whoever brought it. */
 export interface ImportedTask {
@@ -557,10 +489,7 @@ export type GateAsks =
   | { readonly type: 'unknown-outcome'; readonly evidence: Evidence }
   | ({ readonly type: 'edits' } & EditedPaths)
 
-/**
- * A person has worked on files that would be set back before the task is tried again. `unmerged`: those that were to be merged and
- * cannot be.
- */
+/** A person's edits in files that would be set back before a retry. `unmerged`: those that were to be merged and cannot be. */
 export interface EditedPaths {
   /** At most a hundred; the stored list that is shown holds all of them. */
   readonly paths: readonly string[]
@@ -580,11 +509,8 @@ export interface GateQuestion {
   readonly asks: GateAsks
   /** Of everything the answer will be bound to; the definition's hash where nothing more is. */
   readonly hash?: Sha256
-  /** The stored bytes from which it is shown. */
   readonly shown?: Sha256
-  /** The checks of the gate as they were judged. */
   readonly evidence?: readonly Verdict[]
-  /** The tasks an approval agrees to, each with the hash of exactly what it would do. */
   readonly binds?: { readonly [task: string]: Sha256 }
   readonly expiresAt?: Millis
 }

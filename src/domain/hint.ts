@@ -55,12 +55,9 @@ export interface StepFields {
   readonly show: OfPlan
   readonly status: OfPlan
   readonly proposals: OfPlan
-  /** What its gates ask. */
   readonly gates: OfPlan
   readonly checkpoints: OfPlan
-  /** What is spent, reserved and left. */
   readonly budget: OfPlan
-  /** More may be spent: by the plan, or by this task. */
   readonly 'budget-add': OfTask & { readonly what?: string; readonly amount?: string }
   readonly handoff: OfPlan
   readonly digest: OfPlan

@@ -27,7 +27,6 @@ export interface ModelUse {
   readonly cost: ModelCost
   /** The provider's own count of each call, as it came. */
   readonly wireUsage: readonly Json[]
-  /** What else the provider said about each call. */
   readonly providerMetadata: readonly Json[]
   /** The blob with all requests and responses, redacted. */
   readonly recording: Sha256

@@ -14,9 +14,7 @@ export interface NetworkDecision {
   readonly path?: string
   readonly allowed: boolean
   readonly why: string
-  /** The rule that allowed it, as it was written. */
   readonly rule?: string
-  /** When it was not allowed: the rule that would allow it. */
   readonly allowWith?: string
   /** Nobody has answered yet, so it waits for a person. */
   readonly asked?: true
@@ -26,10 +24,7 @@ export interface CountedDecision extends NetworkDecision {
   readonly count: number
 }
 
-/**
- * What commands of an attempt asked for. The same answer about the same host and port is told once when it is given first, with the
- * method and path of then, and once more when the command has ended, with how often it was given since: all counts add up.
- */
+/** What an attempt's commands asked for: each answer first with method and path, then once more with how often. Counts add up. */
 export interface NetworkDecided {
   readonly task: TaskName
   readonly visit: number
@@ -42,7 +37,6 @@ export interface NetworkDecided {
 
 /** What a question about the network is about. */
 export interface AskedAddress {
-  /** The rule that would allow it. */
   readonly rule: string
   readonly host: string
   readonly port: number

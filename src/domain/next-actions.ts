@@ -16,13 +16,11 @@ import { PLAN_ENDED } from './status.ts'
 export interface NextActions {
   /** Attempts the journal says are under way; whoever drives the plan carries out those it has not begun. */
   readonly perform: Iterable<TaskState>
-  /** Tasks in line that must be prepared before they may start. */
   readonly prepare: readonly TaskState[]
   /** The compensation under way. `by` is the task that carries it out, when it is not the task itself. */
   readonly compensate: { readonly task: TaskState; readonly action: Action; readonly by?: TaskState } | null
   /** What a task wrote and is to be committed; one after the other. */
   readonly commit: PlanState['uncommitted'][number] | null
-  /** A task whose failure asks for a revision that a rule can make. */
   readonly propose: TaskState | null
   /** The rollback under way, when nothing is left to be waited for. */
   readonly rollback: PlanState['rollback']

@@ -1,70 +1,31 @@
 // What a plan says: the definition a person or an agent wrote, in canonical form. Definitions are sparse: an absent key
 // means "not said". They never change; a change makes a new Revision. Run state lives in state.ts, never here.
 
+import type { Action } from './actions/actions.ts'
 import type { Budget } from './budget/budget.ts'
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { TestsCriterion } from './plan-rules/tests-criterion.ts'
+import type {
+  Approvers,
+  CommandLine,
+  Criterion,
+  EffectClass,
+  Escalation,
+  FailureKind,
+  GatedImpact,
+  Network,
+  OutputSource,
+  Retry,
+  SandboxMode,
+} from './plan-values.ts'
 import type { CommandRules } from './policy/command-rules.ts'
 
+export type { Action, ActionType } from './actions/actions.ts'
+export type { Field, GateAction, Option } from './actions/gate-action.ts'
+export { LATER_ACTIONS } from './actions/structure-actions.ts'
 export type { Budget, Money } from './budget/budget.ts'
-
-/** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
-export interface Approvers {
-  readonly role?: string
-  readonly count?: number
-}
-
-/** Whom to call when nobody has answered for so long. */
-export interface Escalation {
-  readonly afterMs: number
-  /** A role of `policy.roles`, or a name. */
-  readonly to: string
-}
-
-export interface Option {
-  readonly id: string
-  readonly title?: string
-  readonly pros?: readonly string[]
-  readonly cons?: readonly string[]
-  readonly cost?: string
-}
-
-/** One field of a form; its answer is an output of this name. */
-export interface Field {
-  readonly name: string
-  readonly label?: string
-  readonly type: 'text' | 'number' | 'boolean' | 'choice' | 'list'
-  readonly choices?: readonly string[]
-  readonly optional?: true
-  readonly default?: Json
-  readonly min?: number
-  readonly max?: number
-  readonly pattern?: string
-}
-
-/** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
-export type Edit = { readonly sha256?: string } & (
-  | {
-      readonly type: 'create'
-      readonly file: string
-      readonly content: string
-      readonly mode?: number
-      /** Also where the file exists with other content. */
-      readonly overwrite?: true
-    }
-  | {
-      readonly type: 'replace'
-      readonly file: string
-      readonly find: string
-      readonly replace: string
-      readonly all?: true
-    }
-  | { readonly type: 'patch'; readonly file: string; readonly diff: string }
-  | { readonly type: 'move'; readonly file: string; readonly to: string }
-  | { readonly type: 'delete'; readonly file: string }
-  | { readonly type: 'chmod'; readonly file: string; readonly mode: number }
-)
+export type * from './plan-values.ts'
+export { EFFECT_CLASSES } from './plan-values.ts'
 
 export interface GatePolicy {
   /** High-impact work that is gated; all kinds of it when absent, none when empty. */
@@ -72,27 +33,8 @@ export interface GatePolicy {
   /** Is somebody asked before an unsafe task whose code cannot be read? Not unless `requireGateForProd` is said elsewhere. */
   readonly unknown?: 'ask' | 'allow'
   readonly approvers?: Approvers
-  /** How long an approval holds; a day when not said. */
   readonly validMs?: number
 }
-
-/** What is hard or impossible to take back, by the names `policy.gates.before` has for it. */
-export type GatedImpact =
-  | 'push'
-  | 'deploy'
-  | 'delete'
-  | 'migrate'
-  | 'spend'
-  | 'send'
-  | 'data'
-  | 'outside'
-  | 'instructions'
-
-/** `unknown`: it runs code that cannot be read from the plan, and may do any of these. `command`: `policy.commands` asks about it. */
-export type Impact = GatedImpact | 'unknown' | 'command'
-
-/** The classes of failures, as a definition may name them; see result.ts. */
-export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'
 
 export interface PlanDefinition {
   readonly name: PlanName
@@ -106,18 +48,11 @@ export interface PlanDefinition {
   readonly defaults?: {
     readonly timeoutMs?: number
     readonly retry?: Retry
-    /** `provider/name`, for `model` tasks that name none. */
     readonly model?: string
-    /** The name of a coding agent, for `agent` tasks that name none. */
     readonly agent?: string
   }
-  /** Whom to tell, and how, when something waits for a person or has ended. */
   readonly notify?: readonly Notify[]
-  /**
-   * `edits`: a person's edits in files that a retry would set back: wait for a decision (when absent), or set them back, keeping a
-   * copy. `outputs`: files that completed tasks declared and that are gone when the plan is taken up: tell (when absent), or make them
-   * again.
-   */
+  /** `edits` a retry would set back: wait (default) or set back, keeping a copy. Lost `outputs`: tell (default) or make again. */
   readonly recovery?: { readonly edits?: 'wait' | 'set-back'; readonly outputs?: 'tell' | 'remake' }
   /** What the plan does in the repository around it; absent: nothing. */
   readonly git?: GitUse
@@ -129,7 +64,6 @@ export interface PlanDefinition {
   readonly hypotheses?: Json
   readonly memory?: Json
   readonly artifacts?: Json
-  /** What another format said that has no word here: kept, printed back, never followed. */
   readonly extra?: JsonObject
 }
 
@@ -137,22 +71,18 @@ export interface TaskDefinition {
   readonly id: TaskName
   readonly title?: string
   readonly description?: string
-  /** The purpose: research, implement, validate, … an open vocabulary. */
   readonly kind?: string
   readonly rationale?: string
-  /** How it is carried out. */
   readonly action: Action
   /** What whoever claims an external task is to do, in prose or capability calls, never run by a shell; else the prompt of a model or agent. */
   readonly instruction?: string
   readonly needs?: readonly TaskName[]
   readonly optional?: true
-  /** An expression; false skips the task. */
   readonly when?: string
   readonly timeoutMs?: number
   readonly retry?: Retry
   /** Higher first; 0 when not said. */
   readonly priority?: number
-  /** Values handed to the task; strings may hold `${{ expression }}`. */
   readonly inputs?: JsonObject
   readonly outputs?: { readonly [name: string]: OutputSource }
   readonly write?: readonly string[]
@@ -169,15 +99,12 @@ export interface TaskDefinition {
   /** An expression over `exit`, `stdout`, `outputs`, …; the task succeeded when it is true. */
   readonly expect?: string
   readonly accept?: readonly Criterion[]
-  /** Judged before an attempt starts. */
   readonly preconditions?: readonly Criterion[]
-  /** Judged after it, when it was accepted: what must then be true of the world. */
   readonly postconditions?: readonly Criterion[]
   /** What it is expected to change, as patterns of paths; anything else that it wrote is told. */
   readonly effects?: readonly string[]
   /** What to do when it has failed and its retries are used up; the first rule that fits and is not used up is taken. */
   readonly recover?: readonly RecoveryRule[]
-  /** All attempts of a visit together may take so long. */
   readonly timeboxMs?: number
   /** Ways it may fail that are known beforehand; the first that is detected decides where the failure leads. */
   readonly failureModes?: readonly FailureMode[]
@@ -197,9 +124,7 @@ export interface TaskDefinition {
   readonly estimateMs?: number
   readonly budget?: Budget
   readonly capabilities?: readonly string[]
-  /** One task for each item; the task itself is done when all of them are. */
   readonly forEach?: ForEach
-  /** One task for each combination. */
   readonly matrix?: Matrix
   readonly extra?: JsonObject
   /** What an expanded task was made for; made by `expand.ts`, written and printed by nobody. */
@@ -324,7 +249,6 @@ export interface TaskValues {
   readonly template: string
   readonly text: string
   readonly undo: Action | CompensatingTask
-  /** Names of variables. */
   readonly variables: readonly string[]
 }
 
@@ -360,74 +284,9 @@ export interface FailureMode {
   readonly detect: Extract<Criterion, { readonly type: 'expect' | 'prose' }>
   /** What kind of failure it is, whatever it looked like. */
   readonly class?: FailureKind
-  /** The tasks a failure of this kind leads to. */
   readonly recover?: readonly TaskName[]
-  /** What to do, in words. */
   readonly advice?: string
 }
-
-/** A list is argv; a script is text for `sh -eu`. */
-export type CommandLine = { readonly argv: readonly string[] } | { readonly script: string }
-
-export type Action =
-  /** `links: refuse`: the last word of the command is a path of the workspace, and no symbolic link may be on the way to it. */
-  | { readonly type: 'run'; readonly command: CommandLine; readonly stdin?: string; readonly links?: 'refuse' }
-  | { readonly type: 'edit'; readonly edits: readonly Edit[] }
-  | { readonly type: 'decide'; readonly expression: string }
-  | GateAction
-  /** Claimed and reported by an agent or a person. */
-  | { readonly type: 'external' }
-  /** Tasks of its own, named `<task>/<child>`; they need each other by their short names. Done when all of them are. */
-  | { readonly type: 'subplan'; readonly tasks: readonly TaskDefinition[] }
-  /** The plan's own last task, made from `done`; nobody writes it. */
-  | { readonly type: 'verify' }
-  /** A task that was expanded: it waits for its children and gathers what they left. Made by `expand.ts`, written by nobody. */
-  | { readonly type: 'group'; readonly children: readonly TaskName[] }
-  /** Finds out, when its turn comes, which items `for_each` of the task `of` goes through. Made by `expand.ts` as well. */
-  | { readonly type: 'items'; readonly in: string; readonly of: TaskName }
-  /** Takes a checkpoint: the plan's state, all files and where git stands, under a name. */
-  | { readonly type: 'checkpoint'; readonly name?: string }
-  | { readonly type: 'git'; readonly git: GitAction }
-  /** Asks a model; the instruction of the task is the prompt. `plan-rules/model-request.ts` reads what is written. */
-  | { readonly type: 'model'; readonly spec: Json }
-  /** Sends a request; `plan-rules/http-request.ts` reads what is written. */
-  | { readonly type: 'http'; readonly spec: Json }
-  /** Asks or changes a database; `plan-rules/db-request.ts` reads what is written. */
-  | { readonly type: 'db'; readonly spec: Json }
-  /** Starts a coding agent; the instruction of the task is the prompt. `plan-rules/agent-request.ts` reads what is written. */
-  | { readonly type: 'agent'; readonly spec: Json }
-  /** Carried out by a runner that a program brings along; `plan-rules/runner-request.ts` reads what is written. */
-  | { readonly type: 'runner'; readonly spec: Json }
-  /** Known to the format, carried out by a later release: accepted by `validate`, refused by `start`. */
-  | { readonly type: LaterAction; readonly spec: Json }
-
-/** A point the plan does not pass by itself. */
-export interface GateAction {
-  readonly type: 'gate'
-  readonly gate: GateType
-  /** What whoever decides must see. */
-  readonly show?: readonly string[]
-  /** Judged before anybody is asked. `schema`, `invariant`, `tests` and `budget` are decided by them alone. */
-  readonly checks?: readonly Criterion[]
-  /** When a check does not hold: reject (the default), or let a person overrule it. */
-  readonly unmet?: 'reject' | 'ask'
-  /** Of `schema`: a JSON file of the workspace, and the file with the JSON Schema it must follow. */
-  readonly schema?: { readonly file: string; readonly against: string }
-  /** Of `budget`: what may be used up when the plan comes here. */
-  readonly within?: { readonly attempts?: number; readonly timeMs?: number }
-  readonly approvers?: Approvers
-  /** How long it asks, and then: reject (the default) or escalate and go on asking. */
-  readonly expiresMs?: number
-  readonly expired?: 'reject' | 'escalate'
-  readonly escalate?: Escalation
-  /** Of `decision`: what may be chosen; the choice is the outcome. */
-  readonly options?: readonly Option[]
-  /** Of `question`: what is asked; the answers are the outputs of the task. */
-  readonly question?: string
-  readonly form?: readonly Field[]
-}
-
-export type GateType = 'approval' | 'diff' | 'decision' | 'question' | 'schema' | 'invariant' | 'tests' | 'budget'
 
 /** Which failures, and what then. Each rule serves `times` visits of its task, once when not said. */
 export interface RecoveryRule {
@@ -460,55 +319,19 @@ export interface Notify {
 
 export type NoticeKind = 'waiting' | 'escalated' | 'expired' | 'failed' | 'completed' | 'cancelled' | 'digest'
 
-type LaterAction = 'research'
-export type ActionType = Action['type']
-
 export interface CompensatingTask {
   readonly type: 'task'
   readonly task: TaskName
 }
-
-/** What a `git` task does, on the plan's own branch; it never pushes. */
-export type GitAction =
-  /** All that the plan has written and not committed yet, or these paths of it. */
-  | { readonly do: 'commit'; readonly message: string; readonly paths?: readonly string[] }
-  | { readonly do: 'tag'; readonly name: string; readonly message?: string }
-  /** The branch of a task that worked in a worktree of its own goes into the plan's. */
-  | { readonly do: 'merge'; readonly task: TaskName; readonly message?: string }
 
 export interface GitUse {
   /** `task`: what a task wrote is committed on the plan's branch `plan/<name>` when it is done. */
   readonly commits?: 'task'
   /** The plan, or each task that may write, works in a worktree of its own. */
   readonly worktree?: 'plan' | 'task'
-  /** Template of commit subjects, e.g. `feat(plan): {title}`. */
   readonly message?: string
-  /** The revision the branch begins at; HEAD when absent. */
   readonly base?: string
 }
-
-export type OutputSource =
-  | { readonly from: 'file'; readonly file: string }
-  | { readonly from: 'stdout'; readonly as: 'json' | 'text' }
-  /** Whoever carries out an external task must report it; `type` is theirs to read, e.g. `list[url]`. */
-  | { readonly from: 'report'; readonly type?: string; readonly retention?: string }
-
-/** `text` is how somebody put it in words, when a command or an expression was made of it. */
-export type Criterion =
-  | { readonly type: 'check'; readonly command: CommandLine; readonly text?: string }
-  | { readonly type: 'expect'; readonly expression: string; readonly text?: string }
-  | TestsCriterion
-  /** Only a person or a critic can judge it. */
-  | { readonly type: 'prose'; readonly text: string }
-
-export interface Retry {
-  /** How many attempts in all, the first included. */
-  readonly attempts: number
-  readonly backoffMs: { readonly min: number; readonly max: number }
-}
-
-/** Rules as `plan-rules/network-rule.ts` reads them: a list of what may be reached, or also what is done about all else. */
-export type Network = readonly string[] | { readonly allow: readonly string[]; readonly unknown: 'ask' | 'deny' }
 
 export interface Policy {
   readonly write?: readonly string[]
@@ -526,11 +349,9 @@ export interface Policy {
   readonly onFailure?: 'compensate' | 'keep' | 'rollback'
   /** What is not begun before a person has seen it. */
   readonly gates?: GatePolicy
-  /** Role to the people who have it. */
   readonly roles?: { readonly [role: string]: readonly string[] }
   /** May a proposed revision take effect by itself? Asked about when not said. */
   readonly replan?: 'ask' | 'auto' | 'never'
-  /** For every gate that does not say otherwise. */
   readonly escalate?: Escalation
   /** Approvals that open within this time are shown as one review; `max` of them close the window early. */
   readonly review?: { readonly windowMs: number; readonly max?: number }
@@ -541,9 +362,7 @@ export interface Policy {
     readonly attempts?: number
     readonly loops?: number
     readonly tasks?: number
-    /** Of one command in its sandbox, with everything it starts. */
     readonly memoryBytes?: number
-    /** Of one command in its sandbox; threads count as well. */
     readonly processes?: number
   }
   /** How long what was set back can be restored; 30 days when not said. */
@@ -564,9 +383,6 @@ export interface PlanSource {
   readonly dialect: string
   readonly text: string
 }
-
-/** `required`: no command runs without one. `preferred`: where there is one, it is used. `off`: commands run with the person's rights. */
-export type SandboxMode = 'required' | 'preferred' | 'off'
 
 /** How the commands of an attempt run: held in the sandbox, as the person would run them, or by an agent. */
 export type RunMode = 'held' | 'as you' | 'agent'
@@ -591,8 +407,3 @@ export interface CheckpointPolicy {
   /** `seen` (the default): all files are looked at around a task that declares no scope. `declared`: only scopes are. */
   readonly files?: 'seen' | 'declared'
 }
-
-export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
-
-export const LATER_ACTIONS: readonly LaterAction[] = ['research']
-export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']

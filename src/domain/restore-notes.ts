@@ -8,7 +8,6 @@ export interface RestoreNote {
   /** The pre-image it began from, and that with what was kept: as the files stand when it is done. */
   readonly to: Sha256
   readonly made: Sha256
-  /** The attempt it was made for. */
   readonly visit: number
   readonly attempt: number
 }

@@ -1,4 +1,4 @@
-// How an attempt ended. Made once, in `engine/attempts/perform`, and journaled as it is; nothing classifies a second time.
+// How an attempt ended. Made once, in `engine/attempts/classify-outcome`, and journaled as it is; nothing classifies a second time.
 
 import type { EditChoice, EditChoices, EditedPaths, Event } from './event.ts'
 import type { Hint } from './hint.ts'
@@ -46,14 +46,10 @@ export interface Succeeded extends Ended {
 export interface Failed extends Ended {
   readonly status: 'failed'
   readonly failure: Failure
-  /** The failure mode it was recognised as, by its name. */
   readonly mode?: string
 }
 
-/**
- * Beside what a task of the person's own may write, while it ran in the sandbox: names that appeared, and names that changed although they
- * were closed. It may have been the person. At most a hundred of each are named.
- */
+/** Names that appeared, or changed although closed, beside what the person's own task may write in the sandbox; a hundred at most. */
 export interface Beside {
   readonly appeared?: readonly string[]
   readonly changed?: readonly string[]
@@ -81,10 +77,7 @@ export interface Wrote {
   /** All files afterwards, when they were looked at. */
   readonly snapshot?: Sha256
   readonly git?: GitStanding
-  /**
-   * Of these: what somebody had changed since the visit before, or between two attempts of the first one. Their versions stand in
-   * `changes`; at most a hundred are named.
-   */
+  /** Of these: what others had changed since the visit before, or between attempts of the first. At most a hundred. */
   readonly overwrote?: { readonly paths: readonly string[]; readonly more?: number }
 }
 
@@ -98,7 +91,6 @@ export interface UncoveredPath {
   /** Or the patterns of the whole scope, where that could not be looked at. */
   readonly path: string
   readonly reason: string
-  /** It was there before and is not there any more. */
   readonly gone?: true
 }
 
@@ -107,7 +99,6 @@ export interface Standing {
   /** All files; absent when they could not be stored, and then `lacks` says why. */
   readonly snapshot?: Sha256
   readonly files?: number
-  /** Paths that are not in the snapshot although they are in the workspace. */
   readonly left?: number
   readonly lacks?: string
   readonly git?: GitStanding
@@ -120,18 +111,14 @@ export interface GitStanding {
   readonly branch: string | null
   /** SHA-256 of the index file; null when there is none yet. */
   readonly index: string | null
-  /** How many paths differ from HEAD. */
   readonly dirty: number
 }
 
 /** The world said no. */
 export interface Failure {
   readonly class: FailureClass
-  /** What happened, one sentence. */
   readonly message: string
-  /** What to do next. */
   readonly hint?: Hint
-  /** May a retry policy try again? */
   readonly retryable: boolean
   /** What it was known by: `exit:75`, `signal:SIGKILL`, `timeout`, `http:429`, `errno:ENOSPC`, … */
   readonly code?: string
@@ -146,9 +133,7 @@ export type FailureClass =
   | 'transient'
   /** It ran and said no. */
   | 'logic'
-  /** Not allowed: path outside the scope, protected file. */
   | 'policy'
-  /** Out of disk, memory, descriptors. */
   | 'resource'
   /** Ended on request, by pause or cancel. */
   | 'cancelled'
@@ -172,14 +157,11 @@ export interface Verdict {
 
 /** One run of a command that runs tests. */
 export interface TestRun {
-  /** As `testCommand` calls it. */
   readonly command: string
-  /** The blob with every test and how it ended. */
   readonly results: Sha256
   readonly passed: number
   readonly failed: number
   readonly skipped: number
-  /** What it was compared with: the task that recorded it. */
   readonly baseline?: TaskName
   /** A new test was to fail: what fails in it must pass in the end. */
   readonly isRed?: true
@@ -201,13 +183,11 @@ export type Stage = 'precondition' | 'acceptance' | 'postcondition' | 'effects'
 
 /** What was made ready before an attempt may start. Recorded facts; `decide` never evaluates the world. */
 export interface Prepared {
-  /** The verdict of `when`; absent when the task has none. */
   readonly when?: boolean
   /** The preconditions as they were judged; `holds` is null for prose, which only a person can judge. */
   readonly preconditions?: readonly Verdict[]
   /** Evaluation went wrong, or a precondition does not hold: the task fails with this. */
   readonly failure?: Failure
-  /** The failure mode that was recognised in `failure`. */
   readonly mode?: string
   /** In the state: a person has approved the prose among the preconditions of this visit. */
   readonly approved?: true
@@ -215,7 +195,6 @@ export interface Prepared {
   readonly cleared?: true
   /** The manifest blob of the declared write scope before the first attempt of this visit. */
   readonly preimage?: Sha256
-  /** All files before the first attempt of this visit, of a task that declares no scope. */
   readonly before?: Sha256
   /** Of a claimed task that declares a scope: all files before it. */
   readonly around?: Sha256
@@ -223,9 +202,7 @@ export interface Prepared {
   readonly outside?: Readonly<Record<string, 'task' | 'other'>>
   /** Why nobody looked at the files before, although somebody should have. */
   readonly unwatched?: string
-  /** The files that this visit keeps to itself. */
   readonly reserves?: Reserves
-  /** A checkpoint was due before this task. */
   readonly checkpoint?: Standing
   /** A person's edits that would be set back; nothing was. `shown` is the stored list of all of them. */
   readonly edits?: EditedPaths & { readonly shown: Sha256 }
@@ -237,7 +214,6 @@ export interface Prepared {
   readonly idle?: true
   /** In the state: how the last attempt of this visit ended. Changes later than `at` are not its work. */
   readonly ended?: { readonly how: 'failed' | 'interrupted' | 'lost'; readonly at?: Millis }
-  /** Hash of the resolved inputs, argv and edits. */
   readonly inputHash?: Sha256
   /** What it would do now, of a task that somebody must agree to. */
   readonly consent?: Found

@@ -10,9 +10,7 @@ export interface Shortage {
   readonly kind: ShortageKind
   /** As the operating system says it, such as ENOSPC. */
   readonly code: string
-  /** What was being done and what it met, one sentence. */
   readonly message: string
-  /** What to do about it. */
   readonly hint: string
 }
 

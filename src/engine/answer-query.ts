@@ -1,6 +1,7 @@
 // Queries and their answers: the fold for one plan, the query tables for many. Reads only. What is seldom asked is loaded when
 // it is: how soon a resumed plan reaches its next task is decided by what must be read before.
 
+import { actionFacts, sandboxedCommand } from '../domain/actions/actions.ts'
 import type { Hint } from '../domain/hint.ts'
 import { isTaskName, type PlanId, parseTaskId, type TaskName } from '../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../domain/json.ts'
@@ -24,29 +25,39 @@ import { isGone, roomsOf } from './git/plan-worktree.ts'
 import { lazy } from './lazy-imports.ts'
 import type { AnswerOf, Queries, QueryOf, QueryType } from './queries.ts'
 import { records } from './records/audit.ts'
+import type { Right } from './roles.ts'
 import type { Rooms } from './rooms.ts'
 
 /** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
 const BLOBS_STAY_MS = 60 * 60_000
 
-type Answerer = { readonly [T in QueryType]: (rooms: Rooms, ask: Readonly<Queries[T]['ask']>) => Promise<AnswerOf<T>> }
+type Run<T extends QueryType> = (rooms: Rooms, ask: Queries[T]['ask']) => Promise<AnswerOf<T>>
+
+interface Row<T extends QueryType> {
+  readonly right: Right
+  readonly run: Run<T>
+}
+
+const read = <T extends QueryType>(run: Run<T>): Row<T> => ({ right: 'read', run })
+const inspect = <T extends QueryType>(run: Run<T>): Row<T> => ({ right: 'inspect', run })
+const administer = <T extends QueryType>(run: Run<T>): Row<T> => ({ right: 'administer', run })
 
 /** Hands on the promise as it is: a service asks several times for each of its answers. */
 export function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
-  return answerers[query.type as T](rooms, query)
+  return (QUERIES[query.type] as unknown as Row<T>).run(rooms, query)
 }
 
-const answerers: Answerer = {
-  find: (rooms, { reference }) => rooms.store.find(reference),
-  state: async (rooms, { plan }) => {
+export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
+  find: read((rooms, { reference }) => rooms.store.find(reference)),
+  state: read(async (rooms, { plan }) => {
     const state = await tendedState(rooms, plan)
     return state === null ? null : await stateNow(rooms, state)
-  },
-  summary: async (rooms, { plan }) => {
+  }),
+  summary: read(async (rooms, { plan }) => {
     const state = await tendedState(rooms, plan)
     return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
-  },
-  board: async (rooms, { plan, urgent }) => {
+  }),
+  board: read(async (rooms, { plan, urgent }) => {
     const state = await tendedState(rooms, plan)
     if (state === null) return null
     if (urgent === undefined) return await titled(state, board(state))
@@ -54,24 +65,24 @@ const answerers: Answerer = {
       state,
       urgentTasks(state, urgent).map(task => card(state, task)),
     )
-  },
-  task: async (rooms, { plan, task }) => {
+  }),
+  task: read(async (rooms, { plan, task }) => {
     const state = await tendedState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     return state === null || found === undefined ? null : (await titled(state, [card(state, found)]))[0]!
-  },
-  briefing: async (rooms, { plan, task }) => {
+  }),
+  briefing: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined) return null
     return briefing(state.definition, found, await resolveBriefing(state, found), await earlierOf(rooms, state, found))
-  },
-  removed: async (rooms, { plan, task }) => {
+  }),
+  removed: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
     if (state === null || !isTaskName(task) || state.tasks.has(task as TaskName)) return null
     return await removedTask(rooms, state.id, task as TaskName)
-  },
-  definition: async (rooms, { plan, revision }) => {
+  }),
+  definition: read(async (rooms, { plan, revision }) => {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     if (revision === undefined || revision === state.revision)
@@ -82,8 +93,8 @@ const answerers: Answerer = {
         ...(state.layers.length === 0 ? {} : { policy: state.layers }),
       }
     return await pastDefinition(rooms, state.id, revision)
-  },
-  next: async (rooms, { plan, explain: wanted, limit }) => {
+  }),
+  next: read(async (rooms, { plan, explain: wanted, limit }) => {
     const found = await rooms.store.find(plan)
     if (found !== null) await sweepClaims(rooms, found.plan)
     const state = await tendedState(rooms, plan)
@@ -105,14 +116,14 @@ const answerers: Answerer = {
       limit === undefined ? state.order : state.order.filter(({ status }) => !ENDED.has(status)).slice(0, limit)
     const explained = wanted === true ? open().map(task => ({ task: task.definition.id, why: why(task) })) : []
     return { ready: await titled(state, ready), claimable: claimable.length, explained, held }
-  },
-  record: async (rooms, { plan, since }) => {
+  }),
+  record: read(async (rooms, { plan, since }) => {
     const state = await tendedState(rooms, plan)
     if (state === null) return null
     if (since === state.version) return UNCHANGED
     return { summary: summary(state), definition: wholeDefinition(state), dialect: state.dialect }
-  },
-  records: async (rooms, { plan, tasks }) => {
+  }),
+  records: read(async (rooms, { plan, tasks }) => {
     const state = await tendedState(rooms, plan)
     if (state === null) return null
     const found = records(
@@ -124,30 +135,30 @@ const answerers: Answerer = {
       found.tasks.map(record => record.card),
     )
     return { ...found, tasks: found.tasks.map((record, at) => ({ ...record, card: cards[at]! })) }
-  },
-  evaluations: async (rooms, { plan, task }) => {
+  }),
+  evaluations: read(async (rooms, { plan, task }) => {
     const state = await stateOf(rooms, plan)
     return (state === null ? undefined : taskIn(state, task))?.evaluations ?? null
-  },
-  search: (rooms, query) => rooms.store.search(query),
-  steps: async (rooms, { plan, by = 'plan', ...query }) => {
+  }),
+  search: read((rooms, query) => rooms.store.search(query)),
+  steps: read(async (rooms, { plan, by = 'plan', ...query }) => {
     const found = plan === undefined ? null : await rooms.store.find(plan)
     if (plan !== undefined && found === null) return null
     return await rooms.store.steps({ ...query, by, ...(found === null ? {} : { plan: found.plan }) })
-  },
-  plans: (rooms, query) => rooms.store.plans(query),
-  overview: async (rooms, query) => await (await import('./gates/inbox.ts')).overview(rooms, query),
-  tasks: (rooms, query) => rooms.store.tasks(query),
-  attempts: (rooms, query) => rooms.store.attempts(query),
-  metrics: async (rooms, { plan }) => {
+  }),
+  plans: read((rooms, query) => rooms.store.plans(query)),
+  overview: read(async (rooms, query) => await (await import('./gates/inbox.ts')).overview(rooms, query)),
+  tasks: read((rooms, query) => rooms.store.tasks(query)),
+  attempts: read((rooms, query) => rooms.store.attempts(query)),
+  metrics: read(async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await rooms.store.metrics(found.plan)
-  },
-  entries: async (rooms, { plan, ...options }) => {
+  }),
+  entries: read(async (rooms, { plan, ...options }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await rooms.store.read(found.plan, options)
-  },
-  logs: async (rooms, { plan, task, ...options }) => {
+  }),
+  logs: read(async (rooms, { plan, task, ...options }) => {
     const state = await stateOf(rooms, plan)
     // A task that is there no more has printed things, too.
     const name =
@@ -156,8 +167,8 @@ const answerers: Answerer = {
         : (taskIn(state, task)?.definition.id ?? (isTaskName(task) ? (task as TaskName) : undefined))
     if (state === null || (task !== undefined && name === undefined)) return null
     return await rooms.store.logs.read({ plan: state.id, task: name, ...options })
-  },
-  taskPage: async (rooms, { plan, task }) => {
+  }),
+  taskPage: read(async (rooms, { plan, task }) => {
     const state = await tendedState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined) return null
@@ -166,23 +177,23 @@ const answerers: Answerer = {
     const [titledCard] = await titled(state, [page.card])
     const { id } = found.definition
     // What cannot be looked up now is not told; the page is shown all the same.
-    const would = await answerers.preview(rooms, { plan: state.id, task: id }).catch(() => null)
+    const would = await QUERIES.preview.run(rooms, { plan: state.id, task: id }).catch(() => null)
     return { ...page, card: titledCard!, preview: would?.text ?? null }
-  },
-  taskChanges: async (rooms, { plan, task, ...which }) => {
+  }),
+  taskChanges: inspect(async (rooms, { plan, task, ...which }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined) return null
     return await (await import('./records/task-page.ts')).taskChanges(rooms, state, found, which)
-  },
-  consent: async (rooms, { plan, task }) => {
+  }),
+  consent: inspect(async (rooms, { plan, task }) => {
     const state = await tendedState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     return found === undefined
       ? null
       : await (await import('./gates/consent-question.ts')).consentQuestion(rooms, found)
-  },
-  preview: async (rooms, { plan, task, earlier = [] }) => {
+  }),
+  preview: read(async (rooms, { plan, task, earlier = [] }) => {
     const state = await stateOf(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined || ENDED.has(found.status)) return null
@@ -190,39 +201,39 @@ const answerers: Answerer = {
     // A worktree is made when the plan is driven; before that the workspace is what it will begin with.
     const before = earlier.flatMap(name => taskIn(state, name) ?? [])
     return await preview(isGone(own) ? rooms : own, state, found, await editsOf(state, before))
-  },
-  replay: async (rooms, { plan }) => {
+  }),
+  replay: read(async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
     return found === null
       ? null
       : await (await import('./replay/replay.ts')).replay(rooms.store, found.plan, found.name)
-  },
-  checkpoints: async (rooms, { plan }) => {
+  }),
+  checkpoints: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./rollback/checkpoints.ts')).checkpoints(rooms, state)
-  },
-  checkpoint: async (rooms, { plan, checkpoint }) => {
+  }),
+  checkpoint: read(async (rooms, { plan, checkpoint }) => {
     const state = await stateOf(rooms, plan)
     return state === null
       ? null
       : await (await import('./rollback/checkpoints.ts')).checkpoint(rooms, state, checkpoint)
-  },
-  checkpointDiff: async (rooms, { plan, from, to }) => {
+  }),
+  checkpointDiff: read(async (rooms, { plan, from, to }) => {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     return await (await import('./rollback/checkpoints.ts')).difference(roomsOf(rooms, state), state, from, to)
-  },
-  changedFiles: async (rooms, { plan }) => {
+  }),
+  changedFiles: read(async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./files/changed-files.ts')).changedFiles(rooms, found.plan)
-  },
-  artifact: async (rooms, { plan, sha256 }) => {
+  }),
+  artifact: read(async (rooms, { plan, sha256 }) => {
     const state = await stateOf(rooms, plan)
     const isLeft = state !== null && board(state).some(({ outputs }) => artifactsIn(outputs).includes(sha256))
     return isLeft ? await rooms.store.blobs.get(sha256) : null
-  },
-  blob: (rooms, { sha256 }) => rooms.store.blobs.get(sha256),
-  rollbackPreview: async (rooms, { plan, undo, ...ask }) => {
+  }),
+  blob: inspect((rooms, { sha256 }) => rooms.store.blobs.get(sha256)),
+  rollbackPreview: read(async (rooms, { plan, undo, ...ask }) => {
     const found = await rooms.store.find(plan)
     if (found !== null) await sweepClaims(rooms, found.plan)
     const state = await stateOf(rooms, plan)
@@ -232,18 +243,18 @@ const answerers: Answerer = {
     if (!worked.ok) return worked
     const { command: _, version: __, unsure: ___, ...preview } = worked
     return preview
-  },
-  keptFiles: async (rooms, { plan }) => {
+  }),
+  keptFiles: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./files/kept-files.ts')).keptFiles(roomsOf(rooms, state), state)
-  },
-  adoption: async (rooms, { plan, into }) => {
+  }),
+  adoption: read(async (rooms, { plan, into }) => {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     const { previewAdoption } = await import('./forks/adopt-fork.ts')
     return await previewAdoption(rooms, state, into === undefined ? {} : { into })
-  },
-  compare: async (rooms, { plan, with: other }) => {
+  }),
+  compare: read(async (rooms, { plan, with: other }) => {
     const [a, b] = [await stateOf(rooms, plan), await stateOf(rooms, other)]
     if (a === null || b === null) return null
     const [{ compareRuns }, { runOf }] = [
@@ -251,72 +262,72 @@ const answerers: Answerer = {
       await import('./forks/compare-runs.ts'),
     ]
     return compareRuns(await runOf(rooms, a), await runOf(rooms, b))
-  },
-  pullRequest: async (rooms, { plan }) => {
+  }),
+  pullRequest: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)
     if (state === null) return null
     return await (await import('./git/pull-request.ts')).pullRequest(roomsOf(rooms, state), state)
-  },
-  audit: async (rooms, { plan, since = 0 }) => {
+  }),
+  audit: read(async (rooms, { plan, since = 0 }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/audit.ts')).auditTrail(rooms, found, since)
-  },
-  chain: async (rooms, { plan, at = [] }) => {
+  }),
+  chain: read(async (rooms, { plan, at = [] }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/verify-chain.ts')).chainOf(rooms.store, found, at)
-  },
-  handoff: async (rooms, { plan, links = false }) => {
+  }),
+  handoff: read(async (rooms, { plan, links = false }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./records/audit.ts')).buildHandoff(rooms, state, links)
-  },
-  budget: async (rooms, { plan, earlier }) => {
+  }),
+  budget: read(async (rooms, { plan, earlier }) => {
     const state = await stateOf(rooms, plan)
     return state === null
       ? null
       : await (await import('./budget/budget-report.ts')).budgetReport(rooms, state, { earlier })
-  },
-  digest: async (rooms, { plan, since }) => {
+  }),
+  digest: read(async (rooms, { plan, since }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./records/audit.ts')).digestSince(rooms, state, since)
-  },
-  proposals: async (rooms, { plan }) => {
+  }),
+  proposals: read(async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./revisions/proposals.ts')).proposals(rooms, found.plan)
-  },
-  converging: async (rooms, { plan }) => {
+  }),
+  converging: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./revisions/converge.ts')).converging(rooms, state)
-  },
-  drift: async (rooms, { plan, files }) => {
+  }),
+  drift: read(async (rooms, { plan, files }) => {
     const state = await stateOf(rooms, plan)
     return state === null
       ? null
       : await (await import('./revisions/drift.ts')).drift(roomsOf(rooms, state), state, { files })
-  },
-  contract: async (rooms, { plan }) => {
+  }),
+  contract: read(async (rooms, { plan }) => {
     const found = await rooms.store.find(plan)
     return found === null ? null : await (await import('./records/audit.ts')).contract(rooms, found.plan)
-  },
-  inbox: async rooms => await (await import('./gates/inbox.ts')).inbox(rooms),
-  questions: async (rooms, { plan, id }) => {
+  }),
+  inbox: read(async rooms => await (await import('./gates/inbox.ts')).inbox(rooms)),
+  questions: read(async (rooms, { plan, id }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : await (await import('./gates/inbox.ts')).questions(rooms, state, id)
-  },
-  reviews: async (rooms, { plan }) => {
+  }),
+  reviews: read(async (rooms, { plan }) => {
     const state = await stateOf(rooms, plan)
     return state === null ? null : (await import('./gates/inbox.ts')).reviews(rooms, state)
-  },
-  inboxFate: async (rooms, { id }) => await (await import('./gates/inbox.ts')).inboxFate(rooms, id),
-  position: rooms => rooms.store.position(),
-  check: (rooms, options) => rooms.store.check(options),
-  prune: async (rooms, { before, dryRun, moved: isNamed }) => {
+  }),
+  inboxFate: read(async (rooms, { id }) => await (await import('./gates/inbox.ts')).inboxFate(rooms, id)),
+  position: read(rooms => rooms.store.position()),
+  check: administer((rooms, options) => rooms.store.check(options)),
+  prune: administer(async (rooms, { before, dryRun, moved: isNamed }) => {
     const blobsBefore = Math.min(before, rooms.clock.now() - BLOBS_STAY_MS)
     const pruned = await rooms.store.prune({ before, blobsBefore, dryRun })
     const { pruneMoved } = await import('./files/beyond-scope.ts')
     const { pruneAgentHomes } = await lazy.agentHomes()
     const moved = await pruneMoved(rooms, { before, remove: isNamed === true && !dryRun })
     return { ...pruned, moved, agentHomes: await pruneAgentHomes(rooms, { before, dryRun }) }
-  },
+  }),
 }
 
 /** What nobody drives is tended to by whoever looks. */
@@ -359,7 +370,6 @@ const UNCHANGED = { unchanged: true } as const
 const wholeDefinition = (state: PlanState): PlanState['definition'] =>
   isUnsealed(state) ? { ...state.definition, tasks: [...state.definition.tasks] } : state.definition
 
-/** A task by its name or by its UUID. */
 function taskIn(state: PlanState, reference: string): TaskState | undefined {
   if (isTaskName(reference)) return state.tasks.get(reference as TaskName)
   const id = parseTaskId(reference)
@@ -398,9 +408,10 @@ async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<
 async function editsOf(state: PlanState, tasks: readonly TaskState[]): Promise<readonly Edit[]> {
   const edits: Edit[] = []
   for (const task of tasks) {
-    if (task.definition.action.type !== 'edit' || ENDED.has(task.status)) continue
+    const facts = actionFacts(task.definition.action)
+    if (facts.edits === undefined || ENDED.has(task.status)) continue
     const resolved = await resolveAttempt(state, task)
-    if (resolved.ok && resolved.value.action.type === 'edit') edits.push(...resolved.value.action.edits)
+    if (resolved.ok) edits.push(...facts.edits(resolved.value.action))
   }
   return edits
 }
@@ -431,7 +442,7 @@ async function preview(
     },
     new AbortController().signal,
   )
-  const given = resolved.value.action.type === 'run' ? environmentLines(resolved.value.env) : []
+  const given = sandboxedCommand(resolved.value.action) !== null ? environmentLines(resolved.value.env) : []
   return given.length === 0 ? shown : { text: [shown.text.trimEnd(), ...given].join('\n') }
 }
 

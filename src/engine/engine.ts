@@ -6,9 +6,9 @@ import type { Actor, PlanId, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
 import type { Shortage } from '../domain/shortage.ts'
 import type { Entry, Holder, Once, Position, Store, Streams, StreamUpdated } from '../stores/store.ts'
-import type { Order, Submitted } from './orders.ts'
+import type { Order, OrderType, Submitted } from './orders.ts'
 import type { AnswerOf, Halt, Halted, QueryOf, QueryType, ScopeWait } from './queries.ts'
-import type { Caller } from './roles.ts'
+import type { Caller, Right } from './roles.ts'
 
 export type { TaskChanges } from '../domain/revisions/merge.ts'
 export type { Feed, PlanProgress } from './feed.ts'
@@ -86,10 +86,7 @@ export interface SubmitOptions {
   readonly expectedVersion?: number
   /** A key of the actor's own: the same order under the same key is carried out once, and answered as it was. */
   readonly once?: string
-  /**
-   * What the key counts for, where the order is worked out from it and from the plan as it stands, and so may be another one the next
-   * time. Only in the same process; else the key counts for exactly this order to exactly this plan.
-   */
+  /** What the key counts for where the order is made from the plan, and may differ next time. In this process only. */
   readonly asked?: Json
 }
 
@@ -98,6 +95,8 @@ export interface EngineInProcess extends Engine {
   /** What was answered under a key that counts for what was `asked`; null when it is new. Refused when it was used for something else. */
   answered(once: string, asked: Json): Promise<Submitted | null>
   readonly caller: Caller
+  /** What a caller needs to give orders of this type. */
+  rightFor(order: OrderType): Right
   /**
    * The same engine for somebody else; a bare name keeps rights and scope. Another name or more rights are only for callers who
    * administer, and nobody gets out of their scope: throws NotAllowed.

@@ -21,8 +21,6 @@ export interface PlanProgress {
   readonly revision: number
   readonly status: PlanStatus
   readonly progress: Progress
-  /** The first of them. */
   readonly running: readonly TaskName[]
-  /** The keys of what waits in it for a person. */
   readonly waiting: readonly string[]
 }

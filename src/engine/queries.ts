@@ -1,4 +1,5 @@
-// Every query, and what it is answered with: part of the door of `engine/`. Answers are made in answer-query.ts.
+// What queries are answered with: part of the door of `engine/`. A new one is a row in format/wire/queries.ts (its keys), one in
+// `Answers` here, and one in answer-query.ts (the right it needs, and how it is answered).
 
 import type { BudgetView } from '../domain/budget/budget-view.ts'
 import type { Forecast } from '../domain/budget/forecast.ts'
@@ -25,11 +26,12 @@ import type { Handoff } from '../domain/views/handoff.ts'
 import type { InboxItem, Review } from '../domain/views/inbox.ts'
 import type { Became } from '../domain/views/inbox-history.ts'
 import type { StoredText } from '../domain/views/pages/consent-text.ts'
+import type { ShownState } from '../domain/views/pages/plan-state.ts'
 import type { AttemptTold, DecisionTold } from '../domain/views/pages/task-page.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Summary } from '../domain/views/summary.ts'
+import type { WireQueries } from '../format/wire/declarations.ts'
 import type {
-  AttemptQuery,
   AttemptRow,
   CaughtUp,
   ChainBroken,
@@ -50,7 +52,6 @@ import type {
   ScopeHolder,
   SearchHit,
   SearchQuery,
-  StepsQuery,
   StepsRow,
   StoredLog,
   TaskQuery,
@@ -58,15 +59,12 @@ import type {
 } from '../stores/store.ts'
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, Preview, TreeEntry } from '../workspace/workspace.ts'
-import type { RollbackAsk } from './orders.ts'
 
 /** One version of one path. */
 export interface KeptFile {
   readonly path: string
-  /** When it was replaced. */
   readonly at: Millis
   readonly by: 'retry' | 'rollback' | 'adopt' | 'restore' | 'task'
-  /** The task that was tried again. */
   readonly task: TaskName | null
   /** What stood there; null when there was nothing, because somebody had removed it. */
   readonly kept: TreeEntry | null
@@ -85,10 +83,7 @@ export type BudgetReport = BudgetView & { readonly forecast: Forecast }
 
 export interface Inbox {
   readonly items: readonly InboxEntry[]
-  /**
-   * Files that were set back before tasks were tried again: nothing to decide, only to know. Those of ended plans too, until they
-   * are restored or the time is over for which they are kept.
-   */
+  /** Files set back before retries, until they are restored or their time is over; also those of ended plans. */
   readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
   /** Plans whose journal is damaged: what waits there is not known. */
   readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
@@ -118,7 +113,6 @@ export interface PullRequest extends PrText {
   readonly from: string | null
   readonly commits: readonly CommitLine[]
   readonly files: readonly FileStat[]
-  /** Why nothing is said about commits and files. */
   readonly lacks: string | null
 }
 
@@ -131,9 +125,7 @@ export interface Halt {
 
 export interface Halted extends Halt {
   readonly paused: readonly string[]
-  /** Plans that were paused before. */
   readonly already: readonly string[]
-  /** Plans that could not be paused, and why. */
   readonly left: readonly { readonly name: string; readonly why: string }[]
 }
 
@@ -159,16 +151,8 @@ export interface ChainFault {
 }
 
 export interface HandedOn extends Handoff {
-  /** Markdown. */
   readonly readme: string
   readonly postmortem: string
-}
-
-export interface RecordQueries {
-  /** `since`: the version the asker has; at that version there is nothing to tell, and it is said by `unchanged`. */
-  record: { ask: { plan: string; since?: number }; answer: PlanRecord | { readonly unchanged: true } | null }
-  /** Those of these names or ids that are there, in this order. */
-  records: { ask: { plan: string; tasks: readonly string[] }; answer: Records | null }
 }
 
 /** A plan with everything that is written about it. */
@@ -177,7 +161,6 @@ export interface PlanRecord extends Readonly<Pick<PlanState, 'definition' | 'dia
 }
 
 export interface Records {
-  /** Of the plan. */
   readonly name: string
   readonly version: number
   readonly tasks: readonly TaskRecord[]
@@ -236,27 +219,6 @@ export interface Difference {
   readonly actual?: Json
 }
 
-export interface EditingQueries {
-  /** What was said of a task's work, oldest first. */
-  evaluations: { ask: { plan: string; task: string }; answer: readonly Evaluation[] | null }
-  /** Plans, tasks and output by their words. */
-  search: { ask: SearchQuery; answer: CaughtUp<SearchHit> }
-  /** Attempts that have ended, summed up: by plan when not said. An unknown plan answers null. */
-  steps: {
-    ask: Omit<StepsQuery, 'plan' | 'by'> & { readonly plan?: string; readonly by?: StepsQuery['by'] }
-    answer: CaughtUp<StepsRow> | null
-  }
-}
-
-export interface ReplanningQueries {
-  /** Every revision that was proposed, oldest first, and what became of it. */
-  proposals: { ask: { plan: string }; answer: readonly ProposalCard[] | null }
-  /** How far `converge` has come. */
-  converging: { ask: { plan: string }; answer: Converging | null }
-  /** What has moved since the plan became what it is, and by whose hand. Without `files`, files are not looked at. */
-  drift: { ask: { plan: string; files?: false }; answer: Drift | null }
-}
-
 export interface Converging extends Convergence {
   /** How many criteria the plan has. */
   readonly criteria: number
@@ -266,7 +228,6 @@ export interface Converging extends Convergence {
 
 export interface Drift {
   readonly revision: number
-  /** When it took effect, and the entry. */
   readonly since: { readonly at: Millis; readonly version: number }
   /** Null when it is where it was, or nobody knows where it was. */
   readonly commit: {
@@ -316,7 +277,6 @@ export type AdoptionPreview =
       readonly changes: readonly Change[]
       /** What would become of each of these paths. */
       readonly files: readonly FilePreview[]
-      /** What could not be captured in the folder of the fork. */
       readonly left: readonly LeftOut[]
     }
   | { readonly ok: false; readonly refusal: Refusal }
@@ -336,15 +296,12 @@ export type RollbackPreview =
       /** Of an undo: the fork whose adoption is undone; or that what was undone last is done again. */
       readonly adopted?: string
       readonly redoes?: true
-      /** Where to, in words, when a task was named: `after build`, `before pack`. */
       readonly label?: string
       /** The entry it goes to, and the checkpoint it is known by. */
       readonly to: number
       readonly checkpoint: Checkpoint | null
-      /** Every path that was written since. */
       readonly files: readonly FilePreview[]
       readonly resets: readonly Reset[]
-      /** Whose compensation would be run, last completed first. */
       readonly compensate: readonly TaskName[]
       /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
       readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
@@ -358,7 +315,6 @@ export type RollbackPreview =
 
 export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly card: Card
-  /** Of the plan. */
   readonly name: string
   readonly version: number
   /** Why it stands where it stands. */
@@ -414,134 +370,130 @@ export interface Overview extends Omit<OverviewPage, 'items'> {
   readonly items: readonly (PlanOverview & {
     /** How many items of it are in the inbox; null when its journal is damaged. */
     readonly waiting: number | null
+    readonly seen: SeenState
   })[]
 }
 
-/** Of the cards of a plan. */
-export interface UrgentPage {
-  readonly by: string
-  readonly from: number
-  readonly limit: number
+/** The state of a plan in the word that people see, and whose sign and colour it has. */
+export type SeenState = Pick<ShownState, 'word' | 'sign'>
+
+/** What each query is answered with; null for what is not there. */
+export interface Answers {
+  find: Found | null
+  /** The whole state, to be unpacked and carried on by whoever asks (`unpackFold`, then `evolve` with every later entry). */
+  state: StateNow | null
+  summary: (Summary & { readonly holder: Holder | null }) | null
+  board: readonly Card[] | null
+  task: Card | null
+  /** What whoever takes the task in hand must know, with its inputs resolved. */
+  briefing: Briefing | null
+  /** A task that a revision took away, as it stood last; null for one that is there or never was. */
+  removed: Removed | null
+  definition: {
+    readonly definition: PlanDefinition
+    readonly revision: number
+    /** '' while tasks were added to a draft that nobody has sealed. */
+    readonly hash: string
+    /** The policy around the plan, as it was written down at the start; absent where there was none. */
+    readonly policy?: readonly PolicyLayer[]
+  } | null
+  /** What can be worked on now, best first. */
+  next: {
+    readonly ready: readonly Card[]
+    /** How many can be claimed. */
+    readonly claimable: number
+    readonly explained: readonly { readonly task: TaskName; readonly why: Hint }[]
+    /** Those that could begin if other plans did not hold their files. */
+    readonly held: readonly ScopeWait[]
+  } | null
+  record: PlanRecord | { readonly unchanged: true } | null
+  records: Records | null
+  /** What was said of a task's work, oldest first. */
+  evaluations: readonly Evaluation[] | null
+  plans: Page<PlanRow>
+  /** Plans looked over, with what waits in them for a person. */
+  overview: Overview
+  tasks: Page<TaskRow>
+  attempts: Page<AttemptRow>
+  metrics: readonly MetricRow[] | null
+  /** Attempts that have ended, summed up. */
+  steps: CaughtUp<StepsRow> | null
+  /** Plans, tasks and output by their words. */
+  search: CaughtUp<SearchHit>
+  entries: readonly Entry[] | null
+  logs: readonly StoredLog[] | null
+  /** A task with everything a page shows of it, but no content of files. */
+  taskPage: TaskPage | null
+  /** What an attempt of a task changed in files, line by line. */
+  taskChanges: ChangesShown | null
+  /** What a gate asks, as it was stored, with all texts it shows. Null when it asks for no consent. */
+  consent: Consent | null
+  /** The diff or command a task would carry out, without doing it. */
+  preview: { readonly text: string } | null
+  /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
+  replay: Replay | null
+  checkpoints: readonly Checkpoint[] | null
+  /** One of them, with what the plan knew there. */
+  checkpoint: CheckpointFound | null
+  /** Paths that differ between two checkpoints, or one and now. */
+  checkpointDiff: CheckpointDiff | null
+  /** Files that the plan left different, by path. */
+  changedFiles: readonly ChangedFile[] | null
+  /** The bytes of an artifact that a task of the plan left; null when none did. */
+  artifact: Uint8Array | null
+  blob: Uint8Array | null
+  rollbackPreview: RollbackPreview | null
+  /** Versions of files that were set back and can be restored, oldest first. */
+  keptFiles: readonly KeptFile[] | null
+  adoption: AdoptionPreview | null
+  compare: Comparison | null
+  pullRequest: PullRequest | null
+  /** Who asked, decided, ran and wrote what, as far as the chain proves it. */
+  audit: AuditTrail | null
+  /** The chain of a journal, proven to its end; with the hashes of single entries. */
+  chain: Chain | null
+  /** What whoever comes next must know, as facts and as Markdown. The same journal gives the same. */
+  handoff: HandedOn | null
+  digest: Digest | null
+  /** What is spent, reserved and left, and a forecast of the rest. */
+  budget: BudgetReport | null
+  /** Every revision that was proposed, oldest first, and what became of it. */
+  proposals: readonly ProposalCard[] | null
+  /** How far `converge` has come. */
+  converging: Converging | null
+  /** What has moved since the plan became what it is, and by whose hand. */
+  drift: Drift | null
+  /** Every criterion, and how it was judged last. */
+  contract: Contract | null
+  /** Everything that waits for a person, in all plans, oldest first, each with the answers that whoever asks may give. */
+  inbox: Inbox
+  /** Questions asked in the middle of work: those that wait, or the one that was asked for, with its answer. */
+  questions: readonly AskedQuestion[] | null
+  /** Approvals that are looked at together, oldest first. */
+  reviews: readonly OpenReview[] | null
+  /** What became of something that waited; null for an id that never did. */
+  inboxFate: InboxFate | null
+  /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
+  position: Position
+  check: CheckReport
+  /** `agentHomes`: plans that have ended and whose agents had homes in the state folder. */
+  prune: Pruned & { readonly moved: MovedFiles; readonly agentHomes: number }
 }
 
-/** Every query with its answer. `plan` is a UUID or a name; an unknown one answers null. */
-export interface Queries extends ReplanningQueries, EditingQueries, RecordQueries {
-  find: { ask: { reference: string }; answer: Found | null }
-  /** The whole state, to be unpacked and carried on by whoever asks (`unpackFold`, then `evolve` with every later entry). */
-  state: { ask: { plan: string }; answer: StateNow | null }
-  summary: { ask: { plan: string }; answer: (Summary & { readonly holder: Holder | null }) | null }
-  /** `urgent`: a page of it, what matters now first; whatever `by` has claimed before all else. */
-  board: { ask: { plan: string; urgent?: UrgentPage }; answer: readonly Card[] | null }
-  task: { ask: { plan: string; task: string }; answer: Card | null }
-  /** What whoever takes the task in hand must know, with its inputs resolved. */
-  briefing: { ask: { plan: string; task: string }; answer: Briefing | null }
-  /** A task that a revision took away, as it stood last; null for one that is there or never was. */
-  removed: { ask: { plan: string; task: string }; answer: Removed | null }
-  /** `hash` is '' while tasks were added to a draft that nobody has sealed. */
-  definition: {
-    ask: { plan: string; revision?: number }
-    answer: {
-      readonly definition: PlanDefinition
-      readonly revision: number
-      readonly hash: string
-      /** The policy around the plan, as it was written down at the start; absent where there was none. */
-      readonly policy?: readonly PolicyLayer[]
-    } | null
-  }
-  /** What can be worked on now, best first; with the reason for every task that cannot when `explain` is set. */
-  next: {
-    /** `limit`: so many of those that can be claimed, highest priority first, and so many reasons, of tasks that have not ended. */
-    ask: { plan: string; explain?: boolean; limit?: number }
-    answer: {
-      readonly ready: readonly Card[]
-      /** How many can be claimed. */
-      readonly claimable: number
-      readonly explained: readonly { readonly task: TaskName; readonly why: Hint }[]
-      /** Those that could begin if other plans did not hold their files. */
-      readonly held: readonly ScopeWait[]
-    } | null
-  }
-  plans: { ask: PlanQuery; answer: Page<PlanRow> }
-  /** Plans looked over, with what waits in them for a person; `waiting`: only those in which something does. */
-  overview: { ask: Omit<OverviewQuery, 'among'> & { waiting?: boolean }; answer: Overview }
-  tasks: { ask: TaskQuery; answer: Page<TaskRow> }
-  attempts: { ask: AttemptQuery; answer: Page<AttemptRow> }
-  metrics: { ask: { plan: string }; answer: readonly MetricRow[] | null }
-  entries: { ask: { plan: string; after?: number; limit?: number }; answer: readonly Entry[] | null }
-  /** `before`: the last of those before this number, in order; `last` ends at the end. */
-  logs: {
-    ask: { plan: string; task?: string; after?: number; before?: number; limit?: number }
-    answer: readonly StoredLog[] | null
-  }
-  /** A task with everything a page shows of it, but no content of files. */
-  taskPage: { ask: { plan: string; task: string }; answer: TaskPage | null }
-  /** What an attempt of a task changed in files, line by line; the last that changed any when none is named. */
-  taskChanges: {
-    ask: { plan: string; task: string; visit?: number; attempt?: number }
-    answer: ChangesShown | null
-  }
-  /** What a gate asks, as it was stored, with all texts it shows. Null when it asks for no consent. */
-  consent: { ask: { plan: string; task: string }; answer: Consent | null }
-  /** The diff or command a task would carry out, without doing it. */
-  preview: {
-    ask: {
-      plan: string
-      task: string
-      /** Tasks whose edits come before it, and are looked at as if they had been made. */
-      earlier?: readonly string[]
-    }
-    answer: { readonly text: string } | null
-  }
-  /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
-  replay: { ask: { plan: string }; answer: Replay | null }
-  checkpoints: { ask: { plan: string }; answer: readonly Checkpoint[] | null }
-  /** One of them, with what the plan knew there. */
-  checkpoint: { ask: { plan: string; checkpoint: string }; answer: CheckpointFound | null }
-  /** Paths that differ between two checkpoints, or one and now. */
-  checkpointDiff: { ask: { plan: string; from: string; to?: string }; answer: CheckpointDiff | null }
-  /** Files that the plan left different, by path. */
-  changedFiles: { ask: { plan: string }; answer: readonly ChangedFile[] | null }
-  /** The bytes of an artifact that a task of the plan left; null when none did. */
-  artifact: { ask: { plan: string; sha256: Sha256 }; answer: Uint8Array | null }
-  /** Stored bytes by their hash; null where there are none. */
-  blob: { ask: { sha256: Sha256 }; answer: Uint8Array | null }
-  rollbackPreview: { ask: { plan: string; undo?: true } & RollbackAsk; answer: RollbackPreview | null }
-  /** Versions of files that were set back and can be restored, oldest first. */
-  keptFiles: { ask: { plan: string }; answer: readonly KeptFile[] | null }
-  /** What `adopt` would do with the work of a fork. */
-  adoption: { ask: { plan: string; into?: string }; answer: AdoptionPreview | null }
-  compare: { ask: { plan: string; with: string }; answer: Comparison | null }
-  /** Title and body for what the plan did, from its journal and its branch. */
-  pullRequest: { ask: { plan: string }; answer: PullRequest | null }
-  /** Who asked, decided, ran and wrote what, as far as the chain proves it. */
-  audit: { ask: { plan: string; since?: Millis }; answer: AuditTrail | null }
-  /** The chain of a journal, proven to its end; with the hashes of single entries. */
-  chain: { ask: { plan: string; at?: readonly number[] }; answer: Chain | null }
-  /** What whoever comes next must know, as facts and as Markdown. The same journal gives the same. */
-  handoff: { ask: { plan: string; links?: boolean }; answer: HandedOn | null }
-  /** Progress and blockers since a time. */
-  digest: { ask: { plan: string; since: Millis }; answer: Digest | null }
-  /** What is spent, reserved and left, and a forecast of the rest; `earlier: false`: not from other plans. */
-  budget: { ask: { plan: string; earlier?: false }; answer: BudgetReport | null }
-  /** Every criterion, and how it was judged last. */
-  contract: { ask: { plan: string }; answer: Contract | null }
-  /** Everything that waits for a person, in all plans, oldest first, each with the answers that whoever asks may give. */
-  inbox: { ask: object; answer: Inbox }
-  /** Questions asked in the middle of work: those that wait, or the one of this id, with its answer. */
-  questions: { ask: { plan: string; id?: string }; answer: readonly AskedQuestion[] | null }
-  /** Approvals that are looked at together, oldest first. */
-  reviews: { ask: { plan: string }; answer: readonly OpenReview[] | null }
-  /** What became of something that waited; null for an id that never did. */
-  inboxFate: { ask: { id: string }; answer: InboxFate | null }
-  /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
-  position: { ask: object; answer: Position }
-  check: { ask: { readData?: boolean }; answer: CheckReport }
-  /** `agentHomes`: plans that have ended and whose agents had homes in the state folder. */
-  prune: {
-    ask: { before: Millis; dryRun: boolean; moved?: true }
-    answer: Pruned & { readonly moved: MovedFiles; readonly agentHomes: number }
-  }
+/** Where a query in this process may say more than one that travels. */
+interface InProcess {
+  plans: PlanQuery
+  overview: Omit<OverviewQuery, 'among'>
+  tasks: TaskQuery
+  search: SearchQuery
 }
+
+type Asks = {
+  readonly [T in keyof WireQueries]: Omit<WireQueries[T], 'type'> & (T extends keyof InProcess ? InProcess[T] : unknown)
+}
+
+/** Every query, its keys as format/wire/queries.ts has them, and its answer. */
+export type Queries = { readonly [T in keyof Answers]: { readonly ask: Asks[T]; readonly answer: Answers[T] } }
 
 export interface CheckpointCard extends Omit<Checkpoint, 'why'> {
   /** `entry`: none was taken there. */
@@ -549,7 +501,6 @@ export interface CheckpointCard extends Omit<Checkpoint, 'why'> {
   readonly status: PlanStatus
   readonly revision: number
   readonly completed: readonly TaskName[]
-  /** What completed tasks had left for others, by task. */
   readonly outputs: { readonly [task: string]: JsonObject }
   readonly decisions: readonly { readonly task: TaskName; readonly verdict: string; readonly rationale: string }[]
   readonly evidence: readonly { readonly task: TaskName; readonly criterion: string; readonly holds: boolean | null }[]
@@ -571,9 +522,9 @@ export type CheckpointDiff =
 
 export type QueryType = keyof Queries
 
-export type QueryOf<T extends QueryType> = { readonly type: T } & Readonly<Queries[T]['ask']>
+export type QueryOf<T extends QueryType> = { readonly type: T } & Queries[T]['ask']
 
-export type AnswerOf<T extends QueryType> = Queries[T]['answer']
+export type AnswerOf<T extends QueryType> = Answers[T]
 
 /** A task that could begin if other plans did not hold its files. */
 export interface ScopeWait {

@@ -26,7 +26,6 @@ export interface Scope {
 }
 
 export interface Caller {
-  /** The name on every entry they write. */
   readonly actor: Actor
   readonly rights: ReadonlySet<Right>
   /** Only these; everything when null. What is outside answers as if it were not there. */

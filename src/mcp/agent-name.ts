@@ -7,10 +7,8 @@ import { isMap } from '../domain/json.ts'
 
 type Environment = { readonly [name: string]: string | undefined }
 
-/** What comes with a request. */
 export interface Request {
   readonly meta?: Readonly<Record<string, unknown>> | undefined
-  /** The name of the program that calls. */
   readonly client?: string | undefined
 }
 
@@ -32,7 +30,6 @@ export function agentName(told: string | undefined, environment: Environment, { 
   return (actor ?? `agent/${OWN}`) as Actor
 }
 
-/** Of a session of Claude Code, and of a thread of Codex. */
 export const claudeName = (session: string): string => `claude-code/${session.slice(0, ID_SHOWN)}`
 export const codexName = (thread: string): string => `codex/${thread.slice(-ID_SHOWN)}`
 

@@ -53,7 +53,8 @@ test('an agent may lower the budget of a drafting, and does not allow itself mor
 test('an agent names another to work a draft, never what is under way, and only where agents can be chosen', async () => {
   const { agent, engine, opened } = agents()
   const known = { name: 'grok', title: 'Grok', status: 'installed', install: 'grok' } as KnownAgent
-  const me = await agent({ as: 'agent-7', open: async () => ({ ...opened, agents: async () => [known] }) })
+  const missing = { name: 'codex', title: 'Codex', status: 'missing', install: 'codex' } as KnownAgent
+  const me = await agent({ as: 'agent-7', open: async () => ({ ...opened, agents: async () => [known, missing] }) })
   const of = async (name: string): Promise<unknown> =>
     (await engine.ask({ type: 'definition', plan: name }))?.definition.tasks.map(({ action }) => action.type)
   const tasks = [{ id: 'work', title: 'Work', write: ['a'] }]

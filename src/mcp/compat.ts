@@ -67,7 +67,6 @@ export async function managePlan(room: Room, input: ManagePlanInput): Promise<Js
   }
 }
 
-/** The ways on, in the words of this tool. */
 function refusedHere(error: unknown): never {
   if (!(error instanceof ToolError) || !error.message.includes('is not accepted as done')) throw error
   throw new ToolError(`${error.message}\nor set it to TODO to give it back`)
@@ -156,7 +155,6 @@ async function planInfos({ engine }: Room): Promise<Json> {
   return plans
 }
 
-/** Completed plans are put away: they are not listed any more, and their history stays. */
 async function compact({ engine }: Room): Promise<JsonObject> {
   const names: string[] = []
   const left: string[] = []

@@ -12,7 +12,8 @@ import { readDefinition } from '../format/wire/definition.ts'
 import { checkPlan } from '../operations/check-plan.ts'
 import { createPlan } from '../operations/create-plan.ts'
 import { type AgentWorker, assignWorker, withWorker, workerOf } from '../operations/goals/agent-worker.ts'
-import { refuseBudget } from '../operations/goals/allow-budget.ts'
+import { refuseBudget, refuseLook } from '../operations/goals/allow-budget.ts'
+import { replanGoal } from '../operations/goals/replan-goal.ts'
 import { findWorker } from '../operations/goals/worker-request.ts'
 import { readDocument } from '../operations/read-document.ts'
 import { createOrder } from '../operations/run-plan.ts'
@@ -21,7 +22,8 @@ import { findTemplate, planFromTemplate } from '../operations/templates.ts'
 import { faultLines, hintText, refusalText } from './hint-text.ts'
 import { names } from './nothing-to-claim.ts'
 import { clean } from './plan-text.ts'
-import { Refused, type Room, ToolError, type Written } from './room.ts'
+import { accepted, Refused, type Room, ToolError, type Written } from './room.ts'
+import { replannedLines } from './written-text.ts'
 
 type Create = Extract<Order, { readonly type: 'create' }>
 
@@ -67,7 +69,7 @@ async function workerNamed({ agents }: Room, { worker: agent }: PlanWriteInput):
   return found.worker
 }
 
-/** Of a draft only: what is under way was started by somebody who saw who works on it. */
+/** Drafts only: who works on a running plan was shown to the person who started it. */
 export async function chooseWorker(
   room: Room,
   plan: PlanId,
@@ -90,7 +92,7 @@ export async function chooseWorker(
   if (!done.ok) throw new Refused(done.refusal, plan)
 }
 
-/** Checks that stop the work until a person has looked: whoever plans for themselves may want other ones. */
+/** Checks that stop the work until a person has looked; the agent's author may prefer other ones. */
 function personLines({ tasks }: PlanDefinition): readonly string[] {
   const held = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
   const have = held.length === 1 ? '1 task has' : `${held.length} tasks have`
@@ -111,10 +113,8 @@ async function draftedBefore(
   return made === null ? null : { type: 'create', definition: made.definition }
 }
 
-/** Does a planner make the tasks? It may make others another time. */
 const isPlanned = ({ goal, tasks }: PlanWriteInput): boolean => goal !== undefined && tasks === undefined
 
-/** Throws while everything is halted. */
 export async function mustRun({ engine }: Room): Promise<void> {
   const halt = await engine.killSwitch.halted()
   if (halt === null) return
@@ -123,7 +123,6 @@ export async function mustRun({ engine }: Room): Promise<void> {
   )
 }
 
-/** Throws what stands against it. */
 export function mustStart(started: PlanStart, plan: PlanId): void {
   if (started.status === 'started' || started.status === 'under-way') return
   if ('refusal' in started) throw new ToolError(refusalText(started.refusal), plan)
@@ -163,10 +162,8 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     throw new ToolError('error: a model drafts a plan for a goal without tasks\nhint: leave out `model`, or the tasks')
   if (input.budget !== undefined && input.model === undefined)
     throw new ToolError('error: a budget is for the model that drafts\nhint: leave out `budget`, or name a `model`')
-  if (input.look !== undefined && (!isPlanned(input) || input.model !== undefined))
-    throw new ToolError(
-      'error: a look is for a goal without tasks that no model drafts\nhint: leave out `look`, or the tasks and the model',
-    )
+  if (input.look !== undefined && !isPlanned(input))
+    throw new ToolError('error: a look is for a goal without tasks\nhint: leave out `look`, or the tasks')
   if (template !== undefined) return await fromTemplate(room, template, input)
   if (document !== undefined) return fromDocument(document, input)
   if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
@@ -187,23 +184,48 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   return { type: 'create', definition: read.value }
 }
 
-/** Whoever gives no tasks leaves them to a planner; an empty list is a draft without any. */
-async function fromGoal(room: Room, goal: string, { name, model, budget, look }: PlanWriteInput): Promise<Create> {
+function choiceOf({ engine }: Room, { model, budget, look }: PlanWriteInput) {
   const limits = budget === undefined ? null : draftingBudget.read({ budget })
   if (limits?.ok === false) throw new ToolError(faultLines(limits.faults).join('\n'))
-  const refusal = limits === null ? null : refuseBudget(room.engine.caller, limits.value.budget)
+  const refusal =
+    (limits === null ? null : refuseBudget(engine.caller, limits.value.budget)) ??
+    (look === true ? refuseLook(engine.caller) : null)
   if (refusal !== null) throw new ToolError(refusalText(refusal))
-  const choice = {
+  return {
     ...(model === undefined ? {} : { model }),
     ...(look === undefined ? {} : { look }),
     ...limits?.value,
   }
-  const proposed = await room.propose(goal, choice)
-  if ('problem' in proposed) {
-    const { detail, hint = 'try again, or give tasks' } = proposed.problem
-    throw new ToolError(`error: no plan was made of the goal: ${clean(detail)}\nhint: ${clean(hint)}`)
-  }
-  const { definition, source } = proposed
+}
+
+async function draftFor(room: Room, ...asked: Parameters<Room['propose']>) {
+  const proposed = await room.propose(...asked)
+  if (!('problem' in proposed)) return proposed
+  const { detail, hint = 'try again, or give tasks' } = proposed.problem
+  throw new ToolError(`error: no plan was made of the goal: ${clean(detail)}\nhint: ${clean(hint)}`)
+}
+
+/** What is left of a plan under way, drafted again. A person accepts it, unless the plan's policy does. */
+export async function replan(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
+  const { budget, look, ...named } = { budget: undefined, look: undefined, ...choiceOf(room, input) }
+  const found = await replanGoal(room.engine, { plan, why: input.text ?? '', choice: named }, async request => {
+    const { goal, choice, ...earlier } = request
+    const asked = { ...(budget === undefined ? {} : { budget }), ...(look === undefined ? {} : { look }) }
+    return (await draftFor(room, goal, { ...choice, ...asked }, earlier)).proposal
+  })
+  if (found.status === 'failed') return found.problem
+  if (found.status === 'refused') throw new Refused(found.refusal, plan)
+  const { current, revision, rationale } = found.replanned
+  const { definition } = revision
+  const what = { type: 'propose', definition, rationale, expectedRevision: current.revision } as const
+  const done = accepted(await room.engine.submit(plan, what, submit), plan)
+  return { plan, said: replannedLines(done, revision.summary) }
+}
+
+/** Without `tasks`, a planner makes them; an empty list is a draft without tasks. */
+async function fromGoal(room: Room, goal: string, input: PlanWriteInput): Promise<Create> {
+  const { name } = input
+  const { definition, source } = await draftFor(room, goal, choiceOf(room, input))
   const named = name === undefined ? {} : { name: name as PlanDefinition['name'] }
   return { type: 'create', definition: { ...definition, ...named }, source }
 }

@@ -7,15 +7,12 @@ import { clean } from './plan-text.ts'
 
 export const hintText = (hint: Hint): string => wordHint(hint, partText)
 
-/** What was refused, why, and what to do instead. */
 export function refusalText({ message: said, hint, allowed }: Refusal): string {
-  // The argument that is a header elsewhere.
   const message = clean(said.replace('this Idempotency-Key', 'this `key`'), SAID_MAX)
   if (allowed !== undefined && allowed.length > 0) return `error: ${message}\nhint: you can: ${waysIn(allowed)}`
   return [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${clean(hintText(hint), SAID_MAX)}`])].join('\n')
 }
 
-/** What others wrote may be a part of it. */
 const SAID_MAX = 2_000
 
 /** As actions of `plan_write`; the others are a person's. */
@@ -35,7 +32,6 @@ const ACTIONS_OF: { readonly [word: string]: string } = {
   skip: 'skip',
 }
 
-/** What stands against a plan as it was written, each at its place. */
 export function faultLines(
   faults: readonly {
     readonly path: string

@@ -36,12 +36,12 @@ export interface AgentOptions extends Partial<McpOptions> {
 }
 
 /** The planner that asks no model, in a small folder of its own. */
-export const propose: Propose = async goal => {
+export const propose: Propose = async (goal, _, earlier) => {
   const root = mkdtempSync(join(tmpdir(), 'planfold-goal-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   writeFileSync(join(root, 'sum.js'), 'export const sum = (a, b) => a - b\n')
   const repository = openRepositoryView({ root, scratch: join(root, 'scratch'), environment: {} })
-  return await proposedPlan({ planner: heuristicPlanner(), repository }, goal)
+  return await proposedPlan({ planner: heuristicPlanner(), repository }, goal, earlier)
 }
 
 /** One store; as many agents on it as are asked for. */

@@ -9,7 +9,6 @@ import { type Room, whyStopped } from './room.ts'
 const NAMES_MAX = 5
 const WHY_MAX = 3
 
-/** Without a plan, for all that are open. */
 export async function nothingToClaim(room: Room, plan?: PlanId): Promise<string> {
   const plans = plan === undefined ? (await openPlans(room.engine)).map(({ id }) => id) : [plan]
   const whys = await Promise.all(plans.slice(0, WHY_MAX).map(async one => await whyNothing(room, one)))
@@ -18,7 +17,6 @@ export async function nothingToClaim(room: Room, plan?: PlanId): Promise<string>
 
 const LOOK = 'report what you have claimed; for people see plan_read {"what":"inbox"}, for the rest {"what":"blocked"}'
 
-/** Of one plan, in a line. */
 export async function whyNothing(room: Room, plan: PlanId): Promise<string> {
   const summary = await room.engine.ask({ type: 'summary', plan })
   if (summary === null) return 'the plan is gone'
@@ -32,7 +30,6 @@ export async function whyNothing(room: Room, plan: PlanId): Promise<string> {
   return `${clean(name)}: ${whys.join(', ') || 'nothing is ready'}`
 }
 
-/** The first few by name. */
 export function names(all: readonly string[]): string {
   const first = all.slice(0, NAMES_MAX).map(one => clean(one, 100))
   return `${first.join(', ')}${all.length > NAMES_MAX ? ` and ${all.length - NAMES_MAX} more` : ''}`

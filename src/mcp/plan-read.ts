@@ -36,7 +36,6 @@ const LIST_PAGE = 20
 const CHANGES_PAGE = 200
 const READY_MAX = 5
 const EXPLAINED_MAX = 10
-/** So many tasks are shown in the order of the plan. */
 const SHORT_MAX = 30
 /** No line about a task is shorter: `- [ ] a (ready)`. */
 const LINE_MIN = 15
@@ -118,7 +117,6 @@ function pageNumber(page = '0'): number {
   )
 }
 
-/** What to do next, or why nothing may be done. */
 async function stateLines(room: Room, summary: Summary): Promise<readonly string[]> {
   const { status, name, claimable, progress } = summary
   const stopped = await whyStopped(room, summary)
@@ -210,7 +208,6 @@ async function taskText(room: Room, input: PlanReadInput): Promise<string> {
   return withinBudget(lines, input.max_tokens, 'ask with more max_tokens')
 }
 
-/** An empty plan is never completed. */
 async function completed({ engine }: Room, plan: PlanId): Promise<string> {
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) throw new ToolError('error: there is no such plan')

@@ -19,14 +19,11 @@ export interface PlanSocketOptions {
   readonly templates: string
   /** The only plan it may see; null: it may make one, and sees all. */
   readonly plan: PlanId | null
-  /** The name it writes under. */
   readonly agent: string
-  /** Made here; holds the socket and nothing else. */
   readonly folder: string
 }
 
 export interface PlanSocket {
-  /** Its name in the folder. */
   readonly socket: string
   readonly token: string
   close(): Promise<void>
@@ -55,7 +52,6 @@ export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSo
       if (!isKnown) return void socket.destroy()
       const serving = serveStdio(factory, { transport: new StdioServerTransport(socket, socket) })
       socket.once('close', () => void serving.close())
-      // It was stopped behind the first line.
       socket.resume()
     })
   })
@@ -75,7 +71,6 @@ export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSo
 
 const SOCKET = 'plan.sock'
 
-/** Reads the first line, and no more. */
 async function greeted(socket: Socket, token: string): Promise<boolean> {
   let said = Buffer.alloc(0)
   return await new Promise(resolve => {

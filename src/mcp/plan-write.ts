@@ -17,7 +17,7 @@ import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { startPlan } from '../operations/start-plan.ts'
-import { chooseWorker, createFrom, mustRun, mustStart } from './create-plan.ts'
+import { chooseWorker, createFrom, mustRun, mustStart, replan } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { nothingToClaim } from './nothing-to-claim.ts'
 import { planText } from './plan-read.ts'
@@ -60,7 +60,6 @@ export async function planWrite(room: Room, input: PlanWriteInput, key: string |
   }
 }
 
-/** Calls under one key that are under way, in this process. */
 const underWay = new Map<string, Promise<unknown>>()
 
 /** A client may send a call again before the first has ended: it waits, and is answered as the first was. */
@@ -78,7 +77,6 @@ async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promis
   }
 }
 
-/** The answer: what was done, and after a change of the plan the plan as it is now. */
 export async function writtenText(room: Room, input: PlanWriteInput, { plan, said }: Written): Promise<string> {
   if (plan === null || isShort(input)) return said.join('\n')
   return [...said, '', await planText(room, plan, { max_tokens: input.max_tokens ?? 600 })].join('\n')
@@ -87,7 +85,7 @@ export async function writtenText(room: Room, input: PlanWriteInput, { plan, sai
 /** About one's own work; sent many times in a plan, so every word of the answer costs. */
 const SHORT: ReadonlySet<Action> = new Set(['claim', 'heartbeat', 'report', 'status', 'tick', 'note', 'ask'])
 
-/** Whoever names a revision wants to see the plan if it is another. */
+/** A caller that names a revision wants to see the plan if it has changed. */
 const isShort = ({ action, expected_revision: revision }: PlanWriteInput): boolean =>
   SHORT.has(action) && revision === undefined
 
@@ -111,13 +109,15 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
   const submit: SubmitOptions = key === undefined ? {} : { once: key, asked: askedIn(input) }
   if (action === 'claim' || action === 'start' || action === 'resume') await mustRun(room)
   if (action === 'claim' && input.plan === undefined && input.task === undefined) return await claimAny(room, submit)
-  const { plan, task: meant } = await planMeant(room, input)
+  const { plan, task: meant } = await targetPlan(room, input)
   if (meant !== undefined) input = { ...input, task: meant }
   if (input.expected_revision !== undefined && action !== 'edit')
     await expectRevision(room, plan, input.expected_revision)
   switch (action) {
     case 'edit':
       return await edit(room, plan, input, submit)
+    case 'replan':
+      return await replan(room, plan, input, submit)
     case 'start': {
       await chooseWorker(room, plan, input, own)
       mustStart(await startPlan(engine, plan, own), plan)
@@ -171,7 +171,7 @@ function askedIn({ key: _, max_tokens: __, ...asked }: PlanWriteInput): Json {
 }
 
 /** Where no plan is named: that of the task, else the only one, else that in which the caller has a task in hand. */
-async function planMeant(
+async function targetPlan(
   room: Room,
   input: PlanWriteInput,
 ): Promise<{ readonly plan: PlanId; readonly task?: TaskName }> {
@@ -181,7 +181,6 @@ async function planMeant(
   return { plan }
 }
 
-/** What is said about the work that one is at. */
 const AT_HAND: ReadonlySet<Action> = new Set(['heartbeat', 'report', 'status', 'tick', 'note', 'ask', 'checkpoint'])
 
 async function order(
@@ -242,7 +241,6 @@ const fateLines = (fates: readonly Fate[]): readonly string[] =>
     .slice(0, 20)
     .map(({ task, fate }) => `- ${clean(task)}: ${fate}`)
 
-/** The next task of all plans. */
 async function claimAny(room: Room, submit: SubmitOptions): Promise<Written> {
   const made = await claimTask(room, { submit })
   if (!made.ok && made.refusal.code === 'not-ready') throw new ToolError(await nothingToClaim(room))
@@ -254,7 +252,7 @@ async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: Su
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
   const card = task === undefined ? null : await engine.ask({ type: 'task', plan, task })
   const isMine = card?.claimedBy === engine.caller.actor
-  // Claimed again by whoever has it, after a compaction for example: they get its token back.
+  // Claimed again by its holder, for example after a compaction: it gets its token back.
   const made =
     isMine && task !== undefined
       ? await engine.submit(plan, { type: 'heartbeat', task })

@@ -2,10 +2,10 @@
 // the first time. Only how a task stands is told as of now.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
-import { semanticDiff, summarise } from '../domain/revisions/semantic-diff.ts'
 import { latestTicked, tickedIn } from '../domain/views/ticked-checks.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { criteriaOf } from '../operations/agents/tick-criteria.ts'
+import { proposalMade } from '../operations/goals/replan-goal.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { clean } from './plan-text.ts'
 import type { Accepted, Room, Written } from './room.ts'
@@ -16,6 +16,7 @@ import {
   orderLines,
   proposedLines,
   questionIn,
+  replannedLines,
   rollbackLines,
   startedIn,
   statusLines,
@@ -27,6 +28,8 @@ export async function answerAgain(room: Room, input: PlanWriteInput, done: Accep
   switch (input.action) {
     case 'edit':
       return { plan, said: await editAgain(room, done) }
+    case 'replan':
+      return { plan, said: replannedLines(done, (await proposalMade(room.engine, done))?.summary ?? '') }
     case 'claim':
       return { plan, said: await claimAgain(room, done) }
     case 'report':
@@ -47,22 +50,14 @@ export async function answerAgain(room: Room, input: PlanWriteInput, done: Accep
   }
 }
 
-async function editAgain({ engine }: Room, { plan, events }: Accepted): Promise<readonly string[]> {
-  const revised = events.find(event => event.type === 'plan.revised')
-  if (revised !== undefined) {
-    const before = await engine.ask({ type: 'definition', plan, revision: revised.revision - 1 })
-    const summary = before === null ? revised.rationale : summarise(semanticDiff(before.definition, revised.definition))
-    return editedLines(summary)
-  }
-  const proposed = events.find(event => event.type === 'revision.proposed')
-  if (proposed === undefined) return ['ok: the plan says that already']
-  const card = (await engine.ask({ type: 'proposals', plan }))?.find(({ id }) => id === proposed.id)
-  const before = card === undefined ? null : await engine.ask({ type: 'definition', plan, revision: card.on })
-  const summary = before === null ? proposed.rationale : summarise(semanticDiff(before.definition, proposed.definition))
-  return proposedLines(summary, 'whoever works on a plan that others made does not loosen it')
+async function editAgain({ engine }: Room, done: Accepted): Promise<readonly string[]> {
+  const made = await proposalMade(engine, done)
+  if (made === null) return ['ok: the plan says that already']
+  return done.events.some(({ type }) => type === 'plan.revised')
+    ? editedLines(made.summary)
+    : proposedLines(made.summary, 'whoever works on a plan that others made does not loosen it')
 }
 
-/** The claim of then, where it is still theirs. */
 async function claimAgain(room: Room, done: Accepted): Promise<readonly string[]> {
   const started = startedIn(done)
   if (started === undefined) return ['ok: it was claimed']
@@ -77,7 +72,6 @@ async function claimAgain(room: Room, done: Accepted): Promise<readonly string[]
   ]
 }
 
-/** Null when the caller does not have it any more. */
 async function heldStill({ engine }: Room, plan: PlanId, task: TaskName) {
   const kept = await keepClaim(engine, { plan, task }, {})
   return kept.status === 'kept' ? (kept.accepted.claim ?? null) : null
@@ -92,14 +86,13 @@ async function tickAgain({ engine }: Room, { plan, events }: Accepted): Promise<
   return tickedLines({ criteria: latestTicked(ticked), done, all })
 }
 
-/** Shown to a person once more only while nobody has answered. */
+/** Shown to a person again only while it is unanswered. */
 async function unanswered({ engine }: Room, done: Accepted): Promise<Pick<Written, 'question'>> {
   const { id, text, form } = questionIn(done)
   const [asked] = (await engine.ask({ type: 'questions', plan: done.plan, id })) ?? []
   return asked === undefined || asked.answer !== null ? {} : { question: { id, text, form } }
 }
 
-/** Which task it was about, by what was written. */
 function taskIn({ events }: Accepted): TaskName | undefined {
   for (const event of events) if ('task' in event && typeof event.task === 'string') return event.task
   return undefined

@@ -14,7 +14,6 @@ const VIEWS: { readonly [name in ViewName]: (room: Room) => Promise<string> } = 
   digest: digestText,
 }
 
-/** Without a plan, or with several, it says so. */
 export async function viewText(name: ViewName, room: Room): Promise<string> {
   try {
     return await VIEWS[name](room)

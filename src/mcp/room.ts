@@ -19,18 +19,19 @@ import {
   suggestTargets,
   type TaskTarget,
 } from '../operations/find-target.ts'
+import type { PlannerChoice } from '../operations/goals/choose-planner.ts'
 import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
 import type { StartableAgent } from '../operations/goals/worker-request.ts'
-import type { DraftingBudget } from '../planners/planner.ts'
+import type { DraftingBudget, PlanRequest } from '../planners/planner.ts'
 import { clean } from './plan-text.ts'
 
 /** What came of a goal, or why nothing did. Without a model nobody is asked. */
 export type Propose = (
   goal: string,
-  choice?: { readonly model?: string; readonly budget?: DraftingBudget; readonly look?: boolean },
+  choice?: PlannerChoice & { readonly budget?: DraftingBudget; readonly look?: boolean },
+  earlier?: Pick<PlanRequest, 'comments' | 'draft' | 'progress'>,
 ) => Promise<ProposedPlan | { readonly problem: { readonly detail: string; readonly hint?: string } }>
 
-/** What policies, secrets and databases around a plan will refuse. */
 export type Around = (
   definition: PlanDefinition,
 ) => Promise<
@@ -38,28 +39,21 @@ export type Around = (
 >
 
 export interface Room {
-  /** Bound to the agent: it may work on plans, and decides about none. */
   readonly engine: EngineInProcess
   readonly now: () => number
-  /** Where templates of one's own are kept. */
   readonly templates: string
-  /** Proposes a plan for a goal, from what stands in the workspace. */
   readonly propose: Propose
   readonly around?: Around
   /** Agents that can be chosen to work a plan; absent where nobody may choose one. */
   readonly agents?: () => Promise<readonly StartableAgent[]>
 }
 
-/** What was done, and the plan it was done to. */
 export interface Written {
-  /** Null where none was made: a preview of a new one. */
   readonly plan: PlanId | null
   readonly said: readonly string[]
-  /** For `ask`. */
   readonly question?: { readonly id: string; readonly text: string; readonly form: readonly Field[] }
 }
 
-/** Nothing was done, and this is why; `plan` is shown below it as it stands. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly plan: PlanId | null
@@ -70,7 +64,7 @@ export class ToolError extends Error {
   }
 }
 
-/** No plan was named, and it is not clear which is meant: whoever only looks is told what there is. */
+/** No plan was named, and several are possible: a caller that only reads gets the list. */
 export class PlanNotNamed extends ToolError {}
 
 /** The engine said no; it is worded where the answer is given. */
@@ -85,7 +79,6 @@ export class Refused extends Error {
   }
 }
 
-/** What was done; throws what was refused. */
 export function accepted(done: Submitted, plan: PlanId | null): Accepted {
   if (!done.ok) throw new Refused(done.refusal, plan)
   return done
@@ -97,7 +90,6 @@ export async function findPlan({ engine }: Room, reference: string | undefined):
   return await found(engine, await lookUpPlan(engine, reference, { looking: true }))
 }
 
-/** Without a name: the only one that is open, else the one in which the caller has a task in hand. */
 export async function findPlanInHand(room: Room, reference: string | undefined): Promise<PlanTarget> {
   const { engine } = room
   const looked = await lookUpPlan(engine, reference, { looking: true })
@@ -182,7 +174,6 @@ export async function findTaskInHand(room: Room, plan: PlanId, task: string | un
   )
 }
 
-/** Of the tasks that are running, those the caller has claimed. */
 export async function claimedAmong(
   { engine }: Room,
   plan: PlanId,

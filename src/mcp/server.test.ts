@@ -2,6 +2,7 @@
 
 import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
+import type { PlanId } from '../domain/id.ts'
 import { agents, type Era } from './mcp.fixture.ts'
 
 const TASKS = [
@@ -216,6 +217,24 @@ describe('changes', () => {
     expect(text.match(/said once/g)).toHaveLength(1)
     expect(text.match(/sent once/g)).toHaveLength(1)
   })
+})
+
+test('what is left of a plan is drafted again and proposed; the same key proposes it once', async () => {
+  const { agent, engine } = agents()
+  const me = await agent({ as: 'claude' })
+  const made = await me.write({ action: 'create', goal: 'Fix the sum in sum.js: it subtracts', start: true })
+  const name = /^ok: plan (\S+) created/.exec(made.text)![1]!
+  const first = await me.write({ action: 'replan', plan: name, text: 'keep sum.js small', key: 'k' })
+  expect(first).toMatchObject({ error: false })
+  expect(first.text).toMatch(/^not changed yet, proposed to a person: .+\nIt takes effect when a person accepts it/)
+  expect((await me.write({ action: 'replan', plan: name, text: 'keep sum.js small', key: 'k' })).text).toBe(first.text)
+  const cards = await engine.ask({ type: 'proposals', plan: name as PlanId })
+  expect(cards?.map(({ by, rationale, fate }) => [by, rationale, fate.status])).toEqual([
+    ['claude', 'drafted again by heuristic: keep sum.js small', 'waiting'],
+  ])
+  const draft = await me.write({ action: 'create', name: 'later', goal: 'Fix the sum in sum.js', tasks: [] })
+  expect(draft.error).toBe(false)
+  expect((await me.write({ action: 'replan', plan: 'later' })).text).toContain('the plan is still a draft')
 })
 
 describe('what an agent may not', () => {

@@ -16,7 +16,6 @@ export interface McpOptions {
   readonly open: (create: boolean) => Promise<Opened | null>
   readonly version: string
   readonly environment: { readonly [name: string]: string | undefined }
-  /** The name of the agent, where it was given. */
   readonly as?: string | undefined
   /** A token names its caller: every agent that shows it is that one. */
   readonly isNamed?: boolean
@@ -24,7 +23,6 @@ export interface McpOptions {
   readonly seal?: Uint8Array
   /** Says what was thrown that is no refusal: trouble of the store, or a bug of ours. It keeps the details where a person finds them. */
   readonly trouble?: (error: unknown) => Promise<{ readonly message: string; readonly hint?: string | null }>
-  /** Offer `manage_plan` instead. */
   readonly compat?: boolean
 }
 
@@ -35,9 +33,7 @@ export interface Opened {
   /** Bound to whoever started this process, or whose token was shown. */
   readonly engine: EngineInProcess
   readonly now: () => number
-  /** Where templates of one's own are kept. */
   readonly templates: string
-  /** Proposes a plan for a goal, from what stands in the workspace. */
   readonly propose: Propose
   readonly around?: Around
   readonly agents?: Room['agents']
@@ -45,7 +41,6 @@ export interface Opened {
 
 const ALWAYS = { 'anthropic/alwaysLoad': true }
 
-/** What is listed never changes: nobody has to listen for it. */
 const FIXED = { listChanged: false }
 
 const INSTRUCTIONS = `The plan outlives this conversation. Read it with plan_read, claim a task with plan_write, work, then report it with plan_write. Completed tasks stay completed: never repeat them.`

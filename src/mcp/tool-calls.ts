@@ -31,11 +31,9 @@ import { type ViewName, viewText } from './resources.ts'
 import { PlanNotNamed, type Room, ToolError, type Written } from './room.ts'
 import type { McpOptions } from './server.ts'
 
-/** What a call is made on. */
 export interface Connection {
   readonly options: McpOptions
   readonly server: McpServer
-  /** Seals which question was asked. */
   readonly questions: ReturnType<typeof createRequestStateCodec<AskedHere>>
 }
 
@@ -48,7 +46,6 @@ export async function readCall(connection: Connection, context: ServerContext, i
   )
 }
 
-/** Without a name nothing went wrong: the plans are told. */
 function whatThereIs(error: unknown): string {
   if (error instanceof PlanNotNamed) return error.message.replace(/^error: /, '').replace('\nhint: ', '\nNext: ')
   throw error
@@ -81,7 +78,7 @@ export async function manageCall(
   )
 }
 
-/** Before the first plan is made there is no store, and nobody who only looks makes one. */
+/** Before the first plan there is no store, and reading creates none. */
 function withoutPlans({ action, plan_name: name = '' }: ManagePlanInput): CallToolResult {
   if (action === 'list_plans') return text(JSON.stringify({ plans: [] }))
   if (action === 'compact_plans') return text(JSON.stringify(compactedText([])))
@@ -106,7 +103,6 @@ export async function viewCall(connection: Connection, name: ViewName): Promise<
   return connection.options.compat === true ? withoutTools(said) : said
 }
 
-/** What clients of 2026 send with every request; those of 2025 said it once. */
 interface Envelope {
   readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities
   readonly [CLIENT_INFO_META_KEY]?: { readonly name?: string }

@@ -13,7 +13,6 @@ import { type Accepted, type Room, ToolError } from './room.ts'
 
 type Target = { readonly plan: PlanId; readonly task: TaskName }
 
-/** Of what is one order, and no more. */
 export function orderLines({ action, task = '' }: PlanWriteInput, { name, events }: Accepted): readonly string[] {
   const taken = events.find(event => event.type === 'checkpoint.taken')
   const words: { readonly [action: string]: string } = {
@@ -35,10 +34,17 @@ export const proposedLines = (summary: string, why: string): readonly string[] =
   'It takes effect when a person accepts it in the inbox. Changes that loosen nothing can be made in a call of their own.',
 ]
 
+export const replannedLines = ({ events }: Accepted, summary: string): readonly string[] =>
+  events.some(({ type }) => type === 'plan.revised')
+    ? editedLines(summary)
+    : [
+        `not changed yet, proposed to a person: ${clean(summary)}`,
+        'It takes effect when a person accepts it in the inbox.',
+      ]
+
 interface Held extends Target {
   readonly token: string
   readonly expiresInMs: number
-  /** It was theirs before. */
   readonly isAgain: boolean
 }
 
@@ -68,7 +74,6 @@ export async function statusLines(
   ]
 }
 
-/** What became ready, and the next call, in a line or two. */
 async function afterwards(room: Room, plan: PlanId, { events }: Accepted): Promise<readonly string[]> {
   const summary = await room.engine.ask({ type: 'summary', plan })
   if (summary === null) return []
@@ -84,7 +89,6 @@ async function afterwards(room: Room, plan: PlanId, { events }: Accepted): Promi
 export const startedIn = ({ events }: Accepted): EventOf<'attempt.started'> | undefined =>
   events.find(event => event.type === 'attempt.started')
 
-/** What became of the task: what was reported is not always what it is then. */
 export async function standingText({ engine }: Room, { plan, task }: Target, wanted: WantedStatus): Promise<string> {
   const card = await engine.ask({ type: 'task', plan, task })
   const asked = (await engine.ask({ type: 'summary', plan }))?.waiting.find(one => one.task === task)
@@ -104,7 +108,6 @@ const IS: { readonly [status in WantedStatus]: readonly string[] } = {
   pending: ['pending', 'ready'],
 }
 
-/** What failed, and the ways on. */
 function unacceptedLines(
   task: string,
   { kept, failure, verdicts }: Unaccepted,

@@ -40,7 +40,7 @@ export class CallList {
     this.#append(call)
   }
 
-  /** What the provider has said of it so far: that counts instead. */
+  /** Notes the provider's count so far, which replaces the estimate. */
   said(id: string, said: Said): void {
     this.#append({ id, said })
   }
@@ -73,7 +73,6 @@ export class CallList {
     return [...calls.values()]
   }
 
-  /** What one payer has spent. */
   async spentBy(payer: string): Promise<ModelSpending> {
     return (await this.all())
       .filter(call => call.payer === payer)

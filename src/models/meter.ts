@@ -43,14 +43,12 @@ export type Reserved =
 export interface ShortCap {
   readonly key: keyof ModelCaps
   readonly cap: number
-  /** What would be enough, where that is known. */
   readonly need?: number
 }
 
 export class Meter {
   #caps: ModelCaps
   readonly #price: PriceRow | null
-  /** What others spent under the same cap before. */
   readonly #before: ModelSpending
   readonly #open = new Set<Reservation>()
   #spent: ModelSpending = NOTHING_SPENT
@@ -66,12 +64,10 @@ export class Meter {
     return this.#spent
   }
 
-  /** A person allows more. */
   raise({ key, cap }: ShortCap): void {
     this.#caps = { ...this.#caps, [key]: Math.max(cap, this.#caps[key] ?? 0) }
   }
 
-  /** How long the answer may be; or that nothing may be sent any more. */
   reserve(inputBytes: number, outputTokensMax: number): Reserved {
     const { calls, tokens, usd } = this.#caps
     const spent = add(this.#before, this.#spent)
@@ -110,7 +106,6 @@ export class Meter {
     this.#open.add(reservation)
   }
 
-  /** It was not sent. */
   release(reservation: Reservation): void {
     this.#open.delete(reservation)
   }

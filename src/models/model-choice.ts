@@ -59,7 +59,6 @@ export function keyedProviders({ providers }: Settings): readonly { readonly nam
   return found.filter(({ name }) => name !== 'openai-chat' || !found.some(one => one.name === 'openai'))
 }
 
-/** `word`: its name in the settings. */
 export function chooseProvider(settings: Settings, word: string): ChosenProvider {
   const [fault] = settings.faults
   if (fault !== undefined) return no('model:settings', fault.message, fault.hint)

@@ -2,6 +2,7 @@
 
 import type { Hint } from '../domain/hint.ts'
 import { RETRY_AFTER_MAX_MS } from '../domain/limits.ts'
+import { readRetryAfter } from '../domain/recovery/classify-failure.ts'
 import type { Failure, FailureClass } from '../domain/result.ts'
 import type { ModelFailureCode } from './model.ts'
 
@@ -97,24 +98,12 @@ function ofStatus(status: number, said: string, model: string): Failure {
 function withPatience(failure: Failure, headers: { readonly [name: string]: string }, now: number): Failure {
   if (!failure.retryable) return failure
   const ms = Number(headers['retry-after-ms'])
-  const text = headers['retry-after']
-  const seconds = Number(text)
-  const wait =
-    Number.isFinite(ms) && ms > 0
-      ? ms
-      : text === undefined
-        ? Number.NaN
-        : Number.isFinite(seconds)
-          ? seconds * 1000
-          : Date.parse(text) - now
-  return Number.isFinite(wait) && wait > 0
-    ? { ...failure, retryAfterMs: Math.min(Math.ceil(wait), RETRY_AFTER_MAX_MS) }
-    : failure
+  const wait = ms > 0 && Number.isFinite(ms) ? ms : (readRetryAfter(headers['retry-after'] ?? '', now) ?? 0)
+  return wait > 0 ? { ...failure, retryAfterMs: Math.min(Math.ceil(wait), RETRY_AFTER_MAX_MS) } : failure
 }
 
 const UNSENT: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-/** Is it certain that nobody got the request? */
 export function isUnsent(error: unknown): boolean {
   let found = error as { readonly code?: unknown; readonly cause?: unknown } | null | undefined
   for (let depth = 0; depth < 5 && found !== null && typeof found === 'object'; depth++) {
@@ -146,7 +135,6 @@ function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : String(JSON.stringify(error) ?? error)
 }
 
-/** The sentence of an error document; every provider has `error.message`, with a type or a code beside it. */
 function sentenceIn(body: string): string | null {
   try {
     const { error } = JSON.parse(body) as { error?: { message?: unknown; type?: unknown; code?: unknown } | string }

@@ -40,14 +40,12 @@ export interface SessionRoom {
   /** Null in a replay: nothing is sent, so nothing is listed. */
   readonly calls: CallList | null
   readonly caps: ModelCaps
-  /** What the payer had spent before. */
   readonly before: ModelSpending
   readonly outputTokens: number
   readonly clock: RateClock & { readonly now: () => number }
   readonly newId: () => string
-  /** Where a person can allow more than the caps say. */
   readonly raising?: Raising
-  /** What was answered, on disk as it comes, for whoever asks the same next. Absent: nobody will. */
+  /** Stores answers as they come, for a repeat of the same questions. Absent: they are not needed again. */
   readonly kept?: { append(exchange: ModelExchange): void; drop(): void; readonly earlier: number }
   /** Absent in a replay, and where no plan pays. `settings`: what the user wrote, as it is now. */
   readonly budget?: CallBudget & { readonly settings: () => Promise<SettingsCaps | undefined> }
@@ -124,7 +122,7 @@ async function askObject(room: SessionRoom, session: Meter, question: ObjectQues
   }
 }
 
-/** Servers of their own kind may not know what a schema is, so it stands in the words as well. */
+/** Compatible servers may not know JSON Schema, so the prompt has the schema too. */
 async function describeTo({ place }: SessionRoom, { system, schema }: ObjectQuestion): Promise<{ system?: string }> {
   if (place.type !== 'openai-compatible') return {}
   const words = `Answer only with JSON that follows this JSON Schema:\n${JSON.stringify(schema)}`
@@ -134,7 +132,6 @@ async function describeTo({ place }: SessionRoom, { system, schema }: ObjectQues
 const REPAIR_TEXT_MAX = 20_000
 const clipped = (text: string): string => (text.length > REPAIR_TEXT_MAX ? `${text.slice(0, REPAIR_TEXT_MAX)}…` : text)
 
-/** What is wrong with how the answer ended; null when it may be used. */
 function endedBadly(
   { name, wire }: SessionRoom,
   { stepsMax = STEPS_MAX }: TextQuestion,
@@ -169,7 +166,7 @@ const WAITS_MAX = 4
 const WAIT_MAX_MS = 120_000
 const WAIT_MS = 2_000
 
-/** A provider that is busy is asked again when it says, if somebody who waits is told of it. The rate limit does the waiting. */
+/** Asks a busy provider again after the time it names, if the caller can show that. The rate limit waits. */
 async function askPatiently(room: SessionRoom, meters: readonly Meter[], question: Question): Promise<Said> {
   for (let waits = 0; ; waits++) {
     const said = await ask(room, meters, question)
@@ -224,12 +221,12 @@ async function ask(room: SessionRoom, meters: readonly Meter[], question: Questi
     if (failure.retryAfterMs !== undefined) room.limit?.pause(failure.retryAfterMs)
     return { ok: false, failure }
   } finally {
-    // Before anybody is told how it ended: what is not settled when the attempt ends counts as spent in full.
+    // Before the result is reported: what is unsettled when the attempt ends counts as spent in full.
     await Promise.all(settling)
   }
 }
 
-/** What was paid is on disk before anybody goes on with it. */
+/** A paid answer is on disk before it is used. */
 function keep({ kept, wire }: SessionRoom, sent: readonly string[]): void {
   if (kept === undefined) return
   for (const call of sent) {
@@ -286,7 +283,7 @@ async function begin(
     const used = { usage, cost: costOf(usage, price) }
     counted(usage.inputTokens + usage.outputTokens)
     for (const meter of meters) meter.settle(most, used)
-    // When nobody knows what was used, all that is held of a budget stays spent.
+    // If the usage is unknown, the whole reservation stays spent.
     if (reserved !== null && isCounted) settling.push(room.budget!.settle(reserved, spendOf(used)))
     const durationMs = Math.round(clock.monotonic() - began)
     const assumedTokens = isCounted ? 0 : tokensOf(usage)
@@ -305,7 +302,7 @@ async function begin(
     },
     failed: error => {
       const failure = failureOfCall(signal?.aborted === true ? abortOf(error) : error, model, clock.now())
-      // A provider that said no counts nothing. When nobody knows what was used, the most is counted.
+      // A refused call counts nothing. If the usage is unknown, the most counts.
       const isFree = FREE.has(failure.code ?? '') || isUnsent(error)
       end(
         failure.code === 'model:cancelled' ? 'cut off' : 'failed',
@@ -323,7 +320,6 @@ interface Held {
   readonly most: Reservation
 }
 
-/** Holds the most that a request can use. A person is asked for more as often as it is needed. */
 async function holdWithin(
   { price, raising }: SessionRoom,
   meters: readonly Meter[],
@@ -334,7 +330,7 @@ async function holdWithin(
     const held = holdNow(price, meters, inputBytes, outputTokensMax)
     if (held.ok) return held
     const { failure, short, meter } = held
-    // The second is that of the question, and only whoever asks it knows why.
+    // The second limit is that of the question; only its caller knows the reason for it.
     if (short === undefined || raising === undefined || meter !== meters[0]) throw new ModelError(failure)
     const raised = await raising.ask(short, failure)
     const hint = raising.hint(short)
@@ -365,10 +361,7 @@ function holdNow(
   return { ok: true, outputTokens, most }
 }
 
-/**
- * Holds the most that the request can use of the plan's budget. No token is shorter than a byte, so the bytes of the input are a bound
- * that holds for every provider, where the estimate of the caps is not.
- */
+/** Reserves from the plan's budget. No token is shorter than a byte, so the bytes of the input are an upper bound. */
 async function reserveCall(
   { budget, price, calls }: SessionRoom,
   inputBytes: number,
@@ -386,7 +379,6 @@ async function reserveCall(
   return held.id
 }
 
-/** What a provider adds to a request by itself. */
 const INPUT_EXTRA_TOKENS = 1_024
 
 const spendOf = ({ usage, cost }: Reservation): Spend => ({
@@ -403,7 +395,6 @@ const FREE: ReadonlySet<string> = new Set([
   'model:not-recorded',
 ])
 
-/** Of a server that does not count. */
 function estimate({ usage }: Reservation, outputBytes: number): ModelUsage {
   return { ...usage, outputTokens: Math.min(usage.outputTokens, Math.ceil(outputBytes / BYTES_PER_TOKEN)) }
 }

@@ -34,10 +34,7 @@ export type {
 } from './gateway/gateway.ts'
 
 export interface Models {
-  /**
-   * The models that the settings name, the default, and those named `besides`, as far as their provider is known. Sends nothing. Throws
-   * nothing: bad settings are told in `faults`.
-   */
+  /** The models of the settings, the default, and `besides`. Sends and throws nothing: bad settings are in `faults`. */
   list(besides?: readonly string[]): Promise<ModelList>
   /** One drafting or one task with one model. Sends nothing yet. */
   open(request: OpenRequest): Promise<Opened>
@@ -81,7 +78,6 @@ export type Opened = { readonly ok: true; readonly model: Model } | { readonly o
 
 /** One conversation with one model, under one cap. */
 export interface Model {
-  /** `provider/name`. */
   readonly name: string
   /** Asks for text. With `onText` the answer is streamed, and each part is told as it arrives. */
   text(question: TextQuestion): Promise<ModelAnswer<string>>
@@ -89,7 +85,6 @@ export interface Model {
   object(question: ObjectQuestion): Promise<ModelAnswer<Json>>
   /** May `object` be asked with tools? Gemini refuses both at once, and of servers of their own kind nobody knows. */
   readonly callsTools: boolean
-  /** What all calls of this session used so far. */
   spent(): ModelSpending
   /** All requests and responses of this session so far: redacted, plain JSON, ready for `replay`. */
   recording(): ModelRecording
@@ -106,7 +101,6 @@ export interface TextQuestion {
   readonly messages: readonly ModelMessage[]
   /** Tools that the model may call. Each round of calls is a further request and counts against the caps. */
   readonly tools?: readonly ModelTool[]
-  /** At most so many requests for one question with tools. */
   readonly stepsMax?: number
   /** The longest answer, in tokens; less when the caps leave less. */
   readonly outputTokensMax?: number
@@ -114,7 +108,7 @@ export interface TextQuestion {
   readonly caps?: ModelCaps
   readonly signal?: AbortSignal
   readonly onText?: (part: string) => void
-  /** Somebody waits for a provider that is busy, and is told how long. Absent: that is a failure at once. */
+  /** Called with the time when a provider is busy and the caller can wait. Absent: busy is a failure at once. */
   readonly onWait?: (note: string) => void
 }
 
@@ -146,13 +140,11 @@ export type ModelAnswer<T> =
   | ({
       readonly ok: true
       readonly value: T
-      /** How many answers were sent back before this one. */
       readonly repairs: number
     } & ModelSpending)
   | ({
       readonly ok: false
       readonly failure: Failure
-      /** What the model said last, when it said something. */
       readonly text?: string
     } & ModelSpending)
 
@@ -166,7 +158,6 @@ export interface ModelSpending {
 /** Hard limits. The next request is not sent when it could pass one of them. */
 export interface ModelCaps {
   readonly calls?: number
-  /** Input and output together. */
   readonly tokens?: number
   /** US dollars. A model whose price is not known is refused when this is asked for. */
   readonly usd?: number
@@ -177,9 +168,7 @@ export interface ModelList {
   readonly models: readonly ListedModel[]
   /** Those that have a key: the variable or the file it comes from, never the key. */
   readonly providers: readonly { readonly name: string; readonly key: string }[]
-  /** The settings file that was read; null when there is none. */
   readonly file: string | null
-  /** What is wrong with the settings, a sentence each. */
   readonly faults: readonly { readonly message: string; readonly hint: string }[]
 }
 
@@ -207,12 +196,10 @@ export interface PriceRow {
   readonly cacheRead?: number
   /** Input written to a cache; as `input` when absent. */
   readonly cacheWrite?: number
-  /** When somebody looked, and where. */
   readonly checked: string
   readonly source: string
 }
 
-/** One line in the list of calls. */
 export interface ModelCallRecord {
   readonly id: string
   /** Milliseconds since the epoch. */
@@ -221,12 +208,10 @@ export interface ModelCallRecord {
   readonly purpose: string
   readonly payer: string | null
   readonly status: 'answered' | 'failed' | 'cut off'
-  /** The code of the failure, if it failed. */
   readonly code: string | null
   readonly durationMs: number | null
   /** Of a call that was cut off: the most it can have used, by what is known. */
   readonly usage: ModelUsage
-  /** How many of its tokens nobody counted. */
   readonly assumedTokens: number
   readonly cost: ModelCost
 }
@@ -257,7 +242,6 @@ export interface ModelExchange {
   readonly providerMetadata?: Json
 }
 
-/** What `failure.code` says, and what the engine does about it. */
 export const FAILURE_CODES = {
   'model:rate-limit': 'too many requests; tried again, after the time the provider asked for',
   'model:overloaded': 'the provider is overloaded or had an error; tried again',

@@ -26,7 +26,6 @@ export interface ModelsOptions extends SettingsRoom {
 
 /** The longest answer that is asked for when nobody says otherwise. */
 const OUTPUT_TOKENS = 8_192
-/** And the longest that is waited for it. */
 const CALL_MS = 10 * 60_000
 
 export function openModels(options: ModelsOptions): Models {
@@ -34,7 +33,6 @@ export function openModels(options: ModelsOptions): Models {
   const limits = new Map<string, RateLimit>()
   const kept = new KeptRecordings(options.stateDir)
   const estimates = new InputEstimates()
-  /** One for all that ask this model. */
   const limitOf = (name: string, rate: Rate = {}): RateLimit => {
     const limit = limits.get(name) ?? new RateLimit(rate, options.clock)
     limits.set(name, limit)
@@ -142,10 +140,7 @@ function openReplay(
   }
 }
 
-/**
- * Those of the settings, else what a person allows, else ours; whoever asks can only lower them, because a plan may have been written by
- * a model. Our own limit of money is left out where no price is known.
- */
+/** A request can only lower the limits: a model may have written the plan. Without a price, no limit of money. */
 function capsOf(
   { caps, said }: Settings,
   { caps: asked = {}, allowed = {} }: Pick<OpenRequest, 'caps' | 'allowed'>,
@@ -175,7 +170,6 @@ async function keptFor(
   return { earlier, room: { kept: { append, drop: () => kept.dropNow(keepAs), earlier: earlier.length } } }
 }
 
-/** Everything that must never be sent in a prompt or kept in a recording. */
 function secretsOf({ providers }: Settings, { environment }: ModelsOptions): readonly string[] {
   const keys = Object.values(providers).flatMap(({ key }) => (key === null ? [] : [key.value]))
   return [...new Set([...keys, ...secretsIn(environment)])]

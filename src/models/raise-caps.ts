@@ -10,9 +10,7 @@ import type { ModelCaps } from './model.ts'
 import type { Settings } from './user-settings.ts'
 
 export interface Raising {
-  /** What it is raised to; null: it stays. */
   ask(short: ShortCap, failure: Pick<Failure, 'message'>): Promise<ShortCap | null>
-  /** How it can be raised for the next time. */
   hint(short: ShortCap): Failure['hint']
 }
 

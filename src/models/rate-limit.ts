@@ -19,7 +19,6 @@ export class RateLimit {
   readonly #clock: RateClock
   #sent: { readonly at: number; tokens: number }[] = []
   #notBefore = 0
-  /** Whoever came first goes first. */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(rate: Rate, clock: RateClock) {

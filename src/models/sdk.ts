@@ -21,9 +21,7 @@ export interface ModelPlace {
   readonly key: string | null
 }
 
-/** Is asked before each request that the library sends, and told how it ended. */
 export interface CallGuard {
-  /** Throws when nothing may be sent. */
   begin(inputBytes: number, outputTokensMax: number): Promise<GuardedCall>
 }
 
@@ -218,7 +216,6 @@ function readOf({ usage, providerMetadata }: { readonly usage: SdkUsage; readonl
   }
 }
 
-/** Null when the provider did not count. */
 function usageOf({ inputTokens, outputTokens }: SdkUsage): ModelUsage | null {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return null
   return {

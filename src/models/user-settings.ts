@@ -16,7 +16,6 @@ import type { ModelCaps, ProviderType } from './model.ts'
 
 export interface SettingsRoom {
   readonly environment: { readonly [name: string]: string | undefined }
-  /** Folders that no setting may come from, and what they are. */
   readonly outside: readonly { readonly folder: string; readonly is: string }[]
 }
 
@@ -36,9 +35,7 @@ export interface Provider {
   readonly url: string
   readonly key: { readonly value: string; readonly from: string } | null
   readonly keyNeeded: boolean
-  /** The variable that may hold the key. */
   readonly keyVariable?: string
-  /** Why it cannot be used. */
   readonly fault?: Fault
 }
 
@@ -49,7 +46,6 @@ export interface Fault {
 
 const CAPS_DEFAULT = { calls: CALLS_DEFAULT.calls, tokens: CALLS_DEFAULT.tokens, usd: CALLS_DEFAULT.cost }
 
-/** The providers that are known by name, and the variables that their own tools use. */
 const KNOWN: { readonly [name: string]: { type: ProviderType; url: string; key: readonly string[]; base: string } } = {
   anthropic: {
     type: 'anthropic',

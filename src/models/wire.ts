@@ -11,9 +11,7 @@ import type { RateClock } from './rate-limit.ts'
 
 export interface Wire {
   readonly fetch: typeof globalThis.fetch
-  /** All exchanges that are whole, in the order in which they were asked. */
   exchanges(): readonly ModelExchange[]
-  /** Adds to the exchange of a call what the library read out of it. */
   note(call: string, read: Pick<ModelExchange, 'wireUsage' | 'providerMetadata'>): void
   /** What was asked and answered in a call; null when nothing was sent, or the answer is not whole. */
   of(call: string): ModelExchange | null
@@ -37,10 +35,7 @@ export interface TimeLimit {
   readonly clock: Pick<RateClock, 'after'>
 }
 
-/**
- * Sends, and keeps what was sent and answered. `earlier`: was paid for already; who asks the same gets it, each once. `limit`: of one
- * request, until its answer is whole.
- */
+/** Sends and records. `earlier`: answers that were paid for, each used once. `limit`: time until an answer is whole. */
 export function recordingWire(
   secrets: readonly string[],
   earlier: readonly ModelExchange[] = [],
@@ -88,7 +83,6 @@ export function recordingWire(
       slot.whole = true
     })
     if (response.body === null) over()
-    // Whoever reads the other end is told of an error.
     response.body
       ?.pipeTo(writable, { signal })
       .catch(() => {})
@@ -115,10 +109,7 @@ export function recordingWire(
   }
 }
 
-/**
- * What ends a request before its answer is whole: whoever asked, or the time. Node's `fetch` with `redirect: 'error'` holds its own link to
- * the signal only weakly, so after a garbage collection it does not hear an abort; here it is heard, and the body is read with the signal.
- */
+/** Ends a request by signal or time. Node's `fetch` with `redirect: 'error'` may lose its signal to the collector. */
 function endingOf(asked: AbortSignal | null, limit: TimeLimit | undefined) {
   const ending = new AbortController()
   const { signal } = ending

@@ -113,7 +113,6 @@ async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Pr
 export interface Unadopted {
   /** Forks with unadopted work, and the plans they would be adopted into. */
   readonly keep: ReadonlySet<PlanId>
-  /** The names of these forks. */
   readonly unadopted: readonly string[]
 }
 

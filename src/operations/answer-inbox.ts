@@ -9,7 +9,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
 import { VERDICTS } from '../domain/views/gate-answers.ts'
 import type { EngineInProcess, InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
-import { ANSWER_RIGHTS } from '../engine/permissions/needed-rights.ts'
+import { ANSWER_RIGHTS } from '../engine/permissions/inbox-answers.ts'
 import { denyWithout } from '../engine/roles.ts'
 import { isSeen, sightUnsaid } from './decide-gate.ts'
 import { reportOrder } from './report-task.ts'
@@ -24,12 +24,10 @@ export interface InboxAnswer {
   /** Approved without having seen it. */
   readonly unseen?: true | undefined
   readonly option?: string | undefined
-  /** The fields of a form. */
   readonly answers?: JsonObject | undefined
   /** Of `done`: what was made, and how it ended. */
   readonly outputs?: JsonObject | undefined
   readonly outcome?: string | undefined
-  /** Of `push-back`: the task that is done again. */
   readonly to?: string | undefined
 }
 
@@ -128,10 +126,7 @@ export async function answerInbox(
   }
 }
 
-/**
- * A proposal is accepted or declined, and whoever says it as at a gate is understood; a decision may name its option alone. Where there
- * are only a yes and a no, these words will do.
- */
+/** The answer that is meant: a decision may name its option alone, and a plain yes or no does where there are only two answers. */
 export function answerMeant({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
   const words = answers.map(each => each.answer)
   if (words.includes(word)) return word

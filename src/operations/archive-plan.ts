@@ -13,7 +13,6 @@ type Summary = NonNullable<AnswerOf<'summary'>>
 export type PlanArchived =
   | { readonly status: 'archived' }
   | { readonly status: 'gone' }
-  /** It is not the version that was expected. */
   | { readonly status: 'moved'; readonly plan: Summary }
   /** It is being cancelled, and has not ended yet. */
   | { readonly status: 'cancelling'; readonly plan: Summary }

@@ -204,7 +204,6 @@ export type Bisected =
   | {
       readonly status: 'ended'
       readonly end: BisectEnd
-      /** Null when there was nothing to try. */
       readonly plan: PlanTarget | null
       readonly tries: readonly Probed[]
       /** Why the scratch worktree could not be removed. */
@@ -217,7 +216,6 @@ export type Bisected =
 type Halted =
   /** The tries in the plan are not those of this search: somebody revised it. */
   | { readonly status: 'strange'; readonly name: string }
-  /** A try could not be judged. */
   | { readonly status: 'not-judged'; readonly name: string; readonly task: TaskName; readonly why: string | null }
   | { readonly status: 'git'; readonly failure: Failure }
   | { readonly status: 'held'; readonly name: string; readonly pid: number }
@@ -302,7 +300,6 @@ class Search {
     if (holder?.alive === true) throw new SearchHalted({ status: 'held', name: known.name, pid: holder.pid })
   }
 
-  /** The tries that have ended, in order. */
   async #ended(): Promise<readonly Probed[]> {
     if (this.#plan === null) return []
     const { plan } = this.#plan

@@ -1,8 +1,8 @@
 // Everything that cannot work in a plan, told before anything runs. Every face asks here, so that `validate`, `run`, a dry run, the
 // service, an import and a revision all refuse the same plans with the same words: those that `analyze` reports as errors.
 
+import { gitOf } from '../domain/actions/git-action.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
-import { gitOf } from '../domain/plan-rules/expand.ts'
 import { allTasks } from '../domain/state/task-index.ts'
 import type { DefinitionFault } from '../format/plan/parse.ts'
 import type { Git } from '../workspace/git/git.ts'

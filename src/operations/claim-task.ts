@@ -163,10 +163,7 @@ export interface TakenUpWork {
   readonly left: readonly { readonly task: TaskName; readonly why: string }[]
 }
 
-/**
- * Work that somebody had in hand when a plan was written down, in a plan that has just been started: it is claimed for whoever brings
- * it here, so that it stays in progress and nobody else begins it anew. What belongs to somebody else by name is left to them.
- */
+/** Claims work in hand when the plan was written, for whoever brings it, so that nobody begins it anew. Others' named work is left. */
 export async function takeUpWork(
   { engine }: Pick<ClaimRoom, 'engine'>,
   plan: PlanId,

@@ -31,7 +31,6 @@ export interface ConvergeRoom<Rest> {
 }
 
 export interface ConvergeAsk {
-  /** How many times tasks may be added. */
   readonly rounds: number
   /** A script for each criterion that does not hold; without it, whoever claims the task makes it hold. */
   readonly script?: string | undefined

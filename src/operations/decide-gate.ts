@@ -43,14 +43,12 @@ export async function orderUnsaid(
   return sightUnsaid(`'${silent.task}'`, approvedHash(waiting), silent)
 }
 
-/** Of what an approval of it would agree to; null where it cannot be approved, or shows nothing. */
 const approvedHash = (waiting: Waiting | undefined): Sha256 | null =>
   waiting !== undefined && /^(approval|consent|verdict)$/.test(waiting.asks.type) ? (waiting.hash ?? null) : null
 
 export type GateAnswer = Omit<Extract<Order, { readonly type: 'decide' }>, 'type' | 'task' | 'hash'>
 
 export interface DecideOptions {
-  /** Of what was seen. */
   readonly hash?: string | undefined
   /** Whoever names no hash decides about what is asked right now. */
   readonly bind?: boolean
@@ -90,7 +88,6 @@ export async function decideGate(
 
 export type ReviewDecided =
   | { readonly status: 'decided'; readonly accepted: Accepted; readonly review: OpenReview }
-  /** Nothing asks for approval. */
   | { readonly status: 'nothing' }
   | { readonly status: 'other-review' }
   | { readonly status: 'refused'; readonly refusal: Refusal }

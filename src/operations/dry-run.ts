@@ -1,6 +1,7 @@
 // What a plan would do, wave by wave, with resolved commands, the diffs of edits, who would be asked and what would be judged.
 // Nothing is run and nothing is written; a plan that is there already tells where it stands.
 
+import { actionFacts } from '../domain/actions/actions.ts'
 import { analyze } from '../domain/analysis/analyze.ts'
 import { approvedTargets } from '../domain/gates/consent-rules.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -27,7 +28,6 @@ export interface DryRunTask {
   readonly status: string | null
   /** A condition under which it is skipped. */
   readonly when: string | null
-  /** Only when an outcome leads to it. */
   readonly conditional: boolean
   /** The command or diff; null when there is none to show. */
   readonly preview: string | null
@@ -35,15 +35,12 @@ export interface DryRunTask {
   readonly decides: string | null
   /** Who is asked by a gate, or expected to do it; empty for the engine. */
   readonly asks: readonly string[]
-  /** What the answer of a gate alone releases. */
   readonly releases: readonly TaskName[]
   /** What stands behind a gate and waits for others as well that do not come before the gate. */
   readonly alsoWaits: readonly AlsoWaits[]
-  /** Of a gate; null for all others. */
   readonly gate: GateAction | null
   /** What it does that is hard to take back, so that somebody is asked right before it begins. */
   readonly gated: Impact | null
-  /** What must hold before and after. */
   readonly preconditions: readonly Criterion[]
   readonly checks: readonly Criterion[]
   readonly accept: readonly Criterion[]
@@ -138,10 +135,10 @@ function earlierEdits(before: readonly Ordered[], task: TaskDefinition, wave: nu
 
 const EARLIER_MAX = 1_000
 
-const filesOf = ({ action }: TaskDefinition): readonly string[] =>
-  action.type === 'edit'
-    ? action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
-    : []
+function filesOf(task: TaskDefinition): readonly string[] {
+  const { edits, files } = actionFacts(task.action)
+  return edits === undefined ? [] : (files?.(task) ?? [])
+}
 
 function askedBy(definition: PlanDefinition, task: TaskDefinition): readonly string[] {
   const { type } = task.action

@@ -17,7 +17,6 @@ export interface ExportedPlan extends PlanTarget {
   readonly hash: string
   readonly format: string
   readonly text: string
-  /** What the format has no words for. */
   readonly lost: readonly string[]
 }
 

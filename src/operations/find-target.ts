@@ -5,7 +5,7 @@
 import { isTaskName, type PlanId, type TaskName } from '../domain/id.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { AnswerOf, Engine } from '../engine/engine.ts'
 import type { PlanRow } from '../stores/store.ts'
 
 type Asked = Pick<Engine, 'ask'>
@@ -137,18 +137,30 @@ function near(reference: string, items: readonly { readonly name: string }[]): M
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 
 /** Plans that are under way, the latest first; drafts count only when nothing else is open, empty ones when there is no other. */
-export async function openPlans(engine: Asked, limit = 50): Promise<readonly PlanRow[]> {
-  const underWay = await plansIn(engine, OPEN, limit)
+export async function openPlans<T extends PlanList = 'plans'>(
+  engine: Asked,
+  limit = 50,
+  as: T = 'plans' as T,
+): Promise<AnswerOf<T>['items']> {
+  const underWay = await plansIn(engine, OPEN, limit, as)
   if (underWay.length > 0) return underWay
-  const drafts = await plansIn(engine, ['draft'], limit)
+  const drafts = await plansIn(engine, ['draft'], limit, as)
   const filled = drafts.filter(({ tasks }) => tasks > 0)
   return filled.length > 0 ? filled : drafts
 }
 
-async function plansIn(engine: Asked, statuses: readonly PlanStatus[], limit: number): Promise<readonly PlanRow[]> {
-  const pages = await Promise.all(statuses.map(status => engine.ask({ type: 'plans', status, limit })))
-  const rows = new Map(pages.flatMap(page => page.items).map(row => [row.id, row]))
-  return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt)
+/** `overview`: with all that a list of plans shows. */
+type PlanList = 'plans' | 'overview'
+
+async function plansIn<T extends PlanList>(
+  engine: Asked,
+  statuses: readonly PlanStatus[],
+  limit: number,
+  as: T,
+): Promise<AnswerOf<T>['items']> {
+  const pages = await Promise.all(statuses.map(status => engine.ask({ type: as as 'plans', status, limit })))
+  const rows = new Map((pages.flatMap(page => page.items) as PlanRow[]).map(row => [row.id, row]))
+  return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt) as AnswerOf<T>['items']
 }
 
 /** Those that are open; for looking, where none is, all that are not archived. */

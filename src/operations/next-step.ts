@@ -66,10 +66,7 @@ export interface ReadyTasks extends Pick<Next, 'explained' | 'held'> {
   readonly records: readonly TaskRecord[]
 }
 
-/**
- * As whoever claims without naming a task gets them: highest priority first, then the order of the document. What had to wait for its
- * next attempt and waits no longer is among it. Null when there is no such plan.
- */
+/** As claiming without a task gets them: priority, then document order; retries that are due among them. Null without such a plan. */
 export async function readyTasks(
   engine: Asked,
   plan: PlanId,

@@ -14,7 +14,6 @@ import type { Diagnostic } from '../format/text/diagnostic.ts'
 import { checkPlan } from './check-plan.ts'
 
 export interface PlanDocument {
-  /** As it was read, verbatim. */
   readonly text: string
   readonly definition: PlanDefinition
   readonly warnings: readonly Diagnostic[]

@@ -16,7 +16,6 @@ export type WorkReport =
   | {
       readonly status: 'done'
       readonly outputs?: JsonObject | undefined
-      /** Which way the plan goes on. */
       readonly outcome?: string | undefined
       /** Patterns of what changed outside its scope, and is somebody else's. */
       readonly notMine?: readonly string[] | undefined

@@ -67,7 +67,6 @@ export function standingsOf(board: readonly Card[], { waiting, holder }: Undecid
 
 interface Undecided {
   readonly waiting: readonly { readonly task: TaskName; readonly asks: { readonly type: string } }[]
-  /** Who drives the plan. */
   readonly holder: { readonly alive: boolean } | null
 }
 
@@ -105,7 +104,6 @@ export interface RevisionEdits {
   /** The document, and how it is laid over the plan. */
   readonly written?: {
     readonly definition: PlanDefinition
-    /** Tasks of which the text says that they have ended. */
     readonly ended: ReadonlyMap<TaskName, TaskStatus>
     readonly mode: MergeMode
     readonly by?: 'id'

@@ -60,7 +60,6 @@ export type ChoiceFault =
   /** Two choices for all. */
   | { readonly what: 'two-for-all' }
   | { readonly what: 'two-for-path'; readonly path: string }
-  /** It means no path that would change. */
   | { readonly what: 'no-path'; readonly word: string }
   /** Nobody else has worked there since. */
   | { readonly what: 'no-conflict'; readonly word: string }

@@ -152,12 +152,10 @@ export interface GoOnAsk {
   readonly definition?: PlanDefinition
   readonly rationale: string
   readonly source?: PlanSource
-  /** The tasks that the person's file holds. */
   readonly file?: readonly TaskName[]
   /** What becomes of completed work that is unsafe to repeat and would run again; the order is refused when not said. */
   readonly unsafe?: UnsafeWork
   readonly once?: string
-  /** Refused when the plan has moved on from here. */
   readonly expectedVersion?: number
 }
 

@@ -16,10 +16,7 @@ export type Summary = NonNullable<AnswerOf<'summary'>>
 type Accepted = Extract<Submitted, { readonly ok: true }>
 
 export interface StartOptions {
-  /**
-   * What cannot work in the plan; null when that cannot be found out now. A draft that cannot work is not started: nothing of it
-   * would be done, or worse, half of it. Looked at here when it is not said; with 'checked', the document was checked just now.
-   */
+  /** What cannot work in the plan; null when unknown now. Such a draft is not started. 'checked': the document was checked just now. */
   readonly check?: 'checked' | ((definition: PlanDefinition) => Promise<readonly DefinitionFault[] | null>)
   /** An idempotency key; each order has a key made from it. */
   readonly once?: string | undefined
@@ -80,7 +77,6 @@ export type PlanGoing =
   | { readonly status: 'went-on'; readonly plan: Summary; readonly went: WentOn }
   /** Also: archived. */
   | { readonly status: 'ended'; readonly plan: Summary }
-  /** It is not the version that was expected. */
   | { readonly status: 'moved'; readonly plan: Summary }
   | NotStarted
 

@@ -18,7 +18,6 @@ export type OutlineTasks =
   /** It has tasks, or no steps to make some of. */
   | { readonly status: 'nothing' }
   | { readonly status: 'made'; readonly accepted: Extract<Submitted, { readonly ok: true }> }
-  /** Its steps cannot be tasks. */
   | { readonly status: 'faulty'; readonly diagnostics: readonly Diagnostic[] }
   | { readonly status: 'refused'; readonly refusal: Refusal }
   | { readonly status: 'gone' }

@@ -61,7 +61,6 @@ export async function planToSave(
 
 export interface TemplateAsk {
   readonly name: string
-  /** Each with the value that stands for it in the plan. */
   readonly parameters: Given
   /** No limit when absent. */
   readonly tasksMax?: number

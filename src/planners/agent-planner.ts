@@ -9,7 +9,14 @@ import type { Failure } from '../domain/result.ts'
 import { FRAME_NAMES, framed } from './draft/plan-frame.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
 import { progressText } from './model/planning-words.ts'
-import { type DraftingBudget, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
+import {
+  type DraftingBudget,
+  lookedLines,
+  type Planner,
+  PlanningFailure,
+  type PlanProposal,
+  type PlanRequest,
+} from './planner.ts'
 
 /** Starts an agent that may only read, and answers with the plan it submitted last. */
 export type DraftWithAgent = (request: {
@@ -43,7 +50,16 @@ export function agentPlanner(draft: DraftWithAgent): Planner {
 }
 
 async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<PlanProposal> {
-  const { agent, model, goal, repository, comments = [], check, signal = new AbortController().signal } = request
+  const {
+    agent,
+    model,
+    goal,
+    repository,
+    looked,
+    comments = [],
+    check,
+    signal = new AbortController().signal,
+  } = request
   if (agent === undefined)
     throw new PlanningFailure({
       class: 'logic',
@@ -52,7 +68,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
       message: 'the planner needs the name of an agent',
       hint: 'name yours at the command line: `--with claude`; or draft with another planner',
     })
-  const known = await heuristicPlanner().propose({ goal, repository })
+  const known = await heuristicPlanner().propose({ goal, repository, looked })
   const instruction = instructionFor(request, known)
   const { budget, more, tell, draft: earlier } = request
   const drafted = await draft({
@@ -109,10 +125,11 @@ function instructionFor({ goal, comments = [], draft, progress }: PlanRequest, {
       const command = commands[name]
       return command === null ? [] : [`${name}: ${command.run.join(' ')}`]
     }),
+    ...(analysis.looked === undefined ? [] : ['Run once today, on a copy:', ...lookedLines(analysis.looked)]),
   ]
   return [
     'Draft a plan for the goal below. Read what you need of this repository; you cannot write anything here.',
-    `When you know enough, submit it once with the tool plan_write: {"action":"create","goal":"…","tasks":[…]}. Give each task an id, a title, an instruction that an agent can work by, \`needs\`, the files it may \`write\`, and \`accept\` with a check that can fail ({"check":["npm","test"]}). Around your tasks Planfold puts a record of how the tests are today, a safe point, and at the end a review by a person: plan none of these. Do not start it. If it is refused, mend it and submit it again. Then end your turn.`,
+    `When you know enough, submit it once with the tool plan_write: {"action":"create","goal":"…","tasks":[…]}. Give each task an id, a title, an instruction that an agent can work by, \`needs\`, the files it may \`write\`, and \`accept\` with a check that can fail ({"check":["npm","test"]}). Around your tasks Planfold puts what has to be installed, a record of how the tests are today, a safe point, and at the end a review by a person: plan none of these. Do not start it. If it is refused, mend it and submit it again. Then end your turn.`,
     `## The goal\n${indented(goal)}`,
     ...(found.length === 0 ? [] : [`## What may be of use\n${indented(found.join('\n'))}`]),
     ...(comments.length === 0

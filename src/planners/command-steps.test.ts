@@ -34,6 +34,7 @@ const toolchain = async (files = FILES): Promise<Toolchain> =>
     read: async paths => paths.map(path => files[path] ?? null),
     history: async () => [],
     findProgram: async name => name,
+    pythonPackages: async () => null,
     changedAt: async paths => paths.map(() => 0),
     state: async () => null,
   })

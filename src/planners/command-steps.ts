@@ -2,9 +2,10 @@
 // from the commands and files that were found, and from the goal's own words.
 
 import type { Toolchain } from './commands.ts'
-import type { EndCheck } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
+import type { EndCheck } from './kinds/end-check.ts'
+import { roleOf } from './ranking/file-role.ts'
 import { auditIn, namedDependency, updateCommand, usersOf } from './toolchain/dependency.ts'
 import type { WorkStep } from './work-steps.ts'
 
@@ -103,7 +104,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
   const found = namedDependency({ goal, texts })
   const [read, update, adapt] = COMMAND_STEPS['dependency-update'] as readonly [WorkStep, WorkStep, WorkStep]
   if (found === null) return [read, update, adapt]
-  const { name, version, current, manifest, isDirect, lock } = found
+  const { name, version, current, manifest, manifests, isDirect, lock } = found
   const target = version ?? 'the newest version that the tests accept'
   const today = current.length === 0 ? 'the version used now' : current.join(' and ')
   const audit = auditIn(goal)
@@ -118,8 +119,8 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
       ...update,
       title: `Update ${name}${version === null ? '' : ` to ${version}`}`,
       instruction: [
-        `Update ${name} to ${target}: ${updateCommand(found)}. ${lock === null ? `Change ${manifest}` : `Let the package manager write ${lock}`}, and no source yet.`,
-        ...(manifest === 'package.json' && lock !== null
+        `Update ${name} to ${target}: ${updateCommand(found)}. ${lock === null ? `Change ${manifests.join(' and ')}` : `Let the package manager write ${lock}`}, and no source yet.`,
+        ...(/(^|\/)package\.json$/.test(manifest) && lock !== null
           ? [
               'Where node_modules cannot be written, let it change the lock file alone (`--package-lock-only`, `--lockfile-only`).',
             ]
@@ -132,6 +133,11 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
     },
     {
       ...adapt,
+      // A test that does not load it says what has to stay.
+      scope:
+        users.some(path => roleOf(path) !== 'test') && !users.some(path => roleOf(path) === 'test')
+          ? 'sources'
+          : 'both',
       instruction: `${adapt.instruction}${users.length === 0 ? '' : ` ${name} is used in ${users.slice(0, 10).join(', ')}.`}`,
     },
   ]

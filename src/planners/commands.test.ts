@@ -7,12 +7,14 @@ import type { RepositoryView } from './planner.ts'
 interface Machine {
   readonly programs?: readonly string[]
   /** Files and folders that git ignores, and the times of some; all others are as old as the repository. */
+  /** What its Python has. */
+  readonly packages?: readonly string[]
   readonly there?: { readonly [path: string]: number }
 }
 
 const found = (
   files: { readonly [path: string]: string },
-  { programs = [], there = {} }: Machine = {},
+  { programs = [], packages, there = {} }: Machine = {},
   about?: string[],
 ) =>
   findToolchain(
@@ -21,6 +23,7 @@ const found = (
       read: async paths => paths.map(path => files[path] ?? null),
       history: async () => [],
       findProgram: async name => (programs.includes(name) ? name : null),
+      pythonPackages: async () => (programs.includes('python3') ? new Set(packages ?? []) : null),
       changedAt: async paths => paths.map(path => there[path] ?? (path in files ? 0 : null)),
       state: async () => null,
     } satisfies RepositoryView,
@@ -102,6 +105,7 @@ const cargo = {
   'fuzz/a.rs': '',
 }
 const go = { 'go.mod': 'module x', 'a.go': '', 'sdk/go.mod': 'module x/sdk', 'sdk/trace/b.go': '' }
+const srcPackage = { 'src/a/__init__.py': '', 'tests/test_a.py': 'import pytest\n' }
 const python = { 'pyproject.toml': '[project]\n[tool.pytest.ini_options]\n', 'a.py': '', 'tests/test_a.py': '' }
 const front = { 'go.mod': 'module x', 'a.go': '', 'web/package.json': named('web'), 'web/b.ts': '' }
 
@@ -172,7 +176,7 @@ test.each<[what: string, files: { readonly [path: string]: string }, about: stri
     'go, a workspace',
     { ...go, 'go.work': 'use (\n\t.\n\t./sdk\n)' },
     ['sdk/trace/b.go'],
-    'go test -C sdk ./...',
+    'go test ./sdk/...',
     'go test ./... ./sdk/...',
   ],
   ['a website beside a program', front, ['web/b.ts'], 'npm --prefix web test', 'go test ./...'],
@@ -282,6 +286,33 @@ test.each<[what: string, files: { readonly [path: string]: string }, machine: Ma
   ['uv', { ...python, 'uv.lock': '' }, { programs: ['uv'] }, 'uv sync'],
   ['uv, installed', { ...python, 'uv.lock': '' }, { programs: ['uv'], there: { '.venv': 0 } }, null],
   ['python with pytest on the path', python, { programs: ['python3', 'pytest'] }, null],
+  [
+    'a package in src/ that pytest on the path does not see',
+    { ...srcPackage, 'pyproject.toml': '[project]\nname = "a-b"\ndependencies = ["x_y>=2", "colorama; os == 2"]\n' },
+    { programs: ['python3', 'pytest'], packages: ['a-b'] },
+    'sh -c python3 -m venv .venv && .venv/bin/pip install pytest -e .',
+  ],
+  [
+    'all that the manifest asks for',
+    { ...srcPackage, 'pyproject.toml': '[project]\nname = "a-b"\ndependencies = ["x_y>=2", "colorama; os == 2"]\n' },
+    { programs: ['python3', 'pytest'], packages: ['a-b', 'a-b @ .', 'x-y'] },
+    null,
+  ],
+  [
+    'poetry, which is not there',
+    {
+      ...srcPackage,
+      'pyproject.toml': '[tool.poetry]\nname = "a"\n[tool.poetry.dependencies]\npython = "*"\nhttpx = "*"\n',
+    },
+    { programs: ['python3', 'pytest'] },
+    'sh -c python3 -m venv .venv && .venv/bin/pip install poetry && .venv/bin/poetry install',
+  ],
+  [
+    'a manifest of another language beside the tests',
+    { Gemfile: '', 'spec/a_spec.rb': '', '.rspec': '', 'package.json': '{"devDependencies":{"a":"1"}}' },
+    { programs: ['bundle', 'npm'] },
+    null,
+  ],
   ['go', go, {}, null],
   [
     'composer',

@@ -1,13 +1,13 @@
 // How a repository is tested, linted and built: found in its own files (scripts, targets, configuration), else the usual way of its
 // language; and checked to be there. Nothing is run.
 
-import type { FoundCommand, FoundCommands, RepositoryView } from './planner.ts'
+import type { FoundCommand, FoundCommands, Installation, RepositoryView } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import { ciCommands, ciFiles, type NamedCommand } from './toolchain/ci-commands.ts'
 import { type CommandPurpose as Purpose, purposeOfName } from './toolchain/command-purpose.ts'
 import { type Candidate, type Evidence, languagesOf, targetsOf } from './toolchain/evidence.ts'
 import { candidatesIn } from './toolchain/finders.ts'
-import { findInstallation, type Installation } from './toolchain/installation.ts'
+import { findInstallation, lockedInstallation } from './toolchain/installation.ts'
 import { nodeManager, scriptsOf } from './toolchain/node.ts'
 import { allOf, inFolder, packageFolders, packagesAround, seenFrom } from './toolchain/packages.ts'
 import { firstPythonTests, PYTHON_FILES } from './toolchain/python.ts'
@@ -24,6 +24,8 @@ export interface Toolchain {
   readonly tools: readonly string[]
   /** What has to be done before anything can run; null where that is done, or cannot be seen. */
   readonly installation: Installation | null
+  /** What installs a dependency that was updated in the lock file; null where the next build or run does. */
+  readonly reinstallation: Pick<Installation, 'run' | 'network'> | null
 }
 
 /** Files of a package that say how it is worked on. */
@@ -65,7 +67,7 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
     ciFiles(files).map(path => [path, top.text(path)] as const),
     scriptsOf(top.text('package.json')),
   )
-  const language = languageOf(about[0] ?? '')
+  const language = languageOf(about[0] ?? '') ?? languagesOf(files)[0] ?? null
   const commandIn = async (evidence: Evidence, purpose: Purpose): Promise<FoundCommand | null> => {
     // A language of which there is one script says nothing about how the project is tested.
     const first = candidatesIn(evidence, language).find(candidate => candidate.purpose === purpose)
@@ -108,6 +110,7 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
     deploy: deployIn(top),
     tools: toolFiles(top, named),
     installation,
+    reinstallation: lockedInstallation(top),
   }
 }
 

@@ -1,6 +1,7 @@
 // Puts a plan together from what is known about a goal: questions first, a baseline that records what fails today, the steps of its
 // kind with write scopes and checks, a review, an approval before whatever is irreversible, and a definition of done.
 
+import { sandboxedCommand } from '../domain/actions/actions.ts'
 import { isPlanName, type PlanName, type TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
@@ -9,8 +10,9 @@ import { type Left, oneLine } from './draft/briefing-text.ts'
 import * as frame from './draft/frame-tasks.ts'
 import { opening } from './draft/plan-frame.ts'
 import { check, isChecked, isTested, tests, workTask } from './draft/work-tasks.ts'
-import type { EndCheck } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
+import type { EndCheck } from './kinds/end-check.ts'
+import type { RenameCommand } from './kinds/rename.ts'
 import type { FoundCommand, GoalAnalysis, LookedCommand } from './planner.ts'
 import type { Passage } from './ranking/passages.ts'
 import { FIND_OUT, type FramedGoal, type WorkStep } from './work-steps.ts'
@@ -21,7 +23,7 @@ export interface PlanParts {
   readonly goal: GoalWords
   readonly judged: FramedGoal
   readonly analysis: GoalAnalysis
-  readonly toolchain: Pick<Toolchain, 'installation'>
+  readonly toolchain: Pick<Toolchain, 'installation' | 'reinstallation'>
   readonly ends: readonly EndCheck[]
   readonly steps: readonly WorkStep[]
   /** Steps after the review: a deployment in stages. */
@@ -31,6 +33,8 @@ export interface PlanParts {
   /** The tests, run so that each is printed by its name, where that is known; of the package, and all where that is another command. */
   readonly suite: readonly string[] | null
   readonly allSuite: readonly string[] | null
+  /** Ignored folders in which the tests leave their reports. */
+  readonly reports: readonly string[]
   readonly questions: readonly PlanQuestion[]
   readonly assumptions: readonly string[]
   /** A command that renames, where one can. */
@@ -46,10 +50,10 @@ export interface PlanParts {
 /** What was found for the briefings, beside the ranked files. */
 export interface GoalPlaces {
   readonly passages: readonly Passage[]
+  /** The file that a new test belongs into. */
+  readonly test: string | null
   /** How one file of tests is run alone. */
   readonly oneTest: string | null
-  /** A file that does something similar to what is new. */
-  readonly sibling: string | null
   /** Where changes are noted, as earlier ones were. */
   readonly changeLog: string | null
   /** Files with the word that is to go or to be corrected. */
@@ -72,11 +76,6 @@ export interface PlanQuestion {
   readonly otherwise?: string
 }
 
-export interface RenameCommand {
-  readonly run: readonly string[]
-  readonly files: readonly string[]
-}
-
 export function composePlan(parts: PlanParts): PlanDefinition {
   const { goal, judged, context, dropped } = parts
   const done = doneOf(parts)
@@ -95,7 +94,7 @@ const isChange = ({ scope }: WorkStep): boolean => scope !== 'nothing'
 
 function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly TaskDefinition[] {
   const { analysis, judged, ends, questions, steps, release, dropped } = parts
-  const { installation } = parts.toolchain
+  const { installation, reinstallation } = parts.toolchain
   const { test, allTests = test, lint, types, build } = analysis.commands
   const tasks: TaskDefinition[] = []
   const add = (task: TaskDefinition): TaskName => {
@@ -103,6 +102,7 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     return task.id
   }
   const isCode = steps.some(isTested)
+  const isSettings = steps.some(({ kind }) => kind === 'ci')
   const isFlaky = judged.kind === 'flaky-test' && test !== null
   const needed = ends.some(({ command }) => command !== undefined)
     ? ends.flatMap(({ command }) => command ?? [])
@@ -161,6 +161,8 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   for (const step of steps) {
     const id = addStep(step)
     if (isChange(step) || back === null) back = id
+    if (reinstallation !== null && judged.kind === 'dependency-update' && step.scope === 'manifest')
+      needs = [add(frame.installAgain(reinstallation, needs))]
   }
   const [work] = needs as readonly [TaskName]
   const checks: TaskName[] = []
@@ -172,8 +174,15 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     // What the goal is about is other commands; that the tests still pass is for the review.
     ['test', 'Run the tests', judged.kind === 'failing-command' ? allTests : null],
   ] as const)
-    if (isCode && command?.exists === true && !isChecked(ends, command))
-      checks.push(add(frame.ranAfter(id, title, command, work)))
+    if ((isCode || (id === 'lint' && isSettings)) && command?.exists === true && !isChecked(ends, command)) {
+      const passes = analysis.looked?.commands.some(
+        ({ run, status }) => status === 'passes' && run.join(' ') === command.run.join(' '),
+      )
+      const name = add(frame.ranAfter(id, title, command, { work, passes: passes === true }))
+      checks.push(name)
+      if (passes !== true && !dropped.has(name))
+        left.push({ task: name, output: 'log', title: `${title}: how it ended` })
+    }
   const changes = steps.some(isChange)
   needs = [
     add(frame.review(parts, { needs: [...new Set([work, ...checks])], back: back!, left: [...left], done, changes })),
@@ -189,7 +198,8 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
 
 /** As it is typed, without what is only there to keep what it prints. */
 function commandOf({ id, action }: TaskDefinition): string {
-  const line = action.type === 'run' && 'script' in action.command ? action.command.script.replace(/ 2>&1$/, '') : ''
+  const command = sandboxedCommand(action)
+  const line = command !== null && 'script' in command ? command.script.replace(/ 2>&1$/, '') : ''
   return line === '' || line.includes('\n') ? `'${id}'` : `'${line}'`
 }
 

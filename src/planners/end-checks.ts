@@ -4,27 +4,17 @@
 import { asksFirst } from '../domain/plan-rules/instruction-file.ts'
 import { shellQuoted } from '../domain/plan-rules/shell-words.ts'
 import type { Toolchain } from './commands.ts'
-import { docsPage, isInSource } from './docs-page.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
-import { protectedPaths } from './goal-limits.ts'
-import type { FoundCommand } from './planner.ts'
-import { isMetadata, languageOf, roleOf } from './ranking/file-role.ts'
+import { docsPage, isInSource } from './kinds/docs-page.ts'
+import type { EndCheck } from './kinds/end-check.ts'
+import { renamed } from './kinds/rename.ts'
+import { isMetadata, roleOf } from './ranking/file-role.ts'
 import { foreignWish } from './sentence/goal-language.ts'
-import { ACTION } from './sentence/kind-evidence.ts'
-import { namedDependency, SETTINGS, updated } from './toolchain/dependency.ts'
+import { namedDependency, updated } from './toolchain/dependency.ts'
 import { commandLine, namedCommands } from './toolchain/named-commands.ts'
 
 export { namedDependency } from './toolchain/dependency.ts'
-
-export interface EndCheck {
-  /** For `sh -eu`. */
-  readonly script: string
-  /** What it shows when it succeeds. */
-  readonly text: string
-  /** The command of the repository that it runs. It may succeed already: the goal says that something fails, not what. */
-  readonly command?: FoundCommand
-}
 
 export interface EndInput {
   readonly goal: GoalWords
@@ -36,11 +26,6 @@ export interface EndInput {
   readonly texts: ReadonlyMap<string, string>
   /** Files that are left alone. */
   readonly not: readonly string[]
-}
-
-export interface RenameNames {
-  readonly old: string
-  readonly new: string
 }
 
 export function endChecks(input: EndInput): readonly EndCheck[] {
@@ -60,8 +45,6 @@ export function endChecks(input: EndInput): readonly EndCheck[] {
       const named = namedDependency(input)
       return named === null ? [] : updated(named, input.texts.get(named.manifest) ?? '')
     }
-    case 'chore':
-      return [...actionUpdated(input), ...versionDropped(input)]
     case 'docs':
       return [...found, ...documented(input)]
     case 'endpoint':
@@ -97,73 +80,6 @@ function reproduction({ goal, paths, kind }: EndInput): EndCheck | null {
 function testsPass({ toolchain: { commands } }: EndInput): readonly EndCheck[] {
   const { test } = commands
   return test?.exists === true ? [{ script: shellLine(test.run), text: 'all tests pass' }] : []
-}
-
-/** The first two names of a goal such as: rename `parse` to `readLine`. */
-export function renameNames(goal: GoalWords): RenameNames | null {
-  const NAME = '[`\'"“„«]?([A-Za-z_$][\\w$.-]*)(?:\\(\\))?[`\'"”“»]?'
-  const NOUN =
-    '(?:(?:options?|functions?|methods?|class|flag|parameter|argument|field|property|type|variable|constant|helper|module|command|setting|attribute)\\s+)?'
-  const found = new RegExp(`${NAME}\\s+${NOUN}(?:to|into|as|in|zu|en|à|a|→|->|=>)\\s+${NAME}`, 'u').exec(goal.text)
-  const [first, second] = found === null ? goal.symbols : [found[1], found[2]]
-  if (first === undefined || second === undefined || first === second) return null
-  return { old: bare(first), new: bare(second) }
-}
-
-/** `utils.is_keyed_tuple` is defined as `is_keyed_tuple`; a last part such as `dump` is too common to stand alone. */
-const bare = (name: string): string => {
-  const whole = name.replace(/[.-]+$/, '')
-  const last = whole.split('.').at(-1)!
-  return /[a-z0-9][A-Z]|[^_]_[^_]/.test(last) && !FILE_END.test(whole) ? last : whole
-}
-const FILE_END = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|md|json|ya?ml|toml)$/
-
-/** What nobody searches: other people's code, the record of the past. */
-const LEFT_OUT =
-  "--exclude-dir=.git --exclude-dir=.planfold --exclude-dir=node_modules --exclude='CHANGE*' --exclude='*.lock' --exclude='*-lock.*' --exclude=go.sum"
-
-/** Does the search for a name look at it? */
-export const isSearched = (path: string): boolean =>
-  !/(^|\/)(\.git|\.planfold|node_modules)\/|(^|\/)CHANGE[^/]*$|\.lock$|-lock\.\w+$|(^|\/)go\.sum$/.test(path)
-
-function renamed({ goal, texts, not }: EndInput): readonly EndCheck[] {
-  const names = renameNames(goal)
-  if (names === null || ![...texts.values()].some(text => holdsWord(text, names.old))) return []
-  // Files that are left alone keep the old name. `grep` leaves out files by name only, so their lines are taken out behind it.
-  const kept = not.filter(path => holdsWord(texts.get(path) ?? '', names.old))
-  const occurs = {
-    script: `grep -rqIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.new))} .`,
-    text: `${names.new} occurs`,
-  }
-  // For code that the goal wants left alone, the old name stays beside the new one.
-  if (protectedPaths(goal.limits, kept).some(path => languageOf(path) !== null)) return [occurs]
-  const search = `grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(names.old))} .`
-  const others = kept.map(path => ` -e ${shellQuoted(`^\\./${path.replace(/[.[\]*^$\\]/g, '\\$&')}:`)}`).join('')
-  return [
-    kept.length === 0
-      ? { script: `! ${search}`, text: `${names.old} no longer occurs` }
-      : {
-          script: `! ${search} | grep -v${others}`,
-          text: `${names.old} no longer occurs, except in ${kept.join(', ')}`,
-        },
-    occurs,
-  ]
-}
-
-/** The word, for `grep -E`; not where it is part of a longer one, or the name of a file in a path. */
-const wordPattern = (word: string): string => `(^|[^[:alnum:]_$/])${word.replace(/[.$]/g, '\\$&')}([^[:alnum:]_$]|$)`
-
-/** Succeeds when the word stands nowhere any more. */
-export const goneCheck = (word: string): EndCheck => ({
-  script: `! grep -rnIE ${LEFT_OUT} -e ${shellQuoted(wordPattern(word))} .`,
-  text: `${word} no longer occurs`,
-})
-
-/** The same for a text that was read. */
-export const holdsWord = (text: string, word: string): boolean => {
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
-    if (!/[\w$/]/.test(text[at - 1] ?? '') && !/[\w$]/.test(text[at + word.length] ?? '')) return true
-  return false
 }
 
 function documented({ goal, paths, texts }: EndInput): readonly EndCheck[] {
@@ -238,30 +154,5 @@ export const namedFiles = ({ files, frames, wanted }: GoalWords, paths: readonly
 
 const created = (input: EndInput): readonly EndCheck[] =>
   newFiles(input).map(file => ({ script: `test -s ${shellQuoted(file)}`, text: `${file} is there` }))
-
-function actionUpdated({ goal, texts }: EndInput): readonly EndCheck[] {
-  const [, name, version] = ACTION.exec(goal.wanted) ?? []
-  if (![...texts.values()].some(text => text.includes(`${name}@`))) return []
-  const uses = `grep -rhE -e 'uses: *${name}@' .github`
-  return [
-    { script: `${uses} | grep -q . && ! ${uses} | grep -vF '@${version}'`, text: `${name} is used as ${version}` },
-  ]
-}
-
-/** `drop Python 3.8`: the settings that say it today no longer do. */
-function versionDropped({ goal, texts, not }: EndInput): readonly EndCheck[] {
-  const version = droppedVersion(goal)
-  if (version === null) return []
-  const pattern = `(^|[^0-9.])${version.replace('.', '\\.')}([^0-9.]|$)`
-  const files = [...texts]
-    .filter(([path, text]) => SETTINGS.test(path) && !not.includes(path) && new RegExp(pattern, 'm').test(text))
-    .map(([path]) => path)
-  if (files.length === 0) return []
-  const script = `! grep -nE -e ${shellQuoted(pattern)} ${files.map(shellQuoted).join(' ')}`
-  return [{ script, text: `no setting has ${version} any more` }]
-}
-
-export const droppedVersion = ({ wanted }: GoalWords): string | null =>
-  /\b(?:drop|remov\w*|end)\b.*?\b(\d+\.\d+)\b(?!\.\d)/i.exec(wanted)?.[1] ?? null
 
 export const shellLine = (run: readonly string[]): string => run.map(shellQuoted).join(' ')

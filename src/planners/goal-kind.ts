@@ -5,7 +5,7 @@ import { type GoalWords, stemOf } from './goal.ts'
 import { type Deadline, deadlineIn } from './sentence/deadline.ts'
 import { languageOfText } from './sentence/goal-language.ts'
 import { type IrreversibleStep, irreversibleWishes } from './sentence/irreversible-wish.ts'
-import { type Evidence, type GoalKind, HINT, kindEvidence, short } from './sentence/kind-evidence.ts'
+import { type Evidence, type GoalKind, HINT, kindEvidence, LANGUAGE_VERSION, short } from './sentence/kind-evidence.ts'
 import { baseForm, mainClause, sentencesOf } from './sentence/main-verb.ts'
 import { statedUnknowns, withoutUnknowns } from './sentence/unknowns.ts'
 
@@ -144,6 +144,7 @@ export function saysNothing(goal: GoalWords, paths: readonly string[]): boolean 
   const { wanted, limits, frames, errors, files, symbols, quoted } = goal
   if ([limits, frames, errors, files, symbols, quoted].some(({ length }) => length > 0)) return false
   const things = thingsOf(goal)
+  if (LANGUAGE_VERSION.test(wanted)) return false
   if (things.length === 0) return !irreversibleWishes(wanted).steps.length
   const real = things.filter(({ word }) => !PLACEHOLDER.test(word))
   if (real.length === 0) return true

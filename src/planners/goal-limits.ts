@@ -15,7 +15,7 @@ export interface Limit {
 
 /** What begins a wish. */
 export const VERBS =
-  'add|allow|bump|build|change|clean up|convert|create|delete|document|drop|enable|extend|extract|fix|handle|implement|introduce|investigate|let|make|merge|migrate|move|port|print|provide|refactor|remove|rename|replace|rewrite|show|simplify|speed up|split|support|translate|update|upgrade|validate|write'
+  'add|allow|bump|build|change|clean up|convert|create|delete|deprecate|document|drop|enable|expose|extend|extract|fix|get rid of|handle|implement|introduce|investigate|let|make|merge|migrate|move|port|print|provide|refactor|remove|rename|replace|rewrite|show|simplify|speed up|split|support|translate|update|upgrade|validate|write'
 
 const QUOTED = /`[^`\n]*`|"[^"\n]*"|“[^”\n]*”/g
 const SENTENCE = /[.!?;](?=\s|$)\s*|\n+/g
@@ -125,7 +125,7 @@ function first(text: string, patterns: readonly RegExp[]): { readonly at: number
 /** "The exports of src/a.ts": something of the file is meant, not the file. */
 const PART_OF = /\b(?:of|in|from|by|with|for|von|aus)\s+[`"“]?$/i
 const ALL_OF =
-  /\b(?:anything|something|nothing|changes?|except|not|any of it|contents?|mexer|mexa)\s+(?:of|in|to|for|em)\s+(?:the\s+)?[`"“]?$/i
+  /\b(?:anything|something|nothing|changes?|except|not|any of it|contents?|public (?:api|interface)|mexer|mexa)\s+(?:of|in|to|for|em)\s+(?:the\s+)?[`"“]?$/i
 
 /** Where a repository notes what changed; `history.ts` is code. */
 export const isChangeLog = (path: string): boolean =>

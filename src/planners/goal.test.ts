@@ -65,6 +65,7 @@ describe('a goal', () => {
     expect(left('Fix the test of the parser without a new folder')).toBe('')
     expect(read('Fix the crash without src/index.js').left).toEqual([])
     expect(read('Add VAT. Do not change the exports of src/cart.js').left).toEqual([])
+    expect(read('Add VAT. Do not touch the public API in src/cart.js').left).toEqual(['src/cart.js'])
   })
 
   test('holds error messages', () => {

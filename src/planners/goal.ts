@@ -38,7 +38,10 @@ export function readGoal(goal: string): GoalWords {
     .map(line => line.replace(REFERENCE, ''))
     .join('\n')
   const limits = limitsIn(prose)
-  const wanted = withoutLimits(prose, limits)
+  const wanted = withoutLimits(prose, limits).replace(
+    /^(?:completely|entirely|fully|correctly|silently|simply)\s+/i,
+    '',
+  )
   const protecting = limits.filter(({ protects }) => protects)
   const isSpared = (file: string): boolean =>
     !wanted.includes(file) && protecting.some(limit => isProtected(limit.text, file))

@@ -5,16 +5,21 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { type CommandStepsInput, commandSteps, rolloutSteps } from './command-steps.ts'
 import { findToolchain, type Toolchain } from './commands.ts'
-import { composePlan, type GoalPlaces, type RenameCommand, type WriteScopes } from './compose-plan.ts'
-import { docsScope } from './docs-page.ts'
+import { composePlan, type GoalPlaces, type WriteScopes } from './compose-plan.ts'
 import { changeLog } from './draft/change-log.ts'
 import { likelyTest, oneTestCommand } from './draft/one-test.ts'
 import { causesToday, endsToday, judgedToday, placedToday, redToday, scopeToday } from './draft/today.ts'
 import { type FollowedComments, readComments, type TaskKind } from './draft-comments.ts'
-import { type EndCheck, endChecks, holdsWord, isSearched, namedDependency, renameNames } from './end-checks.ts'
+import { endChecks, namedDependency } from './end-checks.ts'
 import { type GoalWords, readGoal } from './goal.ts'
 import { type JudgedGoal, judgeGoal, saysNothing } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
+import { docsScope } from './kinds/docs-page.ts'
+import type { EndCheck } from './kinds/end-check.ts'
+import { type Removal, removalIn } from './kinds/removal.ts'
+import { goalNames, renameCommand, withoutFiles } from './kinds/rename.ts'
+import { settingsGoal, settingsSteps } from './kinds/settings.ts'
+import { holdsWord, namedIn } from './kinds/word-search.ts'
 import type { Looked, LookedCommand } from './look-result.ts'
 import { KIND_WORDS, missingNames, openQuestions, type Unsure } from './open-questions.ts'
 import type {
@@ -26,18 +31,16 @@ import type {
   Planner,
   PlanProposal,
   PlanRequest,
-  RepositoryFile,
   RepositoryView,
 } from './planner.ts'
 import { type FileRole, isAside, languageOf, roleOf } from './ranking/file-role.ts'
 import { passagesFor } from './ranking/passages.ts'
 import { type Ranking, rankFiles } from './ranking/rank-files.ts'
-import { type Removal, removalIn } from './removal.ts'
 import { splitGoal } from './split-goal.ts'
 import { DEPENDENCY_FILES, SETTINGS } from './toolchain/dependency.ts'
-import { objectIn } from './toolchain/evidence.ts'
 import { commandScope } from './toolchain/named-commands.ts'
-import { withNamedResults } from './toolchain/named-results.ts'
+import { reportFolders, withNamedResults } from './toolchain/named-results.ts'
+import { scriptsOf } from './toolchain/node.ts'
 import { stepsOf, type WorkStep } from './work-steps.ts'
 import { writeScopes } from './write-scopes.ts'
 
@@ -58,7 +61,7 @@ export const isUnclearGoal = async (goal: string, repository: Pick<RepositoryVie
 
 /** Documents of a repository that are read beside its sources, because goals name what stands in them. */
 const READ_BESIDE =
-  /^(readme\.\w+|package\.json|requirements.*\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|setup\.(py|cfg)|composer\.json)$/i
+  /^(readme\.\w+|package\.json|requirements.*\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|\.gitignore|setup\.(py|cfg)|composer\.json)$/i
 
 async function propose({
   goal: text,
@@ -107,9 +110,12 @@ async function propose({
   const placedFirst = placed(aboutFiles(ranking, goal, judged), followed)
   const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
   const toolchain = await withTestCommand(repository, found, followed)
+  const settings =
+    judged.kind === 'chore' ? settingsGoal({ goal, paths, texts, ranked: placedFirst.files, not: followed.not }) : null
   const holding = holdingFiles(goal, removed, texts, followed.not)
   const ends = [
     ...endsToday(endChecks({ goal, kind: judged.kind, toolchain, paths, texts, not: followed.not }), looked),
+    ...(settings?.ends ?? []),
     ...(removed === null || holding.length === 0 ? [] : removed.ends),
   ]
   const causes = causesToday(judged, ends, looked)
@@ -121,7 +127,8 @@ async function propose({
   const ranked = placed(held.length > 0 ? { ...about, files: held } : about, followed)
   const analysis = analysisOf(goal, toolchain, ranked, looked)
   const given = { goal, judged, toolchain, ends, texts }
-  const steps = commandSteps(given) ?? stepsOf(goal, judged, removed)
+  const own = commandSteps(given) ?? stepsOf(goal, judged, removed)
+  const steps = settings === null ? own : settingsSteps(own, settings)
   const isDeployed = judged.irreversible.some(({ word }) => word === 'deploy')
   const release = isDeployed && judged.kind !== 'rollout' ? rolloutSteps(given) : []
   // In stages, it is deployed by these steps, and not once more at the end.
@@ -131,7 +138,19 @@ async function propose({
   const isBound = command?.files.some(path => spared.includes(path) && languageOf(path) !== null) === true
   const renaming = isBound ? null : withoutFiles(command, followed.not)
   const history = await repository.history()
-  const likely = writeScopes({ goal, judged, analysis, paths, texts, history, followed })
+  const likely = writeScopes({
+    ...{
+      goal,
+      judged,
+      analysis,
+      paths,
+      texts,
+      history,
+      followed,
+      home: ranking.home,
+      settings: settings?.files ?? null,
+    },
+  })
   const scopes =
     judged.kind === 'failing-command'
       ? { ...likely, ...filesOfCommands(given, paths, followed, causes) }
@@ -139,12 +158,14 @@ async function propose({
         ? { ...likely, docs: docsOf({ goal, paths, texts, files: analysis.files }, likely, followed) }
         : likely
   const places = await placesOf(repository, {
-    ...{ goal, judged, analysis, toolchain, scopes, paths, texts, holding, history, causes },
+    ...{ goal, analysis, toolchain, paths, texts, holding, history, causes },
   })
-  const nameResults = (found: FoundCommand | null | undefined): readonly string[] | null =>
-    found == null ? null : withNamedResults(found.run, testScript(beside.get('package.json')))
-  const suite = nameResults(toolchain.commands.test)
-  const allSuite = nameResults(toolchain.commands.allTests)
+  const { test, allTests } = toolchain.commands
+  const script = await scriptOf(repository, test)
+  const nameResults = async (found: FoundCommand | null | undefined): Promise<readonly string[] | null> =>
+    found == null ? null : withNamedResults(found.run, await scriptOf(repository, found))
+  const suite = await nameResults(test)
+  const allSuite = await nameResults(allTests)
   const missing = await missingNames(repository, { goal, judged, paths, texts })
   const asked = openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing })
   const unsure = {
@@ -171,6 +192,7 @@ async function propose({
     places,
     suite,
     allSuite,
+    reports: reportFolders(script, beside.get('.gitignore')),
     renaming,
     context,
     ...unsure,
@@ -194,6 +216,7 @@ async function propose({
     ],
     estimate: { workMs: workOf(definition), cost: null },
     analysis,
+    framing: { suite, allSuite, installation: toolchain.installation },
     unfollowed: [...followed.unfollowed, ...unread(followed, comments, all)],
   }
 }
@@ -210,9 +233,11 @@ function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
     : [`it asks for more than one thing: ${titles} has no steps of its own here, and is better split off`]
 }
 
-function testScript(manifest: string | undefined): string | null {
-  const { test } = (objectIn(manifest ?? null).scripts ?? {}) as { readonly test?: unknown }
-  return typeof test === 'string' ? test : null
+/** What the script of `package.json` runs that a command was found in. */
+async function scriptOf(repository: RepositoryView, found: FoundCommand | null): Promise<string | null> {
+  const [, path, name] = /^(\S*package\.json), script '(.+)'$/.exec(found?.from ?? '') ?? []
+  const [text] = path === undefined ? [] : await repository.read([path])
+  return scriptsOf(text ?? null)[name ?? ''] ?? null
 }
 
 /** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */
@@ -223,7 +248,10 @@ function holdingFiles(
   not: readonly string[],
 ): readonly string[] {
   const words = removed?.words ?? goal.quoted.filter(text => /^[\p{L}\p{N}_$-]+$/u.test(text))
-  const found = [...texts].filter(([, text]) => words.some(word => holdsWord(text, word))).map(([path]) => path)
+  // What goes is loaded by its path, too: `from './word'`.
+  const holds = (text: string, word: string): boolean =>
+    holdsWord(text, word) || (removed !== null && holdsWord(text.replaceAll('/', ' '), word))
+  const found = [...texts].filter(([, text]) => words.some(word => holds(text, word))).map(([path]) => path)
   if (found.length > (removed === null ? HOLDING_MAX : REMOVED_MAX)) return []
   return [...new Set([...(removed?.files ?? []), ...found])].filter(path => !not.includes(path)).sort()
 }
@@ -243,10 +271,8 @@ const REMOVED_MAX = 60
 
 interface PlacesInput {
   readonly goal: GoalWords
-  readonly judged: JudgedGoal
   readonly analysis: GoalAnalysis
   readonly toolchain: Toolchain
-  readonly scopes: WriteScopes
   readonly paths: readonly string[]
   readonly texts: ReadonlyMap<string, string>
   readonly holding: readonly string[]
@@ -257,17 +283,10 @@ interface PlacesInput {
 /** What the briefings tell beside the ranked files. */
 async function placesOf(
   repository: RepositoryView,
-  { goal, judged, analysis, toolchain, scopes, paths, texts, holding, history, causes }: PlacesInput,
+  { goal, analysis, toolchain, paths, texts, holding, history, causes }: PlacesInput,
 ): Promise<GoalPlaces> {
-  const test = likelyTest(analysis)
+  const test = likelyTest(analysis, paths)
   const ranked = [...new Set([...holding, ...analysis.files.map(({ path }) => path)])]
-  const isNew = judged.kind === 'feature' || judged.kind === 'endpoint'
-  // Where a folder or a file is opened that has nothing yet, the best file elsewhere is the example.
-  const opened = scopes.sources.filter(pattern => !paths.includes(pattern))
-  const [sibling] = analysis.files.filter(
-    ({ path, reason }) =>
-      !reason.startsWith('weak guess') && !opened.some(one => path.startsWith(one.replace(/\*.*$/, ''))),
-  )
   return {
     passages: passagesFor(
       { ...goal, frames: [...causes.flatMap(({ places }) => places), ...goal.frames] },
@@ -276,8 +295,8 @@ async function placesOf(
     ),
     causes,
     changeLog: changeLog({ paths, history, limits: goal.limits }),
+    test: test?.path ?? null,
     oneTest: test === undefined ? null : await oneTestCommand(repository, { toolchain, paths, file: test.path }),
-    sibling: isNew && opened.length > 0 ? (sibling?.path ?? null) : null,
     holding,
   }
 }
@@ -332,10 +351,18 @@ const readAlso = (repository: RepositoryView, paths: readonly string[]): Promise
   textsOf(
     repository,
     paths.filter(path => DEPENDENCY_FILES.test(path) || SETTINGS.test(path)),
+    SETTINGS_MAX,
   )
 
-async function textsOf(repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const wanted = paths.slice(0, 30)
+/** In a workspace, each package has some. */
+const SETTINGS_MAX = 200
+
+async function textsOf(
+  repository: RepositoryView,
+  paths: readonly string[],
+  max = 30,
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = paths.slice(0, max)
   const texts = await repository.read(wanted)
   return new Map(wanted.flatMap((path, index) => (texts[index] == null ? [] : [[path, texts[index]] as const])))
 }
@@ -427,62 +454,6 @@ function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking, loo
     limits: ranking.limits,
   }
 }
-
-/** Both names of a rename. */
-function goalNames(goal: GoalWords): readonly string[] {
-  const names = renameNames(goal)
-  return names === null ? [] : [names.old, names.new]
-}
-
-/** Files that are no source, and hold one of these names all the same: scripts, documents, settings. */
-async function namedIn(
-  repository: RepositoryView,
-  files: readonly RepositoryFile[],
-  names: readonly string[],
-  read: ReadonlyMap<string, string>,
-): Promise<readonly (readonly [path: string, text: string])[]> {
-  if (names.length === 0) return []
-  const others = files
-    .filter(({ path, bytes }) => !read.has(path) && bytes <= SEARCHED_BYTES_MAX && isSearched(path))
-    .map(({ path }) => path)
-    .slice(0, SEARCHED_MAX)
-  const texts = await repository.read(others)
-  return others.flatMap((path, at) => {
-    const text = texts[at] ?? ''
-    return names.some(name => holdsWord(text, name)) ? [[path, text] as const] : []
-  })
-}
-
-const SEARCHED_MAX = 5_000
-const SEARCHED_BYTES_MAX = 500_000
-
-/** `perl` puts another word in the place of whole words, in the files that hold it now. */
-async function renameCommand(
-  repository: RepositoryView,
-  goal: GoalWords,
-  texts: ReadonlyMap<string, string>,
-): Promise<RenameCommand | null> {
-  const names = renameNames(goal)
-  if (names === null || !IDENTIFIER.test(names.old) || !IDENTIFIER.test(names.new)) return null
-  const holding = [...texts].filter(([, text]) => holdsWord(text, names.old)).map(([path]) => path)
-  // Where the new name is taken, somebody has to look at each use.
-  const isTaken = [...texts.values()].some(text => holdsWord(text, names.new))
-  if (holding.length === 0 || holding.length > RENAMED_MAX || isTaken) return null
-  if ((await repository.findProgram('perl')) === null) return null
-  const files = holding.sort()
-  return { run: ['perl', '-pi', '-e', `s{(?<![\\w\\$/])${names.old}(?![\\w\\$])}{${names.new}}g`, ...files], files }
-}
-
-/** Files that somebody wants left alone keep the old name. */
-function withoutFiles(command: RenameCommand | null, not: readonly string[]): RenameCommand | null {
-  if (command === null) return null
-  const files = command.files.filter(path => !not.includes(path))
-  const before = command.run.slice(0, command.run.length - command.files.length)
-  return files.length === 0 ? null : { run: [...before, ...files], files }
-}
-
-const IDENTIFIER = /^[A-Za-z_]\w*$/
-const RENAMED_MAX = 200
 
 /** Comments on tasks that the plan does not have, or on a plan in which nobody reads instructions. */
 function unread(

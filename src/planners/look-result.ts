@@ -42,6 +42,12 @@ export function lookedText(command: LookedCommand): string {
   return `${line}: ${count} today${place === undefined ? '' : ` (${place.file}${place.line === null ? '' : `:${place.line}`})`}`
 }
 
+const LINES_TOLD = 12
+
+/** For whoever drafts: each command, and the first lines that a failing one printed about its places. */
+export const lookedLines = ({ commands }: Pick<Looked, 'commands'>): readonly string[] =>
+  commands.flatMap(command => [lookedText(command), ...command.lines.slice(0, LINES_TOLD).map(line => `  > ${line}`)])
+
 /** Those of which is known that they fail, and where. */
 export const failingToday = (looked: Looked | undefined): readonly LookedCommand[] =>
   (looked?.commands ?? []).filter(({ status }) => status === 'fails')

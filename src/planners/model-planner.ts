@@ -5,6 +5,9 @@ import type { JsonObject } from '../domain/json.ts'
 import { type ModelCost, tokensOf } from '../domain/model-use.ts'
 import { numberOf } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
+import { isAboutChecks, suitesOf } from './draft/plan-frame.ts'
+import { redToday } from './draft/today.ts'
+import { shellLine } from './end-checks.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
 import {
   CRITIQUE,
@@ -41,6 +44,8 @@ import { type SelfChecked, selfCheck } from './model/self-check.ts'
 import {
   type CheckedToday,
   DRAFTS_MAX,
+  failingToday,
+  lookedLine,
   type ModelQuestion,
   type Planner,
   PlanningFailure,
@@ -68,7 +73,7 @@ const QUESTIONS_MAX = 6
 const RECORDING_MAX = 2_000_000
 
 /** Who looks at goal and repository before a model is asked. */
-export type FirstLook = (request: Pick<PlanRequest, 'goal' | 'repository'>) => Promise<PlanProposal>
+export type FirstLook = (request: Pick<PlanRequest, 'goal' | 'repository' | 'looked'>) => Promise<PlanProposal>
 
 export function modelPlanner(models: PlanningModels, look: FirstLook = heuristicPlanner().propose): Planner {
   return {
@@ -107,7 +112,9 @@ interface Drafting {
   readonly goal: string
   readonly repository: PlanRequest['repository']
   /** Remembers each result, so that a replay has the same. */
-  readonly runCheck: RunCheck | undefined
+  readonly runCheck: RunCheck
+  /** Commands that only ask that nothing gets worse, when they are checks. */
+  readonly guards: readonly string[]
   readonly results: Map<string, CheckedToday>
   /** What the planner that asks nobody found. */
   readonly known: PlanProposal
@@ -118,7 +125,7 @@ interface Drafting {
 }
 
 async function begin({ models, look }: Rooms, request: PlanRequest, calls: number): Promise<Drafting> {
-  const { goal, repository, model: use, budget, more } = request
+  const { goal, repository, model: use, budget, more, looked } = request
   const opened = await models.open({
     use,
     allowed: budget,
@@ -133,27 +140,30 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
     request.tell?.(
       `${numberOf(model.earlier, 'answer')} from an earlier, interrupted drafting of this goal ${model.earlier === 1 ? 'is' : 'are'} not paid for again`,
     )
-  const known = await look({ goal, repository })
+  const known = await look({ goal, repository, looked })
   const { analysis, kind, definition: usual } = known
   const paths = new Set((await repository.files()).map(({ path }) => path))
   const kept = new Set(request.progress?.kept.map(({ task }) => task))
   const ground = { goal, commands: analysis.commands, paths, kept }
   const results = new Map<string, CheckedToday>()
+  for (const one of looked?.commands ?? [])
+    if (one.in === undefined && one.env === undefined) results.set(lookedLine(one), one.status)
   return {
     ...{ model, callsMax: calls, request, goal, repository, results },
-    runCheck: remembering(request.runCheck, results),
+    runCheck: remembering(request, results),
+    guards: isAboutChecks(known) ? [] : suitesOf(known).map(({ line }) => line),
     known,
     ground,
     reading: model.callsTools ? readingTools(repository, untrusted) : null,
-    briefing: await briefing({ goal, kind, analysis, usual, repository }),
+    briefing: await briefing({ goal, kind, analysis, usual, repository, framing: known.framing }),
   }
 }
 
-function remembering(runCheck: RunCheck | undefined, results: Map<string, CheckedToday>): RunCheck | undefined {
-  if (runCheck === undefined) return undefined
+/** What the look has run is not run again. */
+function remembering({ runCheck, looked }: PlanRequest, results: Map<string, CheckedToday>): RunCheck {
   return async script => {
-    const result = results.get(script) ?? (await runCheck(script))
-    results.set(script, result)
+    const result = results.get(script) ?? (await runCheck?.(script)) ?? 'unknown'
+    if (runCheck !== undefined || looked !== undefined) results.set(script, result)
     return result
   }
 }
@@ -324,7 +334,7 @@ async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly 
     }
     repairs += answer.repairs
     const draft = answer.value
-    const checked = await selfCheck(draft, drafting)
+    const checked = await selfCheck(draft, { ...drafting, looked: drafting.request.looked })
     const { faults } = checked
     const plan = planOf(drafting, { ...taken, checked }, draft)
     const said: Message = { role: 'assistant', text: asText(draft) }
@@ -423,7 +433,12 @@ async function proposalOf(
   const { comments = [], repository } = request
   const { analysis, kind } = known
   const rationale = [draft.rationale, ...among.map(one => `${one}.`)].join(' ')
-  const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? []), ...unrun(checked)]
+  const wanted = draft.done.map(({ command = [] }) => shellLine(command))
+  const causes = isAboutChecks(known)
+    ? failingToday(analysis.looked).filter(one => wanted.includes(lookedLine(one)))
+    : []
+  const red = redToday(analysis.looked, causes)
+  const assumptions = [...assumed(intake.unknowns), ...(draft.assumptions ?? []), ...unrun(checked), ...red]
   const risks = [...(draft.risks ?? []), ...notes, ...drafted.checked.faults]
   const used = { name: model.name, ...model.spent(), repairs }
   const recording = JSON.stringify(model.recording())
@@ -442,6 +457,7 @@ async function proposalOf(
     risks,
     files: analysis.files.slice(0, 10),
     commands: analysis.commands,
+    ...(analysis.looked === undefined ? {} : { looked: analysis.looked }),
     ...(drafting.results.size === 0 ? {} : { checks: Object.fromEntries(drafting.results) }),
     repository: await repository.state(),
     comments,

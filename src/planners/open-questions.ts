@@ -2,10 +2,13 @@
 
 import type { Toolchain } from './commands.ts'
 import type { PlanQuestion } from './compose-plan.ts'
-import { type EndCheck, holdsWord, isIntroduced, namedDependency, renameNames, routeIn } from './end-checks.ts'
+import { isIntroduced, namedDependency, routeIn } from './end-checks.ts'
 import type { GoalWords } from './goal.ts'
 import type { IrreversibleStep, JudgedGoal } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'
+import type { EndCheck } from './kinds/end-check.ts'
+import { renameNames } from './kinds/rename.ts'
+import { holdsWord } from './kinds/word-search.ts'
 import { failingToday, type GoalAnalysis, type RepositoryView } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
 import type { WorkStep } from './work-steps.ts'
@@ -198,19 +201,28 @@ export async function missingNames(
   const named = goal.files.filter(file => file.includes('/') && !framed.has(file))
   const unread = paths.filter(path => !texts.has(path) && ['docs', 'config', 'other'].includes(roleOf(path)))
   const unknown = [...new Set([...quoted, ...named])].filter(
-    name => name !== renamedTo && !isPath(name) && ![...texts.values()].some(text => text.includes(name)),
+    name => name !== renamedTo && !isPath(name) && ![...texts.values()].some(text => holdsName(text, name)),
   )
   if (unknown.length === 0 || unread.length > BESIDE_MAX) return []
   const rest = await repository.read(unread)
   const isNew = MAKES_NEW.has(judged.kind)
   return unknown
-    .filter(name => !rest.some(text => text?.includes(name) === true))
+    .filter(name => !rest.some(text => text !== null && holdsName(text, name)))
     .slice(0, MISSING_MAX)
     .map(
       name =>
         `\`${name}\` is not in this repository${isNew && (goal.files.includes(name) || isIntroduced(goal, name)) ? '; it is assumed to be something to be created' : ''}`,
     )
 }
+
+/** `Response#to_hash` is written as both of its parts, one in the other. */
+const holdsName = (text: string, name: string): boolean =>
+  text.includes(name) ||
+  (/::|#|\./.test(name) &&
+    name
+      .split(/::|#|\./)
+      .slice(-2)
+      .every(part => text.includes(part)))
 
 const BESIDE_MAX = 500
 const MISSING_MAX = 5

@@ -9,7 +9,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
 import type { Looked } from './look-result.ts'
 
-export { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from './look-result.ts'
+export { failingToday, type Looked, type LookedCommand, lookedLine, lookedLines, lookedText } from './look-result.ts'
 
 export interface Planner {
   /** As people choose it: `heuristic`, `model`. */
@@ -193,6 +193,8 @@ export interface RepositoryView {
    * its own. Null when it is not installed.
    */
   findProgram(name: string, folder?: string): Promise<string | null>
+  /** What the Python on the path has installed, by name, and `name @ .` for what was installed from here; null where there is none. */
+  pythonPackages(): Promise<ReadonlySet<string> | null>
   /** When each path was last changed, in ms; null for one that is not there. Ignored files and folders are seen, too. */
   changedAt(paths: readonly string[]): Promise<readonly (number | null)[]>
   /** The commit the files are at, with changes since; null where there is no repository. */
@@ -233,10 +235,30 @@ export interface PlanProposal {
   readonly irreversible: readonly { readonly task: string; readonly why: string }[]
   readonly estimate: PlanEstimate
   readonly analysis: GoalAnalysis
+  /** For the frame around a draft of somebody else. */
+  readonly framing?: Framing
   /** Comments that this planner could not follow, each with the reason. */
   readonly unfollowed: readonly { readonly comment: PlanComment; readonly why: string }[]
   /** Which model drafted it, and what that used; absent when none was asked. */
   readonly model?: ModelSpent & { readonly name: string; readonly repairs: number }
+}
+
+export interface Framing {
+  /** The tests, run so that each is printed by its name, where that is known; of the package, and all where that is another command. */
+  readonly suite: readonly string[] | null
+  readonly allSuite: readonly string[] | null
+  /** What has to be installed before anything can be run. */
+  readonly installation: Installation | null
+}
+
+export interface Installation {
+  readonly run: readonly string[]
+  /** What shows that it is needed, as a sentence without its full stop. */
+  readonly why: string
+  /** Where the packages come from. */
+  readonly network: readonly string[]
+  /** What the tests are run with afterwards, if that is only known then. */
+  readonly test?: FoundCommand
 }
 
 export interface PlanEstimate {

@@ -138,6 +138,7 @@ const view = (): RepositoryView => ({
   read: async paths => paths.map(path => FILES[path] ?? null),
   history: async () => [],
   findProgram: async name => name,
+  pythonPackages: async () => null,
   changedAt: async paths => paths.map(() => 0),
   state: async () => null,
 })

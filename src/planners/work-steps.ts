@@ -6,7 +6,7 @@ import { COMMAND_STEPS } from './command-steps.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind, JudgedGoal } from './goal-kind.ts'
 import { NEXT_WISH, type SparedPart, sparedParts } from './goal-limits.ts'
-import type { Removal } from './removal.ts'
+import type { Removal } from './kinds/removal.ts'
 
 /** What was found in the sentence; the last two are not told by every reader of goals. */
 export type FramedGoal = JudgedGoal & {
@@ -131,6 +131,22 @@ const DEPRECATE = step({
   risks: ['code outside this repository uses it'],
 })
 
+const TYPES = step({
+  id: 'type',
+  title: 'Change the types',
+  instruction:
+    'Change the types that the goal speaks of, and nothing that runs. Where the repository has tests of types, add one that fails without the change. End with what the type checker said before and says now.',
+  why: 'A test that runs cannot tell a wrong type: the type checker can, and the other tests still pass.',
+  minutes: 20,
+  reports: 'verdict',
+})
+
+/** Of types in the source alone; a content type is a value. */
+export const isOfTypes = ({ wanted }: GoalWords): boolean =>
+  /\btype-safe\b|^\W*(?:typ(?:es?|ings?)(?:\([^)]*\))?: |(?:[\w-]+(?:\([^)]*\))?: )?(?:fix|correct|improve|narrow|widen|tighten|add|update|export|allow)\w* (?:[\w`'"-]+ ){0,3}?(?:typings?\b|type[ -](?:definitions?|hints?|annotations?|inference|declarations?|signatures?|guards?)\b|typescript (?:types?|definitions?)\b|(?:return|generic) types?\b|[^.,;]*\btype support\b|[\w ]*\bTS\d{4}\b|[\w ]*\bdeclaration (?:emit|files?)\b|(?<!content |media |mime |event |error )types? (?:of|for) [`'"\w]))/i.test(
+    wanted,
+  )
+
 const CORRECT = step({
   id: 'correct',
   title: 'Correct the text',
@@ -196,7 +212,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
       title: 'Change the settings',
       kind: 'chore',
       instruction:
-        'Change it in every place that says it: manifests, workflows, settings of tools, documentation. Then take out what only the old state needed.',
+        'Change what the goal says, in every place that says it today, and nothing else. Take out what only the old state needed.',
       why: 'Settings that say the same thing in several places change together.',
       scope: 'sources',
       minutes: 20,
@@ -411,7 +427,7 @@ export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | 
   const shown = isShown(goal, judged.kind) ? ' Document what users see.' : ''
   const steps = sparing(ownSteps(goal, judged, removal), sparedParts(goal.limits)).map(step => ({
     ...step,
-    instruction: `${step.instruction}${step.id === 'implement' ? shown : ''}${step.kind === 'chore' ? each : ''}`,
+    instruction: `${step.instruction}${step.id === 'implement' || step.id === 'fix' ? shown : ''}${step.kind === 'chore' ? each : ''}`,
   }))
   return (judged.unknowns ?? []).length > 0 && judged.kind !== 'research' ? [FIND_OUT, ...steps] : steps
 }
@@ -419,6 +435,7 @@ export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | 
 function ownSteps(goal: GoalWords, { kind }: JudgedGoal, removal: Removal | null): readonly WorkStep[] {
   if (SPELLING.test(goal.wanted) && PLAIN.has(kind)) return [CORRECT]
   if (isDeprecation(goal) && PLAIN.has(kind)) return [DEPRECATE]
+  if (isOfTypes(goal) && PLAIN.has(kind)) return [TYPES]
   if (removal === null && kind === 'refactor' && !MOVES.test(goal.wanted))
     return [/^\W*(?:\w+(?:\([^)]*\))?: )?(?:remove|delete|drop)\b/i.test(goal.wanted) ? TAKE_OUT : TIDY]
   if (removal === null) return WORK_STEPS[kind]
@@ -433,9 +450,13 @@ const MOVES =
 
 /** Something that users set or call: the readme tells it. */
 export const isShown = (goal: GoalWords, kind: GoalKind): boolean =>
-  (kind === 'feature' || kind === 'endpoint') &&
+  (kind === 'feature' || kind === 'endpoint' || (kind === 'bug' && ALSO_DOCS.test(goal.wanted))) &&
   !sparedParts(goal.limits).some(part => part === 'docs' || part === 'readme') &&
-  /\b(options?|flags?|commands?|parameters?|arguments?|settings?|endpoints?|deprecat\w*)\b|--\w/i.test(goal.wanted)
+  (ALSO_DOCS.test(goal.wanted) || SHOWN.test(goal.wanted))
+
+const ALSO_DOCS =
+  /(?:\band|,|;|\.)\s+(?:also\s+)?(?:document|mention|describe|explain|update the (?:docs|documentation|readme))\b/i
+const SHOWN = /\b(options?|flags?|commands?|parameters?|arguments?|settings?|endpoints?|deprecat\w*)\b|--\w/i
 
 /** Without what the goal wants left alone: no step for tests, no word of them. */
 function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): readonly WorkStep[] {
@@ -454,7 +475,7 @@ function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): read
 }
 
 /** `Deprecate X`: it stays, and the files that have it are where the work is. */
-export const isDeprecation = ({ wanted }: GoalWords): boolean => /^\W*(?:\w+: )?deprecat/i.test(wanted)
+export const isDeprecation = ({ wanted }: GoalWords): boolean => /^\W*(?:\w+(?:\([^)]*\))?: )?deprecat/i.test(wanted)
 
 const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i
 export const PLAIN: ReadonlySet<GoalKind> = new Set(['bug', 'feature', 'refactor', 'docs', 'vague'])

@@ -1,25 +1,18 @@
 // What each step of a draft may write: the files the goal is most likely about, the tests near them, the manifest, the page.
 
 import type { WriteScopes } from './compose-plan.ts'
-import { docsPage } from './docs-page.ts'
 import type { FollowedComments } from './draft-comments.ts'
-import {
-  droppedVersion,
-  holdsWord,
-  isIntroduced,
-  namedDependency,
-  namedFiles,
-  newFiles,
-  renameNames,
-} from './end-checks.ts'
-import { type GoalWords, wordParts } from './goal.ts'
+import { namedDependency, namedFiles, newFiles } from './end-checks.ts'
+import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import { sparedParts } from './goal-limits.ts'
+import { docsPage } from './kinds/docs-page.ts'
+import { renameNames } from './kinds/rename.ts'
+import { holdsWord } from './kinds/word-search.ts'
 import type { GoalAnalysis, PastChange } from './planner.ts'
-import { languageOf, roleOf } from './ranking/file-role.ts'
+import { isAside, languageOf, roleOf } from './ranking/file-role.ts'
 import { holds, scopeEntries } from './ranking/scope-entries.ts'
-import { ACTION } from './sentence/kind-evidence.ts'
-import { SETTINGS, updatedFiles, usersOf } from './toolchain/dependency.ts'
+import { updatedFiles, usersOf } from './toolchain/dependency.ts'
 import { packageFolders, packagesAround } from './toolchain/packages.ts'
 import { isShown } from './work-steps.ts'
 
@@ -31,6 +24,10 @@ export interface ScopeInput {
   readonly texts: ReadonlyMap<string, string>
   readonly history: readonly PastChange[]
   readonly followed: FollowedComments
+  /** The package that the goal starts with: no other is opened. */
+  readonly home: string | null
+  /** Of a goal about settings. */
+  readonly settings: readonly string[] | null
 }
 
 const SOURCES_MAX = 6
@@ -45,35 +42,45 @@ const ADDS =
 /** Files that load a dependency. */
 const USERS_MAX = 40
 
-export function writeScopes({ goal, judged, analysis, paths, texts, history, followed }: ScopeInput): WriteScopes {
+export function writeScopes({
+  goal,
+  judged,
+  analysis,
+  paths,
+  texts,
+  history,
+  followed,
+  home,
+  settings,
+}: ScopeInput): WriteScopes {
   const closed = new Set(followed.not)
+  const outside = home === null ? [] : paths.filter(path => !path.startsWith(home) && !goal.files.includes(path))
   const adds = ['feature', 'endpoint'].includes(judged.kind) || ADDS.test(goal.wanted)
   const likely = scopeEntries({
     ranked: analysis.files,
     paths,
     history,
-    closed,
+    closed: new Set([...closed, ...outside]),
     role: 'source',
     unseen: adds ? UNSEEN_WHEN_ADDED : UNSEEN,
     budget: Math.max(SOURCES_MIN, Math.floor(paths.length * SOURCES_PART)),
     entries: SOURCES_MAX,
   })
-  const made = newFiles({ goal, paths })
-  const fresh = made.length > 0 || !adds ? made : newSources(goal, paths, analysis.files[0]?.path)
+  const fresh = newFiles({ goal, paths })
   const rename = judged.kind === 'rename' ? renameNames(goal) : null
   const named = judged.kind === 'dependency-update' ? namedDependency({ goal, texts }) : null
   const users = named === null ? [] : usersOf(named, texts).slice(0, USERS_MAX)
   const holding =
     rename === null ? users : [...texts].filter(([, text]) => holdsWord(text, rename.old)).map(([path]) => path)
-  const settings = judged.kind === 'chore' ? settingsFor(goal, paths, texts) : []
   const shown = isShown(goal, judged.kind) ? (docsPage({ goal, paths }) ?? []) : []
   const sources = [
     ...new Set([
       ...holding,
       ...namedFiles(goal, paths).filter(path => roleOf(path) !== 'test'),
-      ...settings,
-      ...(holding.length > 0 || (settings.length > 0 && /\d/.test(goal.wanted)) ? [] : likely),
+      ...(settings ?? []),
+      ...(holding.length > 0 || settings !== null ? [] : likely),
       ...followed.also,
+      ...wholeFolders(goal, paths, closed),
       ...fresh.filter(path => !likely.some(entry => holds(entry, path))),
       ...[shown].flat(),
     ]),
@@ -82,10 +89,10 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
   const page = docsPage({ goal, paths })
   const manifest = paths.find(path => MANIFEST.test(path))
   return {
-    sources: allowed(sources),
+    sources: allowed(['bug', 'security'].includes(judged.kind) ? withoutTests(sources, paths) : sources),
     tests: sparedParts(goal.limits).includes('tests')
       ? []
-      : testScope({ goal, analysis, paths, history, texts, closed, fresh: fresh[0] }),
+      : testScope({ goal, analysis, paths, history, texts, closed, home, fresh: fresh[0] }),
     docs: allowed(page === null ? ['README.md'] : [page]),
     manifest: allowed(
       named !== null
@@ -98,39 +105,30 @@ export function writeScopes({ goal, judged, analysis, paths, texts, history, fol
   }
 }
 
-const SETTINGS_MAX = 25
+/** Where tests stand beside what they test, an open folder would let whoever fixes a fault change the test that shows it. */
+const withoutTests = (entries: readonly string[], paths: readonly string[]): readonly string[] =>
+  entries.flatMap(entry => {
+    const inside = paths.filter(path => holds(entry, path))
+    return inside.some(path => roleOf(path) === 'test') ? inside.filter(path => roleOf(path) === 'source') : [entry]
+  })
 
-/** All settings and what else has the version that goes; for an action the files that use it. */
-function settingsFor(goal: GoalWords, paths: readonly string[], texts: ReadonlyMap<string, string>): readonly string[] {
-  const holding = (pattern: RegExp): readonly string[] =>
-    [...texts].filter(([path, text]) => roleOf(path) !== 'test' && pattern.test(text)).map(([path]) => path)
-  const action = ACTION.exec(goal.wanted)?.[1]
-  const using = action === undefined ? [] : holding(new RegExp(`\\b${action}@`))
-  if (using.length > 0) return using
-  const old = droppedVersion(goal)?.split('.')
-  const dropped = old === undefined ? [] : holding(new RegExp(`(?<![\\d.])${old[0]}(?:\\.|, )${old[1]}(?![\\d.])`))
-  const all = paths.filter(path => SETTINGS.test(path) || LOCK.test(path)).slice(0, SETTINGS_MAX)
-  return [...new Set([...all, ...dropped.slice(0, SETTINGS_MAX)])]
-}
-
-/** Files for a new thing where its folder is too wide to open: `quota*.go` for `QuotaFs`, at the top if the sources lie there. */
-function newSources(goal: GoalWords, paths: readonly string[], beside: string | undefined): readonly string[] {
-  const end = /\.\w+$/.exec(beside ?? '')?.[0]
-  const name = goal.symbols.find(one => /^[A-Za-z][a-z0-9]{2,}[A-Z]\w*$/.test(one) && isIntroduced(goal, one))
-  if (beside === undefined || end === undefined || name === undefined) return []
-  const own = beside.split('/').slice(0, -2).join('/')
-  const index = beside.slice(beside.lastIndexOf('/'))
-  // `src/addDays/index.ts`: each thing has its folder.
-  const alike = paths.filter(
-    path => path.startsWith(`${own}/`) && path.endsWith(index) && path.split('/').length === beside.split('/').length,
+/** `all handlers`, `every command`: the folder that is called so, where it may be opened. */
+function wholeFolders({ wanted }: GoalWords, paths: readonly string[], closed: ReadonlySet<string>): readonly string[] {
+  const nouns = [...wanted.matchAll(/\b(?:all|every|each)(?: of)?(?: the| our)? ((?:[\w-]+ )?[\w-]+)/gi)].flatMap(
+    ([, words]) => words!.toLowerCase().split(' ').map(singular),
   )
-  if (own !== '' && alike.length > FOLDER_EACH)
-    return [`${own}/${name}/**`, ...paths.filter(path => path === `${own}${index}`)]
-  const isFlat = paths.filter(path => !path.includes('/') && path.endsWith(end) && roleOf(path) === 'source').length > 3
-  return [`${isFlat ? '' : beside.slice(0, beside.lastIndexOf('/') + 1)}${wordParts(name)[0]!.toLowerCase()}*${end}`]
+  if (nouns.length === 0) return []
+  const sources = paths.filter(path => roleOf(path) === 'source' && !isAside(path))
+  const folders = new Set(sources.map(path => path.slice(0, path.lastIndexOf('/') + 1)))
+  const fitting = [...folders].filter(folder => nouns.includes(singular(folder.split('/').at(-2)?.toLowerCase() ?? '')))
+  return fitting
+    .filter(folder => sources.filter(path => path.startsWith(folder)).length > 2)
+    .filter(folder => ![...closed].some(path => path.startsWith(folder)))
+    .slice(0, 2)
+    .map(folder => `${folder}**`)
 }
 
-const FOLDER_EACH = 8
+const singular = (word: string): string => word.replace(/(?<=\w{2})s$/, '')
 
 const MANIFEST = /^(package\.json|requirements\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|composer\.json)$/
 const LOCK =
@@ -147,13 +145,18 @@ const NEW_PROJECT = [
 ]
 
 /** The tests that belong to these sources, in their package; and a new one, named as the others are. */
-function testScope({ goal, analysis, paths, history, texts, closed, fresh: made }: TestInput): readonly string[] {
+function testScope({ goal, analysis, paths, history, texts, closed, home, fresh: made }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
   const own = source === undefined ? '' : packagesAround(source.path, packageFolders(paths))[0]!
   const isNear = (path: string): boolean => path.startsWith(own)
+  // Unit tests of Rust stand in the source.
+  const isInside =
+    source !== undefined &&
+    (/#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') || (source.path.endsWith('.rs') && !all.some(isNear)))
   // Where only the tests of a package are run, a test elsewhere proves nothing.
-  const isAlone = analysis.commands.allTests !== undefined && own !== '' && all.some(isNear)
+  const isAlone =
+    home !== null || (analysis.commands.allTests !== undefined && own !== '' && (all.some(isNear) || isInside))
   const outside = new Set(isAlone ? [...closed, ...paths.filter(path => !isNear(path))] : closed)
   const near = all.some(isNear)
     ? analysis.tests.map(test => (isNear(test.path) ? test : { ...test, score: test.score / 2 }))
@@ -171,10 +174,6 @@ function testScope({ goal, analysis, paths, history, texts, closed, fresh: made 
     entries: TESTS_MAX,
   })
   const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
-  // Unit tests of Rust stand in the source.
-  const isInside =
-    source !== undefined &&
-    (/#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') || (source.path.endsWith('.rs') && !all.some(isNear)))
   const within = isInside ? [source.path] : []
   const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
   const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
@@ -189,6 +188,7 @@ interface TestInput {
   readonly history: readonly PastChange[]
   readonly texts: ReadonlyMap<string, string>
   readonly closed: ReadonlySet<string>
+  readonly home: string | null
   /** A source that does not exist yet. */
   readonly fresh?: string | undefined
 }
@@ -213,23 +213,19 @@ function newTests(
 ): readonly string[] {
   if (beside === undefined) return []
   const name = beside.slice(beside.lastIndexOf('/') + 1)
-  const root = /^(?:.*?\/)?(?:tests?|specs?|__tests__)\//.exec(beside)?.[0]
+  const root = /^(?:.*?\/)?(?:tests?|testing|specs?|__tests__)\//.exec(beside)?.[0]
   if (root !== undefined) {
     const isLarge = /^\p{Lu}/u.test(name)
-    const isFree = (stem: string): boolean => ![...closed].some(path => path.toLowerCase().includes(stem))
-    const isError = (word: string): boolean =>
-      goal.symbols.some(one => /(Error|Exception)$/.test(one) && one.toLowerCase().includes(word))
-    const isThing = (word: string): boolean =>
-      !/^(tests?|specs?)$/.test(word) &&
+    const own = (source ?? '').split('/').map(part => part.replace(/\.\w+$|^_+|_+$/g, ''))
+    const called = own.findLast(part => !/^(?:index|main|mod|lib|init|src)?$/.test(part)) ?? ''
+    const isThing = ({ word }: GoalWords['terms'][number]): boolean =>
+      /^(?!tests?$|specs?$)[a-z0-9]{4,}$/.test(word) &&
       paths.some(path => new RegExp(`(^|[/_.-])${word}[^/]*\\.\\w+$`, 'i').test(path))
-    return goal.terms
-      .filter(
-        ({ word, stem, named }) =>
-          /^[a-z0-9]{4,}$/.test(word) && isFree(stem) && !isError(word) && (named || isThing(word)),
-      )
-      .sort((a, b) => Number(b.named) - Number(a.named) || b.word.length - a.word.length)
+    const things = goal.terms.filter(isThing).sort((a, b) => Number(b.named) - Number(a.named))
+    return [called, ...things.map(({ stem }) => stem)]
+      .filter(word => word.length > 2 && ![...closed].some(path => path.toLowerCase().includes(word.toLowerCase())))
       .slice(0, NEW_WORDS_MAX)
-      .map(({ stem }) => `${root}**/*${isLarge ? stem[0]!.toUpperCase() + stem.slice(1) : stem}*`)
+      .map(word => `${root}**/*${isLarge ? word[0]!.toUpperCase() + word.slice(1) : word}*`)
   }
   if (source === undefined || languageOf(source) !== languageOf(beside)) return []
   const [folder, file] = [source.slice(0, source.lastIndexOf('/') + 1), source.slice(source.lastIndexOf('/') + 1)]

@@ -12,7 +12,6 @@ import { type SandboxUse, shutIn } from '../safety/sandbox/shut-in.ts'
 import { type Message, PUBLISH_MAX_MS, type Published } from './publisher.ts'
 
 export interface HookOptions {
-  /** The workspace. */
   readonly root: string
   readonly stateDir: string
   readonly environment: Variables
@@ -57,7 +56,7 @@ export async function tellCommand(
     const end = (published: Published): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', stop)
-      // Whoever it left behind in its session is not waited for, and holds no pipe of ours.
+      // Processes it left in its session are not waited for, and hold no pipe of ours.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
       child.unref()
       resolve(published)

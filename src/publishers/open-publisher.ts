@@ -3,15 +3,13 @@
 import type { Variables } from '../safety/environment.ts'
 import { tellCommand } from './command-hook.ts'
 import type { Publisher } from './publisher.ts'
-import { tellWebhook } from './webhook.ts'
+import { sendToWebhook } from './webhook.ts'
 
 export interface PublisherOptions {
   readonly root: string
   readonly stateDir: string
   readonly environment: Variables
-  /** Who tells, in a few words. */
   readonly about: string
-  /** Of one try; only tests want another. */
   readonly timeoutMs?: number
 }
 
@@ -21,7 +19,7 @@ export function openPublisher({ root, stateDir, environment, about, timeoutMs }:
   return {
     publish: (to, message, signal, sandbox) =>
       'webhook' in to
-        ? tellWebhook(to.webhook, message, signal, {
+        ? sendToWebhook(to.webhook, message, signal, {
             about,
             ...bound,
             ...(secret === undefined || secret === '' ? {} : { secret }),

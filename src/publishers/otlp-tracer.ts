@@ -25,7 +25,6 @@ const KIND_INTERNAL = 1
 const STATUS_OK = 1
 const STATUS_ERROR = 2
 
-/** Null unless a collector is configured. */
 export function otlpSettings(environment: Environment, version: string): OtlpSettings | null {
   if (environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none') return null
   const endpoint = endpointOf(named(environment))
@@ -42,7 +41,7 @@ export function tracesAddress(
   return settings === null ? null : { endpoint: settings.endpoint.href, variable: named(environment)?.by ?? '' }
 }
 
-/** What to tell whoever meant traces to be sent, when they are not; null when all is well. Never the address: it may hold a secret. */
+/** Why configured traces are not sent; null when all is well. Never the address: it may hold a secret. */
 export function otlpFault(environment: Environment): string | null {
   if (environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none') return null
   const found = named(environment)
@@ -53,11 +52,9 @@ export function otlpFault(environment: Environment): string | null {
 interface Named {
   readonly by: string
   readonly address: string
-  /** What stands behind the address that was named. */
   readonly path: string
 }
 
-/** What is empty is not said. */
 function named(environment: Environment): Named | null {
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own = '', OTEL_EXPORTER_OTLP_ENDPOINT: base = '' } = environment
   if (own !== '') return { by: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', address: own, path: '' }
@@ -75,7 +72,7 @@ export class OtlpTracer implements Tracer {
   #queue: Span[] = []
   #timer: NodeJS.Timeout | null = null
   #sending: Promise<void> | null = null
-  /** What no collector has seen: the queue was full, or nobody took it. */
+  /** Not delivered: the queue was full, or no collector took it. */
   dropped = 0
 
   constructor(settings: OtlpSettings) {
@@ -107,7 +104,7 @@ export class OtlpTracer implements Tracer {
       let taken: 'yes' | 'no' | 'later' = 'later'
       for (let tries = 0; tries < TRIES_MAX && taken === 'later'; tries++) taken = await post(this.#settings, body)
       if (taken !== 'yes') {
-        // Nobody is there: the rest would wait just as long in vain.
+        // No collector answers: waiting for the rest would be in vain too.
         this.dropped += batch.length + (taken === 'later' ? this.#queue.splice(0).length : 0)
       }
     }

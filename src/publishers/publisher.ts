@@ -11,16 +11,14 @@ export interface Publisher {
 }
 
 export interface Message {
-  /** The same for every try, so that whoever is told twice can see it. */
+  /** The same for every try, so that a receiver can recognise duplicates. */
   readonly id: string
   readonly kind: NoticeKind
   /** Marks processes that are started for it, so that a takeover finds what is left of us. */
   readonly owner: string
-  /** JSON. */
   readonly body: string
 }
 
-/** `again`: trying once more may help. */
 export type Published =
   | { readonly ok: true }
   | { readonly ok: false; readonly failure: string; readonly again: boolean }
@@ -30,6 +28,5 @@ export const PUBLISH_MAX_MS = 10_000
 /** Where traces go. Never waits and never fails: what cannot be handed over in time is dropped and counted. */
 export interface Tracer {
   export(spans: readonly Span[]): void
-  /** Sends what is left, within a bounded time. */
   flush(): Promise<void>
 }

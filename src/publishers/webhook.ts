@@ -7,7 +7,6 @@ import { request as requestHttps } from 'node:https'
 import { type Message, PUBLISH_MAX_MS, type Published } from './publisher.ts'
 
 export interface WebhookOptions {
-  /** `PLANFOLD_WEBHOOK_SECRET`. */
   readonly secret?: string
   readonly about: string
   readonly timeoutMs?: number
@@ -17,7 +16,7 @@ const ANSWER_MAX_BYTES = 64 * 1024
 /** Busy or broken for now; anything else that is no success stays so. */
 const PASSING = new Set([408, 425, 429])
 
-export async function tellWebhook(
+export async function sendToWebhook(
   address: string,
   { id, kind, body }: Message,
   signal: AbortSignal,
@@ -64,7 +63,6 @@ export function signatureOf(secret: string, body: string | Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 
-/** Why it is no address that may be told; else the address. */
 function addressOf(address: string): URL | string {
   const url = URL.canParse(address) ? new URL(address) : null
   if (url === null) return 'the webhook is not an address'

@@ -1,14 +1,13 @@
 // The door of `runners/`: who carries out a task. A runner acts on exactly one attempt that the journal already says was
-// started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/attempts/perform` judges it.
+// started (law L1), never throws, and stops soon after `stop` fires. It reports what it saw; `engine/attempts/classify-outcome` judges it.
 
 import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
 import type { Hint } from '../domain/hint.ts'
-import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
+import type { Millis, PlanId, Sha256, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { ModelUse } from '../domain/model-use.ts'
 import type { Action, ActionType, CommandLine, Edit, EffectClass, TaskDefinition } from '../domain/plan.ts'
-import type { AgentLogin } from '../domain/plan-rules/agent-login.ts'
-import type { AgentName } from '../domain/plan-rules/agent-request.ts'
+import type { AgentLogin } from '../domain/plan-rules/agent-request.ts'
 import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { NetworkTarget } from '../domain/plan-rules/network-rule.ts'
 import type { Failure } from '../domain/result.ts'
@@ -22,6 +21,8 @@ import type { SandboxUse } from '../safety/sandbox/shut-in.ts'
 export interface Runner {
   readonly action: ActionType
   readonly about?: RunnerAbout
+  /** What it is given besides; absent: nothing. */
+  readonly needs?: readonly ('evaluate' | 'git' | 'reach' | 'agent' | 'clock')[]
   /** What it would do, without doing it; for `--dry-run` and gates. Null when there is nothing to show. */
   preview?(attempt: Attempt, tools: RunnerTools, signal: AbortSignal): Promise<Preview>
   attempt(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
@@ -36,6 +37,10 @@ export interface RunnerAbout {
   readonly risks: readonly string[]
   /** What `--dry-run` and gates show. */
   readonly dryRun: string
+  /** What of the machine it uses. Without a sandbox commands still run; the others do nothing without what they need. */
+  readonly uses?: readonly ('sandbox' | 'network' | 'git' | 'sqlite' | 'models' | 'agents')[]
+  /** Why it carries out nothing here, whatever the machine has. */
+  readonly lacks?: string
 }
 
 /** Fires when an attempt is no longer wanted. A signal is dear to make: it is there for whoever listens, `aborted` for whoever looks. */
@@ -61,6 +66,8 @@ export interface Attempt {
   /** Extra environment for the child, values resolved; scripts get their references through it. */
   readonly env: { readonly [name: string]: string }
   readonly timeoutMs: number
+  /** Of a task that waits: when the first attempt began that nobody has judged. */
+  readonly waitsSince?: Millis
   /** What was said by whoever sent the task back. Handed on as PLANFOLD_FEEDBACK. */
   readonly feedback?: string
   /** The plan's default model, for a `model` task that names none. */
@@ -98,6 +105,8 @@ export interface RunnerTools {
   readonly git?: GitHand
   /** Opens the network for requests of our own, each judged; absent where nothing is to be reached. */
   readonly reach?: () => Promise<Answer<Reach>>
+  /** Wall time and the only timer; absent where nothing waits for a time. */
+  readonly clock?: WaitClock
   /** What an `agent` task needs besides. */
   readonly agent?: AgentTools
   /** The span a child process works under; absent where nobody traces. Handed on as TRACEPARENT. */
@@ -190,10 +199,8 @@ export type Outcome =
       readonly type: 'done'
       readonly outcome?: string
       readonly outputs?: JsonObject
-      /** What was done to the repository. */
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
-      /** As of `exited`. */
       readonly beyond?: Beyond
     }
   | {
@@ -201,7 +208,6 @@ export type Outcome =
       readonly failure: Failure
       readonly git?: readonly GitOperation[]
       readonly model?: ModelReport
-      /** As of `exited`. */
       readonly beyond?: Beyond
       /** It is certain that nothing was begun. */
       readonly begun?: false
@@ -214,29 +220,39 @@ export type Outcome =
       readonly failure?: Failure
       readonly outputs?: JsonObject
       readonly model?: ModelReport
-      /** As of `exited`. */
       readonly beyond?: Beyond
     }
-  /** Ended because `stop` fired, or because a person is asked for more budget. `begun`: false when it is certain that nothing was done. */
-  | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string }
+  /** Ended because `stop` fired, or to ask for more budget. `begun: false`: nothing was done. `until`: when it is tried again. */
+  | { readonly type: 'interrupted'; readonly begun?: false; readonly reason?: string; readonly until?: Millis }
 
 /** A coding agent that can be started by its name, and whether it is installed here. */
 export interface KnownAgent {
-  readonly name: AgentName
+  readonly name: string
   readonly title: string
+  /** Who wrote its row. */
+  readonly from: 'planfold' | 'user'
   /** `other-version`: not the one that was tried. */
   readonly status: 'installed' | 'other-version' | 'missing'
   /** How it would be spoken to; null when it is missing. */
   readonly road: 'acp' | 'headless' | null
   readonly program: string | null
   readonly version: string | null
-  readonly tested: string
-  /** The protocol it speaks to its model. */
-  readonly wire: GatewayWire
+  /** Null: its row names no version. */
+  readonly tested: string | null
+  /** The protocol it speaks to its model; null: any. */
+  readonly wire: GatewayWire | null
   /** It has no model of its own: one must be named. */
   readonly needsModel: boolean
-  /** The npm package that has what would be used. */
-  readonly install: string
+  /** The npm package that has what would be used; null: its row names none. */
+  readonly install: string | null
+  /** It can be lent the person's login. */
+  readonly hasLogin: boolean
+}
+
+export interface WaitClock {
+  now(): Millis
+  /** Calls back once, not before `ms` have passed; returns how to call it off. */
+  after(ms: number, callback: () => void): () => void
 }
 
 /** What the engine knows and decides for an agent that is started. */
@@ -248,14 +264,10 @@ export interface AgentTools {
   readonly login?: Answer<AgentLogin>
   /** Its folder is read, and nothing of it may be changed: it only drafts. */
   readonly readOnly?: true
-  /** Where its home is made, when not in the state folder. */
   readonly place?: string
   /** Told when its turn begins: with the conversation of an earlier attempt, or a new one. */
   readonly onTurn?: (conversation: 'new' | 'taken up') => void
-  /**
-   * Puts a question into the inbox, unless it waits there or was answered, and waits. `late`: nobody answered in time. `over`: the
-   * attempt is no longer wanted.
-   */
+  /** Asks in the inbox, unless asked before, and waits. `late`: no answer in time. `over`: the attempt is not wanted. */
   permit(asked: AskedPermission, signal: AbortSignal): Promise<'yes' | 'no' | 'late' | 'over'>
 }
 

@@ -64,10 +64,7 @@ export function variableFault(name: string): string | null {
   return isDangerous(name) ? 'changes which code other programs run' : null
 }
 
-/**
- * Why a secret may not have this name, as the end of a sentence; null when it may. A task gets its secrets as variables of these names:
- * one called HOME would replace the HOME of its programs.
- */
+/** Why a secret may not have this name; null when it may. It becomes a variable: one called HOME would replace HOME. */
 export function secretNameFault(name: string): string | null {
   const upper = name.toUpperCase()
   const isOrdinary = INHERITED.has(upper) || ORDINARY.has(upper) || upper.startsWith('LC_')
@@ -98,7 +95,6 @@ const POINTERS = new Set([
   ...['AWS_REGION', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'GOOGLE_APPLICATION_CREDENTIALS'],
 ])
 const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'FTP_PROXY'])
-/** Ordinary names beside the inherited ones. */
 const ORDINARY = new Set(['TERM', 'PWD', 'OLDPWD', 'HOSTNAME', 'SHLVL', 'DISPLAY', '_'])
 const PREFIXES = ['LD_', 'DYLD_', 'GIT_', 'PYTHON', 'NPM_CONFIG_', 'BASH_FUNC_', 'YARN_', 'BUNDLE_', '_RLD', 'PIP_']
 const HARMLESS = new Set([

@@ -8,13 +8,11 @@ const USUAL = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/s
 
 export interface ProgramSearch {
   readonly path: string | undefined
-  /** Folders it must not be in, however it is reached. */
   readonly outside: readonly string[]
   /** Look in the usual folders too, after those of PATH; that is so unless `no`. */
   readonly usual?: 'no'
 }
 
-/** The first executable file of that name; null when there is none. */
 export function findProgram(name: string, options: ProgramSearch): string | null {
   const outside = options.outside.map(realOrSame)
   for (const folder of [...(options.path ?? '').split(':'), ...(options.usual === 'no' ? [] : USUAL)]) {
@@ -28,10 +26,7 @@ export function findProgram(name: string, options: ProgramSearch): string | null
   return null
 }
 
-/**
- * A PATH for our own helpers and the programs they start in turn: absolute folders only, none inside one of `outside`. Where none is
- * left it is the usual ones: an empty PATH would mean the working directory.
- */
+/** A PATH for our own helpers: absolute folders outside `outside`. Never empty: that means the working directory. */
 export function helperPath(path: string | undefined, outside: readonly string[]): string {
   const held = outside.map(realOrSame)
   const folders = (path ?? '').split(':').filter(folder => {
@@ -40,10 +35,7 @@ export function helperPath(path: string | undefined, outside: readonly string[])
   return (folders.length === 0 ? USUAL : folders).join(':')
 }
 
-/**
- * The folders that hold what others wrote, around a folder we work in: itself, every repository around it, and the one it is a
- * worktree of. A home is nobody else's, also when it is a repository.
- */
+/** The folder, every repository around it, and the repository it is a worktree of; never the person's home. */
 export function foreignFolders(folder: string, home: string | undefined): readonly string[] {
   const real = realOrSame(folder)
   const own = home === undefined ? null : realOrSame(home)
@@ -79,11 +71,9 @@ function repositoryOf(worktree: string): string {
   }
 }
 
-/** Is it this folder, or below it? Both absolute and without links. */
 export const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 
-/** The real path of an executable regular file; null when it is none. */
 function executable(file: string): string | null {
   try {
     accessSync(file, constants.X_OK)

@@ -36,7 +36,7 @@ export async function answering<T>(doing: string, work: () => Promise<T>): Promi
   }
 }
 
-/** The failure behind an error, or null when the error is nobody's no but a bug of ours. */
+/** The failure behind an error of the file system or of a refusal; null for a bug of ours. */
 export function failureOf(doing: string, error: unknown): Failure | null {
   if (error instanceof Refused) return error.failure
   const code = codeOf(error)

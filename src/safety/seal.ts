@@ -11,7 +11,6 @@ export interface Seal {
   /** How many entries the journal had, and the hash of the last. */
   readonly version: number
   readonly head: string
-  /** HMAC-SHA-256, hexadecimal. */
   readonly hmac: string
 }
 

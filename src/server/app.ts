@@ -26,7 +26,6 @@ const REPLAYED = 'idempotency-replayed'
 
 interface Noting {
   readonly engine: EngineInProcess
-  /** The answer, which says so when it was given before. */
   marked(answer: Answer): Answer
 }
 
@@ -44,6 +43,7 @@ function noteReplays(engine: EngineInProcess): Noting {
   })
   const noting = (engine: EngineInProcess): EngineInProcess => ({
     caller: engine.caller,
+    rightFor: order => engine.rightFor(order),
     as: caller => noting(engine.as(caller)),
     submit: async (...asked) => seen(await engine.submit(...asked)),
     answered: async (...asked) => {
@@ -95,7 +95,7 @@ const TOO_MANY_HEADERS = problem(431, 'headers-too-large', `there are more than 
   headers: { connection: 'close' },
 })
 
-/** Whoever comes after the signal: nothing was begun for them. `/health` and `/ready` still say how it stands. */
+/** Requests after the signal are not begun. `/health` and `/ready` still answer. */
 const STOPPING = problem(503, 'stopping', 'the service is stopping; nothing was changed', {
   hint: 'try again when it has been started again',
   headers: { 'retry-after': '1' },
@@ -121,7 +121,6 @@ export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
   return app
 }
 
-/** The routes of a path, by method. */
 type ByMethod = ReadonlyMap<string, Loose>
 
 /** Words before parameters: of the paths that match, Hono takes the one registered first. */
@@ -176,7 +175,7 @@ function openAnswers(
     const id = (): string => `${process36}-${number.toString(36)}`
     const gone = goneOf(asked.env.outgoing)
     const right = route?.right ?? 'read'
-    // The guard is asked first, also where there is nothing: whoever may not come in learns nothing of the house.
+    // The guard is asked first, even for unknown paths: an unauthorised caller learns nothing.
     const who = incoming.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, incoming, right)
     let answer: Answer
     try {
@@ -196,7 +195,6 @@ function openAnswers(
           : troubleOf(error, rooms, id())
     }
     const holds = (): boolean => !isProblem(admit(guard, incoming, right))
-    // The handler is done; only a stream can stay open from here on.
     if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
       'stream' in answer
@@ -205,7 +203,7 @@ function openAnswers(
     const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
     const path = route?.path ?? null
     const ms = monotonic() - began
-    // A stream lasts as long as somebody listens; that tells nothing of how soon we answer.
+    // How long a stream is open says nothing about response times.
     if (!('stream' in answer)) meter.answered(method, path, status, ms)
     answered?.({ method, route: path, status, actor: isProblem(who) ? null : who.actor, ms, id: id() })
     return response
@@ -254,7 +252,7 @@ async function answerOf(
   return noting === null ? answer : noting.marked(answer)
 }
 
-/** Fires when the client has gone; made for whoever asks, since few do. */
+/** Fires when the client has gone; created on demand, since few need it. */
 function goneOf(response: ServerResponse): () => AbortSignal {
   let gone: AbortController | null = null
   return () => {
@@ -302,7 +300,6 @@ interface Sent {
 const bytesOf = (rooms: RouteRooms, route: Loose, { req, env }: Asked): Promise<Uint8Array | Problem> =>
   readBytes(req.raw, env.incoming, route.bodyMaxBytes ?? rooms.limits.bodyBytes)
 
-/** The request as a raw route gets it, with a body that was read completely and is within the limit. */
 async function wholeOf(rooms: RouteRooms, route: Loose, asked: Asked): Promise<Sent | Problem> {
   const body = METHODS_WITH_BODY.has(route.method) ? await bytesOf(rooms, route, asked) : undefined
   if (body !== undefined && isProblem(body)) return body

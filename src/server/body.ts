@@ -78,7 +78,6 @@ function unkeptIn(text: string, value: Json): Fault | null {
   return text.includes('\\u') ? look(value, []) : null
 }
 
-/** The first place in a query; null when there is none. */
 export function unkeptInQuery(
   query: string,
   said: { readonly [name: string]: string | readonly string[] },
@@ -121,7 +120,7 @@ function oddIn(text: string): string | null {
 
 const fault = (at: Path, message: string): Fault => ({ path: printPath(at), message, hint: 'remove it' })
 
-/** Whoever is still sending may not hear us, so a little more is taken and thrown away before we answer. */
+/** A client that is still sending may not read our answer, so a little more is read and dropped first. */
 const DRAIN_BYTES = 16_000_000
 
 /** The whole body; a problem if it is too large, too slow, or cut off. */
@@ -213,7 +212,6 @@ export function checkBody(
 const isEmptyObject = (value: Json): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-/** Null when it is plain enough. */
 function measure(value: Json, depth: number, left: { nodes: number }): string | null {
   if (--left.nodes < 0) return 'the body has too many values'
   if (value === null || typeof value !== 'object') return null
@@ -233,7 +231,6 @@ function measure(value: Json, depth: number, left: { nodes: number }): string | 
   return null
 }
 
-/** `line 3, column 7`. */
 function placeOf(text: string): string {
   const { line, column } = positionAt(text, jsonFault(text))
   return `line ${line}, column ${column}`

@@ -231,7 +231,7 @@ test('an agent over HTTP names a model in plan_write', async () => {
   expect(more).toBe(0)
   expect(await call({ model: 'nobody/x' })).toContain("there is no provider 'nobody'")
   expect(await call({ model: MODEL, tasks: [] })).toContain('a model drafts a plan for a goal')
-  expect(await call({ model: MODEL, look: true })).toContain('a look is for a goal without tasks that no model drafts')
+  expect(await call({ look: true, tasks: [] })).toContain('a look is for a goal without tasks')
 })
 
 heldTest('what fails today is looked at only when the request asks for it', async () => {
@@ -248,9 +248,82 @@ heldTest('what fails today is looked at only when the request asks for it', asyn
     status: 422,
     body: { faults: [{ path: 'look' }] },
   })
-  expect(await post('/plans', { goal, look: true, planner: 'model', model: MODEL })).toMatchObject({
+  expect(await post('/plans', { goal, look: true, template: 'release' })).toMatchObject({
     status: 422,
-    body: { faults: [{ path: 'look', message: "is not used by the planner 'model'" }] },
+    body: { faults: [{ path: 'look', message: "is not used by the planner 'template'" }] },
+  })
+  // A model hears of it, and its checks are tried.
+  const check = { text: 'it greets both', command: ['grep', '-q', 'hello', 'greet.sh'] }
+  const red = { ...check, command: ['grep', '-q', 'second', 'greet.sh'] }
+  const draft = { ...DRAFT, tasks: [{ ...TASK, accept: [check, red] }] }
+  script = [INTAKE, draft, { problems: [] }].map(one => ({ text: JSON.stringify(one) }))
+  const first = model.requests.length
+  const drafted = await post('/plans', { goal, look: true, model: MODEL })
+  expect(drafted.status).toBe(201)
+  expect(model.requests[first]!.messages[0]!.text).toContain('make lint: fails today (greet.sh:1)')
+  expect(JSON.stringify(await fixOf(drafted))).toContain('it greets both (passes today, too)')
+})
+
+describe('what is left of a plan', () => {
+  const document = (name: string) => `planfold: 1
+name: ${name}
+goal: Greet two people
+extra: { planning: { planner: model } }
+tasks:
+  - { id: look, title: Look, instruction: Look., outputs: { found: { report: text } } }
+  - { id: change, title: Change it, instruction: Change it., needs: [look], write: [greet.sh] }
+`
+  const REST = [INTAKE, { ...DRAFT, tasks: [{ ...TASK, id: 'again' }] }, { problems: [] }]
+  /** Its first task is done, the second has failed. */
+  async function failed(name: string): Promise<void> {
+    await service.ask('POST', '/plans?start=true', document(name), { 'content-type': 'application/yaml' })
+    for (const [task, said] of [
+      ['look', { status: 'done', outputs: { found: 'one caller' } }],
+      ['change', { status: 'failed', error: 'greet.sh is generated' }],
+    ] as const) {
+      const { body } = await post(`/plans/${name}/tasks/${task}/claim`, {})
+      expect(await post(`/plans/${name}/tasks/${task}/report`, { ...said, token: body.token })).toMatchObject({
+        status: 200,
+      })
+    }
+  }
+
+  test('is drafted again by a model and proposed, once for a key; nothing changes before it is accepted', async () => {
+    await failed('left')
+    script = REST.map(one => ({ text: JSON.stringify(one) }))
+    const body = { model: MODEL, reason: 'mind the generator' }
+    const key = { 'idempotency-key': 'left-1' }
+    const [made, requests] = await asking(() => post('/plans/left/replan', body, key))
+    expect(made).toMatchObject({
+      status: 201,
+      body: { accepted: false, revision: null, state: 'failed', name: 'left', unfollowed: [] },
+    })
+    expect(made.body.rationale).toBe("drafted again by model: 'change' failed; mind the generator")
+    expect(made.body.diff.added.map(({ task }: { task: string }) => task)).toContain('again')
+    expect(requests).toBe(3)
+    const [again, more] = await asking(() => post('/plans/left/replan', body, key))
+    expect([again.status, again.body.id, again.body.summary, more]).toEqual([201, made.body.id, made.body.summary, 0])
+    expect(await post('/plans/left/replan', { ...body, reason: 'else' }, key)).toMatchObject({ status: 409 })
+    const shown = await service.ask('GET', `/plans/left/proposals/${made.body.id}`)
+    expect(shown.body).toMatchObject({ fate: { status: 'waiting' }, rationale: made.body.rationale })
+    expect((await service.ask('GET', '/plans/left')).body.revision).toBe(1)
+    const agreed = await post(`/plans/left/proposals/${made.body.id}/accept`, { hash: shown.body.hash })
+    expect(agreed).toMatchObject({ status: 200, body: { state: 'active' } })
+  })
+
+  test('is refused where nothing can be drafted, and what the planner says is told', async () => {
+    await failed('kept')
+    for (const [path, body, status, detail] of [
+      ['kept', {}, 422, 'no model is named'],
+      ['kept', { model: 'nobody/x' }, 422, "there is no provider 'nobody'"],
+      ['kept', { template: 'release' }, 422, ''],
+      ['kept', { worker: 'claude' }, 422, ''],
+      ['nowhere', { model: MODEL }, 404, ''],
+    ] as const) {
+      const said = await post(`/plans/${path}/replan`, body)
+      expect([said.status, said.body.detail], JSON.stringify(body)).toEqual([status, expect.stringContaining(detail)])
+    }
+    expect((await service.ask('GET', '/plans/kept/proposals')).body.items).toEqual([])
   })
 })
 

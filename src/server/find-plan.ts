@@ -15,7 +15,6 @@ export async function findPlan({ engine }: Asking, reference: string): Promise<P
   return { plan: found.plan, name: found.name }
 }
 
-/** `within`: the plan whose task it is, when the path says so. */
 export async function findTask(call: Asking, reference: string, within?: string): Promise<TaskTarget | Problem> {
   const plan = within === undefined ? null : await findPlan(call, within)
   if (plan !== null && isProblem(plan)) return plan

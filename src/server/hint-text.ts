@@ -4,7 +4,6 @@ import type { Event } from '../domain/event.ts'
 import { type Allowed, type Hint, type Step, type StepName, type StepOf, wordHint } from '../domain/hint.ts'
 import type { Failure } from '../domain/result.ts'
 
-/** What is asked about, for steps that do not name it. */
 export interface About {
   readonly plan?: string | null | undefined
   readonly task?: string | undefined
@@ -14,7 +13,6 @@ export function hintText(hint: Hint, about: About = {}): string {
   return wordHint(hint, part => partText(part, about))
 }
 
-/** What a refusal lists as allowed, in the verbs of the service. */
 export const allowedText = (word: string): string => ALLOWED[word] ?? word
 
 const ALLOWED: { readonly [word: string]: string } = {
@@ -24,7 +22,6 @@ const ALLOWED: { readonly [word: string]: string } = {
   'force-cancel': 'cancel',
 }
 
-/** An event as it is told: what to do about a failure is text. */
 export function wordedEvent(event: Event, about: About): Event {
   if (event.type === 'notice.sent') return event
   if ('failure' in event && event.failure !== undefined) return { ...event, failure: worded(event.failure, about) }
@@ -49,7 +46,6 @@ function partText(part: Step | Allowed, about: About): string {
 
 const REQUEST = /^(GET|POST|DELETE) \//
 
-/** Where the plan and the task of a step are found. */
 interface Paths {
   readonly plan: string
   readonly task: string

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const opencode = { name: 'opencode', title: 'opencode', version: '1', tested: '1', wire: 'openai-chat' } as const
   const installed = {
     install: 'opencode-ai',
-    needsModel: false,
+    ...{ needsModel: false, from: 'planfold' as const, hasLogin: false },
     status: 'installed',
     road: 'acp',
     program: '/opencode',
@@ -156,6 +156,13 @@ const SCENES: { readonly [path: string]: Scene } = {
     ...(await running(fresh)),
     body: { document: documentOf(plan(fresh, external('a'))), rationale: 'x' },
   }),
+  // Drafted without a model; the planner has to be asked again for something it can do.
+  '/plans/:plan/replan': async () => {
+    const goal = 'Fix the sum. Rename `add` to `sum`.'
+    const { body } = await service.ask('POST', '/plans', { goal })
+    await must(body.id, { type: 'start' })
+    return { at: { plan: body.id }, body: { reason: 'Rename `sum` to `total`.' } }
+  },
   '/plans/:plan/proposals/:proposal/accept': proposed,
   '/plans/:plan/proposals/:proposal/decline': proposed,
   '/plans/:plan/questions': withBody(running, { text: 'well?' }),

@@ -10,9 +10,7 @@ export interface ServerLimits {
   readonly connections: number
   /** A client that takes nothing of its answers for so long is cut off. */
   readonly answerSilentMs: number
-  /** Streams one token may hold open. */
   readonly streams: number
-  /** What may wait in memory for one client of a stream. */
   readonly streamBytes: number
   /** A client of a stream that takes nothing for so long is cut off. */
   readonly streamSilentMs: number

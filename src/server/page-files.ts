@@ -9,14 +9,11 @@ import { CODINGS, codingFor } from './compression.ts'
 export interface PageFile {
   readonly type: string
   readonly data: Uint8Array
-  /** Of the data; absent when it is sent as it is. */
   readonly encoding?: 'br' | 'gzip'
 }
 
 export interface PageFiles {
-  /** The one document of the page, whatever its address. */
   index(accepted: string | null): PageFile
-  /** A file whose name holds a hash of its content; null when there is none. */
   asset(name: string, accepted: string | null): PageFile | null
 }
 
@@ -27,13 +24,10 @@ const TYPES: { readonly [extension: string]: string } = {
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
 }
-/** What the build calls a compressed file. */
 const SUFFIXES = { br: '.br', gzip: '.gz' } as const
 
-/** Beside the compiled program; from sources there is none, unless somebody says where. */
 const BUILT = fileURLToPath(new URL('../ui/', import.meta.url))
 
-/** Null when the page was not built. */
 export function openPageFiles(folder: string = BUILT): PageFiles | null {
   if (!existsSync(join(folder, 'index.html'))) return null
   const assets = join(folder, 'assets')

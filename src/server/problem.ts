@@ -3,6 +3,7 @@
 
 import type { Hint } from '../domain/hint.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import type { ProblemDocument, ProblemFault } from '../format/wire/answers/problem.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import { type About, allowedText, hintText } from './hint-text.ts'
 
@@ -13,26 +14,8 @@ export interface Problem {
 
 type Headers = { readonly [name: string]: string }
 
-export interface ProblemDocument {
-  /** `urn:planfold:problem:<code>`. */
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  readonly detail: string
-  readonly hint?: string
-  /** What is allowed from here, where a transition was refused. */
-  readonly allowed?: readonly string[]
-  /** What is wrong with the body or the query, place by place. */
-  readonly faults?: readonly WordedFault[]
-  /** Anything else a program can use, by its own name. */
-  readonly [extension: string]: unknown
-}
-
-type WordedFault = Omit<Fault, 'hint'> & { readonly hint?: string }
-
 export interface ProblemOptions {
   readonly hint?: Hint | undefined
-  /** What the hint is about, where its steps do not say it. */
   readonly about?: About
   readonly allowed?: readonly string[] | undefined
   readonly faults?: readonly Fault[] | undefined
@@ -57,20 +40,18 @@ export function problem(status: number, code: string, detail: string, options: P
   }
 }
 
-function worded({ hint, ...fault }: Fault): WordedFault {
+function worded({ hint, ...fault }: Fault): ProblemFault {
   return hint === undefined ? fault : { ...fault, hint: hintText(hint) }
 }
 
 export const isProblem = (value: object): value is Problem => 'problem' in value
 
-/** The engine's no. */
 export function refused({ code, message, hint, allowed }: Refusal, about: About = {}): Problem {
   return problem(STATUS_OF[code], code, message, { hint, about, allowed: allowed?.map(allowedText) })
 }
 
 export const notFound = (detail: string, hint?: Hint): Problem => problem(404, 'not-found', detail, { hint })
 
-/** A body or a query that does not fit its schema. */
 export function invalidRequest(what: 'body' | 'query' | 'path', faults: readonly Fault[]): Problem {
   const [first] = faults
   const place = first === undefined || first.path === '' ? `the ${what}` : `'${first.path}' of the ${what}`

@@ -10,15 +10,14 @@ import { draftingBudget } from '../format/wire/budget.ts'
 import { withWorker } from '../operations/goals/agent-worker.ts'
 import { refuseBudget, refuseLook } from '../operations/goals/allow-budget.ts'
 import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
-import { type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
-import type { RedraftRequest } from '../operations/goals/redraft-plan.ts'
+import { type PlanningChoices, type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
 import { findWorker } from '../operations/goals/worker-request.ts'
 import {
   type DraftingBudget,
   type GoalAnalysis,
-  type Looked,
   type Planner,
   PlanningFailure,
+  type PlanRequest,
   type Wish,
 } from '../planners/planner.ts'
 import { openRepositoryView } from '../workspace/repository-view.ts'
@@ -36,7 +35,6 @@ export interface Drafting {
   readonly signal?: () => AbortSignal
 }
 
-/** Who drafts, and what that may use. */
 export type DraftChoice = PlannerChoice & {
   readonly budget?: DraftingBudget | undefined
   /** The commands of the project are run before, in the sandbox, to see what fails today. */
@@ -47,63 +45,67 @@ export async function proposeFor(
   call: Drafting,
   goal: string,
   choice: DraftChoice = {},
-  earlier: Pick<RedraftRequest, 'comments' | 'draft'> | null = null,
+  earlier: Pick<PlanningChoices, 'draft' | 'progress'> & Pick<PlanRequest, 'comments'> = {},
 ): Promise<ProposedPlan | Problem> {
   const planner = plannerFor(call, choice)
   if (isProblem(planner)) return planner
   if (choice.look === true) {
     const refusal = refuseLook(call.engine.caller)
     if (refusal !== null) return refused(refusal)
-    if (planner.name !== HEURISTIC) return invalidRequest('body', [NOT_LOOKED(planner.name)])
+    if (planner.name === 'template') return invalidRequest('body', [NOT_LOOKED])
   }
-  const looked = choice.look === true ? await unlessFailed(async () => await lookInTurn(call)) : undefined
-  if (looked !== undefined && isProblem(looked)) return looked
+  const seen = choice.look === true ? await unlessFailed(async () => await lookInTurn(call, planner)) : {}
+  if (isProblem(seen)) return seen
   const past = await pastPlans(call.engine)
-  const comments = earlier?.comments ?? []
+  const { comments = [] } = earlier
   if (planner.name === HEURISTIC)
-    return await call.rooms.documents.propose({ goal, past, comments, looked, ...placeOf(call) })
+    return await call.rooms.documents.propose({ goal, past, comments, looked: seen.looked, ...placeOf(call) })
   const rooms = { planner, repository: openRepositoryView(placeOf(call)), past }
-  const choices = { ...using(call, choice), ...(earlier === null ? {} : earlier) }
+  const choices = { ...using(call, choice), ...earlier, ...seen }
   return await unlessFailed(async () => await proposedPlan(rooms, goal, choices))
 }
 
-const NOT_LOOKED = (planner: string) => ({
+const NOT_LOOKED = {
   path: 'look',
-  message: `is not used by the planner '${planner}'`,
-  hint: `leave it out, or leave out the planner`,
-})
-
-let lastLook: Promise<unknown> = Promise.resolve()
-
-/** One after the other: each may keep all of the machine busy. */
-async function lookInTurn({ rooms, signal }: Drafting): Promise<Looked> {
-  const { stopping, now } = rooms
-  const place = { ...placeOf({ rooms }), stateDir: rooms.stateDir, now }
-  const look = async (): Promise<Looked> => {
-    const { LOOK_MS, lookFirst } = await import('../operations/goals/look-first.ts')
-    return await lookFirst(
-      { ...place, repository: openRepositoryView(place) },
-      { maxMs: LOOK_MS.plan, signal: signal === undefined ? stopping : AbortSignal.any([signal(), stopping]) },
-    )
-  }
-  const looking = lastLook.then(look, look)
-  lastLook = looking.catch(() => {})
-  return await looking
+  message: "is not used by the planner 'template'",
+  hint: 'leave it out, or leave out the planner',
 }
 
-/** A draft, and how it came about. */
+let lastRun: Promise<unknown> = Promise.resolve()
+
+/** One after the other: each may keep all of the machine busy. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const working = lastRun.then(work, work)
+  lastRun = working.catch(() => {})
+  return await working
+}
+
+async function lookInTurn(
+  { rooms, signal }: Drafting,
+  { name }: Planner,
+): Promise<Pick<PlanRequest, 'looked' | 'runCheck'>> {
+  const { checksOnCopy, LOOK_MS, lookFirst } = await import('../operations/goals/look-first.ts')
+  const { stopping, now } = rooms
+  const folder = placeOf({ rooms })
+  const place = { ...folder, stateDir: rooms.stateDir, now, repository: openRepositoryView(folder) }
+  const options = {
+    maxMs: LOOK_MS.plan,
+    signal: signal === undefined ? stopping : AbortSignal.any([signal(), stopping]),
+  }
+  const looked = await inTurn(async () => await lookFirst(place, options))
+  if (name !== 'model') return { looked }
+  const runCheck = await checksOnCopy(place, options)
+  return { looked, runCheck: async script => await inTurn(async () => await runCheck(script)) }
+}
+
 export interface Drafted extends Pick<ProposedPlan, 'definition' | 'source'> {
   readonly planner: string
   readonly rationale: string
   readonly assumptions: readonly string[]
-  /** Absent when it was drafted some time before. */
   readonly analysis?: GoalAnalysis
 }
 
-/**
- * As `proposeFor`, where the request may have a key: what was asked under it before is not asked of a model a second time. The key then
- * leads to the plan of the first time, whichever one is handed on.
- */
+/** As `proposeFor`; a request with a key that was used gets the plan of the first time, and no model is asked again. */
 export async function proposeOnce(
   call: Drafting & {
     readonly engine: Pick<EngineInProcess, 'ask' | 'answered' | 'caller'>
@@ -130,7 +132,6 @@ export async function proposeOnce(
   return { definition, source, ...told }
 }
 
-/** What the plan remembers of its drafting. */
 function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rationale' | 'assumptions'> {
   const { planner, rationale, assumptions } = (extra.planning ?? {}) as JsonObject
   return {
@@ -142,7 +143,6 @@ function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rati
 
 export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template', 'budget', 'worker', 'look']
 
-/** Who is to draft, as the body says it. */
 export function readChoice(body: unknown): ReadChoice | Problem {
   const { budget, look, ...rest } = body as JsonObject
   if (look !== undefined && typeof look !== 'boolean')
@@ -166,7 +166,6 @@ type ReadChoice =
 
 const NAME_MAX = 200
 
-/** The wishes in a goal. */
 export async function splitFor(
   call: Drafting,
   goal: string,
@@ -178,13 +177,12 @@ export async function splitFor(
   return await unlessFailed(async () => await planner.split({ goal, repository, ...using(call, choice) }))
 }
 
-/** How a planner looks at goal and repository without keeping the event loop. */
 export function threadLook(
   documents: DocumentPool,
   place: Pick<RouteRooms, 'root' | 'stateDir' | 'environment'>,
 ): Planner['propose'] {
-  return async ({ goal }) => {
-    const proposed = await documents.propose({ goal, past: [], ...placeOf({ rooms: place }) })
+  return async ({ goal, looked }) => {
+    const proposed = await documents.propose({ goal, past: [], looked, ...placeOf({ rooms: place }) })
     if (!isProblem(proposed)) return proposed.proposal
     const { detail, hint, status } = proposed.problem
     throw new PlanningFailure({

@@ -21,7 +21,6 @@ const HEADERS = {
 
 export interface ReplyOptions {
   readonly id: () => string
-  /** It holds no secret. */
   readonly mayCompress: boolean
 }
 
@@ -54,7 +53,6 @@ export async function responseTo(
   return made(status, coded.data, coded.headers)
 }
 
-/** `instance` names the request, if it is known. */
 export function problemResponse({ problem, headers }: Problem, instance?: string): Response {
   const text = JSON.stringify({ ...problem, instance })
   return made(problem.status, text, { 'content-type': 'application/problem+json', ...headers })
@@ -67,10 +65,7 @@ function made(status: number, data: Uint8Array | string | undefined, more: Recor
   return new Response(data ?? null, { status, headers })
 }
 
-/**
- * The version, by which `If-Match` knows what was seen; and of what is shown to somebody who may ask again, also what is in it: a
- * body may tell of more than the version counts, for instance of the plans of a goal.
- */
+/** The version, for `If-Match`; for reads also a hash of the body, which may tell of more than the version counts. */
 function tagOf(request: IncomingMessage, reply: Reply, data: Uint8Array | string | undefined): string | undefined {
   const { version, isVersioned = false } = reply
   if (version === undefined) return undefined
@@ -78,7 +73,7 @@ function tagOf(request: IncomingMessage, reply: Reply, data: Uint8Array | string
   return `"${version}-${hash('sha256', data, 'base64url').slice(0, 16)}"`
 }
 
-/** Only what is shown can be known already: whoever changed something is told how it is now. */
+/** Only reads can be unchanged: a change always answers with the new state. */
 const isShown = ({ method }: IncomingMessage, { status }: Reply): boolean =>
   status === 200 && (method === 'GET' || method === 'HEAD')
 

@@ -7,26 +7,20 @@ import type { RouteRooms } from './service.ts'
 
 export interface Call<Query = undefined, Body = undefined> {
   readonly rooms: RouteRooms
-  /** Bound to whoever asks. */
   readonly engine: EngineInProcess
   readonly who: Who
   readonly params: { readonly [name: string]: string }
   readonly query: Query
   readonly body: Body
-  /** The body as it was sent; '' when there was none. */
   readonly text: string
-  /** The media type of the body, without its parameters. */
   readonly type: string
   readonly headers: IncomingHttpHeaders
-  /** The Idempotency-Key of a POST. */
   readonly once: string | undefined
-  /** The version the caller saw, from `If-Match`. */
   readonly expectedVersion: number | undefined
   /** Fires when the client has gone; made when it is asked for. */
   readonly signal: () => AbortSignal
 }
 
-/** What `engine.submit` takes as its options. */
 export function options({ once, expectedVersion }: Pick<Call, 'once' | 'expectedVersion'>): {
   readonly once?: string
   readonly expectedVersion?: number

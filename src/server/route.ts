@@ -16,7 +16,6 @@ export interface Route<Query, Body> {
   readonly path: string
   /** `nothing`: anybody may call it, also without a token. */
   readonly right: Right | 'nothing'
-  /** One line for people. */
   readonly about: string
   /** Query keys; without a schema none is taken. */
   readonly query?: Schema<Query>
@@ -25,7 +24,6 @@ export interface Route<Query, Body> {
   /** Also takes plain text of these media types; `call.text` has it, and `call.body` is then the text itself, not checked. */
   readonly texts?: readonly string[]
   readonly bodyMaxBytes?: number
-  /** Made by `rawRoute`. */
   readonly isRaw?: true
   /** Of a POST that takes no notice of an `Idempotency-Key`: what it answers is a secret, or the second time changes nothing. */
   readonly once?: false
@@ -35,7 +33,8 @@ export interface Route<Query, Body> {
   readonly answers: {
     readonly [status: number]: {
       readonly about: string
-      readonly body?: Schema<unknown>
+      /** A type in `format/wire/answers`, from which its schema is generated. */
+      readonly body?: string
       /** The media type of what is not JSON: a page, bytes, a stream. */
       readonly type?: string
       /** Beside the body, when the query asks for it: text of these media types. */
@@ -47,10 +46,8 @@ export interface Route<Query, Body> {
   handle(call: Call<Query, Body>): Promise<Answer>
 }
 
-/** With its types forgotten, to stand in the table. */
 export type AnyRoute = Route<never, never>
 
-/** In the table, under the noun it is listed by. */
 export type ListedRoute = AnyRoute & { readonly noun: string }
 
 export const under = (noun: string, ...routes: readonly (readonly AnyRoute[])[]): readonly ListedRoute[] =>
@@ -60,7 +57,6 @@ export const under = (noun: string, ...routes: readonly (readonly AnyRoute[])[])
 export const route = <Query = undefined, Body = undefined>(one: Route<Query, Body>): AnyRoute =>
   one as unknown as AnyRoute
 
-/** A route that other code answers, for instance the library of a protocol. */
 export interface RawRoute
   extends Pick<Route<undefined, Request>, 'method' | 'path' | 'right' | 'about' | 'bodyMaxBytes' | 'answers'> {
   /** Guard, body limit and stop apply as for every route. Query, headers and body are passed on unchecked. */
@@ -85,25 +81,21 @@ export type Answer = Reply | Stream | Raw | Problem
 
 export interface Reply {
   readonly status: number
-  /** Sent as JSON; nothing is sent when absent. */
   readonly body?: unknown
   /** Of the plan, session or goal it shows; it begins the entity tag. */
   readonly version?: number
   /** The version counts everything the body tells, so the tag needs nothing more. */
   readonly isVersioned?: true
-  /** Where to find what was made. */
   readonly location?: string
   readonly headers?: { readonly [name: string]: string }
   /** Instead of `body`: these bytes or this text, as this media type. */
   readonly raw?: { readonly type: string; readonly data: Uint8Array | string }
 }
 
-/** Goes on until it ends by itself or the client has gone. */
 export interface Stream {
   readonly stream: (out: Outlet) => Promise<void>
 }
 
-/** The answer of a raw route. */
 export interface Raw {
   readonly response: Response
 }

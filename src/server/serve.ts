@@ -19,7 +19,7 @@ import { textOf } from './trouble.ts'
 
 /** A connection that has asked this often is closed with the answer; its client opens another. Node's own limit says so, and does not close it. */
 const REQUESTS_MAX = 10_000
-/** Answers that have not left; nobody who listens asks so far ahead. */
+/** Answers that are not sent yet; a client that reads does not ask so far ahead. */
 const UNANSWERED_MAX = 64
 
 type Begin = () => void
@@ -48,7 +48,6 @@ class Answers {
     if (waiting.size === 1) begin()
   }
 
-  /** The one that is sent, or will be next. */
   current(socket: Duplex): ServerResponse | undefined {
     return this.#all.get(socket)?.keys().next().value
   }
@@ -82,7 +81,7 @@ function answerBrokenRequest(
   socket: Duplex,
   current: ServerResponse | undefined,
 ): void {
-  if (error.code === TIMEOUT && tellTimeout(current)) return
+  if (error.code === TIMEOUT && reportTimeout(current)) return
   // An answer that is under way, or a socket that is gone, cannot be given another one.
   if (error.code === 'ECONNRESET' || current !== undefined) socket.destroy()
   else write(socket, problemOf(error.code ?? ''))
@@ -101,8 +100,8 @@ const NO_PROXY = problem(405, 'method', 'CONNECT is answered nowhere here: this 
   headers: { allow: '' },
 })
 
-/** Whoever waits for the rest of the body answers that it does not come; false when nobody does. */
-const tellTimeout = (answer: ServerResponse | undefined): boolean =>
+/** The pending read of the body answers that it timed out; false when there is none. */
+const reportTimeout = (answer: ServerResponse | undefined): boolean =>
   answer !== undefined && !answer.headersSent && !answer.req.complete && answer.req.emit('timeout')
 
 function write(socket: Duplex, { problem: document, headers = {} }: Problem): void {
@@ -141,23 +140,18 @@ function problemOf(code: string): Problem {
 export interface Serving {
   readonly port: number
   readonly host: string
-  /** How many are connected now. */
   connections(): Promise<number>
-  /** Lets what is under way end for so long, then cuts it off. */
   close(graceMs: number): Promise<void>
-  /** Cuts everything off. */
   cut(): void
 }
 
 interface ServeOptions extends AppOptions {
   readonly host: string
-  /** 0: any that is free. */
   readonly port: number
-  /** Certificate and key, in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-/** Longer than most clients and proxies keep one they may use again: whoever writes into one we have just closed is cut off. */
+/** Longer than most clients and proxies reuse one: writing into a closed connection fails. */
 const KEEP_ALIVE_MS = 75_000
 const HEADER_BYTES = 16_384
 const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be expected here', {
@@ -206,7 +200,7 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     server.listen({ host: options.host, port: options.port }, resolve)
     server.once('listening', () => server.off('error', reject))
   })
-  // Too many open files, for instance: whoever is connected is still answered.
+  // Too many open files, for instance: connected clients are still answered.
   server.on('error', error => log.error({ error: error.message }, 'the socket gives errors'))
   const { port, address } = server.address() as AddressInfo
   return {
@@ -219,7 +213,7 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     cut: () => server.closeAllConnections(),
     close: async graceMs => {
       const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-      // Until they are out, somebody who asks `/ready` is answered, and told that it is not.
+      // Until they are sent, `/ready` answers that the service is not ready.
       await answers.out()
       const ended = new Promise<void>(resolve => server.close(() => resolve()))
       // Those that came meanwhile. Whoever is still connected then has asked for nothing.

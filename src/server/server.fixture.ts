@@ -108,7 +108,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       stateDir: composed.stateDir,
       look: threadLook(documents, { root: composed.root, stateDir: composed.stateDir, environment }),
     }),
-    agents: options.agents ?? (() => agentsAt({ environment, root: composed.root })),
+    agents: options.agents ?? (() => agentsAt({ environment, root: composed.root, stateDir: composed.stateDir })),
     mayCommit: () =>
       canCommit({
         git: composed.git,

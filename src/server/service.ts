@@ -23,30 +23,22 @@ export interface RouteRooms {
   readonly guard: Guard
   readonly log: Log
   readonly meter: Meter
-  /** Who listens to what happens. */
   readonly live: Live
-  /** Works on long documents, beside the event loop. */
   readonly documents: DocumentPool
-  /** By their names. Models are asked with the keys of whoever started the service. */
+  /** By name. Models use the keys of the user who started the service. */
   readonly planners: ReadonlyMap<string, Planner>
-  /** The coding agents that can be started here. */
   readonly agents: () => Promise<readonly StartableAgent[]>
-  /** Is the workspace a repository to which a plan may commit? */
   readonly mayCommit: () => Promise<boolean>
   readonly limits: ServerLimits
   readonly routes: readonly ListedRoute[]
-  /** In whose name the owner's token writes. */
   readonly owner: Actor
   readonly now: () => number
-  /** Random bytes, for codes and request ids. */
   readonly random: (bytes: number) => Uint8Array
-  /** The workspace. */
   readonly root: string
   readonly stateDir: string
   /** What the service was started with; planners look for programs in it. */
   readonly environment: { readonly [name: string]: string | undefined }
   readonly version: string
-  /** The page for browsers; null where it was not built. */
   readonly page: PageFiles | null
   /** Fires when the service stops: streams end, nothing new begins. */
   readonly stopping: AbortSignal

@@ -9,7 +9,7 @@ import { inTokenWords } from './auth/denial-text.ts'
 import { findPlan, findTask } from './find-plan.ts'
 import { isProblem, notFound, type Problem, refused } from './problem.ts'
 import { type Call, options } from './request.ts'
-import type { Answer } from './route.ts'
+import { type Answer, type AnyRoute, type Route, route } from './route.ts'
 
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | 'params' | 'once' | 'expectedVersion'>
@@ -24,11 +24,10 @@ export const engineOf = (
   watch: what => call.engine.watch(what),
 })
 
-/** Fires when nobody waits for the answer any more. */
 export const clientSignal = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
   AbortSignal.any([call.signal(), call.rooms.stopping])
 
-/** The one way of an order from a route to the engine: what the caller may not is said in words about their token. */
+/** The one way of an order from a route to the engine: refusals about rights speak of the token. */
 export async function submit(
   call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
   plan: string | null,
@@ -45,10 +44,9 @@ export async function order(call: Asking, plan: string | null, what: Order, aske
   return submitted.ok ? submitted : refused(submitted.refusal, { plan, task: taskOf(what) })
 }
 
-/** So many tasks of the newer plan are shown to whoever came too late. */
 const NEWER_MAX = 100
 
-/** Whoever was overtaken by another writer gets the plan as it is now, what matters first, in `current`. */
+/** A caller that was overtaken by another writer gets the present plan in `current`, what matters first. */
 export async function withNewer({ engine }: Asking, plan: string, said: Problem): Promise<Problem> {
   if (said.problem.type !== 'urn:planfold:problem:conflict') return said
   const summary = await engine.ask({ type: 'summary', plan })
@@ -70,7 +68,6 @@ export async function orderAlso(call: Asking, plan: string, what: Order, part: s
 
 const taskOf = (what: Order): string | undefined => ('task' in what && what.task !== undefined ? what.task : undefined)
 
-/** What every order tells: the plan, and how it stands now. */
 export async function answerOf(
   { engine }: Asking,
   { plan, name, version, replayed }: Accepted,
@@ -85,7 +82,6 @@ export async function answerOf(
   }
 }
 
-/** The plan of the path; goes on with it, or answers that there is none. */
 export async function withPlan<C extends Asking>(
   call: C,
   goOn: (found: PlanTarget) => Promise<Answer>,
@@ -94,14 +90,24 @@ export async function withPlan<C extends Asking>(
   return isProblem(found) ? found : await goOn(found)
 }
 
-/** The task of the path, with or without its plan before it. */
-export async function withTask<C extends Asking>(
-  call: C,
-  goOn: (found: Exclude<Awaited<ReturnType<typeof findTask>>, Problem>) => Promise<Answer>,
-): Promise<Answer> {
+type Task = Exclude<Awaited<ReturnType<typeof findTask>>, Problem>
+
+export async function withTask<C extends Asking>(call: C, goOn: (found: Task) => Promise<Answer>): Promise<Answer> {
   const found = await findTask(call, call.params.task!, call.params.plan)
   return isProblem(found) ? found : await goOn(found)
 }
 
-/** A plan that was there a moment ago and is not any more: somebody purged it. */
+interface RouteOf<Query, Body, Found> extends Omit<Route<Query, Body>, 'handle'> {
+  handle(call: Call<Query, Body>, found: Found): Promise<Answer>
+}
+
+/** A route about the plan of its path. */
+export const planRoute = <Query = undefined, Body = undefined>(one: RouteOf<Query, Body, PlanTarget>): AnyRoute =>
+  route<Query, Body>({ ...one, handle: call => withPlan(call, found => one.handle(call, found)) })
+
+/** A route about the task of its path, with or without a plan before it. */
+export const taskRoute = <Query = undefined, Body = undefined>(one: RouteOf<Query, Body, Task>): AnyRoute =>
+  route<Query, Body>({ ...one, handle: call => withTask(call, found => one.handle(call, found)) })
+
+/** The plan was there a moment ago: it was purged meanwhile. */
 export const gone = (): Problem => notFound('the plan has gone', 'list them: GET /plans')

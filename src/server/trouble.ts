@@ -14,7 +14,6 @@ import {
 import { type Problem, problem } from './problem.ts'
 import type { RouteRooms } from './service.ts'
 
-/** What was thrown: the store's known troubles as what they are, anything else as a fault of ours, told only to the log. */
 export function troubleOf(error: unknown, { log }: Pick<RouteRooms, 'log'>, id: string): Problem {
   if (error instanceof BadCursor)
     return problem(422, 'bad-cursor', error.message, { hint: "use 'next' of the page before, or leave it out" })

@@ -8,7 +8,6 @@ import { hintText } from './hint-text.ts'
 export const iso = (at: number): string => new Date(at).toISOString()
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at))
 
-/** Keys whose values somebody else wrote. */
 const AS_WRITTEN: ReadonlySet<string> = new Set([
   'actual',
   'after',
@@ -39,7 +38,6 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   'said',
   'values',
 ])
-/** Keys whose values may be hints with steps. */
 const HINTS: ReadonlySet<string> = new Set(['hint', 'why', 'means'])
 const TIMES = /^(?:at|since|until|now|[a-z]+At)$/
 

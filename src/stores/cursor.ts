@@ -10,7 +10,6 @@ const LIMIT_MAX = 1_000
 /** Enough to tell filters apart; nobody gains by making two that are alike. */
 const DIGEST_CHARS = 8
 
-/** Whatever else is in it is the filter. */
 interface Asked {
   readonly cursor?: string
 }
@@ -28,7 +27,6 @@ export function openCursor(list: string, numbers: number, asked: Asked): readonl
   return rest as readonly number[]
 }
 
-/** Cuts a page from rows of which one more than `limit` was asked for. */
 export function pageOf<R, T>(
   list: string,
   asked: Asked,
@@ -47,7 +45,6 @@ export function seal(list: string, asked: Asked, place: readonly unknown[]): str
   return Buffer.from(JSON.stringify([list, digestOf(asked), ...place])).toString('base64url')
 }
 
-/** The place a cursor names; null when there is no cursor. */
 export function unseal(list: string, asked: Asked): readonly unknown[] | null {
   if (asked.cursor === undefined) return null
   const parsed = parse(asked.cursor)
@@ -78,7 +75,7 @@ function digestOf(asked: object): string {
 
 const NO_FILTER: ReadonlySet<string> = new Set(['type', 'cursor', 'limit', 'among'])
 
-/** Nobody means anything by the order of what they list. */
+/** The order of listed values means nothing. */
 function normal(value: unknown): unknown {
   if (Array.isArray(value)) return [...value].sort()
   if (typeof value !== 'object' || value === null) return value
@@ -95,5 +92,4 @@ function parse(cursor: string): unknown {
   }
 }
 
-/** Some name a group by its name. */
 const CHARS_MAX = 2_000

@@ -14,7 +14,6 @@ export interface PlanQuery {
   readonly status?: PlanStatus
   readonly session?: string
   readonly goal?: string
-  /** Who is to carry it out. */
   readonly agent?: string
   /** Every word begins a word of its name, title, goal or labels. A text without words is looked for as it stands. */
   readonly text?: string
@@ -28,18 +27,14 @@ export interface PlanRow {
   readonly id: PlanId
   readonly name: PlanName
   readonly title: string | null
-  /** What it is for, in the words of its definition. */
   readonly goal: string | null
-  /** The goal it belongs to. */
   readonly goalId: string | null
-  /** Who is to carry it out. */
   readonly agent: string | null
   readonly status: PlanStatus
   readonly revision: number
   readonly version: number
   readonly session: string | null
   readonly tasks: number
-  /** How many tasks have ended well: completed or skipped. */
   readonly done: number
   readonly archived: boolean
   readonly createdAt: Millis
@@ -48,29 +43,23 @@ export interface PlanRow {
   readonly endedAt: Millis | null
 }
 
-/** Plans as somebody sees them who looks over all of them: how they stand, and what they used. */
+/** Plans for an overview: their state, and what they used. */
 export interface OverviewQuery extends PlanQuery {
-  /** Changed then or later. */
   readonly since?: Millis
-  /** Made before. */
   readonly until?: Millis
   /** `newest` when not said. `updated`: changed last first. `cost`: what cost most first. */
   readonly order?: 'newest' | 'updated' | 'name' | 'cost'
   /** Only these plans, and all plans of these sessions. */
   readonly within?: PlanSet
-  /** Only these; the next page may be asked for with others. */
   readonly among?: readonly PlanId[]
 }
 export interface PlanOverview extends PlanRow {
-  /** How many tasks stand how. */
   readonly counts: Readonly<Record<TaskStatus, number>>
   /** What its attempts used that have ended, as far as that is known. */
   readonly tokens: number | null
-  /** In dollars, or as agents said. */
   readonly cost: number | null
 }
 export interface OverviewPage extends CaughtUp<PlanOverview> {
-  /** How many there are on all pages. */
   readonly total: number
   /** How many of them there would be in each status, whatever status is asked for, and not only `among` some. */
   readonly statuses: Readonly<Record<PlanStatus, number>>
@@ -79,15 +68,10 @@ export interface OverviewPage extends CaughtUp<PlanOverview> {
 export interface TaskQuery {
   readonly plan?: PlanId
   readonly status?: TaskStatus
-  /** Any of these. */
   readonly statuses?: readonly TaskStatus[]
   readonly assignee?: string
-  /**
-   * `sequence`: as they are to be done, newest plan first. `recent`: those that came last, of all plans, first. Otherwise as they
-   * came into their plan, newest plan first.
-   */
+  /** `sequence`: as they are to be done. `recent`: latest first, of all plans. Default: as added. Newest plan first. */
   readonly order?: 'sequence' | 'recent'
-  /** Only those of plans that are archived, or that are not. */
   readonly archived?: boolean
   readonly limit?: number
   readonly cursor?: string
@@ -103,7 +87,6 @@ export interface TaskRow {
   readonly kind: string | null
   /** Whom the definition names, or else who holds it. */
   readonly assignee: string | null
-  /** When it came into the plan. */
   readonly addedAt: Millis
   readonly status: TaskStatus
   readonly visit: number
@@ -129,7 +112,6 @@ export interface AttemptRow {
   readonly exit: number | null
   readonly failureClass: string | null
 }
-/** Derived from attempts: one row a kind of task. */
 export interface MetricRow {
   readonly kind: string | null
   readonly attempts: number
@@ -155,12 +137,10 @@ export interface SearchQuery {
   readonly plan?: PlanId
   /** Only in these plans, and in all plans of these sessions. */
   readonly within?: PlanSet
-  /** Also plans that are archived. */
   readonly archived?: boolean
   readonly limit?: number
   readonly cursor?: string
 }
-/** Some plans, and all plans of some sessions. */
 export interface PlanSet {
   readonly plans?: readonly PlanId[]
   readonly sessions?: readonly string[]
@@ -168,17 +148,13 @@ export interface PlanSet {
 export interface SearchHit {
   readonly kind: 'plan' | 'task' | 'log'
   readonly plan: PlanId
-  /** Of the plan. */
   readonly name: PlanName
   /** Null when the plan itself was found. */
   readonly task: TaskName | null
   /** The text around the first words that were found, plain, in one line. */
   readonly snippet: string
-  /** Where in the snippet words were found: from, up to. */
   readonly matches: readonly (readonly [number, number])[]
-  /** When it was written. */
   readonly at: Millis
-  /** Of output: where it stands. */
   readonly log: {
     readonly seq: number
     readonly visit: number
@@ -194,7 +170,6 @@ export interface StepsQuery {
   readonly agent?: string
   readonly capability?: string
   readonly kind?: string
-  /** Ended then or later; ended before. */
   readonly since?: Millis
   readonly until?: Millis
   readonly limit?: number
@@ -208,20 +183,17 @@ export interface StepsRow {
   readonly succeeded: number
   readonly failed: number
   readonly lost: number
-  /** Attempts that were not the first of their visit. */
   readonly retries: number
   /** Succeeded out of all that ended, from 0 to 1. */
   readonly successRate: number
   readonly durationMs: { readonly sum: number; readonly p50: number; readonly p95: number; readonly max: number }
   /** Paths written, as seen by looking before and after. */
   readonly files: number
-  /** Bytes of output. */
   readonly bytes: number
   /** As agents report them; null when none did. */
   readonly tokens: { readonly input: number; readonly output: number; readonly total: number } | null
   /** In the agents' own currency, which is dollars where they say so; null when none did. */
   readonly cost: number | null
-  /** The most used first. */
   readonly tools: readonly { readonly name: string; readonly steps: number }[]
 }
 
@@ -230,7 +202,6 @@ export interface CheckReport {
   readonly plans: number
   readonly entries: number
   readonly blobs: number
-  /** What the content store takes up. */
   readonly bytes: number
   readonly faults: readonly { readonly plan: string | null; readonly what: string; readonly hint: string }[]
   /** Plans of rules or a format that this program does not know: their hash chain holds, and no more can be checked. Absent: none. */

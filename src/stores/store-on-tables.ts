@@ -63,7 +63,7 @@ function logsOn(transactions: Transactions): Logs {
   }
 }
 
-// The Store door over any tables: joins the rules of this room to whatever keeps the rows. memory/ and sqlite/ bring
+// The Store door over any tables: joins the rules of this room to what keeps the rows. sqlite/, and the simulator's store in memory, bring
 // tables, transactions, blobs and a way to notice other processes; nothing else differs between them.
 
 export interface ContentStore extends SnapshotBlobs, PruneBlobs {}
@@ -79,7 +79,6 @@ interface Parts {
   readonly host: Host
   readonly newId: () => string
   readonly heartbeat?: Heartbeat | undefined
-  /** After how many events a fold is stored again. */
   readonly foldEvery?: number
   /** A view of the tables that stays at one moment while the check takes its turns. */
   readonly snapshot: () => { readonly tables: Tables; close(): void }
@@ -317,10 +316,7 @@ export class StoreOnTables implements door.Store {
     return this.#parts.transactions.read(work)
   }
 
-  /**
-   * A fold is only a short cut, so it need not be in the transaction it is taken from: it is written down as text at once,
-   * compressed elsewhere, and stored by a later commit, whenever that is. Failing to store it loses nothing.
-   */
+  /** A stored fold is only a shortcut: taken as text now, compressed elsewhere, stored by a later commit or never. */
   #storeFold(plan: PlanId, kept: Kept): void {
     kept.tail = 0
     if (this.#foldingPlans.has(plan) || kept.state.order.length === 0) return

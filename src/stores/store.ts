@@ -121,7 +121,6 @@ export interface Store {
  */
 export interface Once {
   readonly key: string
-  /** Of what is asked. */
   readonly hash: Sha256
 }
 
@@ -185,7 +184,6 @@ export class CommitUnknown extends Error {
 /** Thrown when what is stored contradicts itself: a broken hash chain, a damaged blob. Never repaired silently. */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged'
-  /** What to do, where that is not to restore a copy. */
   readonly hint?: string
   constructor(message: string, options: { readonly cause?: unknown; readonly hint?: string } = {}) {
     super(message, options)
@@ -255,7 +253,6 @@ export interface Leases {
    */
   claim(plan: PlanId, owner: Owner, options?: { readonly over: string | null }): Promise<Claimed>
   release(plan: PlanId, owner: Owner): Promise<void>
-  /** Who drives it now; null when nobody does. */
   holder(plan: PlanId): Promise<Holder | null>
   /** Active plans that somebody started to drive and whose owner is gone. */
   orphans(): Promise<readonly PlanId[]>
@@ -307,7 +304,6 @@ export interface Reservations {
     plan: PlanId,
     wanted: Omit<Reserves, 'seen'>,
   ): Promise<{ readonly holders: readonly ScopeHolder[]; readonly seen: Position }>
-  /** What a plan holds. */
   held(plan: PlanId): Promise<readonly ScopeHolder[]>
 }
 
@@ -335,7 +331,6 @@ export interface Logs {
   }): Promise<readonly StoredLog[]>
   /** Of all plans, in the order it was written, behind a number: one page. */
   since(after: number, limit: number): Promise<readonly StoredLog[]>
-  /** The number of the last piece ever written. */
   last(): Promise<number>
 }
 

@@ -1,6 +1,6 @@
-// The inner door: what a store keeps, table by table. The rules of stores/ (append, states, leases, streams, check) are
-// written once against these; memory/ and sqlite/ only keep rows. Every method runs inside an open transaction or snapshot
-// and does not wait.
+// The inner door: what a store keeps, table by table. The rules of stores/ (append, states, leases, streams, check) are written once
+// against these; sqlite/, and the simulator's store in memory, only keep rows. Every method runs inside an open transaction or snapshot and
+// does not wait.
 
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { Reservation } from '../domain/reservation.ts'
@@ -55,7 +55,6 @@ export interface Head {
   readonly no: number
   readonly version: number
   readonly at: Millis
-  /** Of the last entry; nothing while there is none. */
   readonly hash: string
   /** A version the journal is known to have reached: one that ends before it was cut short. */
   readonly reached: number
@@ -83,7 +82,6 @@ export interface JournalTable {
   entry(no: number, version: number): StoredEntry | null
   /** Entries with `after < version <= upTo`, oldest first. */
   entries(no: number, after: number, upTo: number, limit: number): readonly StoredEntry[]
-  /** Entries of all plans, or one, behind a position. */
   since(after: Position, limit: number, no: number | null): readonly (StoredEntry & { readonly plan: PlanId })[]
   fold(no: number): StoredFold | null
   addPlan(id: PlanId, record: PlanRecord): number
@@ -104,7 +102,6 @@ export interface ProjectionTables {
   tasks(query: TaskQuery, no: number | null): Page<TaskRow>
   attempts(query: AttemptQuery, no: number): Page<AttemptRow>
   metrics(no: number): readonly MetricRow[]
-  /** Everything kept about one plan, for `check`. */
   records(no: number): {
     readonly plan: PlanRecord
     readonly tasks: readonly TaskRecord[]
@@ -138,7 +135,6 @@ export interface OwnerTable {
   hold(no: number, owner: string, fence: number, since: Millis): void
   letGo(no: number, owner: string): void
   held(status: PlanStatus): readonly { readonly plan: PlanId; readonly owner: OwnerRecord }[]
-  /** Owners that hold no plan. */
   idle(): readonly OwnerRecord[]
 }
 
@@ -149,7 +145,6 @@ export interface ClaimRecord {
   /** Monotonic milliseconds of the boot; after a restart of the machine `until` counts. */
   readonly expires: number
   readonly until: Millis
-  /** How long it was asked for, in milliseconds; null when nobody said. */
   readonly lease: number | null
 }
 
@@ -170,7 +165,6 @@ export interface ReservationRecord extends Reservation {
 
 export interface ReservationRow extends ReservationRecord {
   readonly no: number
-  /** Null when the plan has no such task any more. */
   readonly task: TaskName | null
 }
 
@@ -178,13 +172,9 @@ export interface ReservationTable {
   /** One for each task: takes the place of what an earlier visit left. */
   put(no: number, record: ReservationRecord): void
   end(no: number, ordinal: number, position: Position): void
-  /** Held by a plan now, by ordinal. */
   of(no: number): readonly ReservationRow[]
-  /** Held by anybody now, below this root. */
   active(root: string): readonly ReservationRow[]
-  /** Taken and let go behind a position. */
   endedSince(position: Position): readonly ReservationRow[]
-  /** Ended before a position. */
   forget(before: Position): void
 }
 
@@ -209,7 +199,6 @@ export interface LogTable {
 
 export type StreamKind = 'session' | 'goal'
 
-/** One event of a stream; `body` is its JSON text. */
 export interface StreamEntry {
   readonly version: number
   readonly at: Millis
@@ -250,7 +239,6 @@ export interface OnceRecord {
   readonly kind: 'plan' | StreamKind
   readonly id: string
   readonly version: number
-  /** False when nothing had to be written: `version` is where it stood. */
   readonly made: boolean
   readonly at: Millis
 }
@@ -265,9 +253,7 @@ export interface OnceTable {
 // ── upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Upkeep {
-  /** The numbers of all plans, oldest first. */
   plans(): readonly number[]
-  /** Archived and last touched before. */
   prunable(before: Millis): readonly number[]
   /** Removes the plan and everything about it, leaving a line in the record of what was pruned. */
   prune(no: number, at: Millis): { readonly entries: number; readonly bytes: number }

@@ -20,7 +20,6 @@ export interface AgentScriptOptions {
   /** Relative paths of steps are made absolute with it: some agents take no others. */
   readonly root: string
   readonly scripts: { readonly [name: string]: readonly AgentStep[] }
-  /** Called with each step that is given out. */
   readonly onStep?: (script: string, step: number, request: ScriptedRequest) => void | Promise<void>
 }
 

@@ -3,7 +3,6 @@
 import { type PlanId, planId, type Sha256 } from '../domain/id.ts'
 import { EPOCH } from './clock.ts'
 
-/** Plan ids number 1, 2, 3, … */
 export function sequentialPlanIds(): () => PlanId {
   let next = 1
   return () => numberedPlanId(next++)

@@ -16,7 +16,6 @@ import { ClockFake } from './clock.ts'
 import { numberedPlanId, numberedSha } from './ids.ts'
 import { name } from './plan.ts'
 
-/** One command and what it made true. */
 export interface JournalEntry {
   readonly version: number
   readonly actor: string
@@ -34,7 +33,6 @@ export class Journal {
     this.clock = clock
   }
 
-  /** Decides a command now; what it makes true becomes an entry. */
   submit(command: Command, actor = 'test'): Decision {
     const now = this.clock.now()
     const decided = decide(this.state, command, now)
@@ -45,14 +43,12 @@ export class Journal {
     return decided
   }
 
-  /** Submits a command that must not be refused, and returns its events. */
   must(command: Command): readonly Event[] {
     const decided = this.submit(command)
     if (!decided.ok) throw new Error(`'${command.type}' was refused: ${decided.refusal.message}`)
     return decided.events
   }
 
-  /** Believes events without deciding anything. */
   believe(events: readonly Event[]): void {
     for (const event of events) evolve(this.state, event, this.clock.now())
   }
@@ -85,7 +81,6 @@ export class Journal {
     return this.turn({ prepared: [{ task: name(task), visit, prepared }] })
   }
 
-  /** A gate asks: this was found when its checks were judged. */
   ask(task: string, found: Partial<GateQuestion> = {}, prepared: Prepared = {}): readonly Event[] {
     const { visit, definition } = taskOf(this.state, name(task))
     if (definition.action.type !== 'gate') throw new Error(`'${task}' is no gate`)
@@ -105,7 +100,6 @@ export class Journal {
   }
 }
 
-/** How the engine starts a plan. */
 export const START = { type: 'start', rules: RULES } as const
 
 /** A plan that has been created and started, with the turn taken that starts what can start. */

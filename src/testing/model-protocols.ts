@@ -42,7 +42,6 @@ interface Written {
 // biome-ignore lint/suspicious/noExplicitAny: these are documents of others, read where they have what is looked for.
 type Any = any
 
-/** Null for a path of no protocol. */
 export function readRequest(incoming: IncomingMessage, body: string): ScriptedRequest | null {
   const path = (incoming.url ?? '').split('?')[0] ?? ''
   const said = JSON.parse(body === '' ? '{}' : body) as Any

@@ -3,7 +3,6 @@
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../domain/id.ts'
 import type { Action, PlanDefinition, TaskDefinition } from '../domain/plan.ts'
 
-/** What a task may say, with plain strings for names. */
 export type TaskOptions = Omit<TaskDefinition, 'id' | 'needs' | 'on' | 'action'> & {
   readonly action?: Action
   readonly needs?: readonly string[]
@@ -11,7 +10,6 @@ export type TaskOptions = Omit<TaskDefinition, 'id' | 'needs' | 'on' | 'action'>
 }
 export type PlanOptions = Omit<PlanDefinition, 'name' | 'tasks'>
 
-/** The last argument may be the plan's own options. */
 export function plan(name: string, ...parts: readonly (TaskDefinition | PlanOptions)[]): PlanDefinition {
   if (!isPlanName(name)) throw new Error(`'${name}' is no plan name`)
   const tasks = parts.filter(part => 'id' in part && 'action' in part)
@@ -42,7 +40,6 @@ export const external = (id: string, options: TaskOptions = {}): TaskDefinition 
 export const decision = (id: string, options: TaskOptions = {}): TaskDefinition =>
   task(id, { ...options, action: { type: 'decide', expression: "'success'" } })
 
-/** Writes one file; effect class `workspace`. */
 export const edit = (id: string, file: string, options: TaskOptions = {}): TaskDefinition =>
   task(id, { ...options, action: { type: 'edit', edits: [{ type: 'create', file, content: id }] } })
 

@@ -20,7 +20,6 @@ export interface Given {
 }
 
 export interface When {
-  /** These events and no others. */
   then(...events: readonly Event[]): void
   /** Refused with this code, and nothing has changed. Returns the refusal. */
   thenRefused(code: RefusalCode): Refusal
@@ -68,7 +67,6 @@ export const create = (definition: PlanDefinition): Command => ({
 /** As the journal keeps it: a key that is undefined is absent. */
 const journaled = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-// Events are `noun.past`; commands are one word.
 const isEvent = (step: Command | Event): step is Event => step.type.includes('.')
 
 const look = ({ state }: Journal): unknown => (state.revision === 0 ? null : structuredClone(packFold(state)))

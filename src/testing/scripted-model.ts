@@ -9,12 +9,10 @@ export type { ModelProtocol, ScriptedRequest } from './model-protocols.ts'
 
 export interface ScriptedReply {
   readonly text?: string
-  /** A call of a tool, instead of text. */
   readonly call?: { readonly name: string; readonly input: unknown }
   readonly finish?: 'stop' | 'length' | 'refusal'
   /** Normalised: `input` includes what was read from the cache and written to it. */
   readonly usage?: ScriptedUsage
-  /** The provider says no. */
   readonly error?: {
     readonly status: number
     readonly message: string
@@ -33,7 +31,6 @@ export interface ScriptedReply {
   readonly pausesFor?: Promise<unknown>
   /** Sent in pieces of so many bytes, wherever that cuts. */
   readonly pieceBytes?: number
-  /** Never answers; the connection stays open until somebody gives up. */
   readonly silent?: true
 }
 
@@ -53,9 +50,7 @@ export type Script =
 export interface ScriptedModel {
   /** Without the version that each protocol adds. */
   readonly url: string
-  /** Everything that was asked, in order, with the headers as they came. */
   readonly requests: readonly ScriptedRequest[]
-  /** What it served, by its own count. */
   readonly served: Required<ScriptedUsage> & { readonly calls: number }
   /** The environment that makes Planfold ask this model under every provider it knows, with this key. */
   environment(key?: string): { readonly [name: string]: string }

@@ -92,6 +92,29 @@ test('a program is found on the path, or where the project keeps its own', async
   expect(await view().findProgram('own-test', 'part/')).toBe('../.venv/bin/own-test')
 })
 
+test('a name that pyenv puts on the path is a program only where the chosen version has it', async () => {
+  const home = join(folder, 'home/.pyenv')
+  const put = async (path: string, text = '') => {
+    await mkdir(dirname(join(home, path)), { recursive: true })
+    await writeFile(join(home, path), text, { mode: 0o755 })
+  }
+  for (const name of ['python3', 'tox']) await put(`shims/${name}`)
+  await put('version', '3.11.7\n')
+  await put('versions/3.11.7/bin/python3')
+  await put('versions/3.12.1/bin/tox')
+  await put('versions/3.11.7/lib/python3.11/site-packages/Foo_Bar-1.0.dist-info/METADATA')
+  const environment = { PATH: join(home, 'shims') }
+  const at = () => openRepositoryView({ root: folder, scratch: join(folder, '.planfold/scratch'), environment })
+  expect(await Promise.all(['python3', 'tox'].map(async name => await at().findProgram(name)))).toEqual([
+    'python3',
+    null,
+  ])
+  expect(await at().pythonPackages()).toContain('foo-bar')
+  await write('.python-version', '3.12\n')
+  expect(await Promise.all(['python3', 'tox'].map(async name => await at().findProgram(name)))).toEqual([null, 'tox'])
+  expect(await at().pythonPackages()).toBeNull()
+})
+
 test('when ignored files and folders were changed is known, too', async () => {
   await write('.gitignore', 'node_modules\n')
   await write('node_modules/a/index.js', 'a')

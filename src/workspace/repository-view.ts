@@ -1,14 +1,13 @@
 // The files of a workspace and the history around them, as a planner may see them: only read, within bounds, nothing is run but git.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
-import { delimiter, isAbsolute, join, relative } from 'node:path'
+import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import type { PastChange, RepositoryFile, RepositoryState, RepositoryView } from '../planners/planner.ts'
-import type { Variables } from '../safety/environment.ts'
-import { isProgram } from '../safety/files/plain-file.ts'
 import { Refused } from '../safety/safety-refusal.ts'
 import { Repository, type RepositoryOptions } from './git/repository.ts'
 import { fields } from './git/run-git.ts'
+import { findProgram, pythonPackages } from './installed-programs.ts'
 import { partsOf, type WorkspaceParts } from './workspace-parts.ts'
 
 export { COPY_MAX_BYTES } from './workspace-parts.ts'
@@ -16,13 +15,11 @@ export { COPY_MAX_BYTES } from './workspace-parts.ts'
 const FILES_MAX = 100_000
 const FILE_MAX_BYTES = 200_000
 const COMMITS_MAX = 2_000
-/** Where there are many files, a commit takes longer to look at. */
 const MANY_FILES = 5_000
 const COMMITS_OF_MANY_MAX = 300
 const HISTORY_MAX_MS = 5_000
 const HISTORY_MAX_BYTES = 16 * 1024 * 1024
 const MESSAGE_MAX = 1_000
-/** Files are read at once, as that is several times as fast; others get a turn in between. */
 const CHUNK = 500
 
 export function openRepositoryView(options: RepositoryOptions): RepositoryView {
@@ -44,7 +41,8 @@ export function openRepositoryView(options: RepositoryOptions): RepositoryView {
       if (repository === null) return []
       return await historyOf(repository, root, (await files()).length > MANY_FILES ? COMMITS_OF_MANY_MAX : COMMITS_MAX)
     }),
-    findProgram: async (name, folder = '') => findProgram({ root, environment, folder }, name),
+    findProgram: async (name, folder) => findProgram({ root, environment }, name, folder),
+    pythonPackages: async () => pythonPackages({ root, environment }),
     changedAt: async paths => paths.map(path => changedAt(join(root, path))),
     state: async () => {
       const repository = await opened()
@@ -111,7 +109,6 @@ function walk(root: string, prefix = '', found: string[] = []): readonly string[
   return found
 }
 
-/** Null when it is no text, or gone meanwhile. */
 function readText(path: string): string | null {
   let file: number
   try {
@@ -165,23 +162,6 @@ async function historyOf(repository: Repository, root: string, max: number): Pro
       return { message: message.slice(0, MESSAGE_MAX), files: files.split('\n').filter(name => name !== '') }
     })
 }
-
-/** On the path, else where a project keeps the programs it installed for itself. */
-function findProgram(
-  { root, environment, folder }: { readonly root: string; readonly environment: Variables; readonly folder: string },
-  name: string,
-): string | null {
-  const onPath = (environment.PATH ?? '').split(delimiter).filter(isAbsolute)
-  if (onPath.some(path => isProgram(join(path, name)))) return name
-  for (const place of folder === '' ? [''] : [folder, '']) {
-    const own = OWN_PROGRAMS.find(path => isProgram(join(root, place, path, name)))
-    if (own !== undefined)
-      return `./${own}/${name}`.replace(/^\.\//, place === folder ? './' : `${relative(folder, '')}/`)
-  }
-  return null
-}
-
-const OWN_PROGRAMS = ['.venv/bin', 'venv/bin', 'node_modules/.bin', 'vendor/bin', 'bin']
 
 async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
   try {

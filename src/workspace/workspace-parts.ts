@@ -19,11 +19,9 @@ export interface WorkspaceParts {
 
 const FILES_MAX = 50_000
 export const COPY_MAX_BYTES = 512 * 1024 ** 2
-/** Of each place that git ignores. */
 const IGNORED_ENTRIES_MAX = 2_000
 const IGNORED_BYTES_MAX = 32 * 1024 ** 2
 const SHARED_MAX = 1_000
-/** Others get a turn in between. */
 const CHUNK = 500
 
 /** `files`: what is known of a folder without a repository. Null: there is too much to copy. */
@@ -126,8 +124,6 @@ function isSmall(folder: string): boolean {
   }
   return look(folder)
 }
-
-// Null where nobody may look, or nothing is any more.
 
 function statOf(path: string): BigIntStats | null {
   try {

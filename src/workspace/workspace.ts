@@ -10,10 +10,7 @@ export * from './files/folder-removal.ts'
 export interface Workspace {
   /** Stores the present content of everything the patterns match and returns the manifest's blob id. */
   capture(patterns: readonly string[]): Promise<Captured>
-  /**
-   * Makes the scope equal to the manifest again. What stood there and differs is stored first (`saved`), so that no byte of
-   * a person's work is lost. Running it again after a crash ends in the same state.
-   */
+  /** Makes the scope equal to the manifest again; what differs is stored first (`saved`). May run again after a crash. */
   restore(manifest: Sha256, options?: RestoreOptions): Promise<Restored>
   /** What is different in the scope now. The contents that stand there are stored, so that nothing of it can be lost. */
   changesSince(manifest: Sha256): Promise<ScopeDifferences>
@@ -26,7 +23,6 @@ export interface Workspace {
 }
 
 export interface RestoreOptions {
-  /** Paths that stay as they are. */
   readonly keep?: ReadonlySet<string>
   /** Paths that become something else than the manifest says; the contents are stored. */
   readonly write?: ReadonlyMap<string, TreeEntry>
@@ -63,7 +59,6 @@ export type Restored =
 /** How far a look at the files has come. `work` is the same for one piece of work, from its beginning until it is `done`. */
 export interface FileProgress {
   readonly work: object
-  /** How many files and directories were looked at so far. */
   readonly entries: number
   readonly done?: true
 }
@@ -112,7 +107,6 @@ export interface Blobs {
   putMany?(contents: Iterable<Uint8Array>): Promise<readonly Sha256[]>
 }
 
-/** Bytes on their way into the content store. Nothing counts as stored before `close` has answered. */
 export interface Batch {
   /** Takes the bytes; the caller may reuse its buffer. `id` spares hashing them again. */
   add(bytes: Uint8Array, id?: Sha256): Sha256
@@ -124,24 +118,17 @@ export interface Batch {
   readonly bytes: number
 }
 
-/** What snapshots need of the content store. */
 export interface SnapshotBlobs extends Blobs {
   batch(): Batch
   /** Says that these blobs are used from now on, so that none is collected; answers with those that are missing. */
   touch(ids: Iterable<Sha256>): readonly Sha256[]
-  /**
-   * A durable note under a name; everything it names by hash is kept until it is unpinned. Only 'written': after a power cut
-   * the note of this name may be the one before.
-   */
+  /** A durable note; what it names by hash is kept until unpinned. 'written': a power cut may bring the one before back. */
   pin(name: string, note: string, until?: 'durable' | 'written'): void
   pinned(name: string): string | null
   unpin(name: string): void
 }
 
-/**
- * Paths go through this door as text with forward slashes, relative to the workspace. A byte that is no UTF-8 is a lone
- * surrogate, U+DC80 to U+DCFF, so that every path is exact and survives JSON.
- */
+/** Paths are text with slashes, relative to the workspace; bytes that are no UTF-8 are lone surrogates (U+DC80 to U+DCFF), so exact. */
 export interface Snapshots {
   /** Stores the tree as it is now. Unchanged files are not read again, unchanged directories not stored again. */
   snapshot(options?: SnapshotOptions): Promise<Taken>
@@ -155,14 +142,10 @@ export interface Snapshots {
     folder: string,
     instead?: Iterable<readonly [path: string, entry: TreeEntry | null]>,
   ): Promise<Materialised>
-  /** What stands at these paths in a snapshot. */
   entries(snapshot: Sha256, paths: readonly string[]): Promise<Entries>
   /** What a rollback would do with every path of the write set. Changes nothing. */
   preview(target: Sha256, writeSet: WriteSet): Promise<Previewed>
-  /**
-   * Makes the paths of the write set, and no others, as the snapshot says. What stands there and differs is stored first.
-   * A conflict without a choice refuses everything. Whatever is edited while it works is left as it is, and named.
-   */
+  /** Makes only these paths as the snapshot says, storing what differs. A conflict without choice refuses all. New edits stay, named. */
   rollback(target: Sha256, writeSet: WriteSet, options?: RollbackOptions): Promise<RolledBack>
   /** Finishes a rollback that was cut off, or tells again how the last one ended until that is `settled`; null: none. */
   resume(): Promise<RolledBack | null>
@@ -185,7 +168,6 @@ export type Taken =
       readonly ok: true
       readonly manifest: Sha256
       readonly files: number
-      /** Of all files together. */
       readonly bytes: number
       /** What was new to the content store, manifests and all. */
       readonly stored: number
@@ -236,7 +218,6 @@ export interface Preview {
   /** With a conflict: what would happen if the snapshot's side were taken. */
   readonly will: 'restore' | 'create' | 'delete' | 'chmod' | 'leave'
   readonly conflict?: Conflict
-  /** Why it is left, when it is not because it is right already. */
   readonly why?: string
 }
 
@@ -258,7 +239,6 @@ export type RolledBack =
       readonly ok: true
       /** Holds what stood at the paths before; a rollback to it undoes this one. */
       readonly saved: Sha256
-      /** What was changed. Its `after` is the write set for undoing it. */
       readonly changed: readonly Change[]
       /** Paths of the write set that are not as the snapshot says, and why. */
       readonly left: readonly LeftOut[]

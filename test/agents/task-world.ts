@@ -4,7 +4,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeTestFolder, TEST_MODELS } from '../../src/operations/agents/test-agent.ts'
+import { makeTestFolder, testModel } from '../../src/operations/agents/test-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
 import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
 import { type ScriptedReply, type ScriptedRequest, scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -57,7 +57,7 @@ goal: sum.js adds
 defaults: { timeout: 3m }
 ${budgetTokens === undefined ? '' : `policy: { budget: { tokens: ${budgetTokens} } }\n`}tasks:
   - id: fix
-    agent: { use: ${name}, model: ${TEST_MODELS[wire]} }
+    agent: { use: ${name}, model: ${testModel(wire)} }
     instruction: "Make the test pass. [script go]"
     write: [sum.js]
     accept: [{ check: [node, test.js] }]

@@ -9,9 +9,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { AGENT_NAMES, type AgentName } from '../../src/domain/plan-rules/agent-request.ts'
+import { isStartable } from '../../src/format/settings/agent-settings.ts'
 import { listAgents } from '../../src/runners/agent/find-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
+import { stockRows } from '../../src/safety/known-agents.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { agentsPath, installAgents } from './installed.ts'
 import { killTrial } from './kill-trial.ts'
@@ -23,15 +24,18 @@ const CACHE = join(import.meta.dirname, '../../.cache/agents')
 const PASSED_MIN = 6
 const ACP_MIN = 4
 /** One of each road is killed at many points, the others at a few. */
-const MANY_KILLS: ReadonlySet<AgentName> = new Set(['grok', 'pi'])
+const MANY_KILLS: ReadonlySet<string> = new Set(['grok', 'pi'])
 const KILLS = { many: 20, few: 2 }
 /** Agents that are tried at the same time: they mostly wait. */
 const AT_ONCE = 2
 
 const { values, positionals } = parseArgs({ options: { kills: { type: 'string' } }, allowPositionals: true })
-const unknown = positionals.filter(name => !(AGENT_NAMES as readonly string[]).includes(name))
+const names = stockRows()
+  .filter(isStartable)
+  .map(({ name }) => name)
+const unknown = positionals.filter(name => !names.includes(name))
 if (unknown.length > 0 || !/^\d{1,3}$/.test(values.kills ?? '3')) {
-  console.error(`npm run agents -- [AGENT …] [--kills NUMBER]; agents are ${AGENT_NAMES.join(', ')}`)
+  console.error(`npm run agents -- [AGENT …] [--kills NUMBER]; agents are ${names.join(', ')}`)
   process.exit(2)
 }
 async function main(): Promise<number> {
@@ -43,7 +47,7 @@ async function main(): Promise<number> {
   }
   mkdirSync(CACHE, { recursive: true })
   const path = `${agentsPath(CACHE)}:${process.env.PATH}`
-  const known = listAgents({ environment: { PATH: path }, root: '/nonexistent' })
+  const known = await listAgents({ environment: { PATH: path }, root: '/nonexistent', stateDir: '/nonexistent' })
   const wanted = known.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
   // What only one of them is asked: with Grok, which is there on every platform.
   const isTested = !wanted.some(({ name }) => name === 'grok') || runTests()
@@ -118,7 +122,7 @@ async function tryAgent(agent: KnownAgent, path: string): Promise<Tried> {
 
 /** Of what is started: for some that is an adapter, which brings the agent with it. */
 const versionOf = ({ install, version }: KnownAgent): string =>
-  install.endsWith('-acp') ? `${version} (${install.split('/').at(-1)})` : (version ?? '')
+  install?.endsWith('-acp') ? `${version} (${install.split('/').at(-1)})` : (version ?? '')
 
 const secondsSince = (began: number): string => ((performance.now() - began) / 1_000).toFixed(1)
 

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, test as anyTest, describe, expect } from 'vitest'
 import { AGENTS, closeWorlds, ONE_AGENT, World } from './started-agents.fixture.ts'
@@ -16,17 +15,12 @@ const STEPS = {
   fix: [{ edit: ['sum.js', 'a - b', 'a + b'] }, { shell: 'node test.js' }, { say: 'Fixed.' }],
 } as const
 
-const git = ({ root }: World, ...words: readonly string[]): string =>
-  execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim()
-
 async function opened(agent: (typeof AGENTS)[number], name: string, onStep?: (step: number) => void | Promise<void>) {
-  const world = await World.open(agent, name, STEPS, onStep)
+  const world = await World.open(agent, name, STEPS, { onStep })
   world.write('package.json', '{ "scripts": { "test": "node --test" } }\n')
   world.write('notes.txt', 'committed\n')
-  mkdirSync(join(world.root, 'test'))
   world.write('test/first.test.js', "require('../sum')\n")
-  git(world, 'add', '-A')
-  git(world, '-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'tests')
+  world.commit('tests')
   // What a person has under way, in a file of their own.
   world.write('notes.txt', 'not committed\n')
   return world
@@ -41,7 +35,7 @@ describe.each(ONE_AGENT)('planfold do, worked by $name', agent => {
 
   test('a goal becomes a commit on the branch of the plan', { timeout: 120_000 }, async () => {
     const world = await opened(agent, 'do-approve')
-    const head = git(world, 'rev-parse', 'HEAD')
+    const head = world.git('rev-parse', 'HEAD')
     const person = terminal(at(world), 'do', GOAL, '--model', 'openai-chat/scripted', '--budget', '40 calls')
     await person.sees(DRAFT)
     expect(person.shown()).toContain('grok')
@@ -58,12 +52,12 @@ describe.each(ONE_AGENT)('planfold do, worked by $name', agent => {
     expect(world.model.requests.flatMap(({ messages }) => messages.map(({ text }) => text)).join()).toContain('say why')
     person.press('a')
     expect(await person.ended, person.shown()).toBe(0)
-    const [name] = git(world, 'for-each-ref', '--format=%(refname:short)', 'refs/heads/plan').split('\n')
-    expect(git(world, 'diff', '--name-only', 'HEAD', name!)).toBe('sum.js\ntest/sum.test.js')
-    expect(git(world, 'log', '-1', '--format=%s', name!)).toBe(GOAL)
+    const [name] = world.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/plan').split('\n')
+    expect(world.git('diff', '--name-only', 'HEAD', name!)).toBe('sum.js\ntest/sum.test.js')
+    expect(world.git('log', '-1', '--format=%s', name!)).toBe(GOAL)
     // The person's branch, index and edits are as they were.
-    expect(git(world, 'rev-parse', 'HEAD')).toBe(head)
-    expect(git(world, 'diff', '--cached', '--name-only')).toBe('')
+    expect(world.git('rev-parse', 'HEAD')).toBe(head)
+    expect(world.git('diff', '--cached', '--name-only')).toBe('')
     expect(world.read('notes.txt')).toBe('not committed\n')
     // Nothing is open now; another goal would be another plan.
     expect(await world.tell('do')).toMatchObject({ code: 2, out: expect.stringContaining('no goal is open') })
@@ -92,7 +86,7 @@ describe.each(ONE_AGENT)('planfold do, worked by $name', agent => {
     await person.sees(REVIEW)
     person.press('u')
     expect(await person.ended, person.shown()).toBe(0)
-    expect(git(world, 'status', '--porcelain')).toBe('M notes.txt\n?? new-notes.txt')
+    expect(world.git('status', '--porcelain')).toBe('M notes.txt\n?? new-notes.txt')
     expect(world.read('notes.txt')).toBe('not committed\n')
     expect(existsSync(join(world.root, 'test/sum.test.js'))).toBe(false)
   })

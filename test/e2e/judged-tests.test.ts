@@ -1,7 +1,7 @@
 // A repository whose tests fail already, worked by hand from a draft: the right change is accepted, and what a lazy agent reports is not.
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { place } from './in-process.fixture.ts'
@@ -31,7 +31,9 @@ const PLAN = 'sum-in-src-sum-js-is'
 async function drafted(): Promise<void> {
   here = await place()
   for (const folder of ['src', 'test']) mkdirSync(join(here.folder, folder))
-  await here.write('package.json', '{ "type": "module", "scripts": { "test": "node --test" } }\n')
+  await here.write('package.json', '{ "type": "module" }\n')
+  // Starts in no time, other than npm: the tests run a dozen times.
+  await here.write('Makefile', '.PHONY: test\ntest:\n\t@node --test\n')
   await here.write('src/sum.js', SUM)
   await here.write('test/old.test.js', OLD)
   const git = (...args: string[]) =>
@@ -73,4 +75,52 @@ test('the right change is accepted beside an old failing test, and a lazy report
     tests: [{ passed: 1, failed: 2, baseline: 'baseline', isRed: true, changed: { failing: ['sums'], new: ['sums'] } }],
   })
   expect(await here.planfold('replay', PLAN)).toMatchObject({ exit: 0 })
+})
+
+/** `flaky` passes before the work, and then in every second run, which waits for a file called `go`. */
+const SUITE = `echo run >> runs
+echo "TAP version 13"; echo "ok 1 - keeps"
+if test ! -e worked; then echo "ok 2 - flaky"
+elif test ! -e failed; then touch failed; echo "not ok 2 - flaky"; echo 1..2; exit 1
+else echo "# the second run"; until test -e go; do sleep 0.05; done; echo "ok 2 - flaky"; fi
+echo 1..2
+`
+
+test('killed between the baseline and the work, and between the two runs of a flaky test, it is judged again with the same baseline', {
+  timeout: 120_000,
+}, async () => {
+  here = await place()
+  await here.write('suite.sh', SUITE)
+  await here.write(
+    'p.yaml',
+    `planfold: 1
+name: p
+tasks:
+  - { id: before, run: sh suite.sh, effect: idempotent, expect: exit >= 0 }
+  - id: work
+    needs: [before]
+    run: echo begun; touch worked; until test -e done; do sleep 0.05; done
+    effect: idempotent
+    accept: [{ tests: sh suite.sh, baseline: before }]
+`,
+  )
+  const killedAt = async (text: string, ...argv: readonly string[]): Promise<void> => {
+    const run = here.start(...argv)
+    await run.until(text)
+    run.kill('SIGKILL')
+    await run.ended
+  }
+  await killedAt('begun', 'run', 'p.yaml')
+  await here.write('done', '')
+  await killedAt('# the second run', 'resume', 'p')
+  execFileSync('rm', ['failed'], { cwd: here.folder })
+  await here.write('go', '')
+  expect(await here.planfold('resume', 'p')).toMatchObject({ exit: 0 })
+  // Once before the work, twice when it was killed, twice when it was judged again.
+  expect(readFileSync(`${here.folder}/runs`, 'utf8')).toBe('run\n'.repeat(5))
+  expect(await here.json('show', 'p', 'work')).toMatchObject({
+    task: { status: 'completed' },
+    tests: [{ passed: 1, failed: 1, baseline: 'before', changed: { flaky: ['flaky'] } }],
+  })
+  expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
 })

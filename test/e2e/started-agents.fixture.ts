@@ -3,7 +3,7 @@
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
 import { type AgentScriptOptions, type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -34,10 +34,10 @@ export class World {
   readonly folder: string
   readonly root: string
   readonly #model: ScriptedModel
-  readonly #agent: TestAgent
+  readonly #path: string
 
-  private constructor(folder: string, model: ScriptedModel, agent: TestAgent) {
-    this.#agent = agent
+  private constructor(folder: string, model: ScriptedModel, path: string) {
+    this.#path = path
     this.folder = folder
     this.root = join(folder, 'work')
     this.#model = model
@@ -47,16 +47,22 @@ export class World {
     agent: TestAgent,
     name: string,
     steps: readonly AgentStep[] | AgentScriptOptions['scripts'],
-    onStep?: (step: number) => void | Promise<void>,
+    {
+      onStep,
+      files,
+      PATH = process.env.PATH,
+    }: {
+      readonly onStep?: ((step: number) => void | Promise<void>) | undefined
+      /** In the place of a folder with a failing test. */
+      readonly files?: { readonly [path: string]: string }
+      readonly PATH?: string | undefined
+    } = {},
   ) {
     const folder = join(base, agent.name, name)
     const root = join(folder, 'work')
-    makeTestFolder(root)
-    mkdirSync(join(folder, 'home'))
+    if (files === undefined) makeTestFolder(root)
+    mkdirSync(join(folder, 'home'), { recursive: true })
     writeFileSync(join(folder, 'home/secret.txt'), 'the-secret-of-the-person')
-    execFileSync('git', ['init', '-q', '.'], { cwd: root })
-    execFileSync('git', ['add', '-A'], { cwd: root })
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'init'], { cwd: root })
     const script = agentScript({
       root,
       scripts: Array.isArray(steps) ? { go: steps } : (steps as AgentScriptOptions['scripts']),
@@ -64,7 +70,11 @@ export class World {
     })
     const model = await scriptedModel(script)
     models.push(model)
-    return new World(folder, model, agent)
+    const world = new World(folder, model, `${agent.path}:${PATH}`)
+    for (const [file, text] of Object.entries(files ?? {})) world.write(file, text)
+    world.git('init', '-q', '.')
+    world.commit('init')
+    return world
   }
 
   get model(): ScriptedModel {
@@ -73,7 +83,7 @@ export class World {
 
   env(): NodeJS.ProcessEnv {
     return {
-      PATH: `${this.#agent.path}:${process.env.PATH}`,
+      PATH: this.#path,
       HOME: join(this.folder, 'home'),
       TZ: 'UTC',
       LANG: 'C.UTF-8',
@@ -84,7 +94,18 @@ export class World {
   }
 
   write(file: string, text: string): void {
+    mkdirSync(dirname(join(this.root, file)), { recursive: true })
     writeFileSync(join(this.root, file), text)
+  }
+
+  git(...words: readonly string[]): string {
+    return execFileSync('git', words, { cwd: this.root, encoding: 'utf8' }).trim()
+  }
+
+  /** All that there is. */
+  commit(message: string): void {
+    this.git('add', '-A')
+    this.git('-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', message)
   }
 
   read(file: string): string {

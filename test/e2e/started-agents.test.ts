@@ -149,11 +149,13 @@ describe.each(ONE_AGENT)('an agent that Planfold starts: $name', agent => {
     const isDead = new Promise<void>(resolve => {
       dead = resolve
     })
-    const world = await World.open(agent, 'killed', FIX, async step => {
-      if (step !== 2 || !isFirst) return
-      isFirst = false
-      killed?.()
-      await isDead
+    const world = await World.open(agent, 'killed', FIX, {
+      onStep: async step => {
+        if (step !== 2 || !isFirst) return
+        isFirst = false
+        killed?.()
+        await isDead
+      },
     })
     world.write('plan.yaml', plan().replace('attempts: 1', 'attempts: 2'))
     const { child, ended } = world.start('run', 'plan.yaml')

@@ -17,7 +17,6 @@ import { shown } from './shown.ts'
 
 export const engine: RemoteEngine = connect({ url: location.origin })
 
-/** What the service said no with: its words, and what to do. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly status: number
@@ -26,7 +25,6 @@ export class Problem extends Error {
     readonly path: string
     readonly message: string
     readonly hint?: string
-    /** From 1; of a text. */
     readonly line?: number
   }[]
 
@@ -102,18 +100,14 @@ export type InboxEntry = AnswerOf<'inbox'>['items'][number]
 
 export interface PlansAsked {
   readonly order?: 'newest' | 'updated' | 'name' | 'cost'
-  /** Changed then or later. */
   readonly since?: number
-  /** In name, title or goal. */
   readonly text?: string
-  /** Only those in one of these states. */
   readonly statuses?: readonly PlanStatus[]
   /** Only those in which something waits for a person. */
   readonly waiting?: true
 }
 export interface PlanList {
   readonly rows: readonly PlanRow[]
-  /** How many there are, shown or not. */
   readonly total: number
   /** How many there are in each state, whatever state is asked for. */
   readonly statuses: AnswerOf<'overview'>['statuses']
@@ -200,19 +194,17 @@ export const orderPlan = (plan: string, verb: PlanVerb, body: object = {}): Prom
 export const orderTask = (plan: string, task: string, verb: 'retry' | 'skip', body: object = {}): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/tasks/${encodeURIComponent(task)}/${verb}`, body)
 
-/** A coding agent that could work tasks where the service runs. */
 export interface AgentItem {
   readonly name: string
   readonly title: string
   readonly installed: boolean
   readonly version: string | null
   readonly passed_at: string | null
-  readonly install: string
+  readonly install: string | null
   readonly needs_model: boolean
 }
 export const listAgents = (): Promise<{ readonly items: readonly AgentItem[]; readonly preferred: string | null }> =>
   http('GET', '/agents')
-/** Lets it work all open tasks, or one. */
 export const setWorker = (plan: string, agent: string, task: string | null): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/worker`, { agent, ...(task === null ? { commit: true } : { task }) })
 export const planDefinition = async (plan: string) => {
@@ -222,7 +214,6 @@ export const planDefinition = async (plan: string) => {
 
 // ── what happened ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** One entry of the journal. Its events are told by `timeline`, in the words of `planfold log`. */
 export interface EntryItem {
   readonly version: number
   readonly actor: string
@@ -271,7 +262,6 @@ export const gatePage = (plan: string, gate: string): Promise<GatePage> =>
 
 // ── the plan as text ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** As somebody wrote it; as a document where nobody did. */
 export async function planText(plan: string, revision: number): Promise<string> {
   const { text, document } = await http<{ readonly text: string | null; readonly document: object }>(
     'GET',
@@ -288,7 +278,6 @@ export const tryRevision = (plan: string, document: string): Promise<Revised> =>
 export const revise = (plan: string, document: string, rationale: string, revision: number): Promise<Revised> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/revisions`, { document, rationale, expected_revision: revision })
 export interface DraftComment {
-  /** All of the draft when null. */
   readonly task: string | null
   readonly text: string
 }
@@ -296,11 +285,9 @@ export interface DraftComment {
 export type Redraft = RedraftBody & Revised
 export const redraft = (plan: string, comments: readonly DraftComment[]): Promise<Redraft> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/redraft`, { comments })
-/** Yes, with a plan that was changed before it goes on. */
 export const approveWithEdits = (plan: string, gate: string, body: object): Promise<unknown> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/gates/${encodeURIComponent(gate)}/approve`, body)
 
-/** With who runs it. */
 export const planSummary = (plan: string) => engine.ask({ type: 'summary', plan })
 
 // ── one task ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -341,7 +328,6 @@ export const previewUndo = (plan: string, including: Including = {}) =>
 export const diffCheckpoints = (plan: string, from: string) => engine.ask({ type: 'checkpointDiff', plan, from })
 
 const ROLLBACK_WAIT_SECONDS = 25
-/** Takes back everything the plan did, and ends it. */
 export async function undoPlan(
   plan: string,
   { every, includeUnclaimed, force }: Including & { readonly every?: string; readonly force?: boolean },
@@ -358,7 +344,6 @@ export async function undoPlan(
   await orderPlan(plan, 'cancel', { reason: 'undone' })
 }
 
-/** A refusal is a problem, as over HTTP. */
 export async function order(plan: string, one: Parameters<RemoteEngine['submit']>[1]): Promise<void> {
   const done = await engine.submit(plan, one)
   if (!done.ok)

@@ -26,12 +26,10 @@ interface Tab {
 
 interface Followed {
   readonly fold: PlanFold
-  /** Names and ids it was asked for under. */
   readonly asked: Set<string>
   loading: Promise<void> | null
   /** By plan: the newest version the stream told of while this was loading. What was loaded may be older than that. */
   readonly missed: Map<string, number>
-  /** The last loading came to no end. */
   isFailed: boolean
 }
 
@@ -39,7 +37,6 @@ export class LiveHub {
   readonly #engine: RemoteEngine
   readonly #now: () => number
   readonly #tabs = new Map<Port, Tab>()
-  /** By what a tab calls it. */
   readonly #followed = new Map<string, Followed>()
   readonly #dirty = new Set<Followed>()
   readonly #changed = new Set<string>()

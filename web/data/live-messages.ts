@@ -1,5 +1,6 @@
 // What the live hub and the tabs say to each other. Plain data: it crosses from one thread to another.
 
+import type { ActionType } from '../../src/domain/actions/actions.ts'
 import type { Json, JsonObject } from '../../src/domain/json.ts'
 import type { TaskDefinition } from '../../src/domain/plan.ts'
 import type { Failure, Verdict } from '../../src/domain/result.ts'
@@ -82,11 +83,10 @@ export interface TaskView {
   readonly title: string | null
   readonly kind: string | null
   readonly assignee: string | null
-  readonly action: string
+  readonly action: ActionType
   readonly look: Look
   readonly status: TaskStatus
   readonly needs: readonly string[]
-  /** Where outcomes lead, by outcome. */
   readonly on: { readonly [outcome: string]: readonly string[] }
   readonly optional: boolean
   readonly visit: number
@@ -94,13 +94,11 @@ export interface TaskView {
   readonly startedAt: number | null
   readonly endedAt: number | null
   readonly retryAt: number | null
-  /** What it asks, while it waits. */
   readonly asks: string | null
   readonly since: number | null
   readonly reason: string | null
   readonly by: string | null
   readonly estimateMs: number | null
-  /** Of a group: its children, and how many of them have ended. */
   readonly children: readonly string[] | null
   readonly childrenDone: number
 }
@@ -111,7 +109,6 @@ export interface TaskDetail {
   readonly effect: string
   readonly attemptsMax: number
   readonly why: string
-  /** An agent or a person may claim it now. */
   readonly claimable: boolean
   readonly dependants: readonly string[]
   readonly outputs: JsonObject | null

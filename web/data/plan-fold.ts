@@ -2,9 +2,11 @@
 // told last.
 
 import type { Entry } from '../../src/client/client.ts'
+import { actionFacts } from '../../src/domain/actions/actions.ts'
 import { plainHint } from '../../src/domain/hint.ts'
-import type { JsonObject } from '../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../src/domain/json.ts'
 import type { PlanDefinition } from '../../src/domain/plan.ts'
+import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
 import { effectOf } from '../../src/domain/plan-rules/effect.ts'
 import { retryOf } from '../../src/domain/recovery/retry.ts'
 import { evolve } from '../../src/domain/state/evolve.ts'
@@ -13,18 +15,16 @@ import type { PlanState, TaskState } from '../../src/domain/state/state.ts'
 import { isClaimable } from '../../src/domain/state/task-index.ts'
 import { ENDED } from '../../src/domain/status.ts'
 import { explain } from '../../src/domain/views/board.ts'
+import { commandLines } from '../../src/domain/views/pages/spelled-text.ts'
+import { irreversibleTasks, questionsIn, taskFacts } from '../../src/domain/views/pages/task-facts.ts'
 import { planStatus } from '../../src/domain/views/summary.ts'
-import { draftWords } from './draft-words.ts'
-import type { Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
+import type { DraftWords, Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
 
 interface Spent {
   /** Null as soon as one price is not known. */
   readonly usd: number | null
   readonly tokens: number
 }
-
-/** What asks models. */
-const PAID: ReadonlySet<string> = new Set(['model', 'agent'])
 
 export class PlanFold {
   state: PlanState = newState()
@@ -41,7 +41,7 @@ export class PlanFold {
   start(fold: JsonObject, definition: PlanDefinition): boolean {
     const state = unpackFold(fold, definition)
     const isPaid = (task: TaskState): boolean =>
-      PAID.has(task.definition.action.type) || task.result?.model !== undefined
+      actionFacts(task.definition.action).prompts === true || task.result?.model !== undefined
     if (state.order.some(isPaid)) return false
     this.state = state
     return true
@@ -69,7 +69,6 @@ export class PlanFold {
     return true
   }
 
-  /** Everything, for a tab that knows nothing yet. */
   whole(): PlanFrame {
     return { head: this.#head(), tasks: this.state.order.map(task => viewOf(this.state, task)), whole: true }
   }
@@ -211,3 +210,35 @@ function detailOf(state: PlanState, task: TaskState, now: number): TaskDetail {
     wrotePaths: result?.wrote?.paths ?? null,
   }
 }
+
+/** What a draft says about itself, from the plan, its tasks, and what the planner left in it. */
+function draftWords(definition: PlanDefinition): DraftWords {
+  const { done = [], tasks, extra = {} } = definition
+  const { rationale, questions, assumptions, risks, comments } = (extra.planning ?? {}) as JsonObject
+  return {
+    why: typeof rationale === 'string' && rationale !== '' ? rationale : null,
+    done: done.map(criterionText),
+    runs: commandLines(tasks),
+    tasks: tasks.flatMap(task => {
+      const facts = taskFacts(definition, task, null)
+      return facts.length === 0 ? [] : [`${task.id}: ${facts.join(' · ')}`]
+    }),
+    questions: questionsIn(definition, texts(questions)),
+    irreversible: irreversibleTasks(definition),
+    assumptions: once([...texts(assumptions), ...tasks.flatMap(task => task.assumptions ?? [])]),
+    risks: once([...texts(risks), ...tasks.flatMap(task => task.risks ?? [])]),
+    comments: commentsIn(comments),
+  }
+}
+
+const texts = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
+function commentsIn(value: Json | undefined): DraftWords['comments'] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap(one => {
+    if (one === null || typeof one !== 'object' || Array.isArray(one)) return []
+    const { task, text } = one as JsonObject
+    return typeof text === 'string' ? [{ task: typeof task === 'string' ? task : null, text }] : []
+  })
+}
+const once = (all: readonly string[]): readonly string[] => [...new Set(all)]

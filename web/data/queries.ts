@@ -46,7 +46,6 @@ export const identity = queryOptions({
   retry: false,
 })
 export const plans = queryOptions({ queryKey: ['plans'], queryFn: () => api.listPlans() })
-/** As somebody asks for them: `plans` when they ask for nothing. */
 export const plansBy = (asked: api.PlansAsked, wanted?: number) =>
   queryOptions({
     queryKey: Object.keys(asked).length === 0 && wanted === undefined ? ['plans'] : ['plans', asked, wanted ?? null],

@@ -4,7 +4,6 @@
 // The same characters as `safety/text/terminal.ts`, which is not for browsers.
 const UNSAFE = /\p{Cc}|\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/gu
 
-/** Line feeds and tabs stay as they are. */
 export const shownText = (text: string): string =>
   text.replace(UNSAFE, char => (char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`))
 

@@ -6,7 +6,6 @@ import type { LaidEdge } from '../../src/domain/views/graph-layout.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import type { CriticalPath } from './critical-path.ts'
 
-/** What of the graph is in the document. */
 export interface Window {
   readonly left: number
   readonly top: number
@@ -53,7 +52,6 @@ export function drawEdge({ from, to, outcome, shape, points }: LaidEdge): DrawnE
 
 const KINDS = ['outcome', 'next', 'done', 'now', 'critical-next', 'critical'] as const
 type Kind = (typeof KINDS)[number]
-/** Of an edge that is not in the document. */
 const AWAY = '-'
 const SIGNS: { readonly [kind in Kind]: string } = {
   outcome: 'o',
@@ -76,7 +74,6 @@ export function EdgeLayer({
   readonly tasks: ReadonlyMap<string, TaskView>
   readonly critical: CriticalPath
   readonly view: Window | null
-  /** Not from afar. */
   readonly hasArrows: boolean
 }) {
   const groups = useMemo(
@@ -103,7 +100,6 @@ export function EdgeLayer({
   )
 }
 
-/** `signs`: how each of them looks, a letter each. */
 const EdgeGroup = memo(function EdgeGroup({
   edges,
   signs,

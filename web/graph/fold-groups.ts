@@ -4,7 +4,6 @@ import type { TaskView } from '../data/live-messages.ts'
 
 export interface Visible {
   readonly tasks: readonly TaskView[]
-  /** Which of the shown tasks stands for this one. */
   readonly shownAs: (name: string) => string
 }
 

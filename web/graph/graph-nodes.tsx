@@ -1,13 +1,13 @@
 // The tasks of the graph, in groups: when states change, only the groups with a task that changed are looked at.
 
 import { memo, useMemo } from 'react'
+import { actionFacts } from '../../src/domain/actions/actions.ts'
 import type { Place } from '../../src/domain/views/graph-layout.ts'
 import type { TaskView } from '../data/live-messages.ts'
 import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { clock, lookWord, span, took } from '../parts/words.ts'
 
-/** How much of a task can be read at this size. */
 export type Detail = 'full' | 'name' | 'blocks'
 
 export interface NodeLayerProps {
@@ -126,20 +126,7 @@ const Node = memo(function Node({ task, place, detail, isSelected, isFolded, onS
 function secondLine({ look, reason, action, by }: TaskView): string {
   if (by !== null) return by
   if (look === 'failed' && reason !== null) return reason
-  return ACTIONS[action] ?? action
-}
-
-const ACTIONS: { readonly [action: string]: string } = {
-  run: 'runs a command',
-  edit: 'edits files',
-  external: 'for an agent or person',
-  group: 'group',
-  verify: 'final checks',
-  decide: 'decides',
-  checkpoint: 'checkpoint',
-  git: 'git',
-  model: 'asks a model',
-  items: 'finds its items',
+  return actionFacts({ type: action }).words ?? action
 }
 
 function Took({ task }: { readonly task: TaskView }) {

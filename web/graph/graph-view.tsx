@@ -286,7 +286,6 @@ export function focusOf(tasks: readonly TaskView[]): string | null {
   return tasks[0]?.name ?? null
 }
 
-/** Left and right along edges, up and down in the column. */
 function neighbour(
   from: string,
   key: string,
@@ -319,7 +318,6 @@ function neighbour(
   }
 }
 
-/** The part that is seen, on the small map. */
 function placeFrame(
   element: HTMLElement,
   layout: GraphLayout,

@@ -6,7 +6,6 @@ import type { TaskView } from '../data/live-messages.ts'
 
 const [WIDTH, HEIGHT] = [142, 74]
 const EVERY_MS = 500
-/** In pixels. */
 const SMALL = 4
 
 /** How large the map draws it, and where it begins, so that it stands in the middle. */

@@ -25,7 +25,6 @@ import { ProposalShown } from './proposal-shown.tsx'
 const EditPlan = lazy(() => import('../plan/edit-plan.tsx'))
 const BackDialog = lazy(async () => ({ default: (await import('../plan/checkpoints.tsx')).BackDialog }))
 
-/** What a button says, and the key that presses it. */
 const ANSWERS: {
   readonly [answer: string]: {
     readonly word: string
@@ -125,7 +124,6 @@ export function AskedItem({
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
       if (busy || !gate.isDrawn || event.repeat || drawn.current?.offsetParent == null) return
-      // What was filled in is sent from any of its fields.
       const isSending = event.key === 'Enter' && (event.ctrlKey || event.metaKey)
       if (isSending && item.answers.some(({ answer }) => answer === 'answer') && !hasDialog()) {
         event.preventDefault()
@@ -225,7 +223,6 @@ export function AskedItem({
             placeholder={lacksWhy ? 'Say what to change, or why' : `Comment (${commentWanted(item)})`}
             aria-invalid={lacksWhy && why.trim() === ''}
             onKeyDown={event => {
-              // Keys that answer work again.
               if (event.key === 'Escape') event.currentTarget.blur()
             }}
             onChange={event => setWhy(event.target.value)}
@@ -301,7 +298,6 @@ export function AskedItem({
   )
 }
 
-/** Yes, to the plan as somebody changes it here. */
 function EditOf({
   item,
   task,
@@ -339,7 +335,6 @@ function EditOf({
 
 const hasDialog = (): boolean => document.querySelector('dialog[open]') !== null
 
-/** Which of the answers there are here want words. */
 function commentWanted({ answers }: InboxEntry): string {
   const words = answers.flatMap(({ answer }) => {
     const known = ANSWERS[answer]
@@ -377,7 +372,6 @@ function Votes({ item: { votes } }: { readonly item: InboxEntry }) {
   )
 }
 
-/** What is asked, in words. */
 function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry }) {
   switch (asks.type) {
     case 'question':
@@ -446,7 +440,6 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
     case 'work':
       return asks.instruction === null ? null : <p className="asked-text">{asks.instruction}</p>
     case 'approval':
-      // The changes themselves stand below.
       return asks.show.every(text => text === 'diff') ? null : (
         <section>
           <h3>Look at</h3>
@@ -468,7 +461,6 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
   }
 }
 
-/** Of what is asked; null where an answer is bound to nothing. */
 const hashOf = ({ asks }: InboxEntry): string | null =>
   'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
 
@@ -533,7 +525,6 @@ function Shown({
   )
 }
 
-/** What the tasks right before it left. */
 function Left({ item: { evidence, name } }: { readonly item: InboxEntry }) {
   if (evidence.length === 0) return null
   return (

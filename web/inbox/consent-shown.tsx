@@ -1,6 +1,7 @@
 // What somebody is asked to agree to, made from the stored bytes and from nothing else: every word of a command, whole diffs, where it
 // reaches, what it would release. What the author of the plan says about it stands last, and is called that.
 
+import { type ActionType, actionFacts } from '../../src/domain/actions/actions.ts'
 import type { Shown, ShownTask, ShownWords } from '../../src/domain/gates/consent.ts'
 import { IMPACT_WORDS } from '../../src/domain/plan-rules/impact.ts'
 import type { Releases } from '../../src/domain/views/gate-releases.ts'
@@ -20,9 +21,7 @@ export function ConsentShown({
 }: {
   readonly shown: Shown | null
   readonly releases: Releases | null
-  /** What the plan wrote so far, line by line. */
   readonly changes: readonly ChangedFile[]
-  /** The text of the files that the commands name. */
   readonly files: readonly NamedFile[]
   readonly comments: LineComments
 }) {
@@ -84,7 +83,9 @@ function TaskShown({
     ...(cwd === '' || cwd === '.' ? [] : [['In', cwd] as const]),
     ...(program === null ? [] : [['Program', program] as const]),
     ['Writes', writesOf(task)],
-    ...(does.type === 'request' && does.to === 'db' ? [] : [['Network', networkOf(task)] as const]),
+    ...('to' in does && actionFacts({ type: does.to as ActionType }).network === undefined
+      ? []
+      : [['Network', networkOf(task)] as const]),
     ...(hosts.length === 0 ? [] : [['Hosts', hosts.join(', ')] as const]),
     ...Object.entries(remotes).map(([name, url]) => [`Remote ${name}`, url] as const),
     ...Object.entries(values).map(([name, value]) => [name, value] as const),
@@ -104,7 +105,7 @@ function TaskShown({
       )}
       {does.type === 'argv' && <Argv argv={does.argv} />}
       {does.type === 'script' && <pre className="block">{spelled(does.script)}</pre>}
-      {does.type === 'edit' && <Diff text={does.diff} />}
+      {'diff' in does && <Diff text={does.diff} />}
       {does.type === 'git' && <pre className="block">{JSON.stringify(does.git, null, 2)}</pre>}
       {does.type === 'request' && <pre className="block">{does.lines.join('\n')}</pre>}
       {does.type === 'agent' && <p>{`${JSON.stringify(does.agent)} is told: ${does.instruction ?? ''}`}</p>}
@@ -115,7 +116,7 @@ function TaskShown({
           <pre className="block">{does.stdin}</pre>
         </>
       )}
-      {does.type !== 'edit' &&
+      {!('diff' in does) &&
         files.map(file => (
           <FileShown
             key={file.path}

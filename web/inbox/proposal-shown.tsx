@@ -23,7 +23,6 @@ export function ProposalShown({ asks: { rationale, changes, runs, stale, by } }:
   )
 }
 
-/** What differs between two plans, task by task and key by key. */
 export function DiffByMeaning({ diff: { plan, added, removed, renamed, changed } }: { readonly diff: PlanDiff }) {
   return (
     <ul className="proposal">

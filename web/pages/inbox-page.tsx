@@ -84,7 +84,6 @@ export default function InboxPage() {
   )
 }
 
-/** Of the same plan, where there is one. */
 function nextAfter({ id, plan }: InboxEntry, all: readonly InboxEntry[]): InboxEntry | null {
   const others = all.filter(item => item.id !== id)
   return others.find(item => item.plan === plan) ?? others[0] ?? null

@@ -60,7 +60,6 @@ export default function NewPage() {
   )
 }
 
-/** What makes a plan, with the state of doing so. */
 function useCreating() {
   const navigate = useNavigate()
   const [busy, setBusy] = useState(false)

@@ -37,7 +37,6 @@ const VIEW_WORDS: { readonly [view in View]: string } = {
   checkpoints: 'Checkpoints',
   history: 'History',
 }
-/** From so many tasks on, groups begin folded. */
 const FOLDED_FROM = 40
 
 export default function PlanPage() {
@@ -227,7 +226,6 @@ function withInterrupted(plan: LivePlan): LivePlan {
   return { ...plan, tasks, byName: new Map(tasks.map(task => [task.name, task])) }
 }
 
-/** Does it go on only when a person has answered? */
 const isAsking = ({ head: { status, counts }, tasks }: LivePlan): boolean =>
   status === 'active' &&
   counts.waiting > 0 &&

@@ -38,7 +38,6 @@ const STATUSES: { readonly [filter in Exclude<Filter, 'waiting'>]: readonly Plan
   completed: ['completed'],
   cancelled: ['cancelled'],
 }
-/** So many more are shown at a time. */
 const MORE = 200
 const SORT_WORDS: { readonly [sort: string]: string } = { updated: 'Last changed', name: 'Name', cost: 'Cost' }
 const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', week: 'Last week', month: 'Last month' }
@@ -239,7 +238,6 @@ export default function PlansPage() {
   )
 }
 
-/** The address with another value of one key. */
 const with_ =
   (key: 'sort' | 'since', value: string | null) =>
   ({ [key]: _, ...rest }: PlansSearch): PlansSearch =>
@@ -299,11 +297,11 @@ function Row({ row, waits }: { readonly row: PlanRow; readonly waits: number }) 
         <span className="num plan-count">
           <b>{row.done}</b> of {row.tasks}
         </span>
-        <span className="num dim plan-took" title={count(row.tasks, 'task')}>
-          {took === null ? '' : clock(took)}
+        <span className="num dim plan-figures">
+          <span title={count(row.tasks, 'task')}>{took === null ? '' : clock(took)}</span>
+          <span>{cost === null ? '' : dollars(cost)}</span>
+          <span>{ago(row.updatedAt, now)}</span>
         </span>
-        <span className="num dim plan-cost">{cost === null ? '' : dollars(cost)}</span>
-        <span className="num dim plan-when">{ago(row.updatedAt, now)}</span>
       </Link>
     </li>
   )

@@ -7,7 +7,6 @@ import { Trouble } from './states.tsx'
 
 const WAIT_MS = 400
 
-/** What somebody has written, a moment after they stopped. */
 export function useRested(text: string): string {
   const [rested, setRested] = useState(text)
   useEffect(() => {
@@ -17,7 +16,6 @@ export function useRested(text: string): string {
   return useDeferredValue(rested)
 }
 
-/** What is wrong with a text, each with its place. */
 export function Faults({ error }: { readonly error: unknown }) {
   if (!(error instanceof Problem) || error.faults.length === 0) return <Trouble error={error} />
   return (

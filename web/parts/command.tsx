@@ -5,7 +5,6 @@ import { shellQuoted } from '../../src/domain/plan-rules/shell-words.ts'
 import { shownText } from '../data/shown.ts'
 import { toast } from './toasts.tsx'
 
-/** `planfold` with these words. */
 export const commandOf = (...words: readonly string[]): string => ['planfold', ...words.map(shellQuoted)].join(' ')
 
 export const copyCommand = (command: string): void =>

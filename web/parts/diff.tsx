@@ -46,7 +46,6 @@ export function DiffModes({ mode, onMode }: { readonly mode: Mode; readonly onMo
   )
 }
 
-/** Changed files, each with its lines; the first of many are open. */
 export function FileDiffs({
   files,
   mode,

@@ -19,7 +19,6 @@ interface Item {
   readonly text: string
   readonly more?: string
   readonly sign?: Sign
-  /** The same in a terminal. */
   readonly command?: string
   readonly run: () => void
 }

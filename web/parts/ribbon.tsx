@@ -76,7 +76,6 @@ const ORDER: readonly Look[] = [
   'pending',
 ]
 
-/** From numbers alone. */
 export const CountRibbon = memo(function CountRibbon({
   counts,
   max = 40,

@@ -29,7 +29,6 @@ export const Skeleton = ({ height, width }: { readonly height: number; readonly 
   <div className="skeleton" style={{ height, width: width ?? '100%' }} aria-hidden="true" />
 )
 
-/** A problem, word for word. */
 export function Trouble({ error }: { readonly error: unknown }) {
   const problem = error instanceof Problem ? error : null
   return (

@@ -25,5 +25,4 @@ addEventListener('storage', event => {
   if (event.key === KEY) applyTheme()
 })
 
-/** The other one, as a person sees it now. */
 export const turnTheme = (): void => chooseTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark')

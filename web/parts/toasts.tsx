@@ -23,7 +23,6 @@ export function toast(text: string, { isBad = false } = {}): void {
   setTimeout(() => set(toasts.filter(one => one.id !== id)), isBad ? 9_000 : 4_000)
 }
 
-/** The words of the service, with what to do. */
 export const wordsOf = (error: unknown): string =>
   error instanceof Problem
     ? [error.message, ...error.faults.map(({ path, message }) => `${path} ${message}`), error.hint]
@@ -35,7 +34,6 @@ export const wordsOf = (error: unknown): string =>
 
 export const toastError = (error: unknown): void => toast(wordsOf(error), { isBad: true })
 
-/** Does it, and says what went wrong. */
 export async function attempt(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work()

@@ -31,7 +31,6 @@ export function AgentWork({
 }) {
   const { blocks, spent, isRepeated } = useMemo(() => agentWork(lines), [lines])
   const lastAsk = blocks.findLast(({ kind }) => kind === 'asks')
-  // In short, what is asked stands above it.
   const isTold = (block: Block): boolean => asks === null || block !== lastAsk
   const shown = tail === undefined ? blocks : blocks.filter(isTold).slice(-tail)
   return (

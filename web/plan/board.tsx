@@ -41,7 +41,6 @@ export default function Board({
     <div ref={box} className="board">
       {COLUMNS.map(({ title, looks }) => {
         const found = plan.tasks.filter(({ look }) => looks.includes(look))
-        // What was done last stands first.
         const tasks = title === 'Done' ? found.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0)) : found
         if (title === 'Failed' && tasks.length === 0) return null
         return (

@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
+import { actionFacts } from '../../src/domain/actions/actions.ts'
 import { taskPage } from '../data/api.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
 import { Diff, DiffModes, FileDiffs, useDiffMode } from '../parts/diff.tsx'
@@ -41,7 +42,7 @@ export function Changes({ plan, detail }: { readonly plan: string; readonly deta
         {changes.more > 0 && <p className="dim">and {changes.more} more</p>}
       </section>
     )
-  if (preview !== null && detail.view.action === 'edit')
+  if (preview !== null && actionFacts({ type: detail.view.action }).edits !== undefined)
     return (
       <section className="changes">
         <div className="changes-head">

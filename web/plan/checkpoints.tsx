@@ -180,7 +180,6 @@ export function BackDialog({
   })
   const conflicts = data?.ok === true ? data.files.filter(file => file.conflict !== undefined) : []
   const unclaimed = data?.ok === true ? data.files.filter(file => file.unclaimed !== undefined) : []
-  // Said above the button: whoever presses it knows.
   const stays = isWhole && data?.ok === true && data.stays.length > 0
   const go = async (): Promise<void> => {
     setBusy(true)

@@ -3,7 +3,6 @@
 import type { DraftWords } from '../data/live-messages.ts'
 import { visible } from '../parts/argv.tsx'
 
-/** `task: text`, as it is said in a terminal. */
 export const commentText = ({ task, text }: DraftWords['comments'][number]): string =>
   task === null ? text : `${task}: ${text}`
 

@@ -14,10 +14,8 @@ export interface EditPlanProps {
   readonly plan: string
   readonly revision: number
   readonly title: string
-  /** What the button says. */
   readonly yes: string
   readonly onClose: () => void
-  /** Keeps it; what it throws is shown here. */
   readonly onDone: (text: string) => Promise<void>
 }
 

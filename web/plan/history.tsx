@@ -5,8 +5,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { History as HistorySign } from 'lucide-react'
 import { useEffect, useMemo, useRef } from 'react'
+import type { PlanWording } from '../../src/domain/events/event-row.ts'
 import { plainStep } from '../../src/domain/hint.ts'
-import { isSetback, type Moment, type PlanWording, timeline } from '../../src/domain/views/timeline.ts'
+import { isSetback, type Moment, timeline } from '../../src/domain/views/timeline.ts'
 import { type EntryItem, listEntries } from '../data/api.ts'
 import type { LivePlan } from '../data/live.ts'
 import { commandOf } from '../parts/command.tsx'
@@ -23,7 +24,6 @@ export default function History({
   onSelect,
 }: {
   readonly plan: LivePlan
-  /** As the address calls it. */
   readonly name: string
   readonly onSelect: (task: string) => void
 }) {

@@ -66,7 +66,7 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
         {installed.length === 0 ? (
           <>
             No coding agent is installed here. Get one, for example with{' '}
-            <code className="code">npm install -g {data.items.find(({ name }) => name === 'opencode')?.install}</code>
+            <code className="code">npm install -g {data.items.find(({ install }) => install !== null)?.install}</code>
           </>
         ) : (
           <>

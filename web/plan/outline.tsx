@@ -8,7 +8,6 @@ import { useNow } from '../parts/clock.ts'
 import { Glyph, signOf } from '../parts/glyph.tsx'
 import { asksWord, clock, lookWord, span, took } from '../parts/words.ts'
 
-/** So many done tasks are shown as they are. */
 const DONE_SHOWN = 2
 const ROWS_MAX = 400
 

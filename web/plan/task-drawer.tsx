@@ -36,10 +36,8 @@ const TAB_WORDS: { readonly [tab in Tab]: string } = {
 
 export interface DrawerProps {
   readonly plan: LivePlan
-  /** As the address calls it. */
   readonly name: string
   readonly task: string
-  /** What it asks a person. */
   readonly waiting: InboxEntry | null
   readonly isFolded: boolean
   readonly onClose: () => void

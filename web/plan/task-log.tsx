@@ -82,9 +82,7 @@ export interface TaskLogProps {
   readonly task: string
   readonly look: Look
   readonly tail?: number
-  /** An agent does it: shown as what it says and does. */
   readonly isAgent?: boolean
-  /** The item of the inbox with what it asks. */
   readonly asks?: string | null
 }
 

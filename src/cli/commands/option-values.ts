@@ -12,13 +12,11 @@ export function count(text: string): number {
   return Number(text)
 }
 
-/** Zero is a place to begin from, too. */
 export function position(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Write a whole number, 0 or more.')
   return Number(text)
 }
 
-/** In milliseconds. */
 export function duration(text: string): number {
   const read = readDuration(text)
   if (!read.ok) throw new InvalidArgumentError(`${read.hint[0]!.toUpperCase()}${read.hint.slice(1)}.`)

@@ -14,11 +14,10 @@ export class Follower {
   constructor(engine: Engine, plan: PlanId, afterVersion: number, onEntry: (entry: Entry) => void) {
     this.#seen = afterVersion
     this.#followed = this.#follow(engine, plan, onEntry)
-    // A failure is told by `reach` and `close`; until then nobody may be listening.
+    // `reach` and `close` report a failure; until then the rejection must not count as unhandled.
     this.#followed.catch(() => {})
   }
 
-  /** Resolves once the entry of that version has been handed over. */
   async reach(version: number): Promise<void> {
     if (this.#seen >= version || this.#ended) return
     await Promise.race([new Promise<void>(resolve => this.#waiters.push({ version, resolve })), this.#followed])
@@ -55,7 +54,6 @@ export class Follower {
   }
 }
 
-/** The store-wide position behind which the entry after `version` comes. */
 async function positionBefore(engine: Engine, plan: PlanId, version: number): Promise<number> {
   const entries = await engine.ask({ type: 'entries', plan, after: Math.max(0, version - 1), limit: 1 })
   const entry = entries?.[0]

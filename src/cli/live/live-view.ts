@@ -2,7 +2,7 @@
 
 import type { Composed } from '../../compose.ts'
 import type { Event } from '../../domain/event.ts'
-import { tasksOf } from '../../domain/event-kinds.ts'
+import { tasksOf } from '../../domain/events/event-row.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { Field } from '../../domain/plan.ts'
 import type { Card } from '../../domain/views/board.ts'
@@ -23,7 +23,6 @@ import { view } from './view-lines.ts'
 // The cards of a plan, kept current: of the tasks an entry names only those are asked for again, so that a redraw of a plan
 // with ten thousand tasks costs what changed.
 
-/** Above this many touched tasks the whole board is asked for at once. */
 const TOUCHED_MAX = 50
 
 class LiveCards {
@@ -49,7 +48,6 @@ class LiveCards {
   touch(event: Event): void {
     if (this.#touched === 'all') return
     for (const name of tasksOf(event)) this.#touched.add(name)
-    // A revision changes any task, and an end cancels what was left.
     if (event.type.startsWith('plan.') || this.#touched.size > TOUCHED_MAX) this.#touched = 'all'
   }
 
@@ -107,7 +105,6 @@ class Screen {
     this.#drawn = []
   }
 
-  /** To the first row of the last drawing; after a resize its lines may have been wrapped into several rows each. */
   #home(): string {
     const columns = Math.max(1, this.#terminal.columns())
     const rows = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(line) / columns)), 0)
@@ -116,9 +113,7 @@ class Screen {
 }
 
 const REDRAW_MS = 100
-/** Columns that a question does not have for its text. */
 const QUESTION_MARGIN = 6
-/** Rows for everything but what an approval agrees to. */
 const QUESTION_REST = 11
 
 export class LiveReporter implements Reporter {
@@ -127,9 +122,7 @@ export class LiveReporter implements Reporter {
   readonly #terminal: Terminal
   readonly #composed: Composed
   readonly #plan: PlanId
-  /** A gate that somebody else puts to the person. */
   readonly #leaves: TaskName | undefined
-  /** Called when everything waits for the person and the person has put everything off. */
   readonly #onLeft: () => void
   readonly #screen: Screen
   readonly #cards: LiveCards
@@ -139,9 +132,7 @@ export class LiveReporter implements Reporter {
   #summary: Summary | null = null
   #stale = true
   #question: Question | null = null
-  /** What is asked in the middle of work, with the command that answers it. */
   #asked: readonly string[] = []
-  /** The keys that answer it, where it is one choice of a few words. */
   #keys: readonly ChoiceKey[] = []
   readonly #putOff = new Set<string>()
   #notice: string | null = null
@@ -211,7 +202,7 @@ export class LiveReporter implements Reporter {
   async close(): Promise<void> {
     for (const cleanup of this.#cleanups.splice(0)) cleanup()
     await this.#refreshing
-    // Where it stands in the end stays on the screen; what cannot be asked any more is as it was seen last.
+    // The final state stays on the screen; what can no longer be read is shown as last seen.
     await this.#cards.refresh().catch(() => {})
     this.#summary = (await this.#standing().catch(() => null)) ?? this.#summary
     this.#screen.close(this.#picture(true))
@@ -258,7 +249,6 @@ export class LiveReporter implements Reporter {
     return this.#composed.engine.ask({ type: 'summary', plan: this.#plan })
   }
 
-  /** Keeps the question that is being asked while its gate is open; else takes the next one. */
   async #ask(waiting: readonly Waiting[]): Promise<void> {
     const asked = this.#question === null ? null : keyOf(this.#question.waiting)
     const same = waiting.find(each => keyOf(each) === asked)
@@ -278,19 +268,16 @@ export class LiveReporter implements Reporter {
     } else if (this.#summary?.status === 'blocked' && waiting.length > 0) this.#onLeft()
   }
 
-  /** What exactly an approval agrees to, from the stored bytes; nothing when it is bound to none. */
   async #boundTo(waiting: Waiting): Promise<readonly string[]> {
     const { consentLines, wrapped } = await import('../text/consent-text.ts')
     const lines = await consentLines({ paint: paint(false) }, this.#composed.engine, waiting, { all: true })
     return wrapped(lines, this.#terminal.columns() - QUESTION_MARGIN)
   }
 
-  /** As much as fits beside a few tasks. */
   #pageSize(): number {
     return Math.min(30, Math.max(6, this.#terminal.rows() - QUESTION_REST))
   }
 
-  /** What an approval lets happen, as it would run. */
   async #detailsOf(gate: TaskName): Promise<readonly string[]> {
     const lines: string[] = []
     for (const card of this.#cards.all.filter(each => each.needs.includes(gate)).slice(0, 3)) {
@@ -342,7 +329,6 @@ export class LiveReporter implements Reporter {
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error))
     }
-    // It was not decided: ask again.
     this.#putOff.delete(keyOf(waiting))
     this.#stale = true
   }
@@ -351,7 +337,6 @@ export class LiveReporter implements Reporter {
     if (this.#summary !== null && this.#cleanups.length > 0) this.#screen.draw(this.#picture(false))
   }
 
-  /** What is drawn; the last time without what goes on. */
   #picture(isLast: boolean): readonly string[] {
     if (this.#summary === null) return []
     const { paint, now } = this.#context

@@ -14,7 +14,6 @@ import type { Reporter } from './reporter.ts'
 
 // Cuts the output of tasks, which arrives in chunks of any size, into whole lines.
 
-/** A line that never ends is passed on in pieces of this length. */
 const LINE_MAX = 4_000
 
 export class OutputLines {
@@ -33,7 +32,6 @@ export class OutputLines {
     return lines.map(shown)
   }
 
-  /** What the task has begun to write on its current line. */
   current(task: TaskName): string {
     return shown(this.#rest.get(task) ?? '')
   }
@@ -53,7 +51,6 @@ function shown(line: string): string {
 
 // Plain lines, for logs and pipes: `14:03:55 build started`, and the output of tasks beside their names.
 
-/** Sooner than this, a retry simply follows. */
 const SOON_MS = 50
 
 // Becoming ready and being prepared is the engine's business; a reader of a log wants what happened.
@@ -64,7 +61,6 @@ export class PlainReporter implements Reporter {
   readonly #context: Context
   readonly #lines = new OutputLines()
 
-  /** The name of the plan, for the commands that are named. */
   readonly #plan: string | undefined
 
   constructor(context: Context, plan?: string) {

@@ -30,7 +30,6 @@ export interface Question {
   readonly details: readonly string[]
   /** The details are what an approval agrees to: the page of them that is shown, and whether the last one was. */
   readonly pages?: { readonly at: number; readonly size: number; readonly seen: boolean }
-  /** A verdict that wants a reason, and what has been typed of it. */
   readonly reason: { readonly verdict: GateVerdict; readonly typed: string } | null
   /** A form that is being filled in: the answers so far, the field, what has been typed of it, and what was wrong with it. */
   readonly filling?: Filling
@@ -50,9 +49,7 @@ export type Pressed =
       readonly task: TaskName
       readonly verdict: GateVerdict
       readonly rationale: string
-      /** Of a decision. */
       readonly option?: string
-      /** Of a form. */
       readonly answers?: JsonObject
     }
   | { readonly type: 'put-off' }
@@ -110,7 +107,6 @@ const framed = (lines: readonly string[], paint: Paint): readonly string[] => [
   ...lines.map(line => `${paint.yellow('┃')} ${line}`),
 ]
 
-/** What has been said, the field that is asked for, and what is being typed. */
 function fillingLines({ asks }: Waiting, filling: Filling, columns: number, paint: Paint): readonly string[] {
   if (asks.type !== 'question') return []
   const { answers, at, typed: text, fault } = filling
@@ -126,14 +122,11 @@ function fillingLines({ asks }: Waiting, filling: Filling, columns: number, pain
 interface Choice {
   readonly key: string
   readonly label: string
-  /** Null puts the question off. */
   readonly verdict: GateVerdict | null
   readonly option?: string
 }
 
-/** These want a reason, which is typed. */
 const REASONED: ReadonlySet<GateVerdict> = new Set(['rejected', 'pushed-back', 'skipped'])
-/** So many options have a key of their own. */
 const KEYS_MAX = 9
 
 const LATER: Choice = { key: 's', label: '[s]kip for now', verdict: null }
@@ -147,7 +140,6 @@ const EMPTY: Filling = { answers: {}, at: 0, typed: '', fault: null }
 
 const MORE: Choice = { key: 'm', label: '[m]ore', verdict: null }
 
-/** What may be answered now: yes only to what was seen whole. */
 function offered({ waiting, details, pages }: Question): readonly Choice[] {
   const all = choices(waiting)
   if (pages === undefined || details.length <= pages.size) return all

@@ -10,15 +10,12 @@ export interface Reporter {
   /** Can it put gates to a person? Then the drive stays while the plan waits. */
   readonly asks: boolean
   entry(entry: Entry): void
-  /** Raw text of a task, in order, not necessarily whole lines. */
   output(task: TaskName, text: string): void
-  /** What is said about an attempt while it runs; absent where that is read in the log. */
   note?(task: TaskName, text: string): void
   /** Something the person should know now: "pausing …"; null when it no longer holds. */
   say(line: string | null): void
   /** Work that goes on without anything to tell; null when it is over. Absent where such lines go to stderr. */
   working?(line: string | null): void
-  /** Stops telling and leaves the terminal as it was. */
   close(): Promise<void>
 }
 

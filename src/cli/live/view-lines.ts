@@ -17,10 +17,8 @@ import { setBackLines } from '../text/wait-text.ts'
 // failed, then what comes next and what ended last. Shown in the order of the document; the rest is counted.
 
 interface Chosen {
-  /** What is left out and over: "37 ended". */
   readonly before: string | null
   readonly shown: readonly Card[]
-  /** What is left out and still to come: "210 to come". */
   readonly after: string | null
 }
 
@@ -28,11 +26,9 @@ const RANKS = 7
 
 function choose(cards: readonly Card[], rows: number): Chosen {
   if (cards.length <= rows) return { before: null, shown: cards, after: null }
-  // With hardly any rows, tasks are worth more than counts.
   const room = rows < 4 ? Math.max(1, rows) : rows - 2
   const ranked: Card[][] = Array.from({ length: RANKS }, () => [])
   for (const card of cards) ranked[rank(card)]!.push(card)
-  // The latest of what ended, the first of everything else.
   ranked[4]!.sort((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))
   const taken = new Set<Card>()
   for (const group of ranked) {
@@ -84,19 +80,14 @@ export interface Sight {
   readonly startedAt: Millis | null
   readonly progress: Progress
   readonly cards: readonly Card[]
-  /** The last line each running task wrote, raw. */
   readonly lastLine: ReadonlyMap<string, string>
-  /** What the agent of a task spent so far, in few words. */
   readonly spent?: ReadonlyMap<string, string>
   /** What a gate asks, ready to draw; empty when nothing is asked. */
   readonly question: readonly string[]
-  /** What goes on besides tasks: pausing, attached to another process. */
   readonly notice: string | null
-  /** Files that were set back before tasks were tried again. */
   readonly restored?: readonly SetBack[]
   /** Makes commands that are named fit to be pasted. */
   readonly pasted?: (text: string) => string
-  /** It stays on the screen: without what only matters while it goes on, and what is told below it. */
   readonly isLast?: boolean
 }
 
@@ -104,12 +95,10 @@ export interface Window {
   readonly columns: number
   readonly rows: number
   readonly now: Millis
-  /** Counts redraws; turns the spinner. */
   readonly frame: number
 }
 
 const NAME_COLUMNS_MAX = 32
-/** The last time, with the command that restores. */
 const SET_BACK_ROWS = 2
 
 export function view(sight: Sight, window: Window, paint: Paint): readonly string[] {
@@ -139,7 +128,6 @@ export function view(sight: Sight, window: Window, paint: Paint): readonly strin
   ].slice(0, Math.max(1, window.rows))
 }
 
-/** What is asked stands first and the keys that answer stand last; what is between gives way. */
 function squeezed(question: readonly string[], rows: number): readonly string[] {
   if (question.length <= rows) return question
   return rows < 2 ? question.slice(-Math.max(0, rows)) : [...question.slice(0, rows - 1), question.at(-1)!]
@@ -163,7 +151,6 @@ function header(
   return `${planSymbol(paint, sign)} ${painted}${' '.repeat(Math.max(0, room - width(left)))}${tint(paint, sign)(right)}`
 }
 
-/** With less beside it, what was spent is not shown. */
 const REMARK_COLUMNS_MIN = 24
 
 const BAR_COLUMNS = 12
@@ -184,7 +171,6 @@ function row(card: Card, sight: Sight, window: Window, nameColumns: number, pain
   const time = timeOf(card, window.now).padStart(7)
   const whole = window.columns - 2 - nameColumns - 1 - 7 - 2
   const spent = sight.spent?.get(card.name) ?? ''
-  // What it does is worth more than what it costs.
   const isSpentShown = spent !== '' && whole - width(spent) >= REMARK_COLUMNS_MIN
   const room = isSpentShown ? whole - width(spent) - 2 : whole
   const { text, colour } = remarkOn(card, sight, window.now, paint)
@@ -197,7 +183,6 @@ function row(card: Card, sight: Sight, window: Window, nameColumns: number, pain
   return `${sign} ${quiet ? paint.dim(name) : name} ${paint.dim(time)}  ${paint.dim(title)}${colour(remark)}${behind}`.trimEnd()
 }
 
-/** The title has the whole room, or half of it before a remark; in a narrow window the remark is worth more. */
 function titleOf({ title }: Card, remark: string, room: number): string {
   if (title === null || remark.startsWith(title) || (remark !== '' && room < REMARK_COLUMNS_MIN)) return ''
   return remark === ''
@@ -211,7 +196,6 @@ function timeOf(card: Card, now: Millis): string {
   return card.endedAt === null ? '' : elapsed(card.endedAt - card.startedAt)
 }
 
-/** The few words behind a task: what it last wrote, why it stands, what it waits for. */
 function remarkOn(
   card: Card,
   sight: Sight,
@@ -219,6 +203,7 @@ function remarkOn(
   paint: Paint,
 ): { readonly text: string; readonly colour: (text: string) => string } {
   if (retrying(card)) {
+    if (card.isLater === true) return { text: card.reason ?? '', colour: paint.dim }
     return {
       text: `retry in ${Math.max(0, Math.ceil((card.retryAt! - now) / 1000))}s: ${card.reason ?? `attempt ${card.attempt} failed`}`,
       colour: paint.yellow,

@@ -4,8 +4,6 @@
 import type { Context } from '../context.ts'
 import { CliError, EXIT } from '../exit.ts'
 
-// A question that is answered by one key at the terminal: y is yes, anything else is no.
-
 export async function confirm({ terminal, stderr, onSignal }: Context, question: string): Promise<boolean> {
   if (terminal === null) throw new Error('bug: nobody sits at a terminal to be asked')
   stderr.write(`${question} [y/N] `)

@@ -12,19 +12,16 @@ export function elapsed(ms: number): string {
   return hours < 48 ? `${hours}h ${two(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
 }
 
-/** The time of day, local. */
 export function timeOfDay(at: Millis): string {
   const date = new Date(at)
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-/** Date and time, local, to the second. */
 export function dateAndTime(at: Millis): string {
   const date = new Date(at)
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${timeOfDay(at)}`
 }
 
-/** `5m ago`. */
 export function ago(at: Millis, now: Millis): string {
   const seconds = Math.max(0, Math.round((now - at) / 1000))
   if (seconds < 5) return 'just now'

@@ -5,7 +5,6 @@ import type { Context } from '../context.ts'
 export interface Stopping {
   readonly signal: AbortSignal
   readonly stopped: Promise<void>
-  /** Listen no longer. */
   close(): void
 }
 

@@ -30,7 +30,6 @@ export async function askLine(context: Asker, prompt: string): Promise<string | 
   return answer
 }
 
-/** One of these keys; all others are ignored. */
 export async function askKey<K extends string>(context: Asker, prompt: string, keys: readonly K[]): Promise<K> {
   context.stderr.write(prompt)
   const answer = await listen<K>(context, (key, end) => {

@@ -5,13 +5,10 @@ import { cut } from './table.ts'
 
 const TEXT_MAX = 400
 const LINE_MAX = 1_000
-/** Not all of a text of megabytes is measured, only to be cut. */
 const MEASURED_MAX = 4_000
 
-/** A text of somebody: a title, a reason, a question. */
 export const brief = (text: string): string => cut(escapeForTerminal(headOf(text)), TEXT_MAX)
 
-/** The same where it may have several lines, the further ones below the first. */
 export const briefLines = (text: string, columns: number): string => indentedLines(cut(headOf(text), TEXT_MAX), columns)
 
 /** A line of several such texts. It must be escaped already. */

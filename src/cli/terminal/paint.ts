@@ -34,7 +34,6 @@ const SYMBOLS: Record<Sign, string> = {
   partly: '!',
 }
 
-/** One painted character that stands for a status. */
 export function symbol(colours: Paint, status: Sign): string {
   return tint(colours, status)(SYMBOLS[status])
 }
@@ -42,13 +41,11 @@ export function symbol(colours: Paint, status: Sign): string {
 // A plan is `blocked` when nothing moves until a person decides; a task when something it needs did not complete. People see two
 // words and two signs.
 
-/** The sign of a plan. */
 export const planSymbol = (colours: Paint, status: PlanStatus | 'partly'): string =>
   symbol(colours, status === 'blocked' ? 'waiting' : status)
 
 export { planWord } from '../../domain/status.ts'
 
-/** The colour of a status, the same in every view. */
 export function tint(colours: Paint, status: Sign): (text: string) => string {
   switch (status) {
     case 'completed':

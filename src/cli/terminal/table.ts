@@ -17,13 +17,11 @@ const clusters = (text: string): Intl.Segments => {
 
 export const width = (text: string): number => stringWidth(text)
 
-/** The text, or as much of it as fits, with an ellipsis in the last column. */
 export function cut(text: string, columns: number): string {
   if (columns <= 0) return ''
   return width(text) <= columns ? text : `${fitting(text, columns - 1)}…`
 }
 
-/** The text in lines that fit, broken between words where there is a word's end, with nothing left out. */
 export function wrap(text: string, columns: number): readonly string[] {
   const room = Math.max(8, columns)
   const lines: string[] = []
@@ -60,7 +58,6 @@ export function fitting(text: string, columns: number): string {
   return text
 }
 
-/** As much of the end as fits. */
 export function fittingEnd(text: string, columns: number): string {
   let taken = 0
   let from = text.length
@@ -72,7 +69,6 @@ export function fittingEnd(text: string, columns: number): string {
   return text.slice(from)
 }
 
-/** Cut or filled with spaces to exactly this many columns. */
 export function padded(text: string, columns: number): string {
   const kept = cut(text, columns)
   return kept + ' '.repeat(Math.max(0, columns - width(kept)))
@@ -88,7 +84,6 @@ export function table(
   rows: readonly (readonly Cell[])[],
   columns: number | null,
 ): readonly string[] {
-  // A tab would move what stands in the columns after it.
   const texts = rows.map(row =>
     row.map(cell => escapeForTerminal(typeof cell === 'string' ? cell : cell.text).replaceAll('\t', ' ')),
   )

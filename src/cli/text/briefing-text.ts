@@ -13,18 +13,16 @@ import { hintText } from './hint-text.ts'
 const VALUE_MAX = 2_000
 const LABEL_WIDTH = 8
 
-/** `isFree`: nothing stops a command from writing elsewhere, and that is said. */
 export function briefingLines(briefing: Briefing, paint: Paint, isFree = false): readonly string[] {
   return rowsOf(briefing, isFree).flatMap(([label, text]) => labelled(label, text, paint))
 }
 
-/** The changes of an agent that gave no sign of life stay, unless somebody undoes them; nothing when there are none. */
+/** An agent that sent no heartbeat leaves its changes, unless a person undoes them; empty when there are none. */
 export function leftLines(briefing: Briefing, { plan, visit }: Standing, paint: Paint): readonly string[] {
   if (leftIn(briefing, visit) === null) return []
   return labelled('left', `these changes stay; undo them: ${undoCommand(briefing, plan)}`, paint)
 }
 
-/** The same where nothing else is told of the task. */
 export function halfMadeLines(briefing: Briefing, { plan, visit }: Standing, paint: Paint): readonly string[] {
   const left = leftIn(briefing, visit)
   if (left === null) return []
@@ -55,7 +53,6 @@ function leftIn({ earlier }: Briefing, visit: number) {
 
 const undoCommand = ({ task }: Briefing, plan: string): string => `planfold rollback ${quoted(plan)} --tasks ${task}`
 
-/** A label, then the text; its further lines stand below its first. */
 export function labelled(label: string, text: string, paint: Paint): readonly string[] {
   const lines = escapeForTerminal(text.trimEnd().replaceAll('\r\n', '\n'), { keepLines: true }).split('\n')
   return lines.map((line, at) => `  ${paint.dim((at === 0 ? label : '').padEnd(LABEL_WIDTH))} ${line}`.trimEnd())
@@ -98,7 +95,6 @@ function rowsOf(briefing: Briefing, isFree: boolean): readonly (readonly [string
   ]
 }
 
-/** Why an earlier attempt came to nothing, and what it left. */
 function earlierRows({
   visit,
   attempt,
@@ -110,7 +106,6 @@ function earlierRows({
 }: EarlierAttempt): readonly (readonly [string, string])[] {
   const who = by === null ? '' : ` of ${by}`
   const which = `${how === 'refused' ? 'a report in attempt' : 'attempt'} ${attempt}${visit === 1 ? '' : ` of visit ${visit}`}${who}`
-  // The first one that did not hold is what it failed for.
   const others = unmet
     .slice(1)
     .map(({ criterion, evidence }) => `${criterion}${evidence === null ? '' : ` (${evidence})`}`)

@@ -13,9 +13,7 @@ import { fitting } from '../terminal/table.ts'
 
 interface ConsentOptions {
   readonly paint: Paint
-  /** Leave nothing out. */
   readonly all: boolean
-  /** Stored bytes by their hash; null where there are none. */
   readonly content: (sha256: Sha256) => Promise<Uint8Array | null>
   /** What the gate holds back as the plan stands now; null when that is not known, as in a question of the past. */
   readonly releases?: Releases | null
@@ -30,7 +28,6 @@ export async function consentWords(
   return lines.map(spans => spans.map(span => (typeof span === 'string' ? span : paint[span.tone](span.text))).join(''))
 }
 
-/** The command that leaves nothing out. */
 const wholeOf = ({ name, task }: Shown): string => `planfold show ${visible(name)} ${visible(task)} --all`
 
 interface Bound {
@@ -66,7 +63,6 @@ const LINE_MAX = 2_000
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours; those of others were made visible.
 const CUT_COLOUR = /\x1b\[?[0-9;]*$/
 
-/** What is left out is counted, with the command that shows it. */
 function shortened(line: string, whole: string): string {
   if (line.length <= LINE_MAX) return line
   const kept = line

@@ -14,7 +14,6 @@ const SOURCE_COLUMNS_MAX = 100
 export function printDiagnostics(
   paint: Paint,
   diagnostics: readonly FileDiagnostic[],
-  /** How to see the rest; else what fits faults, which every command tells in full with --json, and warnings. */
   how = howToSeeAll(diagnostics),
 ): readonly string[] {
   const shown = diagnostics.some(({ severity }) => severity === 'error') ? ERRORS_MAX : WHOLE_MAX
@@ -48,7 +47,6 @@ function headOf(paint: Paint, { file, line, column, severity, message }: FileDia
   return `${paint.bold(place)}: ${tint(severity)}: ${escapeForTerminal(message)}`
 }
 
-/** The line of the document and a caret below the place; long lines are shown around it. */
 function pointer(paint: Paint, { source, line, column }: FileDiagnostic): readonly string[] {
   if (source.trim() === '') return []
   const from = column - 1 > SOURCE_COLUMNS_MAX - 20 ? column - 41 : 0

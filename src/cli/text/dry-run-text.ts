@@ -7,7 +7,6 @@ import type { DryRunTask } from '../../operations/dry-run.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { Paint } from '../terminal/paint.ts'
 
-/** With what a gate does in words. */
 export type Would = Omit<DryRunTask, 'gate' | 'decides'> & { readonly gate: string | null }
 
 const CRITERION_MAX = 200
@@ -63,7 +62,6 @@ function task(each: Would, paint: Paint): readonly string[] {
   ]
 }
 
-/** Of a task that has ended nothing is foretold. */
 function endedWords({ status }: Would): string | null {
   switch (status) {
     case 'completed':

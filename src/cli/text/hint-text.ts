@@ -1,6 +1,7 @@
 // What to do next, as commands that can be typed.
 
 import { keyText } from '../../domain/budget/budget-text.ts'
+import type { PlanWording } from '../../domain/events/event-row.ts'
 import {
   type Allowed,
   type Hint,
@@ -11,15 +12,12 @@ import {
   stepsIn,
   wordHint,
 } from '../../domain/hint.ts'
-import type { PlanWording } from '../../domain/views/timeline.ts'
 import { shellWord } from '../../safety/text/terminal.ts'
 
 export const hintText = (hint: Hint): string => wordHint(hint, partText)
 
-/** For sentences about a plan: its steps, ready to be typed. */
 export const wordsFor = (plan = 'PLAN'): PlanWording => ({ plan, word: partText })
 
-/** A step alone: the command. */
 export function commandText(step: Step): string {
   if (step.next === 'unsafe-work') return step.choice === 'keep' ? '--keep-done' : '--repeat'
   if (step.next === 'drafting-budget') return `--budget '${keyText(step.key, step.amount)}'`
@@ -28,7 +26,6 @@ export function commandText(step: Step): string {
   return ['planfold', ...words.filter(word => word !== undefined)].join(' ')
 }
 
-/** The same step where no reason need be given. */
 export function withoutReason(step: Step): Step {
   const { reason: _, ...rest } = step as Step & { readonly reason?: string }
   return rest as Step
@@ -40,10 +37,8 @@ export function partText(part: Step | Allowed): string {
   return part.quoted === true ? `\`${command}\`` : command
 }
 
-/** What a refusal lists as allowed, as it is typed. */
 const allowedText = ({ may, plan }: Allowed): string => {
   const [command, ...more] = (ALLOWED[may] ?? may).split(' ')
-  // Which plan is archived, its age says.
   if (plan === undefined || may === 'archive') return [command, ...more.filter(word => word.startsWith('--'))].join(' ')
   return ['planfold', command, shellWord(plan), ...more].join(' ')
 }
@@ -71,7 +66,6 @@ const flag = (name: string, isSet: true | undefined): Words => (isSet === true ?
 const listed = (name: string, items: readonly string[] = []): Words =>
   items.length === 0 ? [] : [`--${name}`, ...items]
 
-/** Steps that are words of a command, and no command. */
 type Option = 'unsafe-work' | 'drafting-budget'
 
 const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) => Words } = {
@@ -150,7 +144,6 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   decline: ({ plan, proposal, reason }) => ['decline', plan, proposal, ...because(reason)],
 }
 
-/** As it is typed; where the value is left to whoever answers, nothing is quoted. */
 const fieldWord = (field: string): string => (field.endsWith('=…') ? field : shellWord(field))
 
 function rollbackWords({

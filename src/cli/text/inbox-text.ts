@@ -57,7 +57,7 @@ function verdictWords({ criterion, holds, evidence, said }: Verdict): readonly s
   return [`${holds ? '✔' : '✘'} ${brief(criterion)}${seen}`, ...printed]
 }
 
-// A question whose plan has ended: nobody is asked it any more, and whoever waits for the answer must know.
+// A question whose plan has ended: it can no longer be answered, and the asking side must know.
 
 interface AskedIn {
   readonly plan: PlanId
@@ -86,10 +86,8 @@ export async function endedUnanswered(engine: Engine, { plan, name, question }: 
 const INBOX_MAX = 6
 const CHANGES_MAX = 20
 
-/** The question in one sentence. */
 export const askedWords = (item: Pick<InboxItem, 'task' | 'asks'>): string => briefLine(askedSentence(item, say))
 
-/** `more` is put between what is asked and the answers, each line under the others. */
 export function inboxLines(
   item: InboxEntry,
   now: number,
@@ -121,7 +119,6 @@ export function inboxLines(
   ]
 }
 
-/** Whose it is, by name and by role; only where a role must decide is that said. */
 export function assignees({ who, role, asks }: Pick<InboxItem, 'who' | 'role' | 'asks'>): readonly string[] {
   const word = 'approvers' in asks ? 'needs role' : 'for'
   return [...(who === null ? [] : [`for ${say(who)}`]), ...(role === null ? [] : [`${word} ${roleWords(role)}`])]
@@ -130,7 +127,6 @@ export function assignees({ who, role, asks }: Pick<InboxItem, 'who' | 'role' | 
 const roleWords = ({ name, people }: NonNullable<InboxItem['role']>): string =>
   `${say(name)}${people.length === 0 ? '' : ` (${people.map(say).join(', ')})`}`
 
-/** How far it is: who was called, who has approved, how long there still is. */
 function standing({ called, votes, expiresAt }: InboxItem, now: number): readonly string[] {
   return [
     ...(called === null ? [] : [`not answered in time: escalated to ${roleWords(called)}`]),
@@ -187,7 +183,6 @@ function inboxParticulars({ asks, name }: InboxItem): readonly string[] {
 
 const SHOWN_LINES_MAX = 60
 
-/** What a gate shows: a word or a line, or a text that is read here. */
 export function shownLines(shown: string): readonly string[] {
   const lines = shown.trimEnd().split('\n')
   if (lines.length === 1) return [`see ${say(shown)}`]
@@ -205,7 +200,6 @@ function leftWords({ task, status, exit, paths, outputs, message }: Left): strin
   ].join(', ')
 }
 
-/** An option with what speaks for and against it. */
 export function optionWords({ id, title, pros = [], cons = [], cost }: Option): string {
   const parts = [
     ...(title === undefined ? [] : [say(title)]),
@@ -216,7 +210,6 @@ export function optionWords({ id, title, pros = [], cons = [], cost }: Option): 
   return `${say(id)}${parts.length === 0 ? '' : `: ${parts.join('; ')}`}`
 }
 
-/** A field of a form: its name, what it takes, and whether it may be left out. */
 export function fieldWords({ name, label, type, choices = [], optional, default: usual }: Field): string {
   const takes = type === 'choice' ? choices.map(say).join(' | ') : type
   const more = [
@@ -226,7 +219,6 @@ export function fieldWords({ name, label, type, choices = [], optional, default:
   return `${say(name)} (${[takes, ...more].join(', ')})${label === undefined ? '' : `: ${say(label)}`}`
 }
 
-/** What was answered, a line for each field. */
 export function answerLines(answers: JsonObject): readonly string[] {
   return Object.entries(answers).map(
     ([name, value]) => `${say(name)}=${say(typeof value === 'string' ? value : JSON.stringify(value))}`,
@@ -235,7 +227,6 @@ export function answerLines(answers: JsonObject): readonly string[] {
 
 // `planfold show PLAN ID`: a question that was asked in the middle of work, and its answer when there is one.
 
-/** As ids are spelt; a task of that name comes first. */
 const ID = /^[0-9a-hj-km-np-tv-z]{8}$/
 
 /** False when no question is meant. */
@@ -261,8 +252,6 @@ export async function showQuestion(context: Context, engine: Engine, plan: strin
   ])
   return true
 }
-
-// What waits for a person or an agent, each with the exact commands that answer it.
 
 const WAITING_MAX = 5
 
@@ -292,7 +281,6 @@ export function waitingLines(
             proposalAnswers(name, id).map(({ step }) => shortCommand(step)),
           ]
     lines.push(`  ${paint.yellow('answer')}   ${sentence}`, ...ways.map(line => `           ${line}`))
-    // The question about a budget offers one amount.
     if (pauses === true && form[0]?.name === 'more')
       lines.push(`           or add another amount: planfold budget add ${name} --cost, --tokens or --calls N`)
   }
@@ -305,7 +293,6 @@ export function waitingLines(
   return lines
 }
 
-/** How a question with this form is answered: with the first of what can be chosen, and what else there is. */
 export function formCommands(plan: string, id: string, form: readonly Field[]): readonly string[] {
   const others = form.length === 1 ? (form[0]!.choices ?? []).slice(1) : []
   const or = others.length === 0 ? '' : `   (or: ${others.map(choice => brief(choice)).join(', ')})`
@@ -314,7 +301,6 @@ export function formCommands(plan: string, id: string, form: readonly Field[]): 
 
 const moreTime = (plan: string): Step => next('budget-add', { plan, what: 'time', amount: '10m' })
 
-/** What there is to know before it is answered. */
 export function detailLines({ asks, evidence = [], votes, expiresAt, escalated = [] }: Waiting): readonly string[] {
   const approvers = 'approvers' in asks ? asks.approvers : undefined
   const show = 'show' in asks ? (asks.show ?? []) : []
@@ -330,11 +316,9 @@ export function detailLines({ asks, evidence = [], votes, expiresAt, escalated =
   ]
 }
 
-/** What a gate asks, in one sentence. */
 export const asked = ({ task, asks }: Pick<Waiting, 'task' | 'asks'>): string =>
   briefLine(askedSentence({ task, asks: { ...asks, on: null } }, brief))
 
-/** The commands that answer it, with what they mean where the command alone does not say it. */
 function answerCommands(plan: string, { task, asks, back }: Waiting): readonly string[] {
   const ways = gateAnswers(asks.type, { plan, task, mayGoBack: back !== undefined, form: formOf(asks) })
   switch (asks.type) {
@@ -358,16 +342,15 @@ function meantCommands(ways: readonly InboxAnswer[]): readonly string[] {
   return ways.map(({ means }, at) => `${commands[at]!.padEnd(width)}   ${hintText(means)}`)
 }
 
-/** Whoever agrees need not say why. */
 export const shortCommand = (step: Step): string =>
   commandText(step.next === 'choose' || step.next === 'accept' ? withoutReason(step) : step)
 
-// What a plan does that cannot be taken back and that its policy lets begin without asking anybody: said before it starts.
+// Irreversible effects of a plan that its policy allows without asking, shown before it starts.
 
 const TOLD_MAX = 5
 
 export function unaskedLines(definition: PlanDefinition): readonly string[] {
-  // Without a word about it, somebody is asked.
+  // By default a person is asked.
   if (definition.policy?.gates?.before === undefined) return []
   const unasked = allTasks(definition).flatMap(task => {
     const impact = isAskedAbout(task) ? impactOf(definition, task) : null
@@ -381,7 +364,6 @@ export function unaskedLines(definition: PlanDefinition): readonly string[] {
   return more > 0 ? [...unasked.slice(0, TOLD_MAX), `… and ${more} more tasks of this kind`] : unasked
 }
 
-/** Of how many it tells. */
 const TROUBLE_MAX = 5
 
 export function troubleLines(

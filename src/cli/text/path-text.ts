@@ -7,19 +7,15 @@ import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { usage } from '../exit.ts'
 
 export interface Stand {
-  /** The workspace. */
   readonly root: string
-  /** Where the person stands. */
   readonly cwd: string
 }
 
-/** The paths among `known` that a path, a folder or a pattern means; empty when it means none of them. */
 export function resolvePaths(stand: Stand, word: string, known: readonly string[]): readonly string[] {
   const pattern = resolvePattern(stand, word, known)
   return pattern === null ? [] : known.filter(path => isMeant(pattern, path))
 }
 
-/** The word as a pattern from the workspace; null when it means nothing of what is known. */
 export function resolvePattern(stand: Stand, word: string, known: readonly string[]): string | null {
   const asShown = known.find(path => escapeForTerminal(path) === word)
   const patterns = [inside(stand.root, stand.cwd, word), inside(stand.root, stand.root, word)]
@@ -28,7 +24,6 @@ export function resolvePattern(stand: Stand, word: string, known: readonly strin
   return patterns.find(pattern => pattern !== null && known.some(path => isMeant(pattern, path))) ?? asShown ?? null
 }
 
-/** From the workspace, with forward slashes; null when it leaves it. */
 function inside(root: string, from: string, word: string): string | null {
   const path = relative(root, resolve(from, word))
   if (path === '..' || path.startsWith('../')) return null
@@ -39,7 +34,6 @@ function inside(root: string, from: string, word: string): string | null {
 const isMeant = (pattern: string, path: string): boolean =>
   pattern === path || inScope([pattern], path) || covers([pattern], path) || path.startsWith(`${pattern}/`)
 
-/** In characters that can be seen; quoted where its ends could not be. */
 export function shownPath(path: string): string {
   const shown = escapeForTerminal(path)
   return /^\s|\s$/.test(shown) ? `'${shown}'` : shown

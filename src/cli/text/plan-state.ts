@@ -10,14 +10,13 @@ export { isInterrupted, type PlanFacts, type ShownState } from '../../domain/vie
 
 export const shownState = (facts: PlanFacts): ShownState => planState(facts, brief)
 
-/** In the words of `status`; null when there is no such plan. */
 export async function stateNow(engine: Engine, plan: PlanId): Promise<ShownState | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   const board = (await engine.ask({ type: 'board', plan })) ?? []
   return summary === null ? null : shownState({ summary, board, isDriven: summary.holder?.alive === true })
 }
 
-/** A plan that was paused by a halt stays paused when the halt is lifted: then it is not said to be halted. */
+/** A plan that a halt has paused stays paused when the halt is lifted: then it is not called halted. */
 export const liftedReason = (
   { reason, halted }: Pick<Summary, 'reason' | 'halted'>,
   isHalted: boolean,

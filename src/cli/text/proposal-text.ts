@@ -24,27 +24,16 @@ import { cut, width, wrap } from '../terminal/table.ts'
 
 const COLUMNS = 100
 const ASSUMED_SHOWN = 6
-/** For the keys below it. */
 const ROWS_LEFT = 3
 
 type Shown = Omit<PlanProposal, 'definition'>
 
-export interface ScreenOptions {
-  /** The agent that works what would else wait for a claim. */
-  readonly worker?: Worker
-  /** From the records of earlier plans; absent or null: no time is told. */
-  readonly range?: TimeRange | null
-}
-
-/**
- * The first screen: the tree, for each task what runs, what it may write and what proves it; then what is asked, what cannot be undone
- * and what was assumed. Where it is longer than the terminal, each task has one line for all three.
- */
+/** The first screen: for each task what runs, what it may write and what proves it; on one line when space is short. */
 export function proposalScreen(
   { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
   proposal: Shown,
   definition: PlanDefinition,
-  { worker = null, range = null }: ScreenOptions = {},
+  { worker = null, range = null }: { readonly worker?: Worker; readonly range?: TimeRange | null } = {},
 ): readonly string[] {
   const columns = columnsOf(terminal)
   const { assumptions, questions, irreversible, unfollowed, estimate, planner } = proposal
@@ -93,7 +82,6 @@ export function proposalScreen(
   return terminal === null || roomy.length <= terminal.rows() - ROWS_LEFT ? roomy : [...drawn(1), ...rest]
 }
 
-/** What the first screen leaves out. No reason is said twice. */
 export function moreLines(
   { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
   proposal: Shown,
@@ -137,7 +125,6 @@ export function moreLines(
   ]
 }
 
-/** All that its tasks run, uncut. */
 export function commandSection(
   { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
   planner: unknown,
@@ -182,7 +169,6 @@ function factLines(facts: readonly string[], columns: number, linesMax: number):
 
 const BETWEEN = ' · '
 
-/** The short ones whole; the long ones share what is left. */
 function together(texts: readonly string[], columns: number): string {
   let left = columns - BETWEEN.length * (texts.length - 1)
   let count = texts.length
@@ -196,7 +182,6 @@ function together(texts: readonly string[], columns: number): string {
   return texts.map(text => cut(text, shares.get(text)!)).join(BETWEEN)
 }
 
-/** Without the reasons for files, which stand at the files. */
 const told =
   ({ analysis: { files, tests } }: Shown) =>
   (text: string): string =>
@@ -213,7 +198,6 @@ const UNITS = [
   ['s', 1000],
 ] as const
 
-/** `about 4–12 min (from 7 earlier runs)`. */
 export function rangeText({ fromMs, toMs, runs }: TimeRange): string {
   const [unit, ms] = UNITS.find(([, length]) => toMs >= 2 * length) ?? UNITS[2]
   const [from, to] = [Math.max(1, Math.round(fromMs / ms)), Math.max(1, Math.ceil(toMs / ms))]

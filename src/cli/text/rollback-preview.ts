@@ -17,19 +17,13 @@ export type Foretold = Extract<RollbackPreview, { ok: true }>
 export interface Asked {
   readonly name: string
   readonly preview: Foretold
-  /** What a person said, or `force` did, for a path where somebody has worked since; null when nobody did. */
+  /** What a person, or `force`, chose for a path that was edited since; null without a choice. */
   readonly choiceOf: (path: string) => Choice | null
-  /** A person named this path to be kept, whoever has worked there. */
   readonly isKept: (path: string) => boolean
-  /** No place was named: it goes back to before the first task. */
   readonly isStart: boolean
-  /** Tasks are under way: what they have written so far cannot be told from the work of others. */
   readonly isRunning: boolean
-  /** Only files go back. */
   readonly filesOnly: boolean
-  /** Only what these tasks wrote, or only these paths. */
   readonly only: { readonly tasks?: readonly string[]; readonly files?: readonly string[] }
-  /** The command as it was typed, to be gone on with. */
   readonly command: string
 }
 
@@ -103,13 +97,11 @@ function headOf({ paint, now }: Context, asked: Asked): string {
   return `${paint.bold(`${part} to ${escapeForTerminal(where)}`)}${when}`
 }
 
-/** Why a checkpoint is there, where the place is not called so already. */
 function whyUnless(label: string | undefined, checkpoint: NonNullable<Foretold['checkpoint']>): string {
   const why = whyWords(checkpoint)
   return why === label ? '' : `${why}, `
 }
 
-/** What was done, for a sentence: a rollback of some tasks or paths says so. */
 export function doneWords(asked: Asked): string {
   const { tasks, files } = asked.only
   if (tasks !== undefined && tasks.length > 0) return `reverted what ${listed(tasks)} wrote`
@@ -125,7 +117,6 @@ const LISTED_MAX = 5
 const listed = (names: readonly string[]): string =>
   `${names.slice(0, LISTED_MAX).map(shownPath).join(', ')}${names.length > LISTED_MAX ? ` and ${names.length - LISTED_MAX} more` : ''}`
 
-/** Where it goes, for a sentence. */
 export function placeName({ preview: { checkpoint, to, label }, isStart }: Pick<Asked, 'preview' | 'isStart'>): string {
   if (label !== undefined) return `${label} (entry ${to})`
   return checkpoint?.name ?? (isStart ? `before its first task (entry ${to})` : `entry ${to}`)
@@ -145,7 +136,6 @@ function fileLines({ paint, terminal }: Context, asked: Asked): readonly string[
     ...(unclaimed.length === 0 ? [] : [`${shareOf(unclaimed.length, told.length)}perhaps yours`]),
     ...(right.length === 0 ? [] : [`${right.length} already up to date`]),
   ]
-  // What somebody has to choose about is told whole; of the rest, the first.
   const plain = told.filter(({ path }) => !open.has(path))
   const shown = new Set(plain.length > SHOWN_MAX ? plain.slice(0, SHOWN_MAX) : plain)
   const rows = told
@@ -163,7 +153,6 @@ function fileLines({ paint, terminal }: Context, asked: Asked): readonly string[
   ]
 }
 
-/** How many of the paths that were counted just before: nothing for the only one. */
 export const shareOf = (some: number, all: number): string =>
   some < all ? `${some} of them ` : all === 1 ? '' : 'all of them '
 
@@ -177,7 +166,6 @@ const TINTS = (paint: Context['paint']): { readonly [word: string]: (text: strin
   merge: paint.cyan,
 })
 
-/** What will happen to a file, in a word, and a note beside it. */
 function wordsFor(
   { path, will, conflict, why, unclaimed }: FilePreview,
   { choiceOf, isKept, isRunning }: Asked,
@@ -218,7 +206,7 @@ function taskLines(resets: readonly Reset[], filesOnly: boolean): readonly strin
   ]
 }
 
-/** How to go on where somebody has worked since: the commands, each with what it means. */
+/** The commands that continue after edits since then, each with its meaning. */
 export function nextCommands({
   command,
   ...asked
@@ -242,7 +230,6 @@ export function nextCommandLines({ paint }: Context, asked: Asked): readonly str
   ]
 }
 
-/** Tasks of which the same is said are said together. */
 function staying(stays: Foretold['stays']) {
   return [...new Set(stays.map(({ why }) => why))].map(why => {
     const same = stays.filter(one => one.why === why)

@@ -15,11 +15,8 @@ import type { Paint } from '../terminal/paint.ts'
 import { hintText } from './hint-text.ts'
 import { shownPath } from './path-text.ts'
 
-// What happened to a path between two looks, in words.
-
 export interface Happened {
   readonly happened: 'added' | 'removed' | 'changed' | 'mode'
-  /** More about it, for a person; raw. */
   readonly how: string | null
 }
 
@@ -59,32 +56,25 @@ function kindOf(entry: TreeEntry): string {
 
 export interface Told {
   readonly name: string
-  /** `rolled back to cp-…`, `the last rollback was undone`. */
   readonly what: string
   readonly ended: RollbackEnd
-  /** What was changed besides what had been foretold. */
+  /** Changes that the preview did not announce. */
   readonly also?: readonly Change[]
-  /** All that was changed, when nothing had been foretold. */
+  /** All changes, when there was no preview. */
   readonly files?: readonly Change[]
-  /** Compensations that ended without success. */
   readonly failed?: readonly { readonly task: string; readonly why: string }[]
-  /** How the plan stands now. */
   readonly status: PlanStatus
-  /** The command that was given, to be given again. */
   readonly again?: string
-  /** Paths that stay because they may be a person's own, as the preview said. */
   readonly unclaimed?: ReadonlySet<string>
 }
 
 const FILES_MAX = 50
 
-/** What it changed, as the content store holds it. */
 export async function changedBy(engine: Engine, { changes }: RollbackEnd): Promise<readonly Change[]> {
   const stored = changes === null ? null : await engine.ask({ type: 'blob', sha256: changes })
   return stored === null ? [] : (JSON.parse(Buffer.from(stored).toString('utf8')) as readonly Change[])
 }
 
-/** `planfold …` with the state folder that was asked for, when one was. */
 export type Say = (words: string) => string
 
 export function resultLines(
@@ -216,7 +206,6 @@ export function whyWords({ why, task }: Pick<CheckpointCard, 'why' | 'task'>): s
   }
 }
 
-/** Field and text, for all that is known of the world there. */
 export function standingWords(standing: Standing): readonly (readonly [string, string])[] {
   const { snapshot, files, left = 0, lacks, git, about } = standing
   const lines: (readonly [string, string])[] = []
@@ -235,7 +224,6 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
   return lines
 }
 
-/** In a few words, for a row of a table. */
 export function standingShort({ snapshot, files, left = 0, lacks, git }: Standing): string {
   return [
     snapshot === undefined ? '' : files === undefined ? 'all files' : numberOf(files, 'file'),
@@ -251,8 +239,6 @@ export function standingShort({ snapshot, files, left = 0, lacks, git }: Standin
     .join(', ')
 }
 
-// A rollback under way, in one line, as other views tell it.
-
 export function rollbackLine({ rollback }: Summary, paint: Paint): string | null {
   if (rollback === undefined) return null
   const { kind, to, checkpoint } = rollback
@@ -261,7 +247,7 @@ export function rollbackLine({ rollback }: Summary, paint: Paint): string | null
   return `  ${paint.yellow('rollback')} under way: ${brief(what)}`
 }
 
-/** Why the last rollback of a plan that has ended was stopped, while nobody has said what becomes of it. */
+/** Why the last rollback of an ended plan stopped, as long as that is undecided. */
 export async function stoppedRollback(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<string | null> {
   const { items } = await engine.ask({ type: 'inbox' })
   const asks = items.find(item => item.plan === plan && item.asks.type === 'rollback')?.asks

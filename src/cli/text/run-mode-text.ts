@@ -14,7 +14,6 @@ export const writerOfFile = (
   { environment }: Pick<Context, 'environment'>,
 ): Writer | undefined => (told.dialect === null && programBehind(environment) === null ? 'person' : undefined)
 
-/** Null when there is none. */
 export function asYouLine(tasks: readonly { readonly name: TaskName; readonly runs: RunMode | null }[]): string | null {
   const names = tasks.filter(({ runs }) => runs === 'as you').map(({ name }) => name)
   if (names.length === 0) return null

@@ -2,6 +2,7 @@
 // exact command to continue.
 
 import type { Composed } from '../../compose.ts'
+import { actionFacts } from '../../domain/actions/actions.ts'
 import { USED_UP } from '../../domain/budget/budget-text.ts'
 import { type Hint, next, stepsIn } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
@@ -26,23 +27,16 @@ import { scopeWaitLines, setBackLines, shortageLines } from './wait-text.ts'
 
 export interface EndingOf {
   readonly interrupted: StopSignal | null
-  /** Another process drives it on. */
   readonly left: Holder | null
-  /** Tasks that wait because other plans hold their files. */
   readonly held?: readonly ScopeWait[]
-  /** The rollback that was stopped while we drove it: why. */
   readonly rollback?: string | null
-  /** Which models its tasks asked. */
   readonly models?: Models
-  /** All plans are halted: nothing goes on before that is lifted. */
   readonly halted?: boolean
-  /** The command that continues it, where it is another than `resume` and `retry`; such a plan has no file. */
   readonly continuedBy?: string | undefined
 }
 
 type Models = Awaited<ReturnType<typeof planModels>>
 
-/** `anthropic/NAME (3 calls, 900 of its tokens assumed)` */
 const modelText = ({ model, calls, assumedTokens }: Models[number]): string =>
   `${brief(model)} (${numberOf(calls, 'call')}${assumedTokens === 0 ? '' : `, ${assumedTokens} of its tokens assumed`})`
 
@@ -58,7 +52,7 @@ export async function tellEnd(
   const mayBeHalted = summary.status === 'paused' && summary.shortage === undefined
   const how = { ...driven, halted: mayBeHalted && (await composed.engine.killSwitch.halted()) !== null }
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
-  const asksModels = board.some(({ action }) => action === 'agent' || action === 'model')
+  const asksModels = board.some(({ action: type }) => actionFacts({ type }).prompts === true)
   const models = asksModels ? await planModels(composed.models, plan) : []
   if (context.settings.json) {
     const retried = board
@@ -156,16 +150,14 @@ export function failedLines(
   ]
 }
 
-/** Where the output is stands below anyway. */
 const isOnlyOutput = (hint: Hint): boolean => /^see `planfold log \S+ \S+ --output`$/.test(hintText(hint))
 
-/** Of the task that failed, or that stopped the plan; of all when none did. */
 function outputCommand({ name, failed, stopped }: Summary): string {
   const task = failed[0]?.task ?? stopped?.task
   return `planfold log ${name} ${task === undefined ? '' : `${task} `}--output`
 }
 
-/** One that runs on stands still instead, and is gone on with. */
+/** Only of an ended plan: any other is paused, and `resume` continues its rollback. */
 const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string | null =>
   endedAt === null ? null : rollback
 
@@ -188,7 +180,6 @@ export function addBudgetOrCancel({
 
 export function nextCommand(summary: Summary, board: readonly Card[], how: EndingOf): string | null {
   if (how.left !== null) return null
-  // It asks there what becomes of the rollback.
   if (stoppedIn(summary, how) !== null) return 'planfold inbox'
   if (summary.status === 'failed') {
     return retryCommand(summary, how.continuedBy)
@@ -227,7 +218,6 @@ export function retryCommand({ name, failed, stopped }: Summary, again?: string)
   return `${more === undefined ? '' : `${commandText(more)}, then `}${again ?? (isOne ? `planfold retry ${name} ${task}` : `planfold resume ${name}`)}`
 }
 
-/** `12/14 done`; a task that was skipped counts, because nothing is left to do for it. */
 export const doneWords = ({ progress: { done, total, counts } }: Pick<Summary, 'progress'>): string =>
   `${done}/${total} ${counts.skipped > 0 ? 'done or skipped' : 'done'}`
 
@@ -240,10 +230,11 @@ export function counted({ progress }: Pick<Summary, 'progress'>, interrupted = 0
     .join(' · ')
 }
 
-/** Abandoned is what ran when the plan was cancelled. */
 export const taskWord = (status: string): string => (status === 'abandoned' ? 'cancelled' : status)
 
-const isRetried = (card: Card): boolean => card.attempt > 1 || card.visits > 1
+/** What waits begins again when its time has come. */
+const isRetried = ({ action: type, attempt, visits }: Card): boolean =>
+  visits > 1 || (attempt > 1 && actionFacts({ type }).waits !== true)
 
 function times(card: Card): string {
   return [card.attempt > 1 ? `${card.attempt} attempts` : '', card.visits > 1 ? `${card.visits} runs` : '']

@@ -12,7 +12,6 @@ import type { Paint } from '../terminal/paint.ts'
 
 const TIMES_MAX = 3
 
-/** What was set back before tasks were tried again, or written over, with the command that brings it back. */
 export function setBackLines(
   { name, restored = [] }: Pick<Summary, 'name' | 'restored'>,
   paint: Paint,
@@ -51,7 +50,6 @@ export function scopeWaitLines(waits: readonly ScopeWaitFacts[], paint: Paint): 
   return lines
 }
 
-/** The same on one line, for a view that shows what is going on now; null when nobody waits. */
 export function scopeWaitLine(waits: readonly ScopeWaitFacts[]): string | null {
   const [first] = waits
   if (first === undefined) return null
@@ -65,7 +63,6 @@ export function scopeWaitLine(waits: readonly ScopeWaitFacts[]): string | null {
 // What is said when Planfold itself lacks space, file handles or a folder: what is lacking, that no task failed by it, and how to
 // go on.
 
-/** Of a plan that is paused for it; nothing for any other. */
 export function shortageLines({ shortage }: Pick<Summary, 'shortage'>, paint: Paint): readonly string[] {
   if (shortage === undefined) return []
   return [
@@ -74,7 +71,6 @@ export function shortageLines({ shortage }: Pick<Summary, 'shortage'>, paint: Pa
   ]
 }
 
-/** Driving stopped, and the journal may not say so. */
 export function shortEnd(name: string, { message, code, hint, kind }: Shortage): CliError {
   return new CliError(
     EXIT.waits,
@@ -101,7 +97,6 @@ export function thrownShort(name: string, error: unknown): CliError | null {
   return null
 }
 
-/** Thrown where whoever ordered it has the words for it. */
 export class DrivingShort extends Error {
   override readonly name = 'DrivingShort'
 }

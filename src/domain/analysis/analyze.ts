@@ -128,7 +128,6 @@ export interface Analysis {
 type Counts = Readonly<Record<string, number>>
 
 interface Parallelism {
-  /** The widest wave. */
   readonly waves: number
   /** The most at once, with `concurrency` and write scopes as they are. */
   readonly effective: number
@@ -140,16 +139,13 @@ interface Parallelism {
 }
 
 interface Estimate {
-  /** All tasks, one after the other. */
   readonly totalMs: number
-  /** As the engine would run it. */
   readonly elapsedMs: number
   /** Total by elapsed, and total by critical path: what more places could bring. */
   readonly speedUp: number
   readonly speedUpMax: number
   /** False when the plan was too tangled to play through to the end. */
   readonly exact: boolean
-  /** Where the lengths of tasks come from. */
   readonly from: Readonly<Record<LengthSource, number>>
   readonly assumedMs: number
 }

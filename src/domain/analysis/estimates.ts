@@ -1,8 +1,9 @@
 // How long each task takes and what it may cost, as far as the plan says: its estimate, else the time it is given, else a
 // length that is assumed and said to be. What only waits for others (a join, a decision) takes no time of its own.
 
+import { actionFacts } from '../actions/actions.ts'
 import { ownBudget } from '../budget/ledger.ts'
-import type { ActionType, TaskDefinition } from '../plan.ts'
+import type { TaskDefinition } from '../plan.ts'
 import { isUndoing, type WorkGraph } from './work-graph.ts'
 
 export const ASSUMED_MS = 60_000
@@ -19,7 +20,6 @@ export type LengthSource = 'estimate' | 'budget' | 'assumed' | 'none'
 export interface Costs {
   /** What the tasks may cost together, by currency, in the order of the alphabet. */
   readonly tasks: readonly { readonly currency: string; readonly amount: number }[]
-  /** How many tasks say nothing about cost. */
   readonly unsaid: number
   readonly plan: { readonly currency: string; readonly amount: number } | null
 }
@@ -48,10 +48,10 @@ function lengthOf(graph: WorkGraph, index: number, silent: ReadonlySet<number>, 
   if (isGroupEnd(graph, index) && !graph.needs[index]!.some(need => silent.has(need))) return NONE
   const said = saidLength(task)
   if (said !== null) return said
-  return TIMELESS.has(task.action.type) ? NONE : { source: 'assumed', length: assumedMs }
+  return actionFacts(task.action).isFree === true && task.action.type !== 'gate'
+    ? NONE
+    : { source: 'assumed', length: assumedMs }
 }
-
-const TIMELESS: ReadonlySet<ActionType> = new Set(['decide', 'verify', 'checkpoint', 'items', 'group'])
 
 function saidLength(task: TaskDefinition): Length | null {
   if (task.estimateMs !== undefined) return { source: 'estimate', length: task.estimateMs }

@@ -8,7 +8,6 @@ export interface Finding {
   readonly severity: Severity
   /** Absent when it is about the plan as a whole. */
   readonly task?: TaskName
-  /** The key of the task, or of the plan, that it is about. */
   readonly key?: string
   /** Where below that key. */
   readonly at?: readonly (string | number)[]

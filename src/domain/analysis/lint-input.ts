@@ -22,7 +22,6 @@ export interface Look extends Ground {
   readonly path: CriticalPath
   readonly lengths: Lengths
   readonly schedule: Schedule
-  /** What each task is known to write. */
   readonly scopes: readonly Paths[]
   readonly costs: Costs
 }
@@ -65,7 +64,6 @@ export interface OutputRead {
   readonly reader: TaskName | null
   /** The key it stands in, for its place: `inputs`, `when`, … */
   readonly key: string
-  /** Whose output; the reader's own name for a bare `outputs.x`. */
   readonly producer: TaskName
   readonly output: string
   readonly text: string

@@ -1,10 +1,9 @@
 // Lint rules about what a plan says: its goal and owner, and that what one task reads another makes before.
 
+import { actionFacts } from '../actions/actions.ts'
 import { editDistance, suggest } from '../phrases.ts'
-import type { GateAction, TaskDefinition } from '../plan.ts'
+import type { TaskDefinition } from '../plan.ts'
 import { CONFIDENTIAL_LABELS, isConfidential } from '../plan-rules/confidential.ts'
-import { gitOf } from '../plan-rules/expand.ts'
-import { answerOutputs, modelRequest } from '../plan-rules/model-request.ts'
 import type { Finding, FindingCode } from './finding.ts'
 import type { Ground, Look, OutputRead } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
@@ -112,7 +111,7 @@ function isSlip(label: string, known: string): boolean {
 export function* confidential({ graph, options }: Ground): Iterable<Finding> {
   const { definition } = graph
   const kept = (task: TaskDefinition): boolean => isConfidential(definition, task)
-  const isAsking = ({ action: { type } }: TaskDefinition): boolean => type === 'model' || type === 'agent'
+  const isAsking = ({ action }: TaskDefinition): boolean => actionFacts(action).prompts === true
   for (const task of graph.tasks)
     if (isAsking(task) && kept(task))
       yield {
@@ -135,49 +134,10 @@ export function* confidential({ graph, options }: Ground): Iterable<Finding> {
   }
 }
 
-const OF_GIT = {
-  commit: ['branch', 'commit', 'status', 'paths', 'ignored'],
-  tag: ['tag', 'target'],
-  merge: ['commit', 'status'],
-} as const
-
 /** Null when anything may be reported. */
 function outputsOf(task: TaskDefinition): readonly string[] | null {
-  const declared = Object.keys(task.outputs ?? {})
-  switch (task.action.type) {
-    case 'run':
-    case 'decide':
-    case 'verify':
-      return declared
-    case 'gate':
-      return [...declared, ...outputsOfGate(task.action)]
-    case 'edit':
-      return [...declared, 'files']
-    case 'git': {
-      const git = gitOf(task.action)
-      return git === null ? null : [...declared, ...OF_GIT[git.do]]
-    }
-    case 'agent':
-      return [...declared, 'text']
-    case 'model': {
-      const request = modelRequest(task.action)
-      return request === null ? null : [...declared, ...answerOutputs(request.answer)]
-    }
-    case 'http':
-      return [...declared, 'status', 'headers', 'json', 'text']
-    case 'db':
-      return [...declared, 'rows', 'changes', 'applied', 'repeated']
-    case 'external':
-      return declared.length === 0 ? null : declared
-    default:
-      return null
-  }
-}
-
-/** What the answer of a person leaves behind; `state/evolve-gate.ts` puts it there. */
-function outputsOfGate({ gate, form = [] }: GateAction): readonly string[] {
-  if (gate === 'decision') return ['choice', 'rationale', 'by']
-  return gate === 'question' ? form.map(({ name }) => name) : []
+  const made = actionFacts(task.action).outputs?.(task) ?? null
+  return made === null ? null : [...Object.keys(task.outputs ?? {}), ...made]
 }
 
 const who = ({ reader }: OutputRead): string => (reader === null ? "the plan's `done`" : `'${reader}'`)

@@ -1,5 +1,6 @@
 // Lint rules about safety: what cannot be taken back needs somebody who agrees; what is changed needs a check and a way back.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { EffectClass, TaskDefinition } from '../plan.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { dangersOf, demandsGate, IMPACT_WORDS, isActing, isAskedAbout, isGated } from '../plan-rules/impact.ts'
@@ -52,8 +53,8 @@ export function* rolledBack({ graph }: Look): Iterable<Finding> {
 }
 
 function changes(plan: Look['graph']['definition'], task: TaskDefinition): boolean {
-  const { type } = task.action
-  return (type === 'run' || type === 'edit') && CHANGING.has(effectOf(plan, task))
+  const { acts, changesFiles } = actionFacts(task.action)
+  return acts === true && changesFiles === true && CHANGING.has(effectOf(plan, task))
 }
 
 // Rules about people: what cannot be taken back should not happen before somebody has agreed. A task counts as gated when a

@@ -1,11 +1,11 @@
 // Rules about what tasks write and reach: scopes nobody can capture, files outside a task's own scope, networks beyond the
 // policy, and tasks that could run at once if they did not write the same files.
 
+import { actionFacts } from '../actions/actions.ts'
+import { changesData, dbRequest } from '../actions/db-action.ts'
 import { isForeign, PRICE_CURRENCY } from '../budget/amounts.ts'
-import type { Budget, Edit, PlanDefinition, TaskDefinition } from '../plan.ts'
-import { changesData, dbRequest } from '../plan-rules/db-request.ts'
+import type { Budget, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { heldScope, literalOf } from '../plan-rules/effect.ts'
-import { downloadFile } from '../plan-rules/http-request.ts'
 import { networkOf, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 
 import type { Finding } from './finding.ts'
@@ -54,15 +54,15 @@ export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding
   if (scopes === undefined) return
   const allowed = graph.definition.policy?.write
   for (const task of graph.tasks) {
-    const { does, key } = WRITES[task.action.type as keyof typeof WRITES] ?? WRITES.edit
+    const { fileWords, keepsToScope } = actionFacts(task.action)
+    if (fileWords === undefined) continue
+    const { does, key } = fileWords
     for (const file of filesOf(task)) {
       const fault = scopes.fileFault(file)
       const outside =
         fault ??
         (task.write !== undefined && !scopes.holds(task.write, file) ? "is not in the task's own `write`" : null) ??
-        (task.action.type === 'db' && task.write === undefined && allowed === undefined
-          ? 'is in no write scope'
-          : null) ??
+        (keepsToScope !== true && task.write === undefined && allowed === undefined ? 'is in no write scope' : null) ??
         (allowed !== undefined && !scopes.holds(allowed, file) ? "is not in the plan's policy.write" : null)
       if (outside === null) continue
       yield {
@@ -115,12 +115,10 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
-const GIVEN_SECRETS: ReadonlySet<string> = new Set(['run', 'http', 'runner', 'agent'])
-
 /** Secrets are variables of a command's environment, and nobody else is handed any. */
 export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   for (const { id, secrets: names = [], env = {}, action } of graph.tasks) {
-    if (names.length > 0 && !GIVEN_SECRETS.has(action.type))
+    if (names.length > 0 && actionFacts(action).takesSecrets !== true)
       yield {
         code: 'secret-without-command',
         severity: 'error',
@@ -225,12 +223,6 @@ function where(scope: readonly string[]): string {
   return scope.length === 0 ? '' : ` (${short(scope[0]!)}${scope.length > 1 ? ', …' : ''})`
 }
 
-const WRITES = {
-  edit: { does: 'edits', key: 'edit' },
-  http: { does: 'downloads into', key: 'outputs' },
-  db: { does: 'changes', key: 'db' },
-} as const
-
 /** A change that is committed does not go back with the files: somebody must have said how it is undone. */
 export function* databases({ graph }: Ground): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
@@ -247,16 +239,9 @@ export function* databases({ graph }: Ground): Iterable<Finding> {
   }
 }
 
-function filesOf({ action, outputs }: TaskDefinition): readonly string[] {
-  const download = downloadFile({ action, outputs })
-  if (download !== null) return [download]
-  const request = dbRequest(action)
-  if (request !== null) return changesData(request) ? [request.file] : []
-  if (action.type !== 'edit') return []
-  const files = action.edits.flatMap((edit: Edit) => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
-  // A computed name is known only when the task runs.
-  return [...new Set(files)].filter(file => !file.includes('${{'))
-}
+/** A computed name is known only when the task runs. */
+const filesOf = (task: TaskDefinition): readonly string[] =>
+  (actionFacts(task.action).files?.(task) ?? []).filter(file => !file.includes('${{'))
 
 /** Without scheme, port and path: policies are written by host. */
 const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

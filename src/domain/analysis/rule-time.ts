@@ -1,6 +1,7 @@
 // Rules about time and money: deadlines nobody can keep, budgets that are too small, tasks too long to follow, and urgent
 // tasks that wait for others nobody hurries with.
 
+import { sandboxedCommand } from '../actions/actions.ts'
 import { dueAt } from '../instant.ts'
 import { spoken } from '../phrases.ts'
 import type { Finding } from './finding.ts'
@@ -80,7 +81,7 @@ export function* lengths({ graph }: Look): Iterable<Finding> {
     const estimate = task.estimateMs
     if (estimate === undefined) continue
     const timeout = task.timeoutMs ?? graph.definition.defaults?.timeoutMs
-    if (timeout !== undefined && timeout < estimate && task.action.type === 'run') {
+    if (timeout !== undefined && timeout < estimate && sandboxedCommand(task.action) !== null) {
       yield {
         code: 'timeout-short',
         severity: 'warning',

@@ -8,7 +8,6 @@ import type { Budget } from '../plan.ts'
 export interface Amounts {
   readonly attempts?: number
   readonly calls?: number
-  /** Input and output together. */
   readonly tokens?: number
   /** US dollars. */
   readonly cost?: number
@@ -78,7 +77,6 @@ export interface Spend {
 /** What the user wrote into the settings about one visit of a task. It comes with each call, so that it holds as it is then. */
 export interface SettingsCaps {
   readonly caps: Pick<Amounts, 'calls' | 'tokens' | 'cost'>
-  /** Where it is written. */
   readonly file: string
 }
 

@@ -304,7 +304,6 @@ const KEY_NAMES: { readonly [K in keyof Required<Amounts>]: string } = {
   outputBytes: 'output',
 }
 
-/** The caps for which the plan was paused and that are still too small. */
 function stillShort(state: PlanState, now: number): readonly Shortfall[] {
   return state.questions.flatMap(({ budget }) =>
     budget?.reason.type === 'caps' ? budget.reason.short.filter(one => isShort(state, one, now)) : [],

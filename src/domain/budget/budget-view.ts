@@ -19,7 +19,6 @@ export interface BudgetLine {
 }
 
 export interface BudgetBlock {
-  /** The group or task; null for the plan. */
   readonly task: TaskName | null
   readonly exceeded: 'ask' | 'fail'
   readonly lines: readonly BudgetLine[]
@@ -34,15 +33,12 @@ export interface BudgetView {
   /** Does the plan have a budget, and is it counted? A plan that was started by an earlier version is not. */
   readonly kept: boolean
   readonly blocks: readonly BudgetBlock[]
-  /** What the plan used so far, also where no limit says; null where nothing is counted. */
   readonly used: Amounts | null
   /** Of `used`: calls whose end nobody saw, with all that was reserved for them; absent when there are none. */
   readonly assumed?: Amounts
-  /** Calls whose price nobody knows: their cost is not in `used`. */
   readonly unpricedCalls: number
   /** US dollars: a single call that may cost more is asked about first. */
   readonly largeAbove: number
-  /** Somebody is asked for more. */
   readonly asked: { readonly id: string; readonly text: string; readonly short: readonly Shortfall[] } | null
 }
 

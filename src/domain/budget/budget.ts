@@ -5,9 +5,7 @@ export interface Budget {
   /** While at least one task runs; the time during which people are waited for does not count. */
   readonly timeMs?: number
   readonly cost?: Money
-  /** Of language models, input and output together. */
   readonly tokens?: number
-  /** Of language models. */
   readonly calls?: number
   readonly attempts?: number
   /** Of what commands print, as far as it is stored. */

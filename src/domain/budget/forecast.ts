@@ -19,11 +19,9 @@ export interface Sample {
 }
 
 export interface Forecast {
-  /** Tasks that are still to be done. */
   readonly tasks: number
   /** Of these, tasks like no other that was seen: they are not in `rest`. */
   readonly unknown: number
-  /** How many completed tasks it is made from. */
   readonly samples: number
   /** Null when nothing is known. Time is that of all tasks one after the other. */
   readonly rest: Amounts | null

@@ -10,12 +10,13 @@
 // Time is not held but shared: it runs while at least one task of the account runs, however many do. An attempt ends when the time of
 // its accounts is used up (engine/budget/time-limit.ts), so no more can be spent than there is.
 
+import { actionFacts } from '../actions/actions.ts'
+import { modelRequest } from '../actions/model-action.ts'
 import type { EventOf } from '../event.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { Json } from '../json.ts'
 import { TASK_OUTPUT_MAX_BYTES } from '../limits.ts'
-import type { Action, Budget, PlanDefinition, TaskDefinition } from '../plan.ts'
-import { modelRequest } from '../plan-rules/model-request.ts'
+import type { Budget, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { policyOf } from '../policy/policy-in-state.ts'
 import { effectivePolicy, type PolicyLayer } from '../policy/policy-layer.ts'
 import { type Amounts, addAmounts, NO_AMOUNTS, PRICE_CURRENCY, takeAmounts } from './amounts.ts'
@@ -51,13 +52,9 @@ export interface Ledger {
   readonly accounts: Map<Level, Account>
   /** By the id of the reservation; that of an attempt is `task/visit/attempt`. */
   readonly holds: Map<string, Hold>
-  /** How often somebody was asked for more. */
   asked: number
-  /** A person agreed that models without a price are used. */
   unpriced: boolean
-  /** A person agreed to single calls of a task that cost as much as this. */
   readonly large: Map<TaskName, number>
-  /** Attempts that asked for more and were told no. */
   readonly denied: Set<string>
   /** The last visit of a task that was visited before, and what had been spent and added when it began. */
   readonly visits: Map<TaskName, { readonly visit: number; readonly spent: Amounts; readonly raised: Amounts }>
@@ -127,7 +124,7 @@ export const hasOwnBudget = (task: TaskDefinition): boolean =>
 
 /** What a task says it may use: its `budget`, and the `caps` of a model task, which are another way to write one. The lower counts. */
 export function ownBudget(task: TaskDefinition): Budget | undefined {
-  if (task.action.type !== 'model') return task.budget
+  if (actionFacts(task.action).sends !== 'models') return task.budget
   if (!owned.has(task)) owned.set(task, withCaps(task))
   return owned.get(task)
 }
@@ -156,10 +153,7 @@ function withCaps({ budget, action }: TaskDefinition): Budget | undefined {
   }
 }
 
-/** Bookkeeping of ours: it starts no process and asks no model, so it uses nothing. */
-const FREE: ReadonlySet<Action['type']> = new Set(['group', 'items', 'verify', 'checkpoint', 'decide', 'gate'])
-
-export const isFree = ({ action }: TaskDefinition): boolean => FREE.has(action.type)
+export const isFree = ({ action }: TaskDefinition): boolean => actionFacts(action).isFree === true
 
 /** Does the engine run something for it, so that it takes time and prints? */
 const isRun = (definition: TaskDefinition): boolean => !isFree(definition) && definition.action.type !== 'external'

@@ -2,6 +2,7 @@
 // say nothing, for a model task, what we think is enough. Ours is a budget like any other: a person who is asked can add to it. What the user
 // wrote is a ceiling: only the settings change it.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { TaskName } from '../id.ts'
 import { type Amounts, type SettingsCaps, takeAmounts } from './amounts.ts'
 import { accountOf, type Budgeted, type Ledger } from './ledger.ts'
@@ -28,8 +29,10 @@ const KEYS: readonly VisitKey[] = ['cost', 'tokens', 'calls']
 export const CALLS_DEFAULT: Required<Pick<Amounts, VisitKey>> = { calls: 20, tokens: 400_000, cost: 2 }
 
 /** Ours is made for single questions; an agent asks many. */
-export const hasDefault = ({ tasks }: Pick<Budgeted, 'tasks'>, task: TaskName): boolean =>
-  tasks.get(task)?.definition.action.type === 'model'
+export function hasDefault({ tasks }: Pick<Budgeted, 'tasks'>, task: TaskName): boolean {
+  const action = tasks.get(task)?.definition.action
+  return action !== undefined && actionFacts(action).sends === 'models'
+}
 
 export function visitCaps(
   state: Pick<Budgeted, 'tasks'>,

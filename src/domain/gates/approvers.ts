@@ -42,7 +42,6 @@ function roleAt(state: PlanState, task: TaskState, { asks }: OpenGate): string |
   return asks.type === 'unknown-outcome' ? roleBefore(state, task) : undefined
 }
 
-/** The role that must have agreed before it began. */
 function roleBefore(state: PlanState, task: TaskState): string | undefined {
   return needsConsent(state, task) ? approversOf(state, task)?.role : undefined
 }
@@ -65,7 +64,6 @@ export function notAmong(state: PlanState, by: string, role: string, about: stri
   return `only the role '${role}' (${people}) may decide about ${about}; you are '${by}'`
 }
 
-/** Nobody answered, and this one was called. */
 function isCalled(state: PlanState, task: TaskState, by: string): boolean {
   const to = escalationOf(state, task)?.to
   return to !== undefined && task.escalated.length > 0 && hasRole(state, by, to)

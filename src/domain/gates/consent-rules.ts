@@ -29,10 +29,7 @@ export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
 
 export const impactIn = (state: PlanState, task: TaskState): Impact | null => gatedIn(state, task.definition)
 
-/**
- * The gates right before it at which a person has agreed to what it does: those it needs, and those that led here. One that was
- * passed over has agreed to nothing.
- */
+/** The gates right before it, or that led here, at which a person has agreed to it. One that was passed over agreed to nothing. */
 export function gatesBefore(state: PlanState, task: TaskState): readonly TaskState[] {
   const needed = hasGates(state, task) ? (task.definition.needs ?? NONE) : NONE
   if (needed.length === 0 && task.routedBy.length === 0) return NONE

@@ -3,7 +3,7 @@
 
 import type { PlanId, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
-import type { Approvers, EffectClass, GateType, GitAction, Impact } from '../plan.ts'
+import type { Approvers, EffectClass, GateType, GitAction, Impact } from '../plan-values.ts'
 
 /** The code of a failure that happened before anything was touched, because nobody had agreed to it as it then was. */
 export const CONSENT = 'consent'
@@ -15,7 +15,6 @@ export interface ShownTask {
   readonly type: 'task'
   readonly plan: PlanId
   readonly name: string
-  /** Of the plan's definition, without items that the engine found. */
   readonly definition: Sha256
   readonly policy: Sha256
   readonly approvers: Approvers | null
@@ -25,10 +24,7 @@ export interface ShownTask {
   readonly effect: EffectClass
   /** Why not all of it is known yet; then `does` is as it was written, with its references. */
   readonly open: string | null
-  /**
-   * Approved as it is written, at a gate that shows its steps: the references in it, which earlier tasks fill in without another
-   * question. Absent: only what is fully known can be approved.
-   */
+  /** Approved as written: references that earlier tasks fill in without another question. Absent: all must be known. */
   readonly filledLater?: readonly string[]
   readonly does: ShownAction
   readonly inputs: JsonObject
@@ -36,7 +32,6 @@ export interface ShownTask {
   readonly values: { readonly [name: string]: string }
   /** Names of variables the plan sets, with hashes of their values: values may be secret. */
   readonly env: { readonly [name: string]: Sha256 }
-  /** What was said by whoever sent it back. */
   readonly feedback: string | null
   /** Relative to the folder the plan works in. */
   readonly cwd: string
@@ -44,7 +39,6 @@ export interface ShownTask {
   readonly program: string | null
   /** Files that the command names, as they stand. */
   readonly files: readonly ShownFile[]
-  /** Where git would push to, by the name of the remote. */
   readonly remotes: { readonly [name: string]: string }
   /** Of a push, where there is a repository. */
   readonly push?: ShownPush
@@ -62,9 +56,7 @@ export interface ShownTask {
   readonly rules?: 'own'
   /** A person is asked about any other place, while it runs. */
   readonly unknown?: 'ask'
-  /** Hosts that are named anywhere in it. */
   readonly hosts: readonly string[]
-  /** In words. */
   readonly cost: string
   /** Written by whoever wrote the plan; nothing of it is checked. */
   readonly words: ShownWords
@@ -75,22 +67,20 @@ export type ShownAction =
   | { readonly type: 'script'; readonly script: string; readonly stdin: string | null }
   | { readonly type: 'edit'; readonly diff: string }
   | { readonly type: 'git'; readonly git: GitAction }
-  /** A request to a server, a database or a runner, as lines. */
-  | { readonly type: 'request'; readonly to: 'http' | 'db' | 'runner'; readonly lines: readonly string[] }
+  /** A request, such as one to a server or a database, as lines; `to` is the kind of the action. */
+  | { readonly type: 'request'; readonly to: string; readonly lines: readonly string[] }
   /** An agent is started; nobody can bind it to the words, but what it may write and reach is enforced. */
   | { readonly type: 'agent'; readonly agent: Json; readonly instruction: string | null }
   /** Done by whoever claims it, an agent or a person; nobody can bind them to the words. */
   | { readonly type: 'external'; readonly instruction: string | null }
 
 export interface ShownFile {
-  /** As it was named. */
   readonly path: string
   readonly sha256: Sha256
   readonly bytes: number
 }
 
 export interface ShownPush {
-  /** What the refs that are named stand for, and HEAD. */
   readonly commits: { readonly [ref: string]: string }
   /** Settings of git that decide what is pushed, and where to. */
   readonly config: { readonly [key: string]: string }

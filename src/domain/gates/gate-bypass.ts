@@ -12,7 +12,6 @@ import { ENDED, SATISFIES, type TaskStatus } from '../status.ts'
 
 export interface Standing {
   readonly definition: PlanDefinition
-  /** By full name. */
   readonly statuses: ReadonlyMap<TaskName, TaskStatus>
 }
 

@@ -2,7 +2,7 @@
 // taken off first, then well-known programs are looked up. Where the code that runs cannot be read from here (`bash build.sh`,
 // `python -c`, `$TOOL`), the answer is `unknown`. Recognition is a help, not a wall: a program nobody has listed here passes.
 
-import type { CommandLine, Impact } from '../plan.ts'
+import type { CommandLine, Impact } from '../plan-values.ts'
 import { readScript, SCRIPT_MAX, type ShellCommand, type ShellWord } from './shell-words.ts'
 
 // Commands that delete more than they can be trusted with: told from their words, as far as these are written down. What lies
@@ -100,10 +100,7 @@ export interface InnerCommand {
   readonly starts: number
 }
 
-/**
- * All commands that can be read in a command line: itself, and those it hands to a shell or to a program that runs them. Bounded, and a
- * help like the rest here: what is not written down is not seen.
- */
+/** All commands that can be read in a command line: itself, and those it hands to a shell or another program. Bounded. */
 export function commandsWithin(command: CommandLine): readonly InnerCommand[] {
   const found: InnerCommand[] = []
   let left = 20_000

@@ -19,10 +19,7 @@ export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<
 /** Shorter texts are in every sentence. */
 const TEXT_MIN = 4
 
-/**
- * Takes what confidential tasks were given and left out of a text, wherever it has got to: the reason of a plan names the failure of its
- * task, a question quotes an output.
- */
+/** Takes what confidential tasks were given and left out of a text, as the reason of a plan may name a failure or output. */
 export function confidentialMask(state: PlanState): (text: string) => string {
   const found = new Set<string>()
   for (const { definition, result, reason } of state.order) {

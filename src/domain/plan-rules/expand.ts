@@ -13,19 +13,11 @@
 // merged; `when` is joined by `&&`; `preconditions` go to the children that begin the group. The children of a `matrix` or a `for_each` have the whole definition; only the edge `on.success` stays with the
 // group, because it is taken once, when all are done.
 
+import { mergedBy, mergeOf } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { ITEMS_MAX, TASKS_MAX } from '../limits.ts'
-import type {
-  Action,
-  Bound,
-  FailureMode,
-  GitAction,
-  Matrix,
-  PlanDefinition,
-  RecoveryRule,
-  TaskDefinition,
-} from '../plan.ts'
+import type { Bound, FailureMode, Matrix, PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { fieldsWhere } from './task-fields.ts'
 
 // A remedy: a task that a rule of `recover` leads to, as an alternate or to repair something. It stands among the others and
@@ -71,31 +63,6 @@ export function compensatorsAmong(tasks: Iterable<TaskDefinition>): ReadonlySet<
     if (by !== null) found.add(by)
   }
   return found
-}
-
-// What a git task does. Before git and checkpoint tasks were carried out, anything could stand there as `spec`; such a plan
-// could be stored, never started. Whoever looks at a stored action asks here, so that it is shown and compared, not tripped over.
-
-/** Null for an action that is none of git, or says nothing that can be carried out. */
-export function gitOf(action: Action): GitAction | null {
-  return action.type === 'git' && specOf(action) === null ? action.git : null
-}
-
-/** The task whose branch it merges. */
-export function mergedBy(action: Action): TaskName | null {
-  const git = gitOf(action)
-  return git?.do === 'merge' ? git.task : null
-}
-
-/** The same action, merging the branch of another task. */
-export function mergeOf(action: Action, task: TaskName): Action {
-  const git = gitOf(action)
-  return git?.do === 'merge' && git.task !== task ? { type: 'git', git: { ...git, task } } : action
-}
-
-/** What an action of the old kind said; null for all others. */
-export function specOf(action: Action): Json | null {
-  return 'spec' in action ? ((action as { readonly spec: Json }).spec ?? null) : null
 }
 
 // The rows of a task that stands for several: one for each item of its list, or for each combination of its matrix.
@@ -173,13 +140,10 @@ export function resolveTarget(name: TaskName, scope: Scope, has: (name: TaskName
   return null
 }
 
-// ── placing ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
 interface Flat {
   readonly tasks: TaskDefinition[]
   /** Of each task, where its outcome edges look up names. */
   readonly scopes: Scope[]
-  /** Tasks without needs of their own. */
   readonly bare: Set<TaskName>
   /** Names, as written, of remedies of tasks that are not known yet: each sleeps, whatever it needs. */
   readonly remedies: Set<TaskName>
@@ -252,8 +216,6 @@ function push(flat: Flat, task: TaskDefinition, needs: Names, scope: Scope): voi
 
 const orElse = (names: readonly TaskName[], otherwise: Names): Names => (names.length === 0 ? otherwise : names)
 
-// ── who says what ──────────────────────────────────────────────────────────────────────────────────────────────────
-
 function joinOfSteps(task: TaskDefinition): TaskDefinition {
   return Object.fromEntries(Object.entries(task).filter(([key]) => !GIVEN_AWAY.has(key))) as unknown as TaskDefinition
 }
@@ -274,7 +236,6 @@ function joinOfMany(task: TaskDefinition): Omit<TaskDefinition, 'id' | 'action'>
 
 const SHARED = fieldsWhere(({ shared }) => shared === true)
 
-/** Some fields of a task, as far as it has them. */
 function pick(task: TaskDefinition, names: readonly (keyof TaskDefinition)[]): Partial<TaskDefinition> {
   return Object.fromEntries(names.filter(name => task[name] !== undefined).map(name => [name, task[name]]))
 }
@@ -288,10 +249,7 @@ function edgesOfOne(task: TaskDefinition): Pick<TaskDefinition, 'on'> {
 /** A decision has an edge for every answer; without them it would fail. */
 const picksItsWay = ({ action }: TaskDefinition): boolean => action.type === 'decide'
 
-/**
- * The condition of the group is asked before its items, unless it speaks of them. Not to find them is a failure of the group's
- * work like any other, so it leads where a failing child would; but nobody else could find them instead.
- */
+/** The group's condition comes first, unless it speaks of items. Not to find any leads where a failing child would. */
 function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinition {
   const { when, recover } = task
   const asked = when === undefined || /\b(?:item|index)\b/.test(when) ? {} : { when }
@@ -321,8 +279,6 @@ function inherit(child: TaskDefinition, group: TaskDefinition, begins: boolean):
   if (group.bound !== undefined) given.bound = group.bound
   return { ...child, ...given }
 }
-
-// ── outcome edges ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 type ByName = ReadonlyMap<TaskName, TaskDefinition>
 
@@ -375,8 +331,6 @@ function beginnings(name: TaskName, byName: ByName): readonly TaskName[] {
   )
   return first.length === 0 ? [name] : first.flatMap(child => beginnings(child, byName))
 }
-
-// ── other references ───────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Full names for the task that compensates it and for the branch it merges. */
 function refer(task: TaskDefinition, scope: Scope, byName: ByName): TaskDefinition {

@@ -88,10 +88,7 @@ export function formFault(form: readonly Field[]): string | null {
 
 export const isFieldName = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)
 
-/**
- * A pattern that any text is matched against in a moment: nothing that repeats stands inside something that repeats, and nothing refers
- * back. Answers are judged while the store is locked, so a slow one would hold up everybody.
- */
+/** A pattern that matches any text quickly, without nested repetition or references back: the store is locked meanwhile. */
 export function isPattern(pattern: string): boolean {
   if (pattern.length > PATTERN_MAX || /\\[1-9k]|\(\?(?!:)/.test(pattern)) return false
   const bare = pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x')

@@ -1,22 +1,13 @@
 // Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle comes with its
 // path. Iterative throughout: a chain of 20,000 tasks must not exhaust the stack, and a bad graph must not loop for ever.
 
+import { gitOf, mergedBy } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
 import { suggest } from '../phrases.ts'
 import type { PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { scopesOverlap } from './effect.ts'
-import {
-  compensatorOf,
-  expandTasks,
-  gitOf,
-  isMultiplied,
-  mergedBy,
-  remediesOf,
-  remedyIn,
-  resolveTarget,
-  type Scope,
-} from './expand.ts'
+import { compensatorOf, expandTasks, isMultiplied, remediesOf, remedyIn, resolveTarget, type Scope } from './expand.ts'
 import { structureFaults, type Written, writtenTasks } from './structure.ts'
 import { baselineFaults, comesAfter } from './tests-criteria.ts'
 
@@ -105,7 +96,6 @@ function compensatorFaults(tasks: readonly Written[], known: (name: TaskName) =>
   }
   return faults
 
-  /** Whoever waits for it or leads to it. */
   function* leadFaults({ task, name, scope }: Written): Generator<GraphFault> {
     for (const need of task.needs ?? []) {
       const whom = compensated.get(`${scope.prefix}${need}` as TaskName)

@@ -2,13 +2,12 @@
 // The lint warns by it, and nothing of it begins before a person has agreed. What a script hides nobody can tell from here: `kind`
 // is for that.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { Json } from '../json.ts'
-import type { Action, CommandLine, Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
-import { commandImpact, commandImpacts, isDeleting } from './command-impact.ts'
-import { dbRequest } from './db-request.ts'
+import type { Impact, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { effectOf, scopeOf } from './effect.ts'
-import { httpRequest, isSafeMethod } from './http-request.ts'
 import { asksFirst } from './instruction-file.ts'
+import type { Danger } from './known-commands.ts'
 
 /** As the end of a sentence that begins with the task. */
 export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
@@ -46,7 +45,8 @@ function findImpacts(plan: PlanDefinition, task: TaskDefinition): readonly Impac
   if (production !== null) found.push(production)
   if (isBeyond(plan, task)) found.push('outside')
   if (isInstructing(plan, task)) found.push('instructions')
-  if (isUnreadable(task) && effectOf(plan, task) === 'unsafe') found.push('unknown')
+  if (actionFacts(task.action).isUnreadable?.(task.action) === true && effectOf(plan, task) === 'unsafe')
+    found.push('unknown')
   return found
 }
 
@@ -57,10 +57,7 @@ export const gatedImpact = (
   rules: Pick<PlanDefinition, 'policy' | 'extra'> = plan,
 ): Impact | null => impactsOf(plan, task).find(impact => isGated(rules, impact)) ?? null
 
-/**
- * Is a person asked before it? Every kind of it, unless the policy names some or none; what a policy demands always is. Code that
- * cannot be read is let through, unless the policy says otherwise.
- */
+/** Is a person asked before it? Every kind, unless the policy names some or none. Unreadable code passes unless the policy objects. */
 export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extra'>, impact: Impact): boolean {
   const { before, unknown } = policy?.gates ?? {}
   if (impact === 'command') return true
@@ -68,12 +65,8 @@ export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extr
   return before === undefined || before.includes(impact) || (impact === 'deploy' && demandsGate(extra))
 }
 
-const ACTING: ReadonlySet<Action['type']> = new Set(['run', 'edit', 'git', 'http', 'db', 'runner', 'agent'])
-
 /** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
-export function isActing({ action: { type } }: TaskDefinition): boolean {
-  return ACTING.has(type)
-}
+export const isActing = ({ action }: TaskDefinition): boolean => actionFacts(action).acts === true
 
 /** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
 export function isAskedAbout(task: TaskDefinition): boolean {
@@ -86,40 +79,6 @@ const BY_KIND: readonly (readonly [RegExp, Impact])[] = [
   [/migrat/i, 'migrate'],
   [/^(git[-_. ]?)?push/i, 'push'],
 ]
-/** Options of git that take the next word. */
-const WITH_VALUE = '(?:-[cC]|--(?:git-dir|work-tree|namespace))'
-/** Whatever is missing here is what `kind` is for. */
-const BY_COMMAND: readonly (readonly [RegExp, Impact])[] = [
-  // Each word can be read in one way only, or a line of options would be tried in all ways there are.
-  [at(`git\\s+(${WITH_VALUE}\\s+\\S+\\s+|(?!${WITH_VALUE}\\s)-\\S+\\s+)*push`), 'push'],
-  [at('(docker|podman)\\s+(image\\s+|manifest\\s+)?push'), 'push'],
-  [at('(kubectl\\s+(apply|rollout|delete)|helm\\s+(install|upgrade|uninstall))'), 'deploy'],
-  [at('(terraform|tofu)\\s+apply'), 'deploy'],
-  [at('(npm|pnpm|yarn|cargo)\\s+publish'), 'deploy'],
-  [at('(vercel|flyctl|fly|firebase|serverless|wrangler|netlify)\\s+(deploy|publish)'), 'deploy'],
-  [at('gh\\s+release\\s+create'), 'deploy'],
-  [/\b(DROP\s+(TABLE|DATABASE|SCHEMA)|TRUNCATE\s+TABLE|DELETE\s+FROM)\b/i, 'delete'],
-  [at('(dropdb|aws\\s+s3\\s+(rm|rb))'), 'delete'],
-  [at('(alembic\\s+(upgrade|downgrade)|flyway\\s+migrate|prisma\\s+migrate\\s+deploy)'), 'migrate'],
-  [/\b(db:migrate|migrate:latest|manage\.py\s+migrate)\b/, 'migrate'],
-]
-
-/**
- * All of them at once: most lines hold none, and are let through by one look instead of one for each. Of a push the word is enough, so
- * that a line full of options is not gone through twice.
- */
-const ANY_COMMAND = new RegExp(
-  BY_COMMAND.map(([{ source }, impact]) => (impact === 'push' ? 'push' : source)).join('|'),
-  'i',
-)
-
-/** A word of a command line, also with its path before it. */
-function at(command: string): RegExp {
-  return new RegExp(`(^|[\\s;&|(/])${command}\\b`)
-}
-
-export type Danger = Exclude<Impact, 'outside' | 'instructions' | 'unknown' | 'command'>
-
 /** What it does that cannot be taken back, by its own words. A gate does nothing. */
 export const dangerOf = (task: TaskDefinition): Danger | null => dangersOf(task)[0] ?? null
 
@@ -127,39 +86,14 @@ export const dangerOf = (task: TaskDefinition): Danger | null => dangersOf(task)
 export function dangersOf(task: TaskDefinition): readonly Danger[] {
   if (task.action.type === 'gate') return []
   const said = saidOf(task)
-  const seen = seenIn(task)
+  const seen = actionFacts(task.action).dangers?.(task) ?? []
   return said.length === 0 ? seen : [...said, ...seen]
-}
-
-function seenIn(task: TaskDefinition): readonly Danger[] {
-  const { action } = task
-  if (action.type === 'http') return listed(dangerOfRequest(task))
-  if (action.type === 'db') return listed(dangerOfStatements(task))
-  const read = action.type === 'run' ? commandImpacts(action.command) : []
-  const dangers = read.filter(impact => impact !== 'unknown')
-  return dangers.length > 0 ? dangers : wellKnown(task)
-}
-
-const listed = (danger: Danger | null): readonly Danger[] => (danger === null ? [] : [danger])
-
-/** What only reads, and what carries a key, can be sent again; the others say how with `effect`. */
-function dangerOfRequest({ action, effect = 'unsafe' }: TaskDefinition): Danger | null {
-  const request = httpRequest(action)
-  if (request === null || isSafeMethod(request.method)) return null
-  if (request.method === 'DELETE') return 'delete'
-  return request.key === null && effect === 'unsafe' ? 'send' : null
-}
-
-function dangerOfStatements(task: TaskDefinition): Danger | null {
-  const request = dbRequest(task.action)
-  if (request === null || request.do === 'query') return null
-  return request.do === 'migrate' ? 'migrate' : (wellKnown(task)[0] ?? 'data')
 }
 
 /** By its kind, then by its labels. */
 function saidOf({ kind, labels = [] }: TaskDefinition): readonly Danger[] {
   const byKind = kind === undefined ? null : firstOf([...BY_KIND, SPENDING], kind)
-  return [...listed(byKind), ...labels.flatMap(label => BY_LABEL.get(label.toLowerCase()) ?? [])]
+  return [...(byKind === null ? [] : [byKind]), ...labels.flatMap(label => BY_LABEL.get(label.toLowerCase()) ?? [])]
 }
 
 const SPENDING = [/^(spend|pay|purchase|buy)/i, 'spend'] as const
@@ -180,10 +114,7 @@ const BY_LABEL: ReadonlyMap<string, Danger> = new Map<string, Danger>([
   ['spends', 'spend'],
 ])
 
-/**
- * Of a plan that demands a gate before production, in a format whose tasks have no kind: what its name, its title or its labels say of
- * production. Titles are nobody's promise, so elsewhere they say nothing.
- */
+/** Of a plan that demands a gate before production, in a format without kinds: what name, title or labels say of it. */
 function productionOf({ id, title = '', kind, labels = [], action }: TaskDefinition): Danger | null {
   if (action.type === 'gate') return null
   if (labels.some(label => /^prod(uction)?$/i.test(label))) return 'deploy'
@@ -194,53 +125,19 @@ function productionOf({ id, title = '', kind, labels = [], action }: TaskDefinit
   return /(^|[^a-z])prod(uction)?([^a-z]|$)/i.test(`${name} ${title}`) ? 'deploy' : null
 }
 
-const isUnreadable = ({ action }: TaskDefinition): boolean =>
-  action.type === 'runner' || (action.type === 'run' && commandImpact(action.command) === 'unknown')
-
 function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string): Danger | null {
   for (const [pattern, impact] of patterns) if (pattern.test(text)) return impact as Danger
   return null
 }
 
-/** The beginning of a well-known command, anywhere in the line. */
-function wellKnown(task: TaskDefinition): readonly Danger[] {
-  const line = commandOf(task)
-  if (line === null) return []
-  const deleting: readonly Danger[] = isDeleting(line) ? ['delete'] : []
-  if (!ANY_COMMAND.test(line)) return deleting
-  const known = BY_COMMAND.flatMap(([pattern, impact]) => (pattern.test(line) ? [impact as Danger] : []))
-  return [...deleting, ...known]
-}
-
-const LINE_MAX = 10_000
-
-function commandOf({ action }: TaskDefinition): string | null {
-  if (action.type === 'run') return textOf(action.command).slice(0, LINE_MAX)
-  return action.type === 'db' ? wordsOf(action.spec).slice(0, LINE_MAX) : null
-}
-
-const textOf = (command: CommandLine): string => ('argv' in command ? command.argv.join(' ') : command.script)
-
-function wordsOf(spec: Json): string {
-  return typeof spec === 'string'
-    ? spec
-    : JSON.stringify(spec)
-        .replace(/["{}[\],:]+/g, ' ')
-        .trim()
-}
-
 /** Its scope leaves the workspace, or is one of a command that the policy does not hold. An edit outside that fails by itself. */
-function isBeyond({ policy }: PlanDefinition, { action, write, sandbox }: TaskDefinition): boolean {
+function isBeyond(plan: PlanDefinition, task: TaskDefinition): boolean {
+  const { action, write } = task
+  const { policy } = plan
+  const facts = actionFacts(action)
   if (action.type !== 'gate' && (write ?? []).some(leaves)) return true
-  if (
-    action.type === 'edit' &&
-    action.edits.some(edit => leaves(edit.file) || (edit.type === 'move' && leaves(edit.to)))
-  )
-    return true
-  // With the rights of the person it can write anywhere, and nobody can read from the plan what it will do.
-  if (action.type === 'agent' && (sandbox ?? policy?.sandbox) === 'off') return true
-  if ((action.type !== 'run' && action.type !== 'agent') || write === undefined || policy?.write === undefined)
-    return false
+  if (editedFiles(task).some(leaves) || facts.isUnconfined?.(task, plan) === true) return true
+  if (facts.runsCommands !== true || write === undefined || policy?.write === undefined) return false
   const allowed = policy.write.map(partsOf)
   return !write.every(pattern => allowed.some(around => holds(around, partsOf(pattern))))
 }
@@ -249,12 +146,13 @@ function isBeyond({ policy }: PlanDefinition, { action, write, sandbox }: TaskDe
 function isInstructing(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { action, write = [] } = task
   if (action.type === 'gate') return false
-  const named = action.type === 'run' || action.type === 'agent' ? (scopeOf(plan, task) ?? []) : write
-  if (named.some(asksFirst)) return true
-  return (
-    action.type === 'edit' &&
-    action.edits.some(edit => asksFirst(edit.file) || (edit.type === 'move' && asksFirst(edit.to)))
-  )
+  const named = actionFacts(action).runsCommands === true ? (scopeOf(plan, task) ?? []) : write
+  return named.some(asksFirst) || editedFiles(task).some(asksFirst)
+}
+
+function editedFiles(task: TaskDefinition): readonly string[] {
+  const { edits, files } = actionFacts(task.action)
+  return edits === undefined ? [] : (files?.(task) ?? [])
 }
 
 /** Absolute, or more steps up than down. What `**` stands for may be nothing. */

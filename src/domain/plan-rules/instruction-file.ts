@@ -1,10 +1,7 @@
 // Files that coding agents read as instructions. Whoever writes one decides what agents do later, so a person is asked first. Names are
 // compared folded, because some file systems take `Agents.MD` or a full-width spelling for the same file.
 
-/**
- * One component of a path in the form in which careless file systems compare it. Folding too much only asks or protects too much:
- * full-width letters and other forms of the same letter count as that letter.
- */
+/** A component of a path as careless file systems compare it. Folding too much only asks or protects too much. */
 export function foldName(component: string): string {
   // Most names are plain, and a scan looks at hundreds of thousands.
   if (/^[\w./-]*[\w-]$/.test(component)) return component.toLowerCase()

@@ -8,7 +8,6 @@
 //   tcp://127.0.0.1:5432   any connection to that port
 
 export interface NetworkRule {
-  /** As it was written. */
   readonly text: string
   readonly scheme: 'any' | 'http' | 'https' | 'tcp'
   readonly host: HostPattern
@@ -87,10 +86,7 @@ function pathPattern(text: string): NetworkRule['path'] {
   return { is: isPrefix ? 'prefix' : 'exactly', text: path }
 }
 
-/**
- * The host in one spelling: lower case, without the dot at its end, international names in ASCII, IPv4 as four decimal numbers, IPv6
- * in brackets. Null for what is none.
- */
+/** The host in one spelling: lower case, no dot at its end, ASCII, IPv4 in decimals, IPv6 in brackets. Null for what is none. */
 export function plainHost(text: string): string | null {
   if (text.includes(':') && !text.startsWith('[')) return null
   if (text === '' || text.length > 1_000 || hasControl(text) || /[\s/?#@\\%*<>^|"`{}]/.test(text)) return null

@@ -1,6 +1,6 @@
 // What a plan says about the network, read in one place: which addresses a task may reach, and what becomes of any other.
 
-import type { Network, PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { Network } from '../plan-values.ts'
 import { coversRule, parseNetworkRule } from './network-rule.ts'
 
 export interface NetworkUse {
@@ -12,8 +12,8 @@ export interface NetworkUse {
 
 /** Null: nothing is said, by the task or by the plan. */
 export function networkOf(
-  { policy }: Pick<PlanDefinition, 'policy'>,
-  task: Pick<TaskDefinition, 'network'>,
+  { policy }: { readonly policy?: { readonly network?: Network } },
+  task: { readonly network?: Network },
 ): NetworkUse | null {
   const said = task.network ?? policy?.network
   return said === undefined ? null : readNetwork(said)

@@ -1,5 +1,6 @@
 // Criteria about tests: which command they are about, and which earlier run of it is their baseline.
 
+import { sandboxedCommand } from '../actions/actions.ts'
 import type { TaskName } from '../id.ts'
 import type { CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../plan.ts'
 import type { Result, TestRun } from '../result.ts'
@@ -135,10 +136,8 @@ function baselineFault(
       hint: `let '${own}' need '${baseline}', or name a task before it`,
     }
   const { action, ...task } = byName.get(name)!
-  const runs = [
-    ...(action.type === 'run' ? [action.command] : []),
-    ...testsCriteriaOf({ ...task, action }).map(one => one.command),
-  ]
+  const ran = sandboxedCommand(action)
+  const runs = [...(ran === null ? [] : [ran]), ...testsCriteriaOf({ ...task, action }).map(one => one.command)]
   const wanted = testCommand(command)
   if (runs.some(one => testCommand(one) === wanted)) return null
   return {

@@ -1,7 +1,7 @@
 // What a plan says about tests: the `tests` key of a criterion.
 
 import type { TaskName } from '../id.ts'
-import type { CommandLine } from '../plan.ts'
+import type { CommandLine } from '../plan-values.ts'
 
 /** A command that runs tests, judged test by test against what it printed before. */
 export interface TestsCriterion {

@@ -6,8 +6,8 @@
 // be seen in a script or in `sh -c`. That is a help, not a wall: what a program starts by itself nobody sees here, only the sandbox holds
 // it. To allow, the words must be exactly those of the rule.
 
-import type { CommandLine } from '../plan.ts'
 import { commandsWithin, nameOf, withoutLeadingOptions } from '../plan-rules/command-impact.ts'
+import type { CommandLine } from '../plan-values.ts'
 import { matchesPattern, matchesWord, patternsMeet, wordsMeet } from './pattern.ts'
 
 export type CommandRule = readonly string[]

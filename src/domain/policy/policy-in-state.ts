@@ -1,8 +1,8 @@
 // What the policy says about a plan that has started: its own words and those of the layers that were written into its journal then.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { Action, Approvers, CommandLine, Criterion, Impact, SandboxMode, TaskDefinition } from '../plan.ts'
 import { commandOf } from '../plan-rules/criterion-text.ts'
-import { gitOf } from '../plan-rules/expand.ts'
 import { gatedImpact } from '../plan-rules/impact.ts'
 import type { NetworkUse } from '../plan-rules/network.ts'
 import type { PlanState } from '../state/state.ts'
@@ -106,10 +106,7 @@ export function askedCommand(state: UnderPolicy, task: TaskDefinition): CommandA
   return null
 }
 
-/**
- * All that the engine would run for it once it begins. What is done to a repository is judged as the command of git that does the same.
- * Preconditions are not among them: they are judged before anybody can be asked.
- */
+/** All that the engine would run for it once it begins, git tasks as commands. Preconditions are judged before anybody can be asked. */
 export function commandsOf(task: TaskDefinition): readonly CommandLine[] {
   const { action, probe, compensate, accept = [], postconditions = [] } = task
   const undo = compensate === undefined || compensate.type === 'task' ? null : commandIn(compensate)
@@ -118,10 +115,4 @@ export function commandsOf(task: TaskDefinition): readonly CommandLine[] {
 }
 
 /** The command that an action is; null when it is none. */
-export function commandIn(action: Action): CommandLine | null {
-  if (action.type === 'run') return action.command
-  const git = gitOf(action)
-  if (git === null) return null
-  const word = git.do === 'tag' ? git.name : git.do === 'merge' ? git.task : null
-  return { argv: ['git', git.do, ...(word === null ? [] : [word])] }
-}
+export const commandIn = (action: Action): CommandLine | null => actionFacts(action).command?.(action) ?? null

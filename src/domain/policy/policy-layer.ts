@@ -133,10 +133,7 @@ export function clashingCost(layers: readonly PolicyLayer[]): readonly [PolicyLa
   return first === undefined || other === undefined ? null : [first, other]
 }
 
-/**
- * A layer around a plan names gates that it demands: they are added to those of the plan. A plan without a list has all of them, one with
- * an empty list only those that are demanded.
- */
+/** Gates demanded around a plan are added to its own. Without a list a plan has all of them. */
 function narrowGates(outer: GatePolicy, { from, policy: { gates } }: PolicyLayer): GatePolicy {
   const isPlan = from === 'plan'
   if (gates === undefined) return isPlan ? withoutList(outer) : outer

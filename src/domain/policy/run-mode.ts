@@ -5,6 +5,7 @@
 // Checks, probes and undo steps run as their task does. The checks of a task that an agent or a claimant works on judge what they did, so they
 // are held, and so are the final checks of a plan with such a task.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { PlanDefinition, RunMode, SandboxMode, TaskDefinition, Writer } from '../plan.ts'
 import { authorOf, authorsOfNew, notifyAuthor } from '../plan-rules/authors.ts'
 import type { PlanState } from '../state/state.ts'
@@ -34,14 +35,13 @@ export function confinementOf(state: Confining, task: TaskDefinition): Confineme
 
 /** For the event of an attempt that runs commands. */
 export function runsAs(state: Confining, task: TaskDefinition): { readonly runs?: RunMode } {
-  if (state.sandbox !== 'by-task' || (task.action.type !== 'run' && task.action.type !== 'agent')) return {}
+  if (state.sandbox !== 'by-task' || actionFacts(task.action).runsCommands !== true) return {}
   return { runs: confinementOf(state, task).mode }
 }
 
 /** For people: how a task will run, also of a plan that is not started; null for one that runs no command. */
 export function plannedRun(state: Confining, task: TaskDefinition): RunMode | null {
-  const { type } = task.action
-  if (type !== 'run' && type !== 'agent' && commandsOf(task).length === 0) return null
+  if (actionFacts(task.action).runsCommands !== true && commandsOf(task).length === 0) return null
   return confinementOf({ ...state, sandbox: state.sandbox ?? 'by-task' }, task).mode
 }
 

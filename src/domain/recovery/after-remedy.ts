@@ -2,7 +2,7 @@
 // events of one command, so that it does not matter how the helper ended: by itself, by hand, or by a revision that removed it.
 
 import type { Feedback } from '../event.ts'
-import { tasksOf } from '../event-kinds.ts'
+import { tasksOf } from '../events/event-row.ts'
 import type { Result } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import { exhausted, reopen } from '../rules/routing.ts'
@@ -23,7 +23,6 @@ export function continueRecoveries(draft: DecisionDraft): void {
   }
 }
 
-/** The recovering tasks that an event may have moved. */
 function touchedBy({ state, events }: DecisionDraft, at: number): readonly TaskState[] {
   const event = events[at]!
   if (event.type === 'plan.revised' || event.type === 'rollback.finished' || event.type === 'rollback.stopped')

@@ -6,20 +6,16 @@
 // over, because a person who reads the journal must be able to say that it was the wrong one. Every view shows it as it is.
 
 import type { EventOf } from '../event.ts'
-import { RETRY_AFTER_MAX_MS } from '../limits.ts'
 import type { Recovery, RecoveryRule, Retry } from '../plan.ts'
 import type { Failure } from '../result.ts'
 import type { TaskState } from '../state/state.ts'
-import { backoffMs } from './retry.ts'
+import { retryWaitMs } from './retry.ts'
 
 export interface Failing {
   readonly task: Pick<TaskState, 'definition' | 'failures' | 'recovering' | 'recoveries'>
   readonly failure: Failure
-  /** The failure mode it was recognised as. */
   readonly mode?: string | undefined
-  /** What `retry` says, of the task or the plan. */
   readonly retry: Retry
-  /** Draws the jitter of the wait. */
   readonly seed: string
   /** What is left of the timebox; null when there is none. */
   readonly leftMs: number | null
@@ -134,7 +130,6 @@ export function nextRule(task: Pick<TaskState, 'definition' | 'recovering' | 're
   return `rule ${rule + 1} (${wordsOf(recovery)})${on === undefined ? '' : `, if it is ${on.join(' or ')}`}`
 }
 
-/** Attempts of one visit that one rule gives. */
 function isSeries({ definition, recovering }: Pick<TaskState, 'definition' | 'recovering'>, rule: number): boolean {
   return recovering?.rule === rule && definition.recover?.[rule]?.do.type === 'retry'
 }
@@ -159,7 +154,6 @@ export function wordsOf(recovery: Recovery): string {
   }
 }
 
-/** What is done by the rule, as a sentence. */
 function doneText(recovery: Exclude<Recovery, { readonly type: 'retry' }>): string {
   switch (recovery.type) {
     case 'alternate':
@@ -179,7 +173,7 @@ function doneText(recovery: Exclude<Recovery, { readonly type: 'retry' }>): stri
 
 /** "retrying in 2 s (attempt 2 of 3), as the other side asked". */
 function retryText(failing: Failing, { attempts }: Retry, waitMs: number, rule = ''): string {
-  const asked = failing.failure.retryAfterMs === undefined ? '' : ', as the other side asked'
+  const asked = waitMs === failing.failure.retryAfterMs ? ', as the other side asked' : ''
   return `retrying in ${seconds(waitMs)} (${rule}attempt ${failing.task.failures + 1} of ${attempts})${asked}`
 }
 
@@ -198,18 +192,14 @@ function unasked({ task, failure, attempted }: Failing): string {
   return task.definition.action.type === 'group' ? PART_FAILED : REJECTED
 }
 
-/** It may pass by itself. */
 const isPassing = ({ class: kind }: Failure): boolean => kind === 'transient' || kind === 'resource'
 
 /** A task without `retry` is not retried, nor is what was rejected: that needs no line of its own. */
 export const isPlainBlock = ({ choice, reason }: Pick<EventOf<'recovery.chosen'>, 'choice' | 'reason'>): boolean =>
   choice === 'block' && PLAIN.has(reason)
 
-/** The wait before the next attempt: by the policy, but not before whoever said no will listen again. */
-function waitOf({ task, failure, seed }: Failing, retry: Retry): number {
-  const patience = Math.min(Math.max(0, failure.retryAfterMs ?? 0), RETRY_AFTER_MAX_MS)
-  return Math.max(backoffMs(retry, task.failures, seed), patience)
-}
+const waitOf = ({ task, failure, seed }: Failing, retry: Retry): number =>
+  retryWaitMs(retry, task.failures, seed, failure)
 
 const fitsIn = ({ leftMs }: Failing, waitMs: number): boolean => leftMs === null || waitMs < leftMs
 

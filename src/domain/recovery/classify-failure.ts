@@ -50,8 +50,6 @@ export function classOfHttp(status: number): FailureClass | null {
   return status === 507 ? 'resource' : 'logic'
 }
 
-// ── exit codes and signals ─────────────────────────────────────────────────────────────────────────────────────────
-
 const HINT = advise`see ${quoted('log', { output: true })}`
 
 const known = (kind: FailureClass, code: string, hint: Hint = HINT): Kind => ({
@@ -88,8 +86,6 @@ function bySignal(signal: string, lines: readonly string[]): Kind {
   const wants = SIGNALS_OF_WANT.has(signal) || byText(lines)?.class === 'resource'
   return known(wants ? 'resource' : 'transient', `signal:${signal}`, 'was it killed, or out of memory?')
 }
-
-// ── words of the operating system ──────────────────────────────────────────────────────────────────────────────────
 
 const ERRNOS: ReadonlyMap<string, FailureClass> = new Map([
   ...['ENOSPC', 'ENOMEM', 'EMFILE', 'ENFILE', 'EDQUOT'].map(code => [code, 'resource'] as const),
@@ -140,8 +136,6 @@ function errnoIn(line: string): string | null {
   return null
 }
 
-// ── words of single tools ──────────────────────────────────────────────────────────────────────────────────────────
-
 /** Shapes in which tools name an HTTP status: curl and git, wget, gh, npm, Python, axios, docker, a status line. */
 const HTTP_SHAPES: readonly RegExp[] = [
   /\bThe requested URL returned error: (\d{3})\b/,
@@ -188,8 +182,6 @@ function byText(lines: readonly string[]): Kind | null {
 const HTTP_TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504])
 const HTTP_POLICY: ReadonlySet<number> = new Set([401, 403, 407])
 
-// ── how long to wait ───────────────────────────────────────────────────────────────────────────────────────────────
-
 function withPatience(kind: Kind, lines: readonly string[], now: Millis): Kind {
   if (kind.class !== 'transient' && kind.class !== 'resource') return kind
   for (const line of lines.toReversed()) {
@@ -213,8 +205,6 @@ export function readRetryAfter(said: string, now: Millis): number | null {
 
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}:\d{2}:\d{2}) GMT$/
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
-
-// ── what is looked at ──────────────────────────────────────────────────────────────────────────────────────────────
 
 const LINES_MAX = 12
 const LINE_MAX = 400

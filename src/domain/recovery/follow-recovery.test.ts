@@ -100,6 +100,12 @@ describe('trying again', () => {
     expect(nextActions(journal.state, journal.clock.now()).wakeAt).toBe(journal.clock.now() + 30_000)
   })
 
+  it('keeps its backoff where the other side asked for less, and does not say that it asked', () => {
+    const journal = begun(task('a', { retry: { attempts: 3, backoffMs: { min: 5_000, max: 5_000 } } }))
+    const events = journal.fail('a', { ...busy, retryAfterMs: 1_000 })
+    expect(said(events)).toEqual(['a: retry: retrying in 5 s (attempt 2 of 3)'])
+  })
+
   it('never waits longer than an hour because somebody asked', () => {
     const journal = begun(task('a', { retry: { attempts: 3, backoffMs: { min: 1, max: 1 } } }))
     journal.fail('a', { ...busy, retryAfterMs: 1e15 })

@@ -14,10 +14,7 @@ import { attemptsUsedUp, breakerOf, loopsUsedUp } from './breaker.ts'
 import { type Chosen, choose, type NothingLeft, notRetried } from './choose-recovery.ts'
 import { retryOf } from './retry.ts'
 
-/**
- * Retries or follows a rule; says why when nothing is left. `null`: something is being done about it, or the plan is ending.
- * `why`: what became of the last rule.
- */
+/** Retries or follows a rule. `null`: it does, or the plan is ending. `why`: nothing is left, and what became of the last rule. */
 export function beginRecovery(
   draft: DecisionDraft,
   task: TaskState,

@@ -1,11 +1,17 @@
 // When to try again. The delay doubles from `min` to `max` with jitter drawn from a seed, so that the same attempt of the
 // same task always waits the same time and replay never needs luck.
 
-import { BACKOFF_DEFAULT_MS } from '../limits.ts'
+import { BACKOFF_DEFAULT_MS, RETRY_AFTER_MAX_MS } from '../limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../plan.ts'
+import type { Failure } from '../result.ts'
 
 export function retryOf(plan: PlanDefinition, task: TaskDefinition): Retry {
   return task.retry ?? plan.defaults?.retry ?? { attempts: 1, backoffMs: BACKOFF_DEFAULT_MS }
+}
+
+/** The wait before the next attempt: the backoff, but at least as long as the other side asked for (`Retry-After`). */
+export function retryWaitMs(retry: Retry, failures: number, seed: string, { retryAfterMs = 0 }: Failure): number {
+  return Math.max(backoffMs(retry, failures, seed), Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
 }
 
 /** Milliseconds to wait after the `failures`-th failed attempt: between half and the whole of the exponential step. */

@@ -1,14 +1,16 @@
 // Tasks added to a plan one by one, while it is a draft and after it has begun.
 
+import { actionFacts } from '../actions/actions.ts'
+import { mergedBy } from '../actions/git-action.ts'
 import type { CommandOf } from '../command.ts'
 import { isTaskName } from '../id.ts'
 import { type JsonObject, jsonBytes, same } from '../json.ts'
 import { ANNOTATIONS_MAX_BYTES, EVALUATION_MAX_BYTES } from '../limits.ts'
 import { suggest } from '../phrases.ts'
-import type { Action, TaskDefinition } from '../plan.ts'
+import type { TaskDefinition } from '../plan.ts'
 import { authorsWith } from '../plan-rules/authors.ts'
 import { scopesOverlap } from '../plan-rules/effect.ts'
-import { compensatorOf, mergedBy } from '../plan-rules/expand.ts'
+import { compensatorOf } from '../plan-rules/expand.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { type DecisionDraft, emit, unknownTask } from '../rules/decision.ts'
@@ -107,10 +109,8 @@ function isPlain(task: TaskDefinition): boolean {
     return false
   if (task.bound !== undefined || task.sleeps !== undefined || task.leads !== undefined) return false
   if (task.failureModes?.some(mode => mode.recover !== undefined) === true || task.id.includes('/')) return false
-  return !STRUCTURES.has(task.action.type) && compensatorOf(task) === null && mergedBy(task.action) === null
+  return actionFacts(task.action).isStructure !== true && compensatorOf(task) === null && mergedBy(task.action) === null
 }
-
-const STRUCTURES: ReadonlySet<Action['type']> = new Set(['subplan', 'group', 'items', 'verify'])
 
 function refuseTask(state: PlanState, task: TaskDefinition, earlier: ReadonlySet<string>): Refusal | undefined {
   const { id, needs = [], write = [] } = task

@@ -16,7 +16,6 @@ import { SATISFIES, type TaskStatus } from '../status.ts'
 /** How a task stands in the run. */
 export interface Standing {
   readonly status: TaskStatus
-  /** It was started at least once, or was decided. */
   readonly ran: boolean
   /** It was running when the process that carried it out ended, and nobody drives the plan: may it be run again? */
   readonly left?: 'again' | 'asked'
@@ -25,7 +24,6 @@ export type Standings = ReadonlyMap<TaskName, Standing>
 
 export interface Fate {
   readonly task: TaskName
-  /** Null for a task that is new. */
   readonly status: TaskStatus | null
   /** `again`: a new visit. `abandoned`: removed after it ran. `gone`: removed, and never ran. `refused`: the revision is. */
   readonly fate: 'new' | 'kept' | 'changed' | 'again' | 'abandoned' | 'gone' | 'refused'

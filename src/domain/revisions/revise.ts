@@ -20,9 +20,7 @@ import { allTasks, openNeeds } from '../state/task-index.ts'
 import { ENDED, PLAN_ENDED, SATISFIES } from '../status.ts'
 
 interface Options {
-  /** The proposal that was accepted. */
   readonly proposal?: string
-  /** The gate at which it was approved goes on being decided. */
   readonly keep?: TaskState
   /** The task whose failure asked for it: it begins its next visit. */
   readonly again?: TaskState

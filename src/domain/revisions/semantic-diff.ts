@@ -2,10 +2,11 @@
 // re-budgeted, re-routed or re-worded. Pure and total; equal definitions have an empty diff, and every key that differs is
 // in it, or is explained by a task that was renamed. Keys and values are those of the definition (durations in milliseconds).
 
+import { mergedBy, mergeOf } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
 import { type Json, same, stableText } from '../json.ts'
 import type { ActionType, ChangeKind, PlanDefinition, TaskDefinition } from '../plan.ts'
-import { compensatorOf, mergedBy, mergeOf, withRemedies } from '../plan-rules/expand.ts'
+import { compensatorOf, withRemedies } from '../plan-rules/expand.ts'
 import { fieldOf } from '../plan-rules/task-fields.ts'
 
 // What sort of change a changed key is, and a whole diff in one line.
@@ -174,10 +175,7 @@ function compareTasks(
   if (stood.some((id, at) => id !== kept[at])) found.reordered.push(parentAfter)
 }
 
-/**
- * Tasks that went and tasks that came with the same content, ids and the names they refer to aside. Two that are alike, or one
- * that says nothing to recognise it by, are no renaming.
- */
+/** Tasks that went and came with the same content, names aside. Two that are alike, or say nothing, are no renaming. */
 function renamesAmong(
   gone: readonly TaskDefinition[],
   come: readonly TaskDefinition[],

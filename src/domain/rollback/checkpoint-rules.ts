@@ -1,6 +1,7 @@
 // Checkpoints with a name of their own: by hand, by a checkpoint task, and by policy before a task. The position after each task
 // needs none: the journal holds it, see domain/checkpoints.ts.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { CommandOf } from '../command.ts'
 import { advise, next } from '../hint.ts'
 import { type CheckpointName, checkpointName } from '../id.ts'
@@ -40,13 +41,14 @@ export function takenBefore(draft: DecisionDraft, task: TaskState, standing: Sta
 
 /** A checkpoint task is done: what it saw becomes the checkpoint of its name. */
 export function takenBy(draft: DecisionDraft, { definition }: TaskState, standing: Standing | undefined): void {
-  if (standing === undefined || definition.action.type !== 'checkpoint') return
-  const name = (definition.action.name ?? checkpointName(definition.id, draft.now)) as CheckpointName
+  if (standing === undefined || actionFacts(definition.action).takesCheckpoint !== true) return
+  const name = (('name' in definition.action ? definition.action.name : undefined) ??
+    checkpointName(definition.id, draft.now)) as CheckpointName
   emit(draft, { type: 'checkpoint.taken', name, why: 'task', task: definition.id, standing })
 }
 
 /** What changes nothing by itself needs no checkpoint before it. */
 function isWork({ definition }: TaskState): boolean {
-  const { type } = definition.action
-  return type === 'run' || type === 'edit' || type === 'external' || type === 'git'
+  const { changesFiles, command } = actionFacts(definition.action)
+  return changesFiles === true || command !== undefined
 }

@@ -141,6 +141,20 @@ it('a compensation by a task of the plan is tried as often as that task, and its
   expect(journal.state).toMatchObject({ status: 'failed', compensated: ['b', 'a'], compensationFailures: 0 })
 })
 
+it('a compensation waits before its next attempt as long as the other side asked for', () => {
+  const retry = { attempts: 2, backoffMs: { min: 1_000, max: 1_000 } }
+  const journal = started(
+    plan('p', task('a', { retry, compensate: { type: 'external' } }), task('b', { needs: ['a'] })),
+  )
+  journal.succeed('a')
+  journal.fail('b')
+  journal.turn()
+  const busy = failed({ class: 'transient', retryable: true, retryAfterMs: 30_000 })
+  expect(journal.turn(compensated('a', busy))).toMatchObject([
+    { type: 'compensation.retried', at: journal.clock.now() + 30_000 },
+  ])
+})
+
 describe('what a task wrote', () => {
   const wrote = { wrote: { changes: numberedSha(5), paths: 2 } }
   const committed = { task: name('a'), visit: 1, operations: [] }

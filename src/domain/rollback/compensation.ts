@@ -1,9 +1,10 @@
 // How a compensation ended, and what then: tried again while that may help, else it has its own outcome and the next one follows.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { TaskName } from '../id.ts'
 import type { EffectClass } from '../plan.ts'
 import { effectOf } from '../plan-rules/effect.ts'
-import { backoffMs, retryOf } from '../recovery/retry.ts'
+import { retryOf, retryWaitMs } from '../recovery/retry.ts'
 import type { Result } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import type { PlanState } from '../state/state.ts'
@@ -23,7 +24,7 @@ export function compensated(draft: DecisionDraft, name: TaskName, result: Result
     const retry = retryOf(state.definition, compensator(state, name) ?? task.definition)
     const failures = state.compensationFailures + 1
     if (failures < retry.attempts) {
-      const wait = backoffMs(retry, failures, `${state.id}/${name}/compensation`)
+      const wait = retryWaitMs(retry, failures, `${state.id}/${name}/compensation`, result.failure)
       emit(draft, { type: 'compensation.retried', task: name, result, at: draft.now + wait })
       return
     }
@@ -52,6 +53,6 @@ export function compensationEffect(state: PlanState, name: TaskName): EffectClas
   const by = compensator(state, name)
   if (by !== undefined) return effectOf(state.definition, by)
   const undo = state.tasks.get(name)?.definition.compensate
-  if (undo?.type === 'http' || undo?.type === 'db') return effectOf(state.definition, { id: name, action: undo })
-  return undo?.type === 'edit' ? 'workspace' : 'unsafe'
+  if (undo === undefined || undo.type === 'task' || actionFacts(undo).runsCommands === true) return 'unsafe'
+  return effectOf(state.definition, { id: name, action: undo })
 }

@@ -60,9 +60,7 @@ export function meaningFor(entries: Iterable<Told>, now: PlanState, names: reado
 
 /** What declared compensations are about: which effects have come into the world, and which are still there. */
 interface Effects {
-  /** Completed after the entry. */
   readonly completed: ReadonlySet<TaskName>
-  /** Compensated after the entry. */
   readonly compensated: ReadonlySet<TaskName>
   /** Completed at any time and not compensated since, last completed first. */
   readonly stand: readonly TaskName[]
@@ -102,10 +100,7 @@ function completedBy(event: Event, asked: ReadonlyMap<TaskName, TaskState['gate'
   return isYes && !isBefore(asked.get(event.task) ?? null) ? event.task : null
 }
 
-/**
- * Whatever these had done then is not there any more, or will not be: they were compensated since, or completed once more, and
- * nobody can undo the second time without the first. A group is not done without all of its tasks.
- */
+/** What these did then is undone: compensated since, or done again; the second is not undone without the first. */
 function undoneSince(then: PlanState, now: PlanState, { completed, compensated, stand }: Effects): Set<TaskName> {
   const undone = new Set<TaskName>()
   const again = stand.filter(name => completed.has(name) && isUndoable(now, name))
@@ -163,7 +158,6 @@ const isParked = (task: TaskState): boolean => task.gate?.asks.type === 'unknown
 const hasMoved = (task: TaskState): boolean =>
   task.visit > 1 || task.attempt > 0 || (task.status !== 'pending' && task.status !== 'blocked')
 
-/** Has the judging of the definition of done begun? */
 function isJudged({ tasks }: PlanState): boolean {
   const done = tasks.get(DONE_TASK)
   return done?.definition.action.type === 'verify' && hasMoved(done) && !(done.status === 'pending' && done.dormant)

@@ -171,7 +171,6 @@ const isOpen = (task: TaskState): boolean => !ENDED.has(task.status) && task.sta
 export const isReadyForRollback = ({ running, compensation, compensating }: PlanState): boolean =>
   running.size === 0 && compensation === null && (compensating ?? []).length === 0
 
-/** Nothing is left to be done, by anybody. */
 const isAtRest = (state: PlanState): boolean =>
   state.order.every(task => !isOpen(task) || (task.dormant && task.definition.action.type === 'verify'))
 

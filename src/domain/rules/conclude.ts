@@ -49,10 +49,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
   }
 }
 
-/**
- * A plan that failed and says so takes all files back before it ends. That is begun in the entry that decides it, so that no crash
- * can come in between; the rollback ends the plan.
- */
+/** The entry that decides it begins to take files back, so that no crash comes between; the rollback ends the plan. */
 function finish(draft: DecisionDraft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
   const { state } = draft
   if (status !== 'failed' || !back || state.startedEntry === 0) {

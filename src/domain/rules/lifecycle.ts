@@ -1,5 +1,7 @@
 // The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
 
+import { actionFacts } from '../actions/actions.ts'
+import { gitOf } from '../actions/git-action.ts'
 import { goOnWithin, resumeObjection } from '../budget/budget-rules.ts'
 import type { CommandOf } from '../command.ts'
 import type { ImportedTask } from '../event.ts'
@@ -7,16 +9,11 @@ import { advise, joinHints, next } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
-import { type Authors, LATER_ACTIONS, type PlanDefinition, type TaskDefinition } from '../plan.ts'
-import { agentRequest } from '../plan-rules/agent-request.ts'
+import type { Authors, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { authorsOfNew, isOwn } from '../plan-rules/authors.ts'
-import { dbRequest } from '../plan-rules/db-request.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
-import { expandTasks, gitOf } from '../plan-rules/expand.ts'
+import { expandTasks } from '../plan-rules/expand.ts'
 import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
-import { httpRequest } from '../plan-rules/http-request.ts'
-import { modelRequest } from '../plan-rules/model-request.ts'
-import { runnerRequest } from '../plan-rules/runner-request.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
 import { isBelowHome } from '../policy/policy-in-state.ts'
 import { layersBesides, type PolicyAgain, type PolicyLayer } from '../policy/policy-layer.ts'
@@ -305,14 +302,7 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
         `task '${task.id}' merges the branch of a task, and no task has one`,
         "leave it out, or let tasks work in worktrees of their own: 'git: {worktree: task}'",
       )
-    const isUnreadable =
-      (type === 'git' && gitOf(task.action) === null) ||
-      (type === 'model' && modelRequest(task.action) === null) ||
-      (type === 'http' && httpRequest(task.action) === null) ||
-      (type === 'db' && dbRequest(task.action) === null) ||
-      (type === 'agent' && agentRequest(task.action) === null) ||
-      (type === 'runner' && runnerRequest(task.action) === null)
-    if ((LATER_ACTIONS as readonly string[]).includes(type) || isUnreadable) {
+    if (actionFacts(task.action).isUnderstood?.(task.action) === false) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,

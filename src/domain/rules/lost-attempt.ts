@@ -10,10 +10,17 @@ import { goneBackIn, type TaskState } from '../state/state.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { withdrawOutside } from './outside-scope.ts'
 
-export function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun }: Interrupted): void {
+export function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun, until }: Interrupted): void {
   if (begun !== false) return lose(draft, task, reason, 'by us')
   // It did nothing, so whatever its effect class it may be tried again.
-  emit(draft, { type: 'attempt.lost', ...attemptOf(task), reason, byUs: true, begun })
+  emit(draft, {
+    type: 'attempt.lost',
+    ...attemptOf(task),
+    reason,
+    byUs: true,
+    begun,
+    ...(until === undefined ? {} : { until }),
+  })
 }
 
 /** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */

@@ -65,10 +65,7 @@ export function route(draft: DecisionDraft, source: TaskState, outcome: string, 
   markReady(draft, to)
 }
 
-/**
- * Opens the next visit of these tasks and of all that came after them; what is running there is given up first. Only what
- * may not be run twice, and is under way or parked, is let alone: nobody but a person decides about it. `stays`: these as well.
- */
+/** Opens the next visit of these and all after them; left alone: `stays`, and what is unsafe to repeat and under way or parked. */
 export function reopen(
   draft: DecisionDraft,
   roots: readonly TaskState[],

@@ -2,6 +2,7 @@
 // overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
 // place in the line, so that lesser ones cannot starve it.
 
+import { worksInFolder } from '../actions/actions.ts'
 import { type Begin, beginWithin, waitsForBudget } from '../budget/budget-rules.ts'
 import { isAgreed, needsConsent } from '../gates/consent-rules.ts'
 import { type Asking, openPrepared } from '../gates/open-gate.ts'
@@ -124,7 +125,7 @@ export function needsPreparing(state: PlanState, task: TaskState): boolean {
     needsLook(state, task) ||
     dueBefore(state, task) !== null ||
     needsConsent(state, task) ||
-    ((action.type === 'run' || action.type === 'edit' || action.type === 'agent') && needsReservation(state, task))
+    (worksInFolder(action) && needsReservation(state, task))
   )
 }
 

@@ -201,10 +201,7 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
   return undefined
 }
 
-/**
- * Whoever reported it as done too early mends it in the same attempt, while there are reports and time left. Where the plan says what
- * follows a failure, that follows: a bad measurement is a result, and nobody shall be asked to report a better one.
- */
+/** A report made too early is mended in the same attempt, unless the plan says what follows a failure. */
 function mayGoOn({ now }: DecisionDraft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
   const { timeoutMs, timeboxMs, on = {} } = definition
   if (Object.hasOwn(on, 'failure')) return false
@@ -256,10 +253,7 @@ function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
   )
 }
 
-/**
- * An agent's lease on its claim ran out, or the claim was given back. A stale lapse, for a claim that has ended since, changes nothing;
- * whoever gives a claim back is told that there is none.
- */
+/** A claim's lease ran out, or it was given back. A stale lapse changes nothing; giving back a claim that is gone is refused. */
 export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
   const { released } = command

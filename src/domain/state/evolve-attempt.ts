@@ -1,5 +1,6 @@
 // What is true after an attempt began, ended or was lost. Part of `evolve`.
 
+import { actionFacts } from '../actions/actions.ts'
 import { attemptEnded, attemptStarted } from '../budget/ledger.ts'
 import type { Reset } from '../command.ts'
 import type { EventOf } from '../event.ts'
@@ -65,6 +66,7 @@ export function reopen(state: PlanState, task: TaskState, reason: string): void 
   task.consent = null
   task.recovering = null
   task.visitAt = null
+  task.waitsSince = null
   task.escalated = NOTHING
   // The task made from `done` waits again until everything else has ended. Any other keeps the way that led here.
   task.dormant = task.definition.action.type === 'verify'
@@ -74,10 +76,7 @@ export function reopen(state: PlanState, task: TaskState, reason: string): void 
   setStatus(state, task, 'pending')
 }
 
-/**
- * A visit of its own for how the task stands after a rollback: open, or ended as an earlier one had. It is open as well when what
- * it had done was compensated on the way.
- */
+/** A visit of its own for how the task stands after a rollback. It is open as well when what it had done was compensated on the way. */
 export function reset(state: PlanState, task: TaskState, to: Reset, now: Millis): void {
   const isUndone = to.status === 'completed' && state.compensated.includes(to.task)
   const status = isUndone ? 'pending' : to.status
@@ -117,6 +116,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       task.refused = 0
       task.startedAt = now
       if (task.definition.timeboxMs !== undefined) task.visitAt ??= now
+      if (actionFacts(task.definition.action).waits === true) task.waitsSince ??= now
       state.attempts++
       if (state.budget !== null) attemptStarted(state.budget, task.definition, event, now)
       task.claim = event.claim ?? null
@@ -162,6 +162,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       // Nothing was tried: somebody is asked first.
       if (event.result.failure.code !== CONSENT) task.failures++
       task.handled = false
+      task.waitsSince = null
       tellBreakers(state, task, event.result.failure.class)
       endedAt(task, { how: 'failed', at: now })
       endedMeanwhile(state, event.task)
@@ -177,6 +178,10 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (event.begun === false) state.attempts--
       task.claim = null
       task.reason = event.reason
+      if (event.until !== undefined) {
+        task.retryAt = event.until
+        task.waitsSince ??= task.startedAt
+      }
       if (event.byUs === true) endedAt(task, { how: 'interrupted', at: now })
       else
         endedAt(task, {

@@ -65,10 +65,7 @@ export function annotated(before: JsonObject, set: JsonObject): JsonObject {
   return after.size === 0 ? UNANNOTATED : Object.fromEntries(after)
 }
 
-/**
- * Only the new tasks are touched: nobody can need or lead to a task that was not there. While a draft is not sealed, the list of
- * its definition is the state's own and grows in place; copying it for each task would cost more with each.
- */
+/** Only new tasks are touched: none needs them yet. The list of an unsealed draft grows in place: copying is dear. */
 function append(state: PlanState, tasks: readonly TaskDefinition[], now: Millis): void {
   if (!isUnsealed(state)) {
     state.definition = { ...state.definition, tasks: [...state.definition.tasks] }
@@ -415,6 +412,8 @@ function define(state: PlanState, definition: PlanDefinition, now: Millis): void
     if (known === undefined || otherTask) order.push(newTask(written, state.nextOrdinal++, now))
     else {
       known.definition = written
+      // It may wait for something else now: it is looked at again at once.
+      if (known.waitsSince !== null) known.retryAt = null
       order.push(known)
     }
   }

@@ -172,6 +172,7 @@ const TASK_KEYS = [
   'annotations',
   'evaluations',
   'refused',
+  'waitsSince',
 ] as const satisfies readonly (keyof TaskState)[]
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }

@@ -51,7 +51,6 @@ export interface PlanState {
   origin: PlanId | null
   session: string | null
   goal: string | null
-  /** Who is to carry it out. */
   agent: string | null
   /** What clients keep beside it; never followed. */
   annotations: JsonObject
@@ -63,7 +62,6 @@ export interface PlanState {
   updatedAt: Millis
   startedAt: Millis | null
   endedAt: Millis | null
-  /** Why it is paused, cancelled or ended. */
   reason: string | null
   archived: boolean
 
@@ -75,7 +73,6 @@ export interface PlanState {
   completedOrder: TaskName[]
   /** While cancelling: what is still to be compensated, last first; null when not cancelling. */
   compensating: TaskName[] | null
-  /** The compensation under way. */
   compensation: TaskName | null
   /** How often the compensation under way has failed, and when it is tried again. */
   compensationFailures: number
@@ -86,7 +83,6 @@ export interface PlanState {
   compensated: TaskName[]
   /** Nobody knows whether their compensation happened; it is never run again by itself. */
   unsureCompensated: TaskName[]
-  /** The rollback under way. */
   rollback: RollbackUnderWay | null
   /** Done, and what they wrote is still to be committed on the plan's branch. */
   uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
@@ -102,28 +98,21 @@ export interface PlanState {
   authors: Authors
   /** The policy around the plan, as it stood at the start; empty where nobody says anything. */
   layers: readonly PolicyLayer[]
-  /** The folder it works in, relative to the workspace; null for the workspace itself. */
   place: string | null
   /** Attempts begun, and how often visits were opened again, over the whole plan: what its caps count. */
   attempts: number
   loops: number
   /** Failures in a row of what needs a capability; `until` while nothing that needs it may begin. */
   breakers: readonly { readonly capability: string; readonly failures: number; readonly until: Millis | null }[]
-  /** Asked in the middle of somebody's work and not answered. */
   questions: readonly (Question & { readonly since: Millis })[]
-  /** What people answered about addresses that commands wanted to reach. */
   permits: readonly NetworkPermit[]
-  /** Neither taken nor declined. */
   proposals: readonly (Proposal & { readonly since: Millis })[]
   /** Paused by force: nothing goes on to its end. */
   halted: boolean
   /** Paused because everything was halted. */
   byHalt: boolean
-  /** What the engine lacks to go on, when it is paused for that. */
   shortage: Shortage | null
-  /** What is spent and held, of a plan that has a budget. */
   budget: Ledger | null
-  /** Paused because its budget is used up. */
   overBudget: boolean
   /** How often `converge` has judged the definition of done. */
   rounds: number
@@ -145,11 +134,9 @@ export interface PlanState {
   readonly ready: Heap<TaskState>
   /** External tasks that may be claimed. */
   readonly claimable: Heap<TaskState>
-  /** Carried out by the engine right now. */
   readonly running: Set<TaskState>
   /** Between two attempts of a visit: the next one sets their files back first, so nobody else may write these meanwhile. */
   readonly holding: Set<TaskState>
-  /** Retries to come, soonest first. */
   readonly timers: Heap<Timer>
   /** Gates that are reached and must be made ready before they can ask; they take nobody's place in line. */
   readonly asking: Set<TaskState>
@@ -198,7 +185,6 @@ export interface Alarm extends Timer {
 export interface TaskState {
   definition: TaskDefinition
   readonly ordinal: number
-  /** When it came into the plan. */
   readonly addedAt: Millis
   status: TaskStatus
   visit: number
@@ -220,12 +206,10 @@ export interface TaskState {
   claim: Claim | null
   /** What was prepared for this visit. */
   prepared: Prepared | null
-  /** How the last attempt ended. */
   result: Result | null
   /** Why it was skipped, abandoned, lost or reopened. */
   reason: string | null
   gate: OpenGate | null
-  /** Its failure was taken up by an outcome edge. */
   handled: boolean
   /** Reached only by outcome edges and not routed to yet. */
   dormant: boolean
@@ -240,8 +224,9 @@ export interface TaskState {
   feedback: readonly Feedback[]
   /** Which rule of `recover` is being followed, and by which task. */
   recovering: { readonly rule: number; readonly by: TaskName } | null
-  /** How often each rule of `recover` was taken, by its index. */
   recoveries: readonly number[]
+  /** Of a task that waits or has been put off: when the first attempt began that nobody has judged. */
+  waitsSince: Millis | null
   /** When the first attempt of this visit began; kept only where there is a timebox. */
   visitAt: Millis | null
   /** Why somebody was called about this visit; each reason once. */

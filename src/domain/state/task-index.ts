@@ -66,6 +66,7 @@ export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Mi
     recovering: null,
     recoveries: NOTHING,
     visitAt: null,
+    waitsSince: null,
     escalated: NOTHING,
     annotations: UNANNOTATED,
     evaluations: NOTHING,
@@ -167,10 +168,7 @@ function place(state: PlanState, task: TaskState): void {
   indexAlarms(state, task)
 }
 
-/**
- * Must its question be made first? That of a gate: its checks judged, what it would release looked at. That of an external task
- * before which somebody must agree: what whoever claims it would do.
- */
+/** Must its question be made first: a gate's checks and releases, or what an external task that needs agreement would do? */
 function isAsking(state: PlanState, task: TaskState): boolean {
   if (task.status !== 'ready' || task.retryAt !== null) return false
   return task.definition.action.type === 'gate' || isUnapproved(state, task)

@@ -2,7 +2,7 @@
 // contract between faces and service: a face may listen to what is named in them, and the service sends nothing else.
 
 import type { Event } from '../event.ts'
-import { EVENT_TYPES } from '../event-kinds.ts'
+import { EVENT_TYPES } from '../events/event-table.ts'
 import type { Actor, PlanId } from '../id.ts'
 
 /** An entry as it is told. */
@@ -24,7 +24,6 @@ export interface PlanFacts {
 
 export interface Announcement {
   readonly name: string
-  /** JSON text. */
   readonly data: string
 }
 

@@ -1,5 +1,6 @@
 // A plan as cards, one for each task; why a task waits; what whoever claims one must know; tasks that a revision removed.
 
+import type { ActionType } from '../actions/actions.ts'
 import type { Event, Feedback } from '../event.ts'
 import { UNAGREED } from '../gates/consent-rules.ts'
 import { advise, type Hint, next } from '../hint.ts'
@@ -38,13 +39,11 @@ export interface Briefing {
   readonly title: string | null
   readonly description: string | null
   readonly instruction: string | null
-  /** What an expanded task was made for: `item`, `index` (from 0), `matrix`. */
   readonly bound: Bound | null
   /** With every reference in them resolved against what was recorded. */
   readonly inputs: JsonObject
   /** Inputs that cannot be resolved as things stand; they are absent above. */
   readonly unresolved: readonly UnresolvedInput[]
-  /** What was said by those who sent it back, the last one about this visit. */
   readonly feedback: readonly Feedback[]
   readonly preconditions: readonly Criterion[]
   readonly accept: readonly Criterion[]
@@ -55,7 +54,6 @@ export interface Briefing {
   readonly write: readonly string[] | null
   /** How earlier attempts ended, and which reports of this one were refused; the last ones, oldest first. */
   readonly earlier: readonly EarlierAttempt[]
-  /** What is to be reported. */
   readonly outputs: { readonly [name: string]: OutputSource }
   readonly failureModes: readonly FailureMode[]
   /** The outcomes that can be reported, and where they lead. */
@@ -247,6 +245,7 @@ function whyNotStarted(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
   if (task.retryAt !== null && task.retryAt <= now && task.definition.action.type === 'external')
     return `'${id}' is ready to claim`
+  if (isLater(task)) return `'${id}' ${task.reason}`
   if (task.retryAt !== null) {
     const then = nextRule(task)
     const after = then === null ? '' : `; if that fails too: ${then}`
@@ -337,11 +336,9 @@ export interface Card {
   readonly name: TaskName
   readonly title: string | null
   readonly kind: string | null
-  readonly action: string
+  readonly action: ActionType
   readonly effect: EffectClass
-  /** How its commands run; null when it has none. */
   readonly runs: RunMode | null
-  /** Who wrote its present command. */
   readonly author: Author
   readonly status: TaskStatus
   readonly optional: boolean
@@ -353,20 +350,19 @@ export interface Card {
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
   readonly retryAt: Millis | null
+  /** Its time has not come, and `reason` says when it does; absent: it has, or it is a retry. */
+  readonly isLater?: true
   /** When it came into the plan. */
   readonly addedAt: Millis
   /** Where it stands among the tasks, by its own word (`sequence_order`); else its ordinal. */
   readonly sequence: number
-  /** Whom the definition names. */
   readonly assignee: string | null
   readonly claimedBy: string | null
-  /** Why it stands where it stands: a failure, a skip, a block. */
   readonly reason: string | null
   readonly hint: Hint | null
   /** What is being done about its failure; absent when nothing is. */
   readonly recovery?: string
   readonly outputs: Json
-  /** What it was given and left stays on this machine: no prompt may hold it. Absent: it may. */
   readonly confidential?: true
   /** What clients keep beside it. */
   readonly annotations: JsonObject
@@ -377,10 +373,7 @@ export function board(state: PlanState): readonly Card[] {
   return state.order.map(task => card(state, task))
 }
 
-/**
- * A page of the tasks, those that matter now first: in work, and of these whatever `by` has claimed; waiting, failed, ready; then what
- * is to come; completed ones last.
- */
+/** A page of the tasks that matter now first: in work (`by`'s before others), waiting, failed, ready, to come, completed. */
 export function urgentTasks(
   { order, counts }: PlanState,
   { by, from, limit }: { readonly by: string; readonly from: number; readonly limit: number },
@@ -442,6 +435,10 @@ function isAboutFailure(gate: TaskState['gate'], reason: string): boolean {
   )
 }
 
+/** Its time has not come. A task that failed and is tried again waits for nothing but its retry. */
+const isLater = ({ status, retryAt, waitsSince }: TaskState): boolean =>
+  status === 'ready' && retryAt !== null && waitsSince !== null
+
 export function card(state: PlanState, task: TaskState): Card {
   const { definition, result } = task
   const recovery = recoveryLine(state, task)
@@ -464,6 +461,7 @@ export function card(state: PlanState, task: TaskState): Card {
     startedAt: task.startedAt,
     endedAt: task.endedAt,
     retryAt: task.retryAt,
+    ...(isLater(task) ? { isLater: true } : {}),
     addedAt: task.addedAt,
     sequence: sequenceOf(task),
     assignee: definition.assignee ?? null,
@@ -490,7 +488,6 @@ export interface Removed {
   readonly rationale: string
   /** Its status before that revision; one that ran is `abandoned` by it. */
   readonly was: TaskStatus
-  /** As it stood last. */
   readonly card: Card
   readonly definition: TaskDefinition
 }
@@ -522,7 +519,6 @@ export class RemovedFinder {
     }
   }
 
-  /** Null for a task that there never was, or is. */
   get found(): Removed | null {
     return this.#found
   }

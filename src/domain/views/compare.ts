@@ -1,6 +1,7 @@
 // Two runs side by side: what they were told to do, how each task went, how long it took, what came out. Tasks are matched by
 // name, and by what a rename says. Times always differ a little, so they are shown and never counted as a difference.
 
+import { actionFacts } from '../actions/actions.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import { type Json, type JsonObject, same } from '../json.ts'
 import { isEmpty, type SemanticDiff, semanticDiff, summarise } from '../revisions/semantic-diff.ts'
@@ -45,7 +46,6 @@ export interface RunFacts {
   readonly reason: string | null
   readonly revision: number
   readonly hash: Sha256
-  /** From the start to the end; null while it is open. */
   readonly durationMs: number | null
   /** The time of all attempts together. */
   readonly workMs: number
@@ -58,13 +58,11 @@ export interface RunFacts {
 
 export interface TaskPair {
   readonly task: TaskName
-  /** Its name in the second plan, where that is another. */
   readonly renamed: TaskName | null
   readonly a: TaskFacts | null
   readonly b: TaskFacts | null
   /** What differs; empty when it went the same way. `missing`: only one of the plans has it. */
   readonly differs: readonly TaskDifference[]
-  /** The names of the outputs that differ. */
   readonly outputs: readonly string[]
 }
 
@@ -214,7 +212,9 @@ function filesOf(left: Left, right: Left): readonly FilePair[] {
 /** What edits left behind, by path; the last one to touch a file has the last word. */
 function editedIn({ order }: PlanState): Left {
   const files = new Map<string, string | null>()
-  const edits = order.filter(({ definition, result }) => definition.action.type === 'edit' && result !== null)
+  const edits = order.filter(
+    ({ definition, result }) => actionFacts(definition.action).edits !== undefined && result !== null,
+  )
   edits.sort((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))
   for (const task of edits) {
     const { files: told } = outputsOf(task)

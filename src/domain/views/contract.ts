@@ -40,7 +40,6 @@ export interface ContractLine {
 
 export interface Judged {
   readonly at: Millis
-  /** `engine`, or who decided. */
   readonly who: string
   readonly entry: number
   readonly hash: Sha256

@@ -10,24 +10,18 @@ import type { Verdict } from '../result.ts'
 export interface Convergence {
   /** Rounds judged so far; 0 when none was. */
   readonly round: number
-  /** Of the last round. */
   readonly verdicts: readonly Verdict[]
   /** The entry in which it was judged. */
   readonly version: number
-  /** Tasks were added for what did not hold in it. */
   readonly isAppended: boolean
-  /** Rounds for which tasks were added, since all held last. */
   readonly made: number
   /** The last round found what the one before it had found, although tasks were added in between; nor has any task changed a file. */
   readonly isStuck: boolean
 }
 
-interface Told {
-  readonly version: number
-  readonly events: readonly Event[]
-}
-
-export function convergenceOf(entries: Iterable<Told>): Convergence {
+export function convergenceOf(
+  entries: Iterable<{ readonly version: number; readonly events: readonly Event[] }>,
+): Convergence {
   let last: Convergence = { round: 0, verdicts: [], version: 0, isAppended: false, made: 0, isStuck: false }
   let hasWritten = false
   for (const { version, events } of entries) {

@@ -2,6 +2,7 @@
 // what waits for whom, and what comes next. What was done and taken back since is not told as done.
 
 import type { Event, EventOf, GateVerdict } from '../event.ts'
+import { failureOf } from '../events/event-table.ts'
 import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
@@ -17,14 +18,12 @@ export interface Digest {
   readonly status: PlanStatus
   readonly reason: string | null
   readonly progress: Progress
-  /** Entries in that time; none: nothing has happened. */
   readonly entries: number
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
   readonly completed: readonly Ended[]
   readonly failed: readonly (Ended & { readonly message: string; readonly handled: boolean })[]
   readonly skipped: readonly (Ended & { readonly message: string })[]
-  /** Attempts that failed or were lost in that time, by task: also of those that went well afterwards. */
   readonly setbacks: readonly { readonly task: TaskName; readonly times: number; readonly last: string }[]
   readonly decided: readonly {
     readonly task: TaskName
@@ -40,14 +39,12 @@ export interface Digest {
     readonly rationale: string
   }[]
   readonly rolledBack: readonly { readonly at: Millis; readonly by: string; readonly how: 'finished' | 'stopped' }[]
-  /** Who was called, and why. */
   readonly escalated: readonly {
     readonly task: TaskName
     readonly why: EventOf<'task.escalated'>['why']
     readonly to: string | null
     readonly at: Millis
   }[]
-  /** Questions that were answered in the middle of work. */
   readonly answered: readonly { readonly id: string; readonly text: string; readonly by: string; readonly at: Millis }[]
   /** Notices that reached nobody. */
   readonly untold: readonly {
@@ -127,10 +124,10 @@ function happened(entries: readonly Told[]): Happened {
   const untold: Digest['untold'][number][] = []
   for (const { now: at, actor: by, events } of entries) {
     for (const event of events) {
-      if (event.type === 'attempt.failed' || event.type === 'attempt.lost') {
+      if (event.type === 'attempt.failed' || (event.type === 'attempt.lost' && event.until === undefined)) {
         const known = setbacks.get(event.task) ?? { times: 0, last: '' }
         known.times++
-        known.last = event.type === 'attempt.failed' ? event.result.failure.message : event.reason
+        known.last = failureOf(event) ?? ''
         setbacks.set(event.task, known)
       } else if (event.type === 'gate.decided')
         decided.push({ task: event.task, verdict: event.verdict, by: event.by ?? by, at, rationale: event.rationale })
@@ -143,8 +140,8 @@ function happened(entries: readonly Told[]): Happened {
         untold.push({ to: event.to, kind: event.kind, failure: event.failure, at })
       else if (event.type === 'plan.revised')
         revised.push({ revision: event.revision, by, at, rationale: event.rationale })
-      else if (event.type === 'rollback.finished') rolledBack.push({ at, by, how: 'finished' })
-      else if (event.type === 'rollback.stopped') rolledBack.push({ at, by, how: 'stopped' })
+      else if (event.type === 'rollback.finished' || event.type === 'rollback.stopped')
+        rolledBack.push({ at, by, how: failureOf(event) === null ? 'finished' : 'stopped' })
     }
   }
   return {

@@ -2,6 +2,7 @@
 // back. The places a plan and its tasks work in are no part of it: going back never takes them away.
 
 import type { Event } from '../event.ts'
+import { rowOf } from '../events/event-table.ts'
 import type { TaskName } from '../id.ts'
 import type { GitOperation, RefOperation } from '../plan-rules/git-operation.ts'
 
@@ -11,14 +12,11 @@ interface Told {
 
 export function gitOperationsOf(entries: Iterable<Told>): readonly GitOperation[] {
   const found: GitOperation[] = []
-  for (const { events } of entries) for (const event of events) found.push(...operationsOf(event))
+  for (const { events } of entries) for (const event of events) found.push(...withoutPlace(event))
   return found
 }
 
-/**
- * What going back to an entry takes back, from the entries behind it. A commit comes after its task is done: one for a task that
- * was done by then belongs to what is gone back to, and stays.
- */
+/** What going back to an entry takes back. A commit for a task that was done by then belongs to what is gone back to, and stays. */
 export function gitOperationsSince(entries: Iterable<Told>): readonly GitOperation[] {
   const done = new Set<TaskName>()
   const found: GitOperation[] = []
@@ -26,7 +24,7 @@ export function gitOperationsSince(entries: Iterable<Told>): readonly GitOperati
     for (const event of events) {
       // A person's verdict may be what makes it done.
       if (event.type === 'attempt.succeeded' || event.type === 'gate.decided') done.add(event.task)
-      if (event.type !== 'git.committed' || done.has(event.task)) found.push(...operationsOf(event).filter(isLasting))
+      if (event.type !== 'git.committed' || done.has(event.task)) found.push(...withoutPlace(event).filter(isLasting))
     }
   }
   return inOrder(found)
@@ -38,10 +36,7 @@ function isLasting(operation: GitOperation): boolean {
   return !('ref' in operation && /^refs\/heads\/plan\/[^+]+\+/.test(operation.ref))
 }
 
-/**
- * In the order in which they happened. Two tasks that were merged one after the other and then lost together are told of in any
- * order by those that find their work again; each begins where the one before it ended.
- */
+/** In the order in which they happened: lost merges are found in any order, and each begins where another ended. */
 function inOrder(operations: readonly GitOperation[]): readonly GitOperation[] {
   const sorted = new Map<string, RefOperation[]>()
   for (const one of operations) if ('before' in one) sorted.set(one.ref, [...(sorted.get(one.ref) ?? []), one])
@@ -65,29 +60,17 @@ function linked(chain: RefOperation[]): RefOperation[] {
 }
 
 /** What one event says was done to the repository. */
-export function operationsOf(event: Event): readonly GitOperation[] {
-  switch (event.type) {
-    case 'git.committed':
-      return event.operations
-    case 'attempt.succeeded':
-    case 'attempt.failed':
-    case 'compensation.finished':
-    case 'compensation.retried':
-      return event.result.git ?? []
-    case 'rollback.finished':
-    case 'rollback.stopped':
-      return event.git ?? []
-    default:
-      return []
-  }
-}
+export const operationsOf = (event: Event): readonly GitOperation[] => rowOf(event).operations?.(event) ?? []
+
+/** The place a plan works in stays when it goes back. */
+const withoutPlace = (event: Event): readonly GitOperation[] => (event.type === 'place.made' ? [] : operationsOf(event))
 
 /** Whether the making of a ref is recorded, wherever, and not taken back since. */
 export function isRefRecorded(entries: Iterable<Told>, ref: string): boolean {
   let recorded = false
   for (const { events } of entries) {
     for (const event of events) {
-      for (const each of event.type === 'place.made' ? event.operations : operationsOf(event)) {
+      for (const each of operationsOf(event)) {
         if (!('before' in each) || each.ref !== ref) continue
         // Work that was found again may be told of before the making that came first.
         if (each.after === null) recorded = false

@@ -8,7 +8,6 @@ export interface LayoutNode {
   readonly needs: readonly string[]
   /** A gate is drawn as a diamond with its name below. */
   readonly isGate: boolean
-  /** Where its outcomes lead. */
   readonly leads?: readonly { readonly outcome: string; readonly to: string }[]
   /** Those of LAYOUT when not said. */
   readonly width?: number
@@ -31,7 +30,6 @@ export interface Point {
 export interface LaidEdge {
   readonly from: string
   readonly to: string
-  /** Null for `needs`. */
   readonly outcome: string | null
   /** `line`: straight from point to point. `arc`: leads back; start, two control points and end of a cubic curve. */
   readonly shape: 'line' | 'arc'
@@ -130,10 +128,7 @@ function linksOf(nodes: readonly LayoutNode[]): readonly Link[] {
   return links
 }
 
-/**
- * The links that would close a circle, in the order in which they are added: `needs` before outcomes. An order of all tasks is kept in
- * which every link so far leads forward, and is mended around each new one (Pearce and Kelly).
- */
+/** The links that would close a circle, `needs` first: an order of tasks is mended around each link (Pearce and Kelly). */
 function backLinks(count: number, links: readonly Link[]): ReadonlySet<Link> {
   const [out, into]: [number[][], number[][]] = [lists(count), lists(count)]
   // Needs seldom go in a circle: then all of them lead forward from the start.

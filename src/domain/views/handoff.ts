@@ -1,6 +1,7 @@
 // What is handed on at the end of a plan: what was done, how it was judged, which artifacts it left.
 
 import type { Event, EventOf, GateVerdict, NotePlace, RecoveryChoice } from '../event.ts'
+import { failureOf } from '../events/event-table.ts'
 import type { Hint } from '../hint.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
@@ -54,62 +55,7 @@ interface Judged {
       readonly rationale: string
     } | null
   }[]
-  /** Why the plan was given up. */
   readonly aborted: string | null
-}
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
-type JudgedStory = Mutable<Judged>
-
-const newJudged = (): JudgedStory => ({
-  questions: [],
-  recoveries: [],
-  escalations: [],
-  proposals: [],
-  aborted: null,
-})
-
-/** One event of an entry, in order. */
-function tellJudged(story: JudgedStory, event: Event, at: Millis, actor: string): void {
-  switch (event.type) {
-    case 'question.asked': {
-      const { id, by, task = null, text } = event
-      story.questions.push({ id, at, by, task, text, answer: null })
-      return
-    }
-    case 'question.answered': {
-      const { id, by, answers } = event
-      story.questions = story.questions.map(one => (one.id === id ? { ...one, answer: { by, at, answers } } : one))
-      return
-    }
-    case 'recovery.chosen':
-      story.recoveries.push({ at, task: event.task, choice: event.choice, reason: event.reason })
-      return
-    case 'task.escalated':
-      story.escalations.push({ at, task: event.task, why: event.why, to: event.to ?? null })
-      return
-    case 'revision.proposed':
-      story.proposals.push({ id: event.id, at, by: event.by, rationale: event.rationale, fate: null })
-      return
-    case 'revision.declined':
-      decide(story, event.id, { by: event.by, how: 'declined', rationale: event.rationale })
-      return
-    case 'plan.revised':
-      if (event.proposal !== undefined)
-        decide(story, event.proposal, { by: actor, how: 'accepted', rationale: event.rationale })
-      for (const { id } of story.proposals)
-        decide(story, id, { by: actor, how: 'void', rationale: `revision ${event.revision} came first` })
-      return
-    case 'plan.aborted':
-      story.aborted = event.reason
-      return
-    default:
-      return
-  }
-}
-
-function decide(story: JudgedStory, id: string, fate: NonNullable<Judged['proposals'][number]['fate']>): void {
-  story.proposals = story.proposals.map(one => (one.id === id && one.fate === null ? { ...one, fate } : one))
 }
 
 // What whoever takes a plan over must know, from its journal alone: what was asked, done, decided and left, what failed and why,
@@ -153,7 +99,6 @@ export interface Handoff extends Judged {
     /** The option that was chosen, what was answered, or where it was sent back to. */
     readonly said: string | null
   }[]
-  /** Every attempt that failed, or whose outcome nobody knew. */
   readonly setbacks: readonly Setback[]
   readonly rollbacks: readonly {
     readonly version: number
@@ -191,7 +136,6 @@ export interface Handoff extends Judged {
     readonly asks: InboxItem['asks']['type']
     readonly since: Millis
   }[]
-  /** Time attempts took, all together. */
   readonly workMs: number
 }
 
@@ -205,7 +149,6 @@ export interface HandedTask {
   readonly visits: number
   /** Over all visits. */
   readonly attempts: number
-  /** Attempts that were not the first of their visit. */
   readonly retries: number
   readonly workMs: number
   readonly outputs: readonly string[]
@@ -240,14 +183,12 @@ interface HandedEntry {
 export function handoff(entries: readonly HandedEntry[]): Handoff {
   const state = newState()
   const story = newStory()
-  const judged = newJudged()
   for (const { version, now, actor, events } of entries) {
     for (const event of events) {
       evolve(state, event, now)
       if (event.type === 'task.skipped' && event.by !== undefined && isGate(state.tasks.get(event.task)))
         story.decisions.push({ version, at: now, by: event.by, ...passedOver(event) })
       tell(story, event, { version, at: now, by: actor })
-      tellJudged(judged, event, now, actor)
     }
     state.version = version
   }
@@ -274,7 +215,6 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
     done: definition.done ?? [],
     tasks: state.order.map(task => handed(task, tries.get(task.definition.id) ?? NONE)),
     ...told,
-    ...judged,
     checkpoints: checkpoints.filter(({ why }) => why !== 'after'),
     automatic: checkpoints.filter(({ why }) => why === 'after').length,
     refs: Array.from(refs, ([ref, commit]) => ({ ref, commit })),
@@ -319,8 +259,9 @@ interface Tries {
   beside: readonly TaskName[]
 }
 const NONE: Tries = { attempts: 0, retries: 0, workMs: 0, log: null, beside: [] }
+type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
 type Story = Mutable<
-  Pick<Handoff, 'revisions' | 'decisions' | 'setbacks' | 'rollbacks' | 'compensations' | 'notes'>
+  Judged & Pick<Handoff, 'revisions' | 'decisions' | 'setbacks' | 'rollbacks' | 'compensations' | 'notes'>
 > & {
   readonly tries: Map<TaskName, Tries>
   readonly refs: Map<string, string | null>
@@ -335,44 +276,64 @@ const newStory = (): Story => ({
   rollbacks: [],
   compensations: [],
   notes: [],
+  questions: [],
+  recoveries: [],
+  escalations: [],
+  proposals: [],
+  aborted: null,
   tries: new Map(),
   refs: new Map(),
   unscoped: new Set(),
 })
 
+/** One event of an entry, in order. */
 function tell(story: Story, event: Event, { version, at, by }: { version: number; at: Millis; by: string }): void {
-  for (const operation of event.type === 'place.made' ? event.operations : operationsOf(event))
-    if ('before' in operation) story.refs.set(operation.ref, operation.after)
+  for (const operation of operationsOf(event)) if ('before' in operation) story.refs.set(operation.ref, operation.after)
   switch (event.type) {
     case 'plan.created':
       story.revisions.push({ revision: 1, at, by, hash: event.hash, rationale: null })
       return
-    case 'plan.revised':
-      story.revisions.push({ revision: event.revision, at, by, hash: event.hash, rationale: event.rationale })
-      if (event.proposal !== undefined)
-        story.decisions.push({
-          version,
-          at,
-          by,
-          task: null,
-          proposal: event.proposal,
-          verdict: 'accepted',
-          rationale: event.rationale,
-          said: `revision ${event.revision}`,
-        })
+    case 'plan.revised': {
+      const { revision, hash, rationale, proposal } = event
+      story.revisions.push({ revision, at, by, hash, rationale })
+      if (proposal !== undefined) {
+        const accepted = { version, at, by, task: null, proposal, verdict: 'accepted', rationale } as const
+        story.decisions.push({ ...accepted, said: `revision ${revision}` })
+        settleProposal(story, proposal, { by, how: 'accepted', rationale })
+      }
+      for (const { id } of story.proposals)
+        settleProposal(story, id, { by, how: 'void', rationale: `revision ${revision} came first` })
       return
-    case 'revision.declined':
-      story.decisions.push({
-        version,
-        at,
-        by: event.by,
-        task: null,
-        proposal: event.id,
-        verdict: 'declined',
-        rationale: event.rationale,
-        said: null,
-      })
+    }
+    case 'plan.aborted':
+      story.aborted = event.reason
       return
+    case 'question.asked': {
+      const { id, by, task = null, text } = event
+      story.questions.push({ id, at, by, task, text, answer: null })
+      return
+    }
+    case 'question.answered': {
+      const { id, by, answers } = event
+      story.questions = story.questions.map(one => (one.id === id ? { ...one, answer: { by, at, answers } } : one))
+      return
+    }
+    case 'recovery.chosen':
+      story.recoveries.push({ at, task: event.task, choice: event.choice, reason: event.reason })
+      return
+    case 'task.escalated':
+      story.escalations.push({ at, task: event.task, why: event.why, to: event.to ?? null })
+      return
+    case 'revision.proposed':
+      story.proposals.push({ id: event.id, at, by: event.by, rationale: event.rationale, fate: null })
+      return
+    case 'revision.declined': {
+      const { id, by, rationale } = event
+      const declined = { version, at, by, task: null, proposal: id, verdict: 'declined', rationale } as const
+      story.decisions.push({ ...declined, said: null })
+      settleProposal(story, id, { by, how: 'declined', rationale })
+      return
+    }
     case 'gate.decided':
       story.decisions.push({ version, at, by: event.by ?? by, ...saidIn(event) })
       return
@@ -383,30 +344,24 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       if (event.before !== undefined) tellBeside(story, event.task)
       return
     case 'attempt.succeeded':
-    case 'attempt.failed': {
-      story.unscoped.delete(event.task)
-      const tries = triesOf(story, event.task)
-      tries.workMs += event.result.durationMs ?? 0
-      tries.log = event.result.log ?? tries.log
-      if (event.type === 'attempt.failed') {
-        const { task, visit, attempt, result } = event
-        const { class: kind, message, hint = null } = result.failure
-        story.setbacks.push({ at, task, visit, attempt, class: kind, message, hint })
-      }
-      return
-    }
+    case 'attempt.failed':
     case 'attempt.lost': {
-      story.unscoped.delete(event.task)
-      const { task, visit, attempt, reason } = event
-      story.setbacks.push({ at, task, visit, attempt, class: 'lost', message: reason, hint: null })
+      const { task, visit, attempt } = event
+      story.unscoped.delete(task)
+      if ('result' in event) {
+        const tries = triesOf(story, task)
+        tries.workMs += event.result.durationMs ?? 0
+        tries.log = event.result.log ?? tries.log
+      }
+      const message = failureOf(event)
+      if (message === null) return
+      const { class: kind, hint = null } = event.type === 'attempt.failed' ? event.result.failure : LOST
+      story.setbacks.push({ at, task, visit, attempt, class: kind, message, hint })
       return
     }
-    case 'compensation.finished': {
-      const { task, result } = event
-      const message = result.status === 'failed' ? result.failure.message : null
-      story.compensations.push({ at, task, status: result.status, message })
+    case 'compensation.finished':
+      story.compensations.push({ at, task: event.task, status: event.result.status, message: failureOf(event) })
       return
-    }
     case 'rollback.started': {
       const to = event.adopts?.name ?? event.checkpoint ?? `entry ${event.to}`
       const begun = { kind: event.kind, to, how: 'under way', paths: 0, saved: null, message: null } as const
@@ -417,23 +372,24 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
     case 'rollback.stopped': {
       const begun = story.rollbacks.pop()
       if (begun === undefined) return
-      const how = event.type === 'rollback.finished' ? 'finished' : 'stopped'
-      const message = event.type === 'rollback.stopped' ? event.failure.message : null
+      const message = failureOf(event)
+      const how = message === null ? 'finished' : 'stopped'
       story.rollbacks.push({ ...begun, how, paths: event.paths, saved: event.saved ?? null, message })
       return
     }
     case 'note.added':
-      story.notes.push({
-        at,
-        by,
-        task: event.task ?? null,
-        text: event.text,
-        place: event.place,
-      })
+      story.notes.push({ at, by, task: event.task ?? null, text: event.text, place: event.place })
       return
     default:
       return
   }
+}
+
+const LOST: { readonly class: 'lost'; readonly hint?: Hint } = { class: 'lost' }
+
+/** Only the first that is said of a proposal counts. */
+function settleProposal(story: Story, id: string, fate: NonNullable<Judged['proposals'][number]['fate']>): void {
+  story.proposals = story.proposals.map(one => (one.id === id && one.fate === null ? { ...one, fate } : one))
 }
 
 /** Whoever passes over a gate has decided. */

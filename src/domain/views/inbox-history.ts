@@ -2,7 +2,7 @@
 // there and whether it still is. Also: is a rollback that was stopped still waiting, as the last entries tell.
 
 import type { Event, EventOf } from '../event.ts'
-import { tasksOf } from '../event-kinds.ts'
+import { tasksOf } from '../events/event-row.ts'
 import type { Millis, TaskName } from '../id.ts'
 import { evolve } from '../state/evolve.ts'
 import { newState } from '../state/fold.ts'

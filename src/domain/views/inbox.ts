@@ -42,7 +42,6 @@ export interface InboxItem {
   readonly who: string | null
   /** The role that decides, with the people who have it; nobody is named when the plan does not say. */
   readonly role: { readonly name: string; readonly people: readonly string[] } | null
-  /** Nobody answered in time, and they were called. */
   readonly called: { readonly name: string; readonly people: readonly string[] } | null
   readonly expiresAt: Millis | null
   /** Who has approved, of how many that must. */
@@ -55,7 +54,6 @@ export interface InboxItem {
   readonly checks: readonly Verdict[]
   readonly asks: InboxAsks
   readonly answers: readonly InboxAnswer[]
-  /** What the task itself and those right before it left. */
   readonly evidence: readonly Left[]
 }
 
@@ -86,9 +84,7 @@ export interface Left {
   readonly task: TaskName
   readonly status: TaskStatus
   readonly exit: number | null
-  /** What it printed, by hash. */
   readonly log: Sha256 | null
-  /** The change set of what it wrote, and how many paths. */
   readonly changes: Sha256 | null
   readonly paths: number | null
   readonly outputs: readonly string[]

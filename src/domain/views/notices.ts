@@ -2,7 +2,7 @@
 // has ended. Each is told once. What waits is told only while it waits, and what belongs to one review is told as one.
 
 import type { Event } from '../event.ts'
-import { UNANSWERED } from '../gates/gate-timeouts.ts'
+import { rowOf } from '../events/event-table.ts'
 import { next, type Step, type Wording, wordHint } from '../hint.ts'
 import type { Millis, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
@@ -34,7 +34,7 @@ interface Told {
 /** What an entry gives cause to tell. */
 export function dueIn({ version, now, events }: Told): readonly Due[] {
   return events.flatMap((event, place) => {
-    const kind = kindOf(event)
+    const kind = rowOf(event).notice?.(event) ?? null
     if (kind === null) return []
     const due = { kind, at: now, event }
     // One event may ready many, and each of them waits on its own.
@@ -43,28 +43,6 @@ export function dueIn({ version, now, events }: Told): readonly Due[] {
     const task = 'task' in event ? event.task : undefined
     return [{ ...due, id: `${version}.${place}`, task }]
   })
-}
-
-function kindOf(event: Event): NoticeKind | null {
-  switch (event.type) {
-    case 'gate.opened':
-    case 'question.asked':
-    case 'revision.proposed':
-    case 'rollback.stopped':
-    // Work with somebody's name on it waits for them from then on; whatever else became ready is found not to wait.
-    case 'task.readied':
-      return 'waiting'
-    case 'task.escalated':
-      return 'escalated'
-    case 'gate.decided':
-      return event.by === 'engine' && event.verdict === 'rejected' && event.rationale.startsWith(UNANSWERED)
-        ? 'expired'
-        : null
-    case 'plan.finished':
-      return event.status
-    default:
-      return null
-  }
 }
 
 /** One message: what it tells of, and what it says. */

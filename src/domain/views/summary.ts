@@ -69,9 +69,7 @@ export function progress(state: Pick<PlanState, 'counts'>): Progress {
 
 interface Stopped {
   readonly why: string
-  /** What to do next, the likeliest first. */
   readonly next: readonly Hint[]
-  /** The task it is about. */
   readonly task?: TaskName
 }
 
@@ -213,7 +211,6 @@ export interface FailedTask {
   readonly task: TaskName
   readonly reason: string
   readonly handled: boolean
-  /** What the failure says would help. */
   readonly hint?: Hint
 }
 
@@ -221,9 +218,7 @@ export interface Summary {
   readonly id: PlanId
   readonly name: string
   readonly title: string | null
-  /** What it is for, in the words of its definition. */
   readonly goal: string | null
-  /** The goal and the session it belongs to, and who is to carry it out. */
   readonly goalId: string | null
   readonly session: string | null
   readonly agent: string | null
@@ -246,15 +241,12 @@ export interface Summary {
   readonly running: readonly TaskName[]
   readonly waiting: readonly Waiting[]
   readonly failed: readonly FailedTask[]
-  /** How many open external tasks nobody has claimed. */
   readonly claimable: number
   /** Questions and proposed revisions that wait for an answer; absent when there are none. */
   readonly asked?: readonly Asked[]
   /** What is being done about failures; absent when nothing is. */
   readonly recovering?: readonly { readonly task: TaskName; readonly how: string }[]
-  /** Capabilities nothing may begin with before then; absent when there are none. */
   readonly breakers?: readonly { readonly capability: string; readonly until: Millis; readonly failures: number }[]
-  /** Of a plan that failed: why, and what to do next. */
   readonly stopped?: Stopped
   /** Files that were set back before tasks were tried again, oldest first; absent when there are none. */
   readonly restored?: readonly SetBack[]
@@ -268,7 +260,6 @@ export interface Summary {
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
 
-/** Asked or proposed in the middle of somebody's work. */
 interface Asked {
   readonly id: string
   readonly what: 'question' | 'proposal'
@@ -276,7 +267,6 @@ interface Asked {
   readonly text: string
   readonly task: TaskName | null
   readonly since: Millis
-  /** Of a question: what it is answered with. */
   readonly form?: readonly Field[]
   /** Nothing of the plan begins before the answer. */
   readonly pauses?: true
@@ -291,16 +281,11 @@ export interface Waiting {
   readonly hash?: Sha256
   /** The stored bytes from which it is shown. */
   readonly shown?: Sha256
-  /** Its checks as they were judged. */
   readonly evidence?: readonly Verdict[]
   readonly expiresAt?: Millis
-  /** What an answer at a gate sets going, and what waits for others as well. */
   readonly releases?: Releases
-  /** Where it would be sent back to. */
   readonly back?: TaskName
-  /** Those of several who have approved. */
   readonly votes?: readonly Vote[]
-  /** Why somebody was called about it. */
   readonly escalated?: readonly string[]
 }
 

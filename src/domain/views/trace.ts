@@ -1,7 +1,8 @@
 // The journal as a trace: a plan, its tasks, their attempts and what carried them out, as spans within one another. Ids are those
 // the plan has anyway, so that every process names the same span alike, and a child can be told its parent before it runs.
 
-import type { Event } from '../event.ts'
+import type { AttemptEnd, Event } from '../event.ts'
+import { failureOf } from '../events/event-table.ts'
 import type { Millis, PlanId, TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
 import { CONFIDENTIAL, confidentialMask, isConfidential } from '../plan-rules/confidential.ts'
@@ -54,19 +55,15 @@ export class OpenSpans {
         const task = state.tasks.get(event.task)
         if (task === undefined) return []
         const spans = this.#attempt(state, task, event, now)
-        return isGoingOn(event.task, beside)
-          ? spans
-          : [...spans, this.#task(state, task, event.visit, failureOf(event), now)]
+        return isGoingOn(event.task, beside) ? spans : [...spans, this.#task(state, task, event, event.visit, now)]
       }
       case 'task.skipped':
       case 'task.abandoned':
       case 'task.failed':
       case 'gate.decided': {
         const task = state.tasks.get(event.task)
-        if (task === undefined || !this.#started.has(taskSpan(task.ordinal, task.visit))) return []
-        const failed =
-          event.type === 'task.failed' ? event.reason : event.type === 'task.abandoned' ? event.reason : null
-        return [this.#task(state, task, task.visit, failed, now)]
+        const isOpen = task !== undefined && this.#started.has(taskSpan(task.ordinal, task.visit))
+        return isOpen ? [this.#task(state, task, event, task.visit, now)] : []
       }
       default:
         return []
@@ -100,7 +97,7 @@ export class OpenSpans {
     }
   }
 
-  #task(state: PlanState, { ordinal, definition }: TaskState, visit: number, failed: string | null, now: Millis): Span {
+  #task(state: PlanState, { ordinal, definition }: TaskState, event: Event, visit: number, now: Millis): Span {
     const id = taskSpan(ordinal, visit)
     return {
       trace: traceOf(state.id),
@@ -109,7 +106,7 @@ export class OpenSpans {
       name: `task ${definition.id}`,
       startedAt: this.#take(id, now),
       endedAt: now,
-      failed: told(state, definition, failed),
+      failed: told(state, definition, event),
       attributes: {
         ...about(state, definition.id),
         'planfold.task.kind': definition.kind ?? '',
@@ -123,7 +120,7 @@ export class OpenSpans {
     const took = 'result' in event ? (event.result.durationMs ?? 0) : 0
     const id = attemptSpan(ordinal, visit, attempt)
     const startedAt = this.#take(id, now - took)
-    const failed = told(state, definition, failureOf(event))
+    const failed = told(state, definition, event)
     const common = { trace: traceOf(state.id), startedAt, endedAt: now, failed }
     const exit = 'result' in event ? event.result.exit : undefined
     return [
@@ -150,8 +147,6 @@ export class OpenSpans {
   }
 }
 
-type AttemptEnd = Extract<Event, { readonly type: 'attempt.succeeded' | 'attempt.failed' | 'attempt.lost' }>
-
 /** The parent a child process is told, as W3C Trace Context writes it. */
 export function traceparent(plan: PlanId, ordinal: number, visit: number, attempt: number): string {
   return `00-${traceOf(plan)}-${capabilitySpan(ordinal, visit, attempt)}-01`
@@ -173,14 +168,11 @@ const capabilitySpan = (ordinal: number, visit: number, attempt: number): string
 const isGoingOn = (task: TaskName, beside: readonly Event[]): boolean =>
   beside.some(event => (event.type === 'retry.scheduled' || event.type === 'gate.opened') && event.task === task)
 
-function failureOf(event: AttemptEnd): string | null {
-  if (event.type === 'attempt.lost') return event.reason
-  return event.result.status === 'failed' ? event.result.failure.message : null
-}
-
 /** What a confidential task said is not traced, only that it failed. */
-const told = (state: PlanState, task: TaskDefinition, failed: string | null): string | null =>
-  failed !== null && isConfidential(state.definition, task) ? CONFIDENTIAL : failed
+function told(state: PlanState, task: TaskDefinition, event: Event): string | null {
+  const failed = failureOf(event)
+  return failed !== null && isConfidential(state.definition, task) ? CONFIDENTIAL : failed
+}
 
 const about = (state: PlanState, task: TaskName) => ({
   'planfold.plan.id': state.id,

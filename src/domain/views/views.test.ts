@@ -14,7 +14,7 @@ import {
   succeeded,
   task,
 } from '../../testing/index.ts'
-import type { Event, EventType } from '../event.ts'
+import type { Event, EventOf, EventType } from '../event.ts'
 import { plainHint } from '../hint.ts'
 import { type CheckpointName, type PlanName, taskId } from '../id.ts'
 import { taskOf } from '../state/evolve.ts'
@@ -279,7 +279,7 @@ describe('timeline', () => {
   const a = name('a')
   const attempt = { task: a, visit: 1, attempt: 1 }
   const failure = { class: 'logic', message: 'it said no', retryable: false } as const
-  const sentences: { readonly [T in EventType]: readonly [Extract<Event, { type: T }>, string] } = {
+  const sentences = {
     'plan.created': [
       { type: 'plan.created', plan: numberedPlanId(1), definition: plan('p', task('a')), hash: numberedSha(1) },
       'plan p created with 1 task',
@@ -509,9 +509,9 @@ describe('timeline', () => {
       { type: 'notice.sent', id: '7.0', kind: 'waiting', to: 'hook', failure: 'no route' },
       'could not notify hook (waiting): no route',
     ],
-  }
+  } satisfies { readonly [T in EventType]?: readonly [EventOf<T>, string] }
 
-  it('has a sentence for every type of event', () => {
+  it('tells each event in a sentence; golden.test.ts knows one of every type', () => {
     for (const [event, text] of Object.values(sentences))
       expect([event.type, sentence(event)]).toEqual([event.type, text])
   })

@@ -3,8 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Event } from '../../domain/event.ts'
 import { AGENT_FORM } from '../../domain/network-decision.ts'
-import { AGENT_LOGINS, type AgentLogin } from '../../domain/plan-rules/agent-login.ts'
-import { agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { type AgentLogin, agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { AgentFacts, AgentTools, Attempt } from '../../runners/runner.ts'
@@ -19,7 +18,6 @@ import { refusesSending } from './policy-use.ts'
 
 const CHANGED_MAX = 50
 const DECISIONS_MAX = 20
-/** How long an agent waits for a person before it is parked. */
 const PATIENCE_MS = 10 * 60_000
 
 export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<AgentTools> {
@@ -64,11 +62,14 @@ async function lentLogin(
 ): Promise<Answer<AgentLogin> | null> {
   const request = agentRequest(action)
   const name = request?.command === null ? (request.use ?? state.definition.defaults?.agent) : undefined
-  const login = name !== undefined && isAgentName(name) ? AGENT_LOGINS[name] : undefined
-  if (login === undefined) return null
+  if (name === undefined) return null
+  const place = { environment, root, stateDir }
   const { readUserRules } = await lazy.userRules()
-  const own = await readUserRules({ environment, root, stateDir })
-  if (!own.ok || !own.value.logins.some(one => one === name)) return null
+  const own = await readUserRules(place)
+  if (!own.ok || !own.value.logins.includes(name)) return null
+  const { rows } = await (await lazy.knownAgents()).knownAgents(place)
+  const login = rows.find(row => row.name === name)?.login ?? null
+  if (login === null) return null
   const failure = refusesSending(state, 'logins') ?? refusesSending(state, 'models')
   return failure === null ? { ok: true, value: login } : { ok: false, failure }
 }
@@ -85,7 +86,6 @@ async function factsFor(rooms: Rooms, state: PlanState, attempt: Attempt): Promi
   }
 }
 
-/** Of a first attempt nothing is. */
 async function changedSoFar(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<AgentFacts['changed']> {
   const look = state.tasks.get(attempt.task)?.prepared ?? null
   const wrote = attempt.attempt <= 1 ? null : await changesSince(rooms, state, look)

@@ -142,10 +142,7 @@ async function isStillFree(
   return state !== null && now !== undefined && isClaimable(state, now)
 }
 
-/**
- * The best one. Many who claim at once all choose the same, and only one of them gets it: whoever was too slow chooses one of several
- * that are as good, of more with each try.
- */
+/** The best one. Many claim at once and one gets it, so with each try it chooses among more that are as good. */
 function nextTask({ random }: Rooms, state: PlanState, tries: number): TaskState | undefined {
   const best = state.claimable.peek(one => isClaimable(state, one))
   if (best === undefined || tries === 1) return best
@@ -155,7 +152,6 @@ function nextTask({ random }: Rooms, state: PlanState, tries: number): TaskState
   return equals[(high * 256 + low) % Math.min(equals.length, 2 ** tries)] ?? best
 }
 
-/** The task that is asked for, or the first whose files no other plan holds, with what it reserves; else who holds them. */
 async function choose(
   rooms: Rooms,
   state: PlanState,
@@ -175,10 +171,7 @@ async function choose(
   return waits === undefined ? {} : { waits }
 }
 
-/**
- * What whoever claims it would do, of a task before which somebody must agree; null for every other, and for one that asks already.
- * When that is not what was approved, the approval is void and the question is asked again: 'asked'.
- */
+/** What a claimant would do, where somebody must agree; null elsewhere. 'asked': it differs from what was approved. */
 async function foundFor(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found | 'asked' | null> {
   const isDue = task.status === 'ready' && (task.retryAt ?? 0) <= rooms.clock.now()
   if (task.consent === null || !isDue || !asksBeforeClaim(state, task)) return null
@@ -280,7 +273,6 @@ function isUnaccepted(order: OrderOf<'report'>, result: Result): boolean {
 
 const newToken = (rooms: Rooms): string => Buffer.from(rooms.random(16)).toString('base64url')
 
-/** Judged like an attempt of ours, and what was written since the claim is seen. */
 async function reported(
   rooms: Rooms,
   state: PlanState,

@@ -4,6 +4,7 @@
 // Somebody else may have worked at the same time. What lies in their declared scope is theirs. When one of them declares nothing, nobody can
 // say whose it was: a person is asked where it says `effects`, and nothing is told where it does not.
 
+import { actionFacts } from '../../domain/actions/actions.ts'
 import type { Millis } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { effectsText } from '../../domain/plan-rules/criterion-text.ts'
@@ -83,12 +84,10 @@ const unseen = (criterion: string): Verdict => ({ criterion, holds: null, eviden
 
 /** Whoever only reads is believed, and whoever writes nothing has nothing to be held to. */
 function mayWrite(state: PlanState, { definition }: TaskState): boolean {
-  const { type } = definition.action
-  if (type !== 'run' && type !== 'edit' && type !== 'external') return false
+  if (actionFacts(definition.action).changesFiles !== true) return false
   return effectOf(state.definition, definition) !== 'pure'
 }
 
-/** Tasks that were under way while this one was. */
 function besides(state: PlanState, task: TaskState): readonly TaskState[] {
   const since: Millis = task.startedAt ?? 0
   return state.order.filter(other => {
@@ -99,7 +98,9 @@ function besides(state: PlanState, task: TaskState): readonly TaskState[] {
 
 /** Null when it does not say. */
 const declaredBy = ({ definition: plan }: PlanState, { definition }: TaskState): readonly string[] | null =>
-  definition.effects ?? definition.write ?? (definition.action.type === 'edit' ? scopeOf(plan, definition) : null)
+  definition.effects ??
+  definition.write ??
+  (actionFacts(definition.action).edits !== undefined ? scopeOf(plan, definition) : null)
 
 function withVerdict(result: Succeeded, verdict: Verdict): Succeeded {
   return { ...result, verdicts: [...(result.verdicts ?? []), { ...verdict, stage: 'effects' }] }

@@ -24,10 +24,8 @@ export interface Court {
   readonly context: Context
   readonly run: Runner | undefined
   readonly tools: RunnerTools
-  /** Where the results of tests are kept. */
   readonly blobs: Rooms['store']['blobs']
   readonly signal: AbortSignal
-  /** The same, where it says more. */
   readonly stop?: Stop
 }
 
@@ -55,11 +53,17 @@ export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
 /** A criterion that does not hold, as the failure it makes of the attempt; called by its title, where it has one. */
-export function failedCriterion({ criterion, evidence, said, stage }: Verdict, definition: TaskDefinition): Failure {
+export function failedCriterion(
+  { criterion, evidence, said, stage, tests }: Verdict,
+  definition: TaskDefinition,
+): Failure {
   const { accept = [], postconditions = [] } = definition
   const title = [...accept, ...postconditions].find(one => criterionText(one) === criterion)?.text
   const what = stage === 'postcondition' ? 'postcondition' : 'check'
-  const told = [evidence, said === undefined ? null : tellingLine(said)].filter(one => one != null).join(': ')
+  // Tests are told by name; how their runner ends its output adds nothing.
+  const told = [evidence, said === undefined || tests !== undefined ? null : tellingLine(said)]
+    .filter(one => one != null)
+    .join(': ')
   return {
     class: 'logic',
     message: `${what} failed: ${title ?? criterion}${told === '' ? '' : ` (${told})`}`,
@@ -108,7 +112,6 @@ const clip = (text: string, max: number): string => (text.length > max ? `${text
 export interface CommandRun {
   /** By its exit code alone. */
   readonly verdict: Verdict
-  /** Null when it did not run to its end. */
   readonly exited: Extract<Outcome, { readonly type: 'exited' }> | null
 }
 
@@ -159,7 +162,6 @@ class Heard {
     this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-SAID_MAX_BYTES)
   }
 
-  /** Empty when nothing was printed. */
   told(): Pick<Verdict, 'said' | 'log'> {
     if (this.#bytes === 0) return {}
     const lines = this.#tail.toString('utf8').replaceAll('\0', '␀').trimEnd().split('\n')

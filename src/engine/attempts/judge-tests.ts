@@ -37,16 +37,17 @@ export async function judgeTests(criterion: TestsCriterion, court: Court): Promi
     if (again !== null) compared = compareTests(criterion, first.outcome, { ...others, again })
   }
   const { holds, changed } = compared
-  const without =
-    baseline !== null && before === null
-      ? [`the results recorded by '${baseline.task}' are no longer stored`]
-      : criterion.baseline !== undefined && baseline === null
-        ? [`'${criterion.baseline}' has recorded no results, so no test may fail`]
-        : []
+  // What was new, gone or red before is not known then: a person decides, and no green is made of it.
+  const isLost = baseline !== null && before === null
+  const without = isLost
+    ? [`the results recorded by '${baseline.task}' are no longer stored, so nobody can tell what changed`]
+    : criterion.baseline !== undefined && baseline === null
+      ? [`'${criterion.baseline}' has recorded no results, so no test may fail`]
+      : []
   return {
     ...first.verdict,
     criterion: text,
-    holds,
+    holds: isLost ? null : holds,
     evidence: [compared.evidence, ...without].join('; '),
     tests: {
       ...(await recorded(court.blobs, criterion.command, first.outcome)),

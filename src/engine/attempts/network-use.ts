@@ -25,7 +25,6 @@ export interface NetworkUser {
   readonly task: TaskName
   readonly visit: number
   readonly attempt: number
-  /** Is what it does still wanted? When it is not, nobody is waited for. */
   readonly isWanted: (state: PlanState) => boolean
 }
 
@@ -38,10 +37,7 @@ interface Kind {
   told: number
 }
 
-/**
- * The answers to the commands of one attempt. The first of a kind is written at once, so that a crash does not lose it; how often it
- * came after that is written when a command has ended. A program that connects a thousand times makes two events.
- */
+/** The answers to one attempt's commands. The first of a kind is written at once, in case of a crash; repetitions when a command ends. */
 export class DecisionJournal {
   readonly #store: Pick<Store, 'update'>
   readonly #user: NetworkUser
@@ -79,12 +75,10 @@ export class DecisionJournal {
     return true
   }
 
-  /** What came more than once, as it stands: for the log. */
   repeated(): readonly CountedDecision[] {
     return [...this.#kinds.values()].flatMap(({ decision, count }) => (count > 1 ? [{ ...decision, count }] : []))
   }
 
-  /** Everything that is not written yet. */
   async flush(): Promise<void> {
     await this.#writing
     await this.#write(() => true)
@@ -134,9 +128,7 @@ export async function askForAddress(
 
 type AskingStore = Pick<Store, 'state' | 'update' | 'onChange'>
 
-/**
- * Puts the question into the inbox, unless it waits there or was answered, and waits for the answer. `over`: nobody can answer any more.
- */
+/** Puts the question into the inbox, unless it waits there or was answered. `over`: nobody can answer any more. */
 export async function askForPermit(
   store: AskingStore,
   user: NetworkUser,

@@ -32,9 +32,7 @@ export interface Preparation {
   readonly task: TaskName
   readonly visit: number
   readonly prepared: Prepared
-  /** The items of a `for_each`, and the definition that binds them. */
   readonly expanded?: Expanded
-  /** The question a gate asks, made for the definition `from`. */
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
   /** Other plans hold its files: nothing was prepared, and it waits. */
   readonly waits?: ScopeWait

@@ -2,11 +2,13 @@
 // without references costs one look; its definition is remembered as plain.
 
 import { hash } from 'node:crypto'
+import type { FieldContent } from '../../domain/actions/action-facts.ts'
+import { actionFacts } from '../../domain/actions/actions.ts'
 import type { GateAsks } from '../../domain/event.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { TIMEOUT_DEFAULT_MS } from '../../domain/limits.ts'
-import type { Action, CommandLine, Edit, GitAction, TaskDefinition } from '../../domain/plan.ts'
+import type { Action, CommandLine, TaskDefinition } from '../../domain/plan.ts'
 import { isConfidential } from '../../domain/plan-rules/confidential.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { GivenInputs, Texts, UnresolvedInput } from '../../domain/views/board.ts'
@@ -39,9 +41,10 @@ export function attemptAsWritten(state: PlanState, task: TaskState, action: Acti
     inputs: definition.inputs ?? {},
     env: definition.env ?? {},
     timeoutMs: timeoutOf(state, task),
+    ...(task.waitsSince === null ? {} : { waitsSince: task.waitsSince }),
   }
   const { model } = state.definition.defaults ?? {}
-  const asked = model === undefined || action.type !== 'model' ? attempt : { ...attempt, model }
+  const asked = model === undefined || actionFacts(action).sends !== 'models' ? attempt : { ...attempt, model }
   return task.feedback.length === 0 ? asked : { ...asked, feedback: feedbackOf(task) }
 }
 
@@ -85,7 +88,6 @@ export async function resolveAttempt(
   return { ok: true, value: { ...attempt, ...given, definition: placed.value, inputHash } }
 }
 
-/** Its own timeout, but no longer than what is left of the timebox of its visit when the attempt begins. */
 function timeoutOf({ definition: { defaults } }: PlanState, { definition, visitAt, startedAt }: TaskState): number {
   const timeoutMs = definition.timeoutMs ?? defaults?.timeoutMs ?? TIMEOUT_DEFAULT_MS
   if (definition.timeboxMs === undefined) return timeoutMs
@@ -116,42 +118,40 @@ function resolvePlaces(definition: TaskDefinition, evaluate: Evaluate): Resolved
 type WithEnv<T> = T & { readonly env: { readonly [name: string]: string } }
 
 function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ readonly action: Action }>> {
-  if (action.type === 'run') {
-    const command = resolveCommand(action.command, evaluate)
-    if (!command.ok) return command
-    const { env, ...line } = command.value
-    if (action.stdin === undefined)
-      return { ok: true, value: { action: { ...action, command: line as CommandLine }, env } }
-    const stdin = resolveText(action.stdin, evaluate)
-    return stdin.ok
-      ? { ok: true, value: { action: { ...action, command: line as CommandLine, stdin: stdin.value }, env } }
-      : stdin
+  const made: { [field: string]: unknown } = { ...action }
+  let env: { readonly [name: string]: string } = {}
+  for (const [field, content] of Object.entries(actionFacts(action).fields ?? {}) as [string, FieldContent][]) {
+    if (made[field] === undefined) continue
+    const resolved = resolveField(content, made[field], evaluate)
+    if (!resolved.ok) return resolved
+    const { value } = resolved
+    if (content === 'command') {
+      const { env: given, ...line } = value as WithEnv<CommandLine>
+      made[field] = line
+      env = given
+    } else made[field] = value
   }
-  if (action.type === 'edit') {
-    const edits = resolve(action.edits as unknown as Json, evaluate, resolveText)
-    return edits.ok
-      ? { ok: true, value: { action: { ...action, edits: edits.value as unknown as Edit[] }, env: {} } }
-      : edits
+  return { ok: true, value: { action: made as unknown as Action, env } }
+}
+
+function resolveField(content: FieldContent, said: unknown, evaluate: Evaluate): Resolved<unknown> {
+  switch (content) {
+    case 'command':
+      return resolveCommand(said as CommandLine, evaluate)
+    case 'text':
+      return resolveText(said as string, evaluate)
+    case 'texts':
+      return resolve(said as Json, evaluate, resolveText)
+    case 'values':
+      return resolve(said as Json, evaluate)
+    case 'request':
+      return resolveRequest(said as Json, evaluate)
+    case 'expression':
+    case 'criteria':
+      return { ok: true, value: said }
+    default:
+      return content satisfies never
   }
-  if (action.type === 'model' || action.type === 'agent') {
-    const spec = resolve(action.spec, evaluate)
-    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
-  }
-  if (action.type === 'http') {
-    const spec = resolveRequest(action.spec, evaluate)
-    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
-  }
-  if (action.type === 'db' || action.type === 'runner') {
-    const spec = resolve(action.spec, evaluate)
-    return spec.ok ? { ok: true, value: { action: { ...action, spec: spec.value }, env: {} } } : spec
-  }
-  if (action.type === 'git') {
-    const git = resolve(action.git as unknown as Json, evaluate)
-    return git.ok
-      ? { ok: true, value: { action: { ...action, git: git.value as unknown as GitAction }, env: {} } }
-      : git
-  }
-  return { ok: true, value: { action, env: {} } }
 }
 
 /** In headers and body secrets stay names: what is resolved here is hashed, shown and journaled. */
@@ -314,10 +314,9 @@ export function isPlain(definition: TaskDefinition): boolean {
 }
 
 /** Does what it is given go to a model or an agent? Its instruction is then what they are asked, and not words for whoever claims it. */
-const isSentAway = ({ type }: Action): boolean => type === 'model' || type === 'agent'
+const isSentAway = (action: Action): boolean => actionFacts(action).prompts === true
 const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => isSentAway(action)
 
-/** Is there a reference in any of its strings? */
 function mentions(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('${{')
   if (value === null || typeof value !== 'object') return false

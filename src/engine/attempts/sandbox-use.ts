@@ -4,6 +4,7 @@
 import { mkdtempSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { actionFacts } from '../../domain/actions/actions.ts'
 import { quoted } from '../../domain/hint.ts'
 import type { PlanId } from '../../domain/id.ts'
 import type { Criterion, PlanDefinition, SandboxMode } from '../../domain/plan.ts'
@@ -68,8 +69,7 @@ function hasCommands(definition: PlanDefinition): boolean {
     (definition.done ?? []).some(isCheck) ||
     allTasks(definition).some(
       ({ action, probe, accept = [], preconditions = [], postconditions = [] }) =>
-        action.type === 'run' ||
-        action.type === 'agent' ||
+        actionFacts(action).runsCommands === true ||
         probe !== undefined ||
         [...accept, ...preconditions, ...postconditions].some(isCheck),
     )
@@ -94,10 +94,7 @@ export interface SandboxUser extends Pick<Attempt, 'definition' | 'visit' | 'att
   readonly as: 'attempt' | 'compensation' | 'check'
 }
 
-/**
- * What the runner of commands needs to know about it. Null: a hook of the plan, which belongs to no task; its network is nobody's question.
- * `also`: addresses that an agent needs for its login, whatever the plan says of the network.
- */
+/** What the runner of commands needs to know. Null: a hook of the plan. `also`: what an agent's login needs, whatever the plan says. */
 export function sandboxFor(
   rooms: Rooms,
   state: PlanState,
@@ -176,7 +173,6 @@ function limitsFor({ environment }: Rooms, state: PlanState, isRequired: boolean
   }
 }
 
-/** What the layers of the policy around a plan say about the network, for the judge. */
 interface NetworkLimits {
   readonly within?: readonly (NetworkUse & { readonly who: string })[]
   readonly person?: readonly string[]

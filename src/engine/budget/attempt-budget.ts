@@ -76,7 +76,6 @@ export function attemptBudget(
   }
 }
 
-/** What one attempt of one plan holds and settles. */
 interface Paying {
   readonly key: string
   reserve(id: string, spend: Spend, options: ReserveOptions): Promise<Reserved>
@@ -169,7 +168,6 @@ const no = (
   },
 })
 
-/** Somebody writes to the store, or the signal fires. */
 function nextChange(
   store: Pick<Store, 'onChange'>,
   signal: AbortSignal | undefined,

@@ -16,9 +16,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1
 export interface TimeLimit {
   /** Fires when the attempt is not wanted any more, or its time is used up. */
   readonly stop: Stop
-  /** What is done about it, once the time is used up; null before. */
   readonly exceeded: 'ask' | 'fail' | null
-  /** The attempt has ended. */
   clear(): void
 }
 

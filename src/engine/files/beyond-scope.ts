@@ -30,6 +30,8 @@ const MOVED_TO = 'outside-scope'
 export type BeyondScope =
   /** It is the person's own command: told, and nothing more. */
   | { readonly is: 'told'; readonly beside: Beside; readonly said: readonly string[] }
+  /** Only what its agent leaves by itself, which is moved away: told, and no fault. */
+  | { readonly is: 'moved'; readonly said: readonly string[] }
   | { readonly is: 'failed'; readonly failure: Failure; readonly said: readonly string[] }
 
 /** Null when all of it is the affair of other tasks. */
@@ -42,12 +44,15 @@ export async function judgeBeyond(
   const isOthers = await othersScopes(rooms, state, attempt)
   const appeared = beyond.appeared.filter(path => !isOthers(path))
   const changed = beyond.changed.filter(path => !isOthers(path))
-  if (appeared.length + changed.length === 0) return null
   const { task } = attempt
+  const to = join(rooms.stateDir, MOVED_TO, attempt.plan, `${task}-${attempt.visit}-${attempt.attempt}`)
+  const left = (beyond.left ?? []).filter(path => !isOthers(path))
+  for (const path of left) move(join(rooms.root, path), join(to, path))
+  const moved = left.length === 0 ? [] : [`${named(left)}, which the agent leaves by itself, moved to ${to}`]
+  if (appeared.length + changed.length === 0) return moved.length === 0 ? null : { is: 'moved', said: moved }
   if (confinementOf(state, attempt.definition).isOwn) {
     return { is: 'told', beside: besideOf(appeared, changed), said: besideSentences(task, { appeared, changed }) }
   }
-  const to = join(rooms.stateDir, MOVED_TO, attempt.plan, `${task}-${attempt.visit}-${attempt.attempt}`)
   for (const path of appeared) move(join(rooms.root, path), join(to, path))
   const told = [
     ...(appeared.length === 0 ? [] : [`${named(appeared)} appeared outside its write scope while it ran`]),
@@ -61,7 +66,7 @@ export async function judgeBeyond(
     hint: `${appeared.length === 0 ? '' : `${back}; `}add it to \`write\` if the task may write it`,
     retryable: false,
   }
-  return { is: 'failed', failure, said: [told, ...(appeared.length === 0 ? [] : [back])] }
+  return { is: 'failed', failure, said: [...moved, told, ...(appeared.length === 0 ? [] : [back])] }
 }
 
 /** As the journal keeps it: names only, because nobody reverts it. */

@@ -1,11 +1,12 @@
 // Which files a plan left different from how it found them, read from its whole journal.
 
+import { isAttemptEnd } from '../../domain/event.ts'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
-import { wroteIn } from '../../domain/result.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { ChangedFile } from '../queries.ts'
 import { readOthersChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
+import { changesOf } from './other-plans.ts'
 
 const PAGE = 500
 
@@ -24,11 +25,9 @@ export async function changedFiles(rooms: Rooms, plan: PlanId): Promise<readonly
 
 function changeSetsIn(entries: readonly Entry[]): readonly Sha256[] {
   return entries.flatMap(({ events }) =>
-    events.flatMap(event => {
-      if (event.type === 'attempt.succeeded' || event.type === 'attempt.failed' || event.type === 'attempt.lost')
-        return wroteIn(event)?.changes ?? []
-      return event.type === 'rollback.finished' ? (event.changes ?? []) : []
-    }),
+    events.flatMap(event =>
+      isAttemptEnd(event) || event.type === 'rollback.finished' ? (changesOf(event) ?? []) : [],
+    ),
   )
 }
 

@@ -25,7 +25,6 @@ import { untoldRestores } from './restore-scope.ts'
 
 type Finished = Extract<RolledBack, { ok: true }>
 
-/** Whose it was: a rollback of a plan, or a restore that somebody ordered. */
 interface About {
   readonly plan?: PlanId
   readonly rollback?: string
@@ -37,9 +36,7 @@ const FILES_TOLD_MAX = 100
 
 const aboutRestore = (plan: PlanId, by: Actor): string => JSON.stringify({ restore: plan, by } satisfies About)
 
-/**
- * Settles one that was cut off. The name of the plan whose rollback has to be finished first; null when nothing is left in the way.
- */
+/** Settles one that was cut off. The plan whose rollback has to be finished first; null when nothing is in the way. */
 export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finished): Promise<string | null> {
   const { plan, rollback, restore, by } = JSON.parse(about ?? '{}') as About
   if (restore !== undefined) {
@@ -52,7 +49,6 @@ export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finishe
   return null
 }
 
-/** Writes down what a restore changed; null when it changed nothing. */
 async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finished, writing: Writing) {
   const changes = await keepChanges(rooms, changed)
   if (changes === null) {
@@ -202,7 +198,6 @@ const hasHash = ({ kept }: KeptFile, hash: string | undefined): boolean =>
 
 const HASH_MIN = 4
 
-/** The task that runs now and may write there; null when none does. */
 function writerOf(state: PlanState, path: string): TaskName | null {
   for (const { definition } of state.running) {
     const scope = scopeOf(state.definition, definition)

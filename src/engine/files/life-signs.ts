@@ -9,7 +9,6 @@ import type { Millis, PlanId } from '../../domain/id.ts'
 export interface LifeSigns {
   /** Gives signs until the function that is returned is called. */
   watch(plan: PlanId): () => void
-  /** Processes of the plan were alive until now. */
   touch(plan: PlanId): void
   /** The last moment at which they are known to have lived; null when nobody knows. */
   last(plan: PlanId): Millis | null

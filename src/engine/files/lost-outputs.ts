@@ -2,6 +2,7 @@
 // did to them is no loss. What an attempt that has not ended may be doing to them is told by nobody yet, so they are passed over.
 
 import { hash } from 'node:crypto'
+import { sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { type Json, same } from '../../domain/json.ts'
 import { effectOf, heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
@@ -58,7 +59,12 @@ function openScopes(state: PlanState): readonly Patterns[] {
   return state.order.filter(hasBegun).map(({ definition, status }) => {
     const { type } = definition.action
     const scope = type === 'external' ? (definition.write ?? []) : heldScope(state.definition, definition)
-    if (scope.length > 0 || status !== 'running' || (type !== 'run' && type !== 'external')) return scope
+    if (
+      scope.length > 0 ||
+      status !== 'running' ||
+      (type !== 'external' && sandboxedCommand(definition.action) === null)
+    )
+      return scope
     // It declares nothing and is at work: any file may be its doing.
     return effectOf(state.definition, definition) === 'pure' ? scope : null
   })

@@ -22,20 +22,8 @@ import type { Rooms } from '../rooms.ts'
 // Which change sets the entries of a plan's journal name.
 
 /** The change set an event names. */
-export function changesOf(event: Event): Sha256 | null {
-  switch (event.type) {
-    case 'attempt.succeeded':
-    case 'attempt.failed':
-    case 'attempt.lost':
-    case 'compensation.finished':
-    case 'compensation.retried':
-      return wroteIn(event)?.changes ?? null
-    case 'rollback.finished':
-      return event.changes
-    default:
-      return null
-  }
-}
+export const changesOf = (event: Event): Sha256 | null =>
+  event.type === 'rollback.finished' ? event.changes : (wroteIn(event)?.changes ?? null)
 
 const PAGE = 500
 
@@ -55,13 +43,9 @@ export interface WrittenByOther {
   /** What the other plan left at the path; null when it deleted it. */
   readonly entry: TreeEntry | null
   readonly plan: PlanId
-  /** The plan and the task, for people. */
   readonly name: string
   readonly task: TaskName | null
-  /**
-   * True: the other task declared a scope, so the change is its own. False: it declared none and all files were compared around
-   * it, so the change may also be that of a task that ran at the same time.
-   */
+  /** False: the task declared no scope, so the change may also be that of a task that ran at the same time. */
   readonly declared: boolean
 }
 
@@ -132,7 +116,6 @@ const COMPLETES: ReadonlySet<Event['type']> = new Set([
 ])
 
 export interface Beside {
-  /** The plan itself, the folder it works in, and since when. */
   readonly plan: PlanId
   readonly place: string | null
   readonly since: Millis
@@ -146,7 +129,6 @@ export interface OthersChange extends Change {
   readonly isRollback: boolean
 }
 
-/** A visit of a task of another plan, from its first attempt until it is over. */
 interface OthersVisit {
   readonly plan: string
   /** Null where all files were compared. */

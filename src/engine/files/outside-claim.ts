@@ -56,7 +56,6 @@ export async function outsideClaim(
   const rest = files.filter(change => !isOwn(change))
   return {
     own: [...own, ...found.changes.filter(change => isFolder(change) && folders.has(change.path))],
-    // What is too big in the scope itself is named by whoever looks at that.
     unstored: unstored.filter(({ path }) => Object.hasOwn(outside, path) && outside[path] === 'task'),
     others: rest.filter(isDisclaimed),
     unexplained: rest.filter(change => !isDisclaimed(change)),

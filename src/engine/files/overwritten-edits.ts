@@ -10,7 +10,6 @@ import { isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { changesOf, entriesAfter } from './other-plans.ts'
 
-/** So many paths are named in the journal. */
 const PATHS_TOLD_MAX = 100
 
 type Tried = Pick<TaskState, 'definition' | 'visit' | 'attempt'>
@@ -55,10 +54,7 @@ async function editedBetween(rooms: Rooms, state: PlanState, task: Tried, look: 
   return new Set(found.changes.filter(isEdit).map(({ path }) => path))
 }
 
-/**
- * How the files stood before the last attempt of an earlier visit, in the first visit before its first attempt, and what the plan
- * has left at each path since.
- */
+/** How the files stood before the last attempt of an earlier visit (of the first visit, its first), and what the plan left since. */
 async function leftSince(
   rooms: Rooms,
   { id: plan }: PlanState,

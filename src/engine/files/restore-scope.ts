@@ -42,10 +42,7 @@ export type ScopeRestored =
   | { readonly status: 'asked'; readonly edits: NonNullable<Prepared['edits']> }
   | { readonly status: 'failed'; readonly failure: Failure; readonly earlier?: readonly RestoredFiles[] }
 
-/**
- * `preimage` is the manifest of the scope before the first attempt of this visit. Where somebody changes files while they are
- * restored, everything is looked at again.
- */
+/** `preimage`: the scope before this visit's first attempt. Where files change meanwhile, everything is looked at again. */
 export async function restoreScope(
   rooms: Rooms,
   state: PlanState,
@@ -180,13 +177,11 @@ const filesOf = (to: Sha256, saved: Sha256, changed: readonly string[], kept: re
 
 const NOBODY: ReadonlyMap<string, WrittenByOther> = new Map()
 
-/** Says of each path that differs from the pre-image whose work it is, and what the last attempt left there. */
 interface AttemptJudge {
   readonly endedAt: Millis | undefined
   isPersons(change: Change): boolean
   /** A restore that was cut off has looked at it before, and found that it may be set back. */
   isCutOff(change: Change): boolean
-  /** Null where it left nothing there. */
   leftAt(change: Change): TreeEntry | null | 'unknown'
 }
 
@@ -230,7 +225,6 @@ async function attemptJudge(
 interface Decided {
   readonly keep: ReadonlySet<string>
   readonly write: ReadonlyMap<string, TreeEntry>
-  /** What was decided already, as it was shown. */
   readonly settled: readonly Shown[]
   readonly undecided: readonly Change[]
   /** Of these: what was to be merged and cannot be. */

@@ -3,6 +3,7 @@
 
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { actionFacts } from '../../domain/actions/actions.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { needsReservation, reservedScope } from '../../domain/reservation.ts'
 import type { Reserves } from '../../domain/result.ts'
@@ -99,8 +100,7 @@ export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readon
   for (let found = true; found && held.size < SHOWN_MAX; ) {
     found = false
     for (const task of [...(held.size === 0 ? claimable : []), ...inLine(state, rooms.clock.now(), held)]) {
-      const { type } = task.definition.action
-      if (type !== 'run' && type !== 'edit' && type !== 'external') continue
+      if (actionFacts(task.definition.action).changesFiles !== true) continue
       const { waits: wait } = await reserveScope(rooms, state, task)
       if (wait === undefined) continue
       waits.push(wait)
@@ -139,10 +139,7 @@ async function wantedBy(rooms: Rooms, state: PlanState, task: TaskState): Promis
   return within.length === 0 ? scope : { ...scope, within }
 }
 
-/**
- * Plans one of whose tasks runs this very process, as its environment says: that task has reserved the files for whatever it
- * starts. Would we wait for it, it would wait for us for ever.
- */
+/** Plans whose tasks run this very process and have reserved files for it: to wait for them would be a deadlock. */
 export async function enclosingPlans(rooms: Pick<Rooms, 'environment' | 'store'>): Promise<readonly PlanId[]> {
   const found = await enclosingTask(rooms)
   return found === null ? [] : [found.state.id, ...(found.task.prepared?.reserves?.within ?? [])]

@@ -86,7 +86,6 @@ interface Found {
   readonly part?: 'the name' | 'the target of the link'
 }
 
-/** A path whose last component, or whose link target, says a secret. */
 interface Leak {
   readonly path: string
   readonly clean: { readonly name: string } | { readonly target: string }
@@ -134,7 +133,6 @@ async function replaceLeaks(
   return found.reverse()
 }
 
-/** Where it is now; null when it could not be replaced. */
 async function replaceLeak(gate: PathGate, { path, clean }: Leak): Promise<string | null> {
   const parent = dirname(path)
   const entered = await gate.directory(parent)
@@ -158,7 +156,6 @@ async function replaceLeak(gate: PathGate, { path, clean }: Leak): Promise<strin
   }
 }
 
-/** The files below the workspace that were changed since then and held a secret. */
 async function redactChanged(
   { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
   write: readonly string[] | null,

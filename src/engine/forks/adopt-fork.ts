@@ -34,7 +34,6 @@ interface Worked {
   readonly ok: true
   readonly into: PlanState
   readonly files: ForkFiles
-  /** What is left to bring in. */
   readonly changes: readonly Change[]
   readonly preview: readonly FilePreview[]
   /** The adoption of this fork that is in force, and the entry that says so. */
@@ -205,9 +204,7 @@ function refuseInto(rooms: Rooms, fork: PlanState, into: PlanState, way: string)
 
 interface Earlier {
   readonly adoption: Adoption
-  /** The entry that says it is done. */
   readonly version: number
-  /** Paths that were neither taken nor kept by choice. */
   readonly open: ReadonlySet<string>
 }
 

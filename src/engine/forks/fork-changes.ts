@@ -18,11 +18,9 @@ const ENGINE = 'engine' as Actor
 export interface ForkFiles {
   /** `folder`: as it stands now. `end`: as it stood when the fork ended, or later when it was adopted. `journal`: what its tasks were seen to write. */
   readonly seen: 'folder' | 'end' | 'journal'
-  /** All files; absent where only the journal tells. */
   readonly snapshot?: Sha256
   /** All files the fork began with; absent in forks of an older release. */
   readonly start?: Sha256
-  /** Not captured, and why. */
   readonly left: readonly LeftOut[]
   readonly entries: readonly Entry[]
 }
@@ -99,10 +97,7 @@ export async function storeForkEnd(rooms: Rooms, plan: PlanId): Promise<void> {
   await takeEnd(rooms, state, standing, state.version)
 }
 
-/**
- * Somebody worked in the folder after the fork had ended: that is stored as its end now, so that an adoption which is taken back
- * can be ordered again without the folder. False when what `files` holds is not the fork's to tell.
- */
+/** Stores work done after the fork's end as its end, so that an adoption can be repeated. False: `files` is not the fork's to tell. */
 export async function storeForkFiles(rooms: Rooms, state: PlanState, files: ForkFiles): Promise<boolean> {
   const { seen, snapshot, entries } = files
   if (seen !== 'folder' || snapshot === undefined || endedFiles(entries) === snapshot) return true

@@ -99,7 +99,6 @@ function topOf(rooms: Rooms, own: Rooms): string | null {
   return rest.includes('..') ? null : join(work, first)
 }
 
-/** As git lists it, when it does. */
 async function listedAt(rooms: Rooms, fork: PlanState, top: string): Promise<GitAnswer<string | null>> {
   const listed = await rooms.git?.listWorktrees(fork.id)
   if (listed === undefined) return { ok: true, value: null }

@@ -3,7 +3,8 @@
 
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import type { Event } from '../../domain/event.ts'
+import { sandboxedCommand } from '../../domain/actions/actions.ts'
+import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import { advise, type Hint, next, quoted } from '../../domain/hint.ts'
 import {
   type Actor,
@@ -46,13 +47,10 @@ import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from '
 // that entry, or else as they are now. Where there is a repository, the folder is a worktree with a branch of its own.
 
 interface FilesThen {
-  /** A snapshot of everything. */
   readonly base: Sha256
-  /** What stands at every path the plan ever wrote, instead. */
   readonly instead: ReadonlyMap<string, TreeEntry | null>
   /** All other files: as they were then, or as they are now. */
   readonly others: 'then' | 'now'
-  /** Tasks that worked since, and nobody looked at what they wrote. */
   readonly unseen: readonly TaskName[]
   /** The commit a worktree begins at. */
   readonly commit: string
@@ -132,8 +130,7 @@ function followVisit(open: Map<string, { readonly preimage?: Sha256; readonly be
 }
 
 function isBegunAnew(then: PlanState, event: Event): boolean {
-  if (event.type !== 'attempt.failed' && event.type !== 'attempt.succeeded' && event.type !== 'attempt.lost')
-    return false
+  if (!isAttemptEnd(event)) return false
   const task = then.tasks.get(event.task)
   const isOpen = task?.status === 'ready' || task?.status === 'running' || (task?.status === 'failed' && !task.handled)
   return isOpen && task?.visit === event.visit && task.prepared?.preimage !== undefined
@@ -160,28 +157,26 @@ function unseenSince(entries: readonly Entry[], version: number, now: PlanState)
     .flatMap(event => {
       if (event.type !== 'attempt.succeeded' && event.type !== 'attempt.failed') return []
       const definition = now.tasks.get(event.task)?.definition
-      const mayWrite = definition?.action.type === 'run' || definition?.action.type === 'external'
-      return event.result.wrote === undefined && mayWrite && definition.effect !== 'pure' ? [event.task] : []
+      if (definition === undefined || definition.effect === 'pure') return []
+      const { action } = definition
+      const mayWrite = action.type === 'external' || sandboxedCommand(action) !== null
+      return event.result.wrote === undefined && mayWrite ? [event.task] : []
     })
   return [...new Set(names)]
 }
 
 interface Settled {
   readonly kind: 'folder' | 'worktree'
-  /** Relative to the workspace. */
   readonly place: string
   readonly files: number
-  /** What could not be brought: ignored places, files that were never stored. */
   readonly left: readonly LeftOut[]
   /** Copied although no commit holds them and the plan did not write them: a person's untracked files. */
   readonly uncommitted: readonly string[]
   readonly operations: readonly GitOperation[]
-  /** Why it is no worktree although there is a repository. */
   readonly why?: string
 }
 
 interface Settling {
-  /** Those of the workspace. */
   readonly rooms: Rooms
   readonly own: Rooms
   readonly plan: PlanId
@@ -285,7 +280,6 @@ export type Forking =
   | { readonly ok: true; readonly updated: Extract<Updated, { ok: true }>; readonly fork: Forked }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** So many paths and tasks are named. */
 const TOLD_MAX = 20
 
 /** `rooms` are those of the workspace. */

@@ -17,9 +17,7 @@ import type { ForkAsk } from '../orders.ts'
 import { resolveEntry } from '../rollback/entry-reference.ts'
 
 export interface ForkPoint {
-  /** The entry after which the plan stood there. */
   readonly version: number
-  /** The plan as it stood. */
   readonly then: PlanState
 }
 

@@ -11,7 +11,6 @@ import { isProgram, readPlainFileNow } from '../../safety/files/plain-file.ts'
 
 /** Beyond this nobody says what a command names, and so it is not begun. */
 const NAMES_MAX = 50_000
-/** As long as a path can be. */
 const NAME_MAX = 4_096
 const FOLDER_FILES_MAX = 2_000
 const FOLDER_BYTES_MAX = 64 * 1024 * 1024

@@ -2,6 +2,7 @@
 // names, the plan's definition and policy. Stored as bytes whose hash is what an approval is for.
 
 import { resolve } from 'node:path'
+import { actionFacts } from '../../domain/actions/actions.ts'
 import { ownBudget } from '../../domain/budget/ledger.ts'
 import {
   CONSENT,
@@ -26,11 +27,8 @@ import type {
   TaskDefinition,
 } from '../../domain/plan.ts'
 import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
-import { dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
-import { downloadFile, httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
 import { type NetworkUse, networkOf } from '../../domain/plan-rules/network.ts'
-import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import { networkAround } from '../../domain/policy/policy-in-state.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -96,7 +94,7 @@ export async function bindTask(
   const isShut = await isShutIn(rooms, state, definition, does)
   const network = reachedBy(state, definition)
   const isByRules =
-    network === null && (isShut || action.type === 'http') && confinementOf(state, definition).isRequired
+    network === null && (isShut || does.type === 'request') && confinementOf(state, definition).isRequired
   const shown: ShownTask = {
     type: 'task',
     plan: state.id,
@@ -144,8 +142,10 @@ export async function bindTask(
 }
 
 /** What is declared to only read writes nothing, whatever the policy would allow; nor does a request whose answer goes into no file. */
-const writesNothing = (task: TaskDefinition, effect: EffectClass): boolean =>
-  task.write === undefined && (effect === 'pure' || (task.action.type === 'http' && downloadFile(task) === null))
+function writesNothing(task: TaskDefinition, effect: EffectClass): boolean {
+  const { files } = actionFacts(task.action)
+  return task.write === undefined && (effect === 'pure' || (files !== undefined && files(task) === null))
+}
 
 /** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
 async function isShutIn(
@@ -159,12 +159,12 @@ async function isShutIn(
   return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
 
-/** Edits and git actions are carried out by us, and reach nobody. */
+/** What the engine does to files, repositories and databases itself reaches nobody. */
 function reachedBy(state: PlanState, task: TaskDefinition): NetworkUse | null {
-  const { type } = task.action
-  const isReaching = type !== 'edit' && type !== 'git' && type !== 'db'
-  const declared = isReaching ? (networkOf(state.definition, task) ?? letThrough(networkAround(state, task))) : null
-  return declared ?? (type === 'run' || type === 'external' || type === 'http' ? null : { allow: [], unknown: 'deny' })
+  const { network } = actionFacts(task.action)
+  const declared =
+    network === undefined ? null : (networkOf(state.definition, task) ?? letThrough(networkAround(state, task)))
+  return declared ?? (network === 'open' ? null : { allow: [], unknown: 'deny' })
 }
 
 /** Where a setting of git may lead: the rest of its key is an address, or its value. */
@@ -180,57 +180,29 @@ export function sealed<T>(shown: T): Omit<Binding<T>, 'contents'> {
 async function doing(
   rooms: Rooms,
   state: PlanState,
-  { instruction }: TaskDefinition,
+  definition: TaskDefinition,
   action: Action,
   attempt: Attempt | 'as written' | null,
 ): Promise<ShownAction> {
-  switch (action.type) {
-    case 'run': {
-      const stdin = action.stdin ?? null
-      return 'argv' in action.command
-        ? { type: 'argv', argv: action.command.argv, stdin }
-        : { type: 'script', script: action.command.script, stdin }
-    }
-    case 'edit':
-      if (attempt === 'as written') return { type: 'edit', diff: action.edits.map(editText).join('\n') }
-      return {
-        type: 'edit',
-        diff: attempt === null ? JSON.stringify(action.edits) : await diffOf(rooms, state, attempt),
-      }
-    case 'git':
-      return { type: 'git', git: action.git }
-    case 'http': {
-      const request = httpRequest(action)
-      return { type: 'request', to: 'http', lines: request === null ? [] : requestLines(request) }
-    }
-    case 'db': {
-      const request = dbRequest(action)
-      return { type: 'request', to: 'db', lines: request === null ? [] : dbLines(request) }
-    }
-    case 'agent':
-      return { type: 'agent', agent: action.spec, instruction: instruction ?? null }
-    case 'runner': {
-      const request = runnerRequest(action)
-      return { type: 'request', to: 'runner', lines: request === null ? [] : runnerLines(request) }
-    }
-    case 'external':
-      return { type: 'external', instruction: instruction ?? null }
-    default:
-      throw new Error(`bug: nobody is asked for ${CONSENT} before '${action.type}'`)
+  const { edits, agreed } = actionFacts(action)
+  if (edits !== undefined) {
+    if (attempt === 'as written') return { type: 'edit', diff: edits(action).map(editText).join('\n') }
+    const diff = attempt === null ? JSON.stringify(edits(action)) : await diffOf(rooms, state, attempt)
+    return { type: 'edit', diff }
   }
+  if (agreed === undefined) throw new Error(`bug: nobody is asked for ${CONSENT} before '${action.type}'`)
+  return agreed({ ...definition, action })
 }
 
-/**
- * Do earlier tasks fill in what code runs, or where: the program, a word of a shell or of another interpreter, the folder, or the name of an
- * edited file? Elsewhere in a command what they fill in is data.
- */
+/** Do earlier tasks fill in what code runs, or where: program, word of an interpreter, folder, edited file? The rest is data. */
 export function isProgramFilledIn({ action, cwd }: TaskDefinition): boolean {
   if (expressionsIn(cwd).length > 0) return true
-  if (action.type === 'edit')
-    return action.edits.some(edit => expressionsIn([edit.file, 'to' in edit && edit.to]).length > 0)
-  if (action.type === 'agent') return expressionsIn(action.spec).length > 0
-  if (action.type !== 'run' || expressionsIn(action.command).length === 0) return false
-  const { command } = action
+  const { edits, files, runsCommands, command: commandIn } = actionFacts(action)
+  if (edits !== undefined) return expressionsIn(files?.({ action })).length > 0
+  if (runsCommands !== true) return false
+  const command = commandIn?.(action) ?? null
+  if (command === null) return expressionsIn(action).length > 0
+  if (expressionsIn(command).length === 0) return false
   if ('argv' in command) return expressionsIn(command.argv[0]).length > 0 || INTERPRETER.test(command.argv.join(' '))
   return INTERPRETER.test(command.script) || FILLED_PROGRAM.test(command.script)
 }
@@ -268,7 +240,6 @@ const lengthOf = (written: string): string =>
     ? numberOf(Buffer.byteLength(asRead(written)), 'byte')
     : 'text filled in later'
 
-/** What the files would become, worked out against what they are. */
 async function diffOf(rooms: Rooms, state: PlanState, attempt: Attempt): Promise<string> {
   const runner = rooms.runners.get('edit')
   if (runner?.preview === undefined) return JSON.stringify(attempt.action)
@@ -290,24 +261,11 @@ async function diffOf(rooms: Rooms, state: PlanState, attempt: Attempt): Promise
   return text
 }
 
-/** Everything a command says, word by word. */
 function wordsOf(does: ShownAction): readonly string[] {
-  switch (does.type) {
-    case 'argv':
-      return does.argv
-    case 'script':
-      return [does.script]
-    case 'edit':
-    case 'git':
-      return []
-    case 'request':
-      return does.lines
-    case 'agent':
-    case 'external':
-      return does.instruction === null ? [] : [does.instruction]
-    default:
-      return does satisfies never
-  }
+  if ('argv' in does) return does.argv
+  if ('script' in does) return [does.script]
+  if ('lines' in does) return does.lines
+  return 'instruction' in does && does.instruction !== null ? [does.instruction] : []
 }
 
 /** What it is given besides its words. Values the plan sets in the environment may be secret, and are not looked into. */
@@ -320,17 +278,10 @@ function givenTo(
   return [...values, 'stdin' in does ? (does.stdin ?? '') : '']
 }
 
-/** The files a command names; of an edit, those it changes. */
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
   // Prose names files in passing; whoever claims the task reads what it needs.
-  if (['external', 'agent', 'http', 'runner'].includes(action.type)) return []
-  if (action.type === 'db') {
-    const request = dbRequest(action)
-    return namedFiles(root, '.', request?.do === 'migrate' ? request.files : [])
-  }
-  if (action.type !== 'edit') return namedFiles(root, cwd, words)
-  const files = action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
-  return namedFiles(root, '.', files)
+  const named = actionFacts(action).named?.(action) ?? []
+  return named === 'words' ? namedFiles(root, cwd, words) : namedFiles(root, '.', named)
 }
 
 /** Commands that are run around it. Their words are bound by the definition; the files they name are not. */
@@ -346,18 +297,19 @@ function besidesOf(definition: TaskDefinition): readonly string[] {
     ...checks('to accept it', accept),
     ...checks('after it', postconditions),
     ...(probe === undefined ? [] : [`after a crash: ${lineOf(probe)}`]),
-    ...(compensate === undefined ? [] : [`to undo it: ${undoOf(compensate)}`]),
+    ...(compensate === undefined ? [] : [`to undo it: ${undoOf(definition, compensate)}`]),
   ]
 }
 
 const lineOf = (command: CommandLine): string => ('argv' in command ? JSON.stringify(command.argv) : command.script)
 
-function undoOf(compensate: NonNullable<TaskDefinition['compensate']>): string {
+function undoOf(definition: TaskDefinition, compensate: NonNullable<TaskDefinition['compensate']>): string {
   if (compensate.type === 'task') return `the task ${compensate.task}`
-  if (compensate.type === 'run') return lineOf(compensate.command)
-  const [db, http] = [dbRequest(compensate), httpRequest(compensate)]
-  const lines = db !== null ? dbLines(db) : http !== null ? requestLines(http) : null
-  return lines === null ? JSON.stringify(compensate) : lines.join('\n')
+  const { command, agreed } = actionFacts(compensate)
+  const line = command?.(compensate) ?? null
+  if (line !== null) return lineOf(line)
+  const shown = agreed?.({ ...definition, action: compensate })
+  return shown?.type === 'request' && shown.lines.length > 0 ? shown.lines.join('\n') : JSON.stringify(compensate)
 }
 
 const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly policy: Sha256 }>()

@@ -2,6 +2,7 @@
 // immediately before its runner is called. Between the last look and the first system call of the runner there is nothing of ours.
 
 import { join } from 'node:path'
+import { actionFacts } from '../../domain/actions/actions.ts'
 import type { Consent, GateQuestion } from '../../domain/event.ts'
 import { CONSENT, type ShownChange, type ShownGate, type ShownTask } from '../../domain/gates/consent.ts'
 import {
@@ -19,9 +20,7 @@ import {
 import { advise, next } from '../../domain/hint.ts'
 import type { Sha256, TaskName } from '../../domain/id.ts'
 import type { Action, Approvers } from '../../domain/plan.ts'
-import { changesData, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { heldScope, usesTaskWorktrees } from '../../domain/plan-rules/effect.ts'
-import { downloadFile } from '../../domain/plan-rules/http-request.ts'
 import { approversBy } from '../../domain/policy/policy-in-state.ts'
 import { besideSentences, type Failure, type Found } from '../../domain/result.ts'
 import { wouldReopen } from '../../domain/rules/routing.ts'
@@ -83,16 +82,11 @@ function beyondPolicy(state: PlanState, attempt: Pick<Attempt, 'action' | 'defin
   }
 }
 
-/** What we write ourselves for a task: its edits, its download, its database. */
+/** What we write ourselves for a task, or to undo it: its edits, its download, its database. */
 function writtenBy({ action, definition }: Pick<Attempt, 'action' | 'definition'>): readonly string[] {
-  if (action.type === 'edit')
-    return action.edits.flatMap(edit => (edit.type === 'move' ? [edit.file, edit.to] : [edit.file]))
-  if (action.type === 'db') {
-    const request = dbRequest(action)
-    return request !== null && changesData(request) ? [request.file] : []
-  }
-  const download = action === definition.action || action.type === 'http' ? downloadFile(definition) : null
-  return download === null ? [] : [download]
+  // What it declares is the outcome of its own action, not of what undoes it.
+  const { outputs } = action.type === definition.action.type ? definition : {}
+  return actionFacts(action).files?.({ action, outputs }) ?? []
 }
 
 /** What a task would do now, stored. Part of preparing it. */
@@ -126,10 +120,7 @@ export function isCovered(task: TaskState, found: Found, now: number): boolean {
   return task.consent !== null && faultIn(task.consent, found, now) === null
 }
 
-/**
- * Why it must not be carried out; null when it may. Asked immediately before the runner is called, with the attempt that the
- * runner will get and the plan as it is stored now: what is compared is what will be done.
- */
+/** Why it must not be carried out; null when it may. Asked right before the runner is called, of exactly what it will do. */
 export async function objection(
   rooms: Rooms,
   { id }: PlanState,
@@ -161,10 +152,7 @@ function unagreed(fault: string): Failure {
   }
 }
 
-/**
- * What an approval is for. At a gate: every task right behind it, and what has a high impact further on, as far as it is known. Of
- * a task that asks before it begins: itself.
- */
+/** What an approval is for: every task right behind the gate, and known high impact further on; of a task that asks, itself. */
 export async function bindGate(rooms: Rooms, state: PlanState, task: TaskState): Promise<Bound> {
   const { id, action } = task.definition
   const bind = action.type === 'gate' ? boundAt : boundItself
@@ -237,10 +225,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
 
 type Bound = Pick<GateQuestion, 'hash' | 'shown' | 'binds'>
 
-/**
- * Tasks right behind the gate, and those with a high impact anywhere behind it, that the engine carries out. Of a decision only
- * where its options lead: whoever needs it begins whatever is chosen.
- */
+/** What the engine does right behind the gate, and high impact anywhere behind. Of a decision, where options lead. */
 function releasedBy(state: PlanState, gate: TaskState, next: ReadonlySet<TaskState>): readonly TaskState[] {
   if (isDecision(gate)) return [...next].filter(task => isShownWhole(state, task))
   const led = [...next].filter(task => !needsGate(task, gate))
@@ -249,7 +234,6 @@ function releasedBy(state: PlanState, gate: TaskState, next: ReadonlySet<TaskSta
   return [...new Set([...led, ...behind])].filter(task => isShownWhole(state, task))
 }
 
-/** Those that need the gate, and those that an agreement there leads to. */
 function nextOf(state: PlanState, gate: TaskState): ReadonlySet<TaskState> {
   const led = approvedTargets(gate.definition).flatMap(({ to }) => to.flatMap(name => state.tasks.get(name) ?? []))
   return new Set([...(isDecision(gate) ? [] : gate.dependants), ...led])
@@ -261,7 +245,6 @@ const isDecision = ({ definition: { action } }: TaskState): boolean =>
 const needsGate = (task: TaskState, { definition: { id } }: TaskState): boolean =>
   task.definition.needs?.includes(id) === true
 
-/** Who must agree to what has a high impact, when the policy says who. */
 const demandedBy = (state: PlanState, task: TaskState): Approvers | null =>
   impactIn(state, task) === null ? null : (approversBy(state) ?? null)
 
@@ -312,7 +295,6 @@ async function approvedBy(rooms: Rooms, { hash }: Consent): Promise<ShownTask | 
 const besideWork = ({ definition: { id }, result }: TaskState): readonly string[] =>
   result?.beside === undefined ? [] : besideSentences(id, result.beside)
 
-/** Everything the plan has written so far, with what stands there now. */
 async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownChange[]> {
   const before = new Map<string, Sha256 | null>()
   for (const { events } of await entriesAfter(rooms.store, state.id, 0)) {
@@ -334,10 +316,7 @@ async function standing(rooms: Rooms, path: string, before: Sha256 | null): Prom
   return { path, before, now: is }
 }
 
-/**
- * What was reviewed at a gate right before it, when all of it stands as it did then or as a task left it that was approved at the
- * same gate; else everything as it is now, which nobody has agreed to.
- */
+/** What was reviewed right before, if it still stands or approved tasks left it; else all as it is now, which nobody agreed to. */
 async function reviewedFor(
   rooms: Rooms,
   state: PlanState,
@@ -353,10 +332,7 @@ async function reviewedFor(
   return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
 }
 
-/**
- * Was the path left as it is by a task that was approved at the same gate, or is one writing it right now? Only what a task declares is
- * certainly its work: around any other all files are compared, and somebody else may have changed what was seen.
- */
+/** Was the path left by a task approved at the same gate, or is one writing it now? Only declared files are surely a task's work. */
 async function leftByApproved(
   rooms: Rooms,
   state: PlanState,

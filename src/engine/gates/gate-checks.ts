@@ -20,7 +20,7 @@ import { openGate } from '../../safety/files/path-gate.ts'
 import { inquire } from '../attempts/preconditions.ts'
 import { resolveAsks } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
-import type { GateEdits } from '../orders.ts'
+import type { Orders } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 
 // The checks of a gate, judged before anybody is asked: criteria, a JSON file against a schema, what may be used up by then. What
@@ -135,7 +135,6 @@ export async function makeQuestion(
   state: PlanState,
   task: TaskState,
   signal: AbortSignal,
-  /** What is to be judged beside its checks. */
   prose: readonly Verdict[] = [],
 ): Promise<GateMade> {
   const { action } = task.definition
@@ -159,7 +158,6 @@ export async function makeQuestion(
   }
 }
 
-/** What an approval is bound to. */
 async function bindGate(
   rooms: Rooms,
   state: PlanState,
@@ -179,7 +177,7 @@ export async function withEdits(
   rooms: Rooms,
   state: PlanState,
   task: TaskName,
-  { definition: written, source }: GateEdits,
+  { definition: written, source }: NonNullable<Orders['decide']['edits']>,
 ): Promise<WithEdits> {
   const { version } = state
   const definition = keepItems(state.definition, written)

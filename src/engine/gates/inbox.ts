@@ -5,15 +5,28 @@ import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { RESTORED_KEPT_MS } from '../../domain/limits.ts'
 import { policyOf } from '../../domain/policy/policy-in-state.ts'
 import { ROLLBACK_STOPPED } from '../../domain/rollback/rollback-rules.ts'
+import { hasDueAlarm } from '../../domain/state/alarms.ts'
 import type { PlanState } from '../../domain/state/state.ts'
-import type { PlanStatus } from '../../domain/status.ts'
+import { type PlanStatus, planWord } from '../../domain/status.ts'
+import { board } from '../../domain/views/board.ts'
 import { type InboxItem, inboxOf, reviewsOf, rollbackItem, type StoppedRollback } from '../../domain/views/inbox.ts'
 import { InboxPast, stoppedIn } from '../../domain/views/inbox-history.ts'
+import { planState } from '../../domain/views/pages/plan-state.ts'
+import { summary } from '../../domain/views/summary.ts'
 import { type Entry, type PlanRow, type Store, StoreDamaged } from '../../stores/store.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'
 import { withTitles } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
-import type { AskedQuestion, Inbox, InboxEntry, InboxFate, OpenReview, Overview, QueryOf } from '../queries.ts'
+import type {
+  AskedQuestion,
+  Inbox,
+  InboxEntry,
+  InboxFate,
+  OpenReview,
+  Overview,
+  QueryOf,
+  SeenState,
+} from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { inboxId } from './inbox-id.ts'
 
@@ -50,8 +63,33 @@ export async function overview(
   const among = waiting === true ? await plansThatWait(rooms) : undefined
   const page = await store.overview({ ...query, ...(among === undefined ? {} : { among }) })
   const items: Overview['items'][number][] = []
-  for (const row of page.items) items.push({ ...row, waiting: await countIn(store, row) })
+  for (const row of page.items) items.push({ ...row, ...(await seenOf(rooms, row)) })
   return { ...page, items }
+}
+
+type Seen = Pick<Overview['items'][number], 'waiting' | 'seen'>
+
+/** The state of a plan that has started and not finished is opened once: who runs it, and what waits, is not in its row. */
+async function seenOf(rooms: Rooms, row: PlanRow): Promise<Seen> {
+  const { store, clock } = rooms
+  const { id, status } = row
+  const asWritten: SeenState = { word: planWord(status), sign: status === 'blocked' ? 'waiting' : status }
+  if (status !== 'active') return { waiting: await countIn(store, row), seen: asWritten }
+  try {
+    let state = await store.state(id)
+    if (state !== null && hasDueAlarm(state, clock.now())) {
+      await (await lazy.dueQuestions()).raiseDueQuestions(rooms, id)
+      state = await store.state(id)
+    }
+    if (state === null) return { waiting: 0, seen: asWritten }
+    const holder = await store.leases.holder(id)
+    const isDriven = holder?.alive === true
+    const { word, sign } = planState({ summary: summary(state), board: board(state), isDriven })
+    return { waiting: row.archived ? 0 : (await asked(store, state)).length, seen: { word, sign } }
+  } catch (error) {
+    if (error instanceof StoreDamaged) return { waiting: null, seen: asWritten }
+    throw error
+  }
 }
 
 async function plansThatWait(rooms: Rooms): Promise<readonly PlanId[]> {
@@ -156,8 +194,12 @@ async function asking(
   if (isOver && stoppedIn(tail) === null) return null
   const state = await store.state(row.id)
   if (state === null) return null
+  return { state, items: await asked(store, state, isOver) }
+}
+
+async function asked(store: Store, state: PlanState, isOver = false): Promise<readonly InboxItem[]> {
   const stopped = isOver || isStopped(state) ? await stoppedBefore(store, state) : null
-  return { state, items: [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])] }
+  return [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
 }
 
 /** As `stopRollback` leaves it; whoever pauses it anew has looked. */

@@ -195,7 +195,6 @@ function looseRefs(common: string): readonly string[] {
   }
 }
 
-/** The hook that git runs before a push, by its content; null when there is none that could be run. */
 function hookOf(
   { common, top }: Repository,
   folder: string,

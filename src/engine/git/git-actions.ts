@@ -115,7 +115,6 @@ function settle(known: Map<string, Pending>, paths: readonly string[] | null): v
   }
 }
 
-/** The paths a `git` task was told to commit, as it reports them; null for all. */
 function patternsOf(event: Event): readonly string[] | null {
   const paths = 'result' in event ? event.result.outputs?.paths : undefined
   return Array.isArray(paths) ? paths.filter(one => typeof one === 'string') : null

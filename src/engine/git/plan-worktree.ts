@@ -51,10 +51,7 @@ export async function placeFor(
   return { place: relative(rooms.root, join(worktreeOf(rooms, name), inside)) }
 }
 
-/**
- * Tasks that work apart need a commit to begin at, and a commit that the plan names must be there. Asked before the plan is started,
- * so that nothing runs in the workspace instead, or only to find out at its first commit.
- */
+/** Tasks that work apart need a commit to begin at. Asked before the start, so that nothing runs in the workspace instead. */
 export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refusal | null> {
   const definition = (await rooms.store.state(plan))?.definition
   if (definition === undefined) return null

@@ -59,12 +59,11 @@ async function difference(rooms: Rooms, from: string, to: string) {
   })
 }
 
-/** Where the branch was made, when it is there still as far as the journal knows. */
 function madeAt(entries: readonly Entry[], ref: string): string | null {
   let found: string | null = null
   for (const { events } of entries) {
     for (const event of events) {
-      for (const each of event.type === 'place.made' ? event.operations : operationsOf(event)) {
+      for (const each of operationsOf(event)) {
         if (!('before' in each) || each.ref !== ref) continue
         if (each.after === null) found = null
         else if (each.before === null) found ??= each.after

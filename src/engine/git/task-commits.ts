@@ -67,7 +67,6 @@ export function messageFor(
 }
 
 export interface EntriesToCommit {
-  /** What each path shall hold; null for nothing. */
   readonly entries: Iterable<readonly [path: string, entry: TreeEntry | null]>
   readonly message: string
   readonly actor: Actor

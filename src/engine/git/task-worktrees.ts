@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { worksInFolder } from '../../domain/actions/actions.ts'
 import type { Interrupted } from '../../domain/command.ts'
 import { advise, type Hint, joinHints, next } from '../../domain/hint.ts'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
@@ -28,7 +29,6 @@ const TOLD_MAX = 20
 
 interface ApartOptions {
   readonly isHeld: () => true | Promise<boolean>
-  /** Carry out this instead of the task's own action: its compensation. */
   readonly action?: Action
 }
 
@@ -46,8 +46,7 @@ export async function performInWorktree(
   const { definition } = task
   const action = options.action ?? definition.action
   const mayWrite =
-    (action.type === 'run' || action.type === 'edit' || action.type === 'agent') &&
-    (options.action !== undefined || effectOf(state.definition, definition) !== 'pure')
+    worksInFolder(action) && (options.action !== undefined || effectOf(state.definition, definition) !== 'pure')
   if (!mayWrite) {
     if (!looksAtFiles(definition, action.type)) return await work(rooms)
     const read = await reading(rooms, state, definition.id, work)
@@ -128,7 +127,6 @@ export async function reading<T>(
   }
 }
 
-/** What an attempt is about, from beginning to end. */
 interface About {
   readonly rooms: Rooms
   readonly owner: { readonly plan: PlanId; readonly name: PlanState['definition']['name'] }
@@ -136,7 +134,6 @@ interface About {
   readonly base: string
   readonly key: string
   readonly message: string
-  /** Of the merge. */
   readonly title: string
   /** May it be done again, on top of what it conflicts with? */
   readonly mayRunAgain: boolean
@@ -199,7 +196,6 @@ function roomsAt(rooms: Rooms, folder: string): Rooms {
   return rooms.at(relative(rooms.root, folder))
 }
 
-/** Commits and merges what was done, one task of a plan after the other, and takes the worktree away. */
 async function land(about: About, done: Done, say: (text: string) => void): Promise<Result | Conflict> {
   const { rooms, owner } = about
   const { log: _, ...result } = done.result

@@ -1,9 +1,9 @@
 // A process that lives long drives what has work and leaves alone what has none: nothing is forgotten, and nothing is driven in vain.
 
 import { afterEach, describe, expect, test } from 'vitest'
+import { StoreMemory } from '../../../sim/memory-store/store-memory.ts'
 import type { Actor, PlanId, PlanName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
-import { StoreMemory } from '../../stores/memory/store-memory.ts'
 import { START, succeeded } from '../../testing/index.ts'
 import { systemClock } from '../clock.ts'
 import type { AttendOptions, Driven, Worker } from '../engine.ts'

@@ -33,7 +33,6 @@ function listenForOrders(store: Store, listener: Listener): void {
 }
 
 const MAX_DEFAULT = 16
-/** How long entries may gather before they are read. */
 const REST_MS = 25
 const ROUND_MS = 5_000
 /** A plan in which nothing happens for longer than this gives its place to others, and is woken in time. */
@@ -74,16 +73,13 @@ class Attendant {
   readonly #ordered = new Map<PlanId, number>()
   /** Written to since they were looked at. */
   readonly #moved = new Set<PlanId>()
-  /** Have work, and wait for their turn. */
   readonly #line = new Set<PlanId>()
   readonly #driving = new Map<PlanId, Promise<void>>()
-  /** When they have work next, on the wall clock. */
   readonly #wakes = new Map<PlanId, number>()
   /** Others hold them, or nothing came of driving them at this version: not before then, on the monotonic clock. */
   readonly #later = new Map<PlanId, PutOff>()
   /** Waiting for files that other plans hold: they take nobody's place, and are woken when one of those plans moves. */
   readonly #scopes = new Map<PlanId, readonly ScopeWait[]>()
-  /** The version up to which everybody was told. */
   readonly #told = new Map<PlanId, number>()
   /** Paused because we lacked something. */
   readonly #shortages: ShortageWatch
@@ -130,7 +126,6 @@ class Attendant {
     await Promise.all([following, tidying, ...this.#driving.values()])
   }
 
-  /** What is committed from now on, by anybody. */
   async #follow(from: Position): Promise<void> {
     const { stop } = this.#options
     const { clock, store } = this.#rooms
@@ -183,7 +178,6 @@ class Attendant {
     }
   }
 
-  /** Claims that lapsed are given back, and plans whose owner died are taken over. */
   async #round(): Promise<void> {
     await sweepClaims(this.#rooms)
     for (const plan of await this.#hand.orphans()) this.#moved.add(plan)
@@ -248,7 +242,6 @@ class Attendant {
     }
   }
 
-  /** Is there somebody whom the plan says to tell of what happened? */
   #hasNews({ id, definition, status, version }: PlanState): boolean {
     return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#told.get(id) !== version
   }

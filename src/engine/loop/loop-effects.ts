@@ -23,18 +23,15 @@ import type { Rooms } from '../rooms.ts'
 const LOOK_MS = 1_000
 
 interface ScopeWaits {
-  /** The tasks that are passed over. */
   readonly names: ReadonlySet<TaskName>
   /** After so long they want to be looked at without anything happening; null when nobody waits. */
   readonly lookMs: number | null
   /** Does a process drive one of the plans that hold the files? Then they are let go without a person. */
   readonly isMoving: boolean
   readonly list: readonly ScopeWait[]
-  /** Found while it was prepared. */
   add(wait: ScopeWait): void
   /** Somebody has written to the store. */
   changed(): void
-  /** Drops whoever waits no longer. */
   look(state: PlanState): Promise<void>
 }
 
@@ -98,17 +95,12 @@ class ScopeWaitsLocal implements ScopeWaits {
 export interface Hands {
   readonly perform: typeof perform
   readonly prepare: typeof prepare
-  /** Commits what a task wrote on the plan's branch; the same item never commits twice. */
   readonly commit: typeof commit
-  /** Carries out the rollback under way, or finishes it. */
   readonly rollBack: typeof rollBack
-  /** Makes the revision that a rule asks for. */
   readonly propose: typeof propose
   /** Declared outputs of completed tasks that are not as they were left. */
   readonly lostOutputs: typeof lostOutputs
-  /** Which tasks wait for files that other plans hold. */
   readonly scopeWaits: (rooms: Rooms, tell: ((waits: readonly ScopeWait[]) => void) | undefined) => ScopeWaits
-  /** Tells people, beside the loop. */
   readonly notices: (rooms: Rooms, options: NotifierOptions) => Notices
 }
 

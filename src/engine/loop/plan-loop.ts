@@ -47,7 +47,6 @@ class PlanTime {
     return Math.floor(this.#at + (this.#clock.monotonic() - this.#since))
   }
 
-  /** The journal has moved on to this date. */
   follow(updatedAt: Millis): void {
     const monotonic = this.#clock.monotonic()
     this.#at = Math.max(Math.floor(this.#at + (monotonic - this.#since)), updatedAt)
@@ -62,7 +61,6 @@ interface Flight {
   readonly task: TaskState
   readonly visit: number
   readonly attempt: number
-  /** May it be ended in the middle and made again later? */
   readonly interruptible: boolean
   readonly stop: Stopper
   ended: boolean
@@ -406,7 +404,6 @@ export class PlanLoop {
     }
   }
 
-  /** One turn: everything that became true by the time the store writes is one entry. */
   async #turn(stopping: boolean): Promise<PlanState> {
     let taken = NO_NEWS
     let ended: Flight[] = []
@@ -506,7 +503,6 @@ const UNKNOWNS_MAX = 5
 const LEFT_OPEN = 'the process running it died'
 const WERE_ENDED = 'what was still running of it has been ended'
 
-/** Has a completed task declared a file as an output? */
 const leavesFiles = ({ order }: PlanState): boolean =>
   order.some(
     ({ status, definition: { outputs } }) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { MemoryDisk } from '../../../sim/memory-store/memory-disk.ts'
+import { StoreMemory } from '../../../sim/memory-store/store-memory.ts'
 import type { PlanId } from '../../domain/id.ts'
-import { MemoryDisk } from '../../stores/memory/memory-disk.ts'
-import { StoreMemory } from '../../stores/memory/store-memory.ts'
 import { systemClock } from '../clock.ts'
 import { exited, name, setup } from '../rooms.fixture.ts'
 

@@ -38,7 +38,6 @@ export class ShortageWatch {
     this.#firstMs = Math.min(WAIT_FIRST_MS, firstMs)
   }
 
-  /** How a plan stands now. */
   look({ id, status, shortage }: PlanState): void {
     const now = this.#rooms.clock.monotonic()
     const watched = this.#plans.get(id)
@@ -59,7 +58,6 @@ export class ShortageWatch {
     return next
   }
 
-  /** Resumes those whose cause is gone. */
   async resumeDue(): Promise<void> {
     const { clock, store } = this.#rooms
     for (const [plan, watched] of this.#plans) {

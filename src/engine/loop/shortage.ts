@@ -182,9 +182,7 @@ function devices(store: Store): Map<string, number> {
 // The work of storing it is tried again, later and later, for as long as whoever drives has patience.
 
 export interface HoldOptions {
-  /** Is told each time that it is still lacking. */
   readonly onShortage?: (shortage: Shortage) => void
-  /** How long to go on trying. */
   readonly holdMs?: number
   /** Fires when nothing is to be waited for any more. */
   readonly leaving?: AbortSignal
@@ -249,7 +247,6 @@ export class Standstill {
     this.#lastsMs = lastsMs
   }
 
-  /** What is lacking, when something is. */
   get shortage(): Shortage | null {
     return this.#shortage
   }
@@ -266,7 +263,6 @@ export class Standstill {
     this.#retryAt = now + this.#waitMs
   }
 
-  /** It is there again. */
   pass(): void {
     this.#shortage = null
   }
@@ -277,7 +273,6 @@ export class Standstill {
     return this.#shortage === null || waitMs <= 0 ? null : waitMs
   }
 
-  /** It has lasted too long. */
   get isHopeless(): boolean {
     return this.#shortage !== null && this.#clock.monotonic() - this.#since >= this.#lastsMs
   }

@@ -16,7 +16,6 @@ export class News {
   rolledBack: Turn['rolledBack'] | null = null
   proposed: Told<'proposed'>[] = []
   notices: Told<'notices'>[] = []
-  /** What our side lacks to go on. */
   shortage: Shortage | null = null
   /** Notices said in a turn of which nobody knows whether it was written: looked for there, since nobody is told twice. */
   unsure: Told<'notices'>[] = []

@@ -17,7 +17,6 @@ import { missingFolder, ShortageMet } from './shortage.ts'
 export class WorkerLocal implements Worker {
   readonly #rooms: Rooms
   #owner: Promise<Owner> | null = null
-  /** The loops of this process; a plan has at most one. */
   readonly #driving = new Map<PlanId, Promise<unknown>>()
   /** Somebody traces, and is told of all entries: a loop need not tell of its own. */
   #tellsAll = false
@@ -100,14 +99,12 @@ export class WorkerLocal implements Worker {
     }
   }
 
-  /** Waits for the loops to end, then gives the lease back. */
   async close(): Promise<void> {
     await Promise.all(this.#driving.values())
     const owner = await this.#owner?.catch(() => null)
     await owner?.stop()
   }
 
-  /** The lease of this process. One that was lost, or could not be had, is not kept: the next drive asks for another. */
   #open(): Promise<Owner> {
     if (this.#owner !== null) return this.#owner
     const forget = () => {
@@ -146,7 +143,6 @@ export class WorkerLocal implements Worker {
     return { status: 'held', holder: (await store.leases.holder(plan)) ?? here }
   }
 
-  /** The lease of the plan, or why it is not to be had. */
   async #take(plan: PlanId, owner: Owner, found: Pick<LoopOptions, 'hasEndedProcesses'> = {}): Promise<Lease | Driven> {
     const { store, processes } = this.#rooms
     // What is left of a dead owner's processes ends before the plan is ours, not after: if we died in between, whoever takes

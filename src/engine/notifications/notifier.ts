@@ -66,7 +66,6 @@ interface Message {
   readonly notice: Notice
   readonly send: Notify['send']
   readonly to: string
-  /** What it tells of, and they have not been told. */
   readonly ids: Notice['ids']
 }
 
@@ -238,7 +237,6 @@ interface DigestDue extends Pick<Message, 'send' | 'to'> {
   readonly since: Millis
 }
 
-/** Who gets a digest now, and when the next one is due. */
 function digestsDue(
   state: PlanState,
   digests: ReadonlyMap<string, Millis>,
@@ -304,7 +302,6 @@ function pause(clock: Rooms['clock'], ms: number, leaving: AbortSignal): Promise
   })
 }
 
-/** Fires a moment after `leaving` does. */
 function graceful(clock: Rooms['clock'], leaving: AbortSignal): { readonly signal: AbortSignal; end(): void } {
   const controller = new AbortController()
   let cancel: (() => void) | null = null

@@ -14,7 +14,6 @@ const PAGE = 200
 export class ToldAlready {
   /** Read up to here; -1 before anything was. */
   version = -1
-  /** When the last digest was sent, by whom it was sent to. */
   readonly digests = new Map<string, Millis>()
   readonly #keys = new Set<string>()
   readonly #written = new Set<string>()
@@ -23,7 +22,6 @@ export class ToldAlready {
     return this.#keys.has(`${id} ${to}`)
   }
 
-  /** Does the journal say so? */
   isWritten({ id, to }: Pick<Told, 'id' | 'to'>): boolean {
     return this.#written.has(`${id} ${to}`)
   }

@@ -31,10 +31,7 @@ export function keepGates(order: Order): Order | Refusal {
   return order.type === 'fork' ? { ...order, gates: 'asked again' } : order
 }
 
-/**
- * What stands against a command of such a caller; asked when it is written, of the plan as it then is, so that nobody has to look, and
- * look again, while others write.
- */
+/** What stands against a command of such a caller, asked of the plan as it is when the command is written. */
 export const gateObjection: Objection = (state, command) => {
   const found =
     command.type === 'rollback'
@@ -50,7 +47,6 @@ function refusePassed({ definition, imported = [] }: Extract<Order, { readonly t
     allTasks(definition).flatMap(({ id, action }) => (action.type === 'gate' ? [id as string] : [])),
   )
   const named = new Set<string>(imported.map(({ task }) => task))
-  // How a group stands goes for all in it that are not named themselves.
   const passes = (task: string): boolean =>
     gates.has(task) || [...gates].some(gate => gate.startsWith(`${task}/`) && !named.has(gate))
   const passed = imported.find(({ task, status }) => SATISFIES.has(status) && passes(task))

@@ -107,7 +107,6 @@ function looserTask(was: TaskDefinition, is: TaskDefinition): string | null {
   return null
 }
 
-/** The models that its agent is limited to; null: any. */
 function modelsOf({ action }: TaskDefinition): readonly string[] | null {
   const { models = null, model = null } = agentRequest(action) ?? {}
   return models === null ? null : [...models, ...(model === null ? [] : [model])]

@@ -3,12 +3,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Actor, PlanId, Sha256 } from '../../domain/id.ts'
 import { external, gate, name, plan } from '../../testing/index.ts'
+import { QUERIES } from '../answer-query.ts'
 import type { EngineInProcess } from '../engine.ts'
+import { ORDERS } from '../order-table.ts'
 import type { Order } from '../orders.ts'
 import type { QueryOf, QueryType } from '../queries.ts'
 import { type Caller, NotAllowed, RIGHTS, type Right, type Role, type Scope, trusted } from '../roles.ts'
 import { ME, setup } from '../rooms.fixture.ts'
-import { ORDER_RIGHTS, QUERY_RIGHTS } from './needed-rights.ts'
 
 let room: ReturnType<typeof setup>
 let engine: EngineInProcess
@@ -37,19 +38,24 @@ const caller = (role: Role, scope: Scope | null = null): Caller => ({
 const denied = (lacks: string) =>
   expect.objectContaining({ refusal: expect.objectContaining({ code: 'not-allowed', lacks }) })
 
+type Rows = { readonly [type: string]: { readonly right: Right } }
+
 describe('rights', () => {
   test('to answer people is to decide, to look after the store is to administer, and bytes are inspected', () => {
-    const needing = <T extends string>(rights: { readonly [type in T]: Right }, right: Right) =>
-      (Object.keys(rights) as T[]).filter(type => rights[type] === right).sort()
-    expect(needing(ORDER_RIGHTS, 'decide')).toEqual(['answer', 'decide', 'judge', 'raise', 'review'])
-    expect(new Set(Object.values(ORDER_RIGHTS))).toEqual(new Set(['operate', 'decide']))
-    expect(needing(QUERY_RIGHTS, 'administer')).toEqual(['check', 'prune'])
-    expect(needing(QUERY_RIGHTS, 'inspect')).toEqual(['blob', 'consent', 'taskChanges'])
-    expect(new Set(Object.values(QUERY_RIGHTS))).toEqual(new Set(['read', 'inspect', 'administer']))
+    const needing = (rows: Rows, right: Right) =>
+      Object.keys(rows)
+        .filter(type => rows[type]!.right === right)
+        .sort()
+    const rights = (rows: Rows) => new Set(Object.values(rows).map(row => row.right))
+    expect(needing(ORDERS, 'decide')).toEqual(['answer', 'decide', 'judge', 'raise', 'review'])
+    expect(rights(ORDERS)).toEqual(new Set(['operate', 'decide']))
+    expect(needing(QUERIES, 'administer')).toEqual(['check', 'prune'])
+    expect(needing(QUERIES, 'inspect')).toEqual(['blob', 'consent', 'taskChanges'])
+    expect(rights(QUERIES)).toEqual(new Set(['read', 'inspect', 'administer']))
   })
 
   test('every order is refused to whoever lacks its right, before anything is looked at', async () => {
-    for (const [type, right] of Object.entries(ORDER_RIGHTS))
+    for (const [type, { right }] of Object.entries(ORDERS))
       for (const role of ['viewer', 'operator', 'approver', 'admin'] as const) {
         const definition = plan('made', external('a'))
         const done = await engine.as(caller(role)).submit('nobody', { type, definition } as Order)
@@ -59,7 +65,7 @@ describe('rights', () => {
   })
 
   test('every query is refused to whoever lacks its right', async () => {
-    for (const [type, right] of Object.entries(QUERY_RIGHTS)) {
+    for (const [type, { right }] of Object.entries(QUERIES)) {
       const without: Caller = { ...caller('admin'), rights: new Set([...RIGHTS.admin].filter(one => one !== right)) }
       const query = { type, plan: own } as unknown as QueryOf<QueryType>
       await expect(engine.as(without).ask(query)).rejects.toEqual(denied(right))
@@ -133,7 +139,7 @@ describe.each([
 
   test('hides every other plan: it is as if it were not there', async () => {
     const nobody = other.replace(/.$/, last => (last === '0' ? '1' : '0')) as PlanId
-    for (const type of Object.keys(QUERY_RIGHTS) as QueryType[]) {
+    for (const type of Object.keys(QUERIES) as QueryType[]) {
       const about = (id: PlanId) =>
         ({
           type,

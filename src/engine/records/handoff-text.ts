@@ -2,6 +2,7 @@
 // of the journal and, while the plan is unfinished, whether a process runs it: no clock, no folder, no machine, so the same journal of
 // a finished plan gives the same bytes. What people, plans and tasks said stays text.
 
+import { placeText } from '../../domain/events/event-words.ts'
 import { next, plainStep, type Step, type Wording, wordHint } from '../../domain/hint.ts'
 import type { Millis, TaskName } from '../../domain/id.ts'
 import { numberOf, reasonBesides } from '../../domain/phrases.ts'
@@ -9,7 +10,6 @@ import type { CommandLine, Criterion } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import { planWord, type TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
-import { placeText } from '../../domain/views/timeline.ts'
 import { markdownCode as code, inCell, markdownText as text } from '../../safety/text/markdown.ts'
 
 /** The first line of what we wrote: such a file may be written again. */
@@ -24,7 +24,6 @@ const NOWHERE: LinkTo = () => null
 export interface Layout {
   readonly linkTo?: LinkTo
   readonly word?: Wording
-  /** How an unfinished plan stands, as `status` says it, and what ran when its process died. */
   readonly now?: { readonly words: string; readonly interrupted: ReadonlySet<TaskName> }
 }
 

@@ -105,7 +105,6 @@ const some = <K extends string, V>(key: K, list: readonly V[] | undefined) =>
 
 interface Pending<T> {
   readonly stop: { readonly aborted: boolean } | undefined
-  /** May its end still matter to the plan? */
   readonly matters: () => boolean
   readonly answer: (value: T) => void
 }
@@ -130,7 +129,6 @@ const gateOf = ({ task: _, visit: __, ...gate }: NonNullable<Turn['gates']>[numb
 // Rooms for a replay: a loop that stands in them can ask for the state and say what it wants to write, and nothing else. There
 // is no runner, workspace or process in them, and whoever reaches for one is told so by an error: no side effects, by making.
 
-/** What the loop needs of a store. */
 interface LoopStore {
   readonly update: Store['update']
   readonly state: Store['state']
@@ -209,7 +207,6 @@ export class ReplayLoop {
   #now = 0
   /** What the last turn said was set back. Nothing else may be said again. */
   #restored: NonNullable<Turn['restored']> = []
-  /** How much was answered from the record. */
   readonly answered = { attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0, proposals: 0 }
 
   constructor(plan: PlanId, state: PlanState, fence: number, now: number) {
@@ -220,7 +217,6 @@ export class ReplayLoop {
     this.#running = this.#begin()
   }
 
-  /** Brings the loop to ask for this entry. The entry is not applied yet. */
   async meet(entry: Entry): Promise<Met> {
     try {
       return await this.#meet(entry)
@@ -282,7 +278,6 @@ export class ReplayLoop {
     else this.#listener?.()
   }
 
-  /** Lets it come to rest before something else happens to the plan. */
   async still(now: number): Promise<void> {
     await standsStill()
     this.#now = Math.max(this.#now, now)

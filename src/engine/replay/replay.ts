@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { Command, CommandType, Turn } from '../../domain/command.ts'
 import { decide } from '../../domain/decide.ts'
 import type { Event } from '../../domain/event.ts'
-import { EVENT_KINDS } from '../../domain/event-kinds.ts'
+import { EVENTS } from '../../domain/events/event-table.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import { newState } from '../../domain/state/fold.ts'
@@ -24,7 +24,7 @@ import { ReplayLoop } from './replay-loop.ts'
 /** What this program does not know in the entry; null when it knows all of it. */
 function unknownWord({ command, events }: Entry): string | null {
   if (!isWord(COMMANDS, command)) return `holds the command ${typeOf(command)}, ${NEWER}`
-  const event = events.find(one => !isWord(EVENT_KINDS, one))
+  const event = events.find(one => !isWord(EVENTS, one))
   return event === undefined ? null : `holds the event ${typeOf(event)}, ${NEWER}`
 }
 

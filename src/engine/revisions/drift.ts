@@ -60,7 +60,6 @@ export async function drift(
   }
 }
 
-/** The last definition that took effect, and the first that is known of the world from then on. */
 function stampIn(entries: readonly Entry[]): {
   readonly at: Millis
   readonly version: number
@@ -190,7 +189,6 @@ async function writersIn(rooms: Rooms, since: readonly Entry[]): Promise<Readonl
   return writers
 }
 
-/** What stands at these paths now. */
 async function nowAt(rooms: Rooms, paths: readonly string[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
   const { snapshots } = rooms
   if (snapshots === undefined || paths.length === 0) return new Map()

@@ -14,10 +14,9 @@ import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
 import { isUnsealed, type PlanState, withSequence } from '../../domain/state/state.ts'
 import { definitionHash, revisionHash } from '../../format/plan/hash.ts'
 import type { Store } from '../../stores/store.ts'
-import type { KeepingOrder, Order, RevisingOrder, Submitted } from '../orders.ts'
+import type { RevisingOrder, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 import { noPlan, type Objection, submitted, type Writing, write, writerOf } from '../write-order.ts'
-import { startOf } from './create-plan.ts'
 import { stampOf } from './drift.ts'
 
 // Orders that change the tasks of a plan which has begun, one queue for each plan. Whoever comes while a batch is written waits for
@@ -78,38 +77,7 @@ async function writeBatches(rooms: Rooms, plan: PlanId, waiting: Waiting[], empt
 
 type OrderOf<T> = Extract<RevisingOrder, { readonly type: T }>
 
-export async function keep(rooms: Rooms, plan: PlanId, order: KeepingOrder, writing: Writing): Promise<Submitted> {
-  const by: string = writing.actor
-  switch (order.type) {
-    case 'annotate':
-      return await write(rooms, plan, { ...order, by }, writing)
-    case 'evaluate':
-      return await write(
-        rooms,
-        plan,
-        { ...order, id: Buffer.from(rooms.random(12)).toString('base64url'), by },
-        writing,
-      )
-    case 'finish': {
-      const state = await rooms.store.state(plan)
-      const starting = state?.status === 'draft' ? await startOf(rooms, plan) : null
-      if (starting?.ok === false) return starting
-      return await write(
-        rooms,
-        plan,
-        { ...order, by, ...(starting === null ? {} : { start: starting.start }) },
-        writing,
-      )
-    }
-    default:
-      return order satisfies never
-  }
-}
-
-/**
- * Worked out inside the transaction, from the plan as it stands there: whoever else writes meanwhile is no reason to refuse it. A
- * plan that has begun is stamped with how the workspace stands, and so its changes queue.
- */
+/** Worked out inside the transaction, whatever others write meanwhile. A plan that has begun is stamped, so its changes queue. */
 export async function edit(
   rooms: Rooms,
   plan: PlanId,
@@ -270,28 +238,7 @@ const CHANGEABLE: readonly string[] = WRITTEN.map(({ name }) => name).filter(nam
 
 const TRIES_MAX = 20
 
-/** What is about the definition as a whole. */
-export const SEALS: ReadonlySet<Order['type']> = new Set([
-  'start',
-  'finish',
-  'skip',
-  'fork',
-  'checkpoint',
-  'rollback',
-  'undo',
-  'propose',
-  'judge',
-  'assess',
-  'append',
-  'ask',
-  'decide',
-  'review',
-])
-
-/**
- * Seals first where it must, and again when tasks came in between. Who expects a version means the plan as it was before it was
- * sealed.
- */
+/** Seals where it must, and again when tasks came in between. An expected version is the one before the plan was sealed. */
 export async function sealed(
   rooms: Rooms,
   plan: PlanId,

@@ -2,7 +2,7 @@
 
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Event } from '../../domain/event.ts'
+import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
 import { wroteIn } from '../../domain/result.ts'
 import type { TaskState } from '../../domain/state/state.ts'
@@ -22,10 +22,7 @@ export function changeTime(root: string, path: string): Millis {
   }
 }
 
-/**
- * When a folder was made. Null where the file system does not say, and where it was moved or its mode was changed last: whatever
- * is put into a folder marks it as changed, and nothing else marks both of its times.
- */
+/** When a folder was made; null where the file system does not say, or it was moved or its mode changed since. */
 export function madeAt(root: string, path: string): Millis | null {
   const stat = lstatSync(join(root, path), { throwIfNoEntry: false })
   return stat?.isDirectory() === true && stat.ctimeMs === stat.mtimeMs ? stat.birthtimeMs : null
@@ -34,10 +31,7 @@ export function madeAt(root: string, path: string): Millis | null {
 /** So many are named; where there are more, nobody can say which. */
 const PATHS_MAX = 1_000
 
-/**
- * Of a task around which all files are compared: the paths that changed after its last attempt had ended. Null when nobody knows
- * when that was.
- */
+/** Where all files are compared: the paths that changed after its last attempt. Null when nobody knows when that was. */
 export async function editedSinceEnd(rooms: Rooms, { prepared }: TaskState): Promise<readonly string[] | null> {
   const { before, ended } = prepared ?? {}
   if (before === undefined || ended?.at === undefined) return null
@@ -54,7 +48,6 @@ export async function editedSinceEnd(rooms: Rooms, { prepared }: TaskState): Pro
 
 interface Span {
   readonly task: TaskName
-  /** Only its declared scope was compared. */
   readonly isScoped: boolean
   readonly from: number
   /** Where its last attempt ended; endless while one is open. */
@@ -72,7 +65,6 @@ export class ChangeCredit {
     this.#paths = paths
   }
 
-  /** Of all entries of a plan, in order. */
   static async of(rooms: Rooms, entries: Iterable<Entry>): Promise<ChangeCredit> {
     const spans = spansOf(entries)
     const paths = new Map<Sha256, ReadonlySet<string>>()
@@ -89,10 +81,7 @@ export class ChangeCredit {
     return this.#isToldBeside(event, path, (told, at) => told > at)
   }
 
-  /**
-   * Did one with a scope that ran beside it tell of the path before? Then this one may have looked while that one was still writing,
-   * or have written over it later.
-   */
+  /** Had one with a scope beside it written the path? Then this one may have looked during that, or have written over it later. */
   isPerhapsOthers(event: Event, path: string): boolean {
     return this.#isToldBeside(event, path, (told, at) => told < at)
   }
@@ -153,11 +142,7 @@ function spansOf(entries: Iterable<Entry>): ReadonlyMap<string, Span> {
             to: Number.POSITIVE_INFINITY,
             told: [],
           })
-      } else if (
-        event.type === 'attempt.succeeded' ||
-        event.type === 'attempt.failed' ||
-        event.type === 'attempt.lost'
-      ) {
+      } else if (isAttemptEnd(event)) {
         const span = spans.get(`${event.task}/${event.visit}`)
         if (span === undefined) continue
         span.to = at

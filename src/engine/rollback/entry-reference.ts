@@ -3,7 +3,7 @@
 // `before:TASK` (where it began last).
 
 import type { Event } from '../../domain/event.ts'
-import { tasksOf } from '../../domain/event-kinds.ts'
+import { tasksOf } from '../../domain/events/event-row.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { suggest } from '../../domain/phrases.ts'
@@ -15,9 +15,7 @@ import { type Checkpoint, checkpointsOf, findCheckpoint } from '../../domain/vie
 import type { Entry } from '../../stores/store.ts'
 
 export interface EntryReference {
-  /** The entry after which the plan stood there. */
   readonly version: number
-  /** The checkpoint that is known by this entry, when there is one. */
   readonly checkpoint: Checkpoint | null
   /** In words, when a task was named: `after build`, `before pack`. */
   readonly label?: string

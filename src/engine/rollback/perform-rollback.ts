@@ -26,7 +26,6 @@ import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written }
 
 const ENGINE = 'engine' as Actor
 
-/** Each path with what shall stand there, and what stood there when the fork began, as a rollback has them. */
 async function toAdopt(rooms: Rooms, { changes }: Adoption): Promise<readonly Change[]> {
   const all = await readChanges(rooms, changes)
   return all.map(({ path, before, after }) => ({ path, before: after, after: before }))
@@ -53,7 +52,6 @@ async function commitAdopted(
   return { done: made.done, left: [{ path: '.git', reason: `not committed: ${made.failure.message}` }] }
 }
 
-/** So many paths are named in the journal. */
 const TOLD_MAX = 100
 
 export async function rollBack(rooms: Rooms, state: PlanState): Promise<RollbackOutcome> {
@@ -119,10 +117,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
   }
 }
 
-/**
- * What somebody chose holds, whatever has been found out since about who wrote it: while it was under way nobody could say, and a
- * choice was asked for. Told as an edit, it is treated as chosen, and backed up where it is replaced.
- */
+/** A choice holds, whatever is known since about who wrote it: treated as chosen, and backed up where it is replaced. */
 function asChosen(under: RollbackUnderWay, written: Written): Written {
   const isChosen = (path: string): boolean =>
     written.underWay.has(path) ? choiceFor(under, path) !== undefined : isKept(under, path)

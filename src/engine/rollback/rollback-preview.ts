@@ -1,6 +1,7 @@
 // Works out what a rollback means before anybody decides about it: the journal is folded up to the entry, laid beside the plan as
 // it stands, and the files are looked at. The same working-out makes the preview and the command.
 
+import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Reset, Rollback } from '../../domain/command.ts'
 import { ENGINE } from '../../domain/gates/gate-timeouts.ts'
 import { advise, type Hint, next, quoted } from '../../domain/hint.ts'
@@ -29,9 +30,7 @@ import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written }
 /** Everything but what only the moment of asking gives. */
 export type Worked = Extract<RollbackPreview, { ok: true }> & {
   readonly command: Omit<Rollback, 'id' | 'at'>
-  /** Whose compensation was begun and nobody knows how it ended. */
   readonly unsure: readonly TaskName[]
-  /** The version all this was worked out from. */
   readonly version: number
 }
 
@@ -211,11 +210,8 @@ export function objection(worked: Worked, plan: string): Refusal | null {
 interface HistoryPoint {
   readonly to: number
   readonly checkpoint: Checkpoint | null
-  /** The fork whose adoption is taken back. */
   readonly adopted?: string
-  /** What was undone last is done again. */
   readonly redoes?: true
-  /** In words, when a task was named. */
   readonly label?: string
 }
 
@@ -337,7 +333,8 @@ function staying(
     if (own !== undefined && task.status !== 'completed') return []
     if (effect === 'unsafe' || effect === 'idempotent' || effect === 'probed')
       return [{ task: name, why: `declares the effect ${effect} and no \`compensate\``, declared: true }]
-    const isRun = action.type === 'run' && effect === undefined && !isOffline(networkOf({}, task.definition))
+    const isRun =
+      sandboxedCommand(action) !== null && effect === undefined && !isOffline(networkOf({}, task.definition))
     return isRun
       ? [{ task: name, why: 'may have changed external systems; only its files are reverted', declared: false }]
       : []
@@ -383,10 +380,11 @@ function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<Tas
 }
 
 /** In the files that go back. Who works apart writes in a worktree, and what comes of it is the refs that are taken back. */
-const mayWrite = ({ definition }: PlanState, task: TaskDefinition): boolean =>
-  !usesTaskWorktrees(definition) &&
-  ['run', 'edit', 'external', 'agent', 'runner'].includes(task.action.type) &&
-  effectOf(definition, task) !== 'pure'
+function mayWrite({ definition }: PlanState, task: TaskDefinition): boolean {
+  const { changesFiles, watched } = actionFacts(task.action)
+  if (usesTaskWorktrees(definition) || (changesFiles !== true && watched !== true)) return false
+  return effectOf(definition, task) !== 'pure'
+}
 
 function hintFor(state: PlanState, name: string): Hint {
   const near = suggest(name, state.tasks.keys())

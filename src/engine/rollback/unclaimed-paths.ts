@@ -6,11 +6,9 @@ import type { TaskName } from '../../domain/id.ts'
 import type { TreeEntry } from '../../workspace/workspace.ts'
 
 interface Credited {
-  /** A task says that it writes it. */
   readonly isClaimed: boolean
   /** A task that keeps to its scope has told of it, or a rollback of the plan has changed it. */
   readonly isDeclared: boolean
-  /** The task without a scope that was seen to change it; null when none was. */
   readonly looseTask: TaskName | null
   readonly states: readonly (TreeEntry | null)[]
 }

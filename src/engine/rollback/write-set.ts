@@ -1,7 +1,7 @@
 // What stood at every path a plan wrote, followed through its journal: what it had left there by some entry, and what stood
 // there before it came where it came later.
 
-import type { Event } from '../../domain/event.ts'
+import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
 import { SIGN_SLACK_MS } from '../../domain/limits.ts'
 import { scopeOf } from '../../domain/plan-rules/effect.ts'
@@ -28,18 +28,12 @@ export interface Written {
   readonly seen: readonly Change[]
   /** Versions that stood between two changes of the plan and were not of its making. */
   readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
-  /** Tasks that cannot be told apart from those asked for: none declared a scope, and they ran at the same time. */
   readonly shared: readonly TaskName[]
-  /** Paths that are left alone, because they are another plan's work, and why. */
   readonly aside: readonly LeftOut[]
-  /** What was never stored, so that it stays as it is. */
   readonly uncovered: readonly LeftOut[]
   /** Where somebody seems to have worked since, it may have been another plan: by path, which. */
   readonly doubted: ReadonlyMap<string, string>
-  /**
-   * Paths that no task declares, and that changed while a task without a scope ran: perhaps somebody else's. By path, that task. An undo does not
-   * ask again about what the rollback changed.
-   */
+  /** Perhaps others' work: undeclared, and changed while this task without a scope ran. An undo does not ask again. */
   readonly unclaimed: ReadonlyMap<string, TaskName>
   /** Paths of work that was still under way when the rollback was ordered: whoever ordered it was asked about them. */
   readonly underWay: ReadonlySet<string>
@@ -47,18 +41,14 @@ export interface Written {
 
 interface WrittenBy {
   readonly kind?: 'rollback' | 'undo' | 'adopt' | undefined
-  /** The rollback that is carried out; absent while it is only looked at. */
   readonly rollback?: string | undefined
-  /** Only these paths, and what lies below them. */
   readonly paths?: readonly string[] | undefined
   readonly tasks?: readonly TaskName[] | undefined
   /** The plan itself, and since when: what other plans wrote in the same files is found. */
   readonly beside?: Beside | undefined
   /** The entries before: what was under way then and never said what it wrote is looked at as well. */
   readonly until?: Iterable<Entry> | undefined
-  /** What a task declares to write. */
   readonly scopeOf?: ((task: TaskName) => readonly string[]) | undefined
-  /** What a task says that it changes, in any way. */
   readonly claimedBy?: ((task: TaskName) => readonly string[]) | undefined
 }
 
@@ -72,18 +62,12 @@ interface Known {
   isBroken: boolean
   /** A task that declares it has told of it, so it is the plan's own. */
   isDeclared: boolean
-  /** A task says that it writes it. */
   isClaimed: boolean
-  /** The task without a scope that was seen to change it; null when none was. */
   looseTask: TaskName | null
-  /** When the last of them was told. */
   toldAt: Millis
 }
 
-/**
- * The journal before and behind the entry that is gone to. To undo a rollback is to bring back what it found: attempts that it ended
- * count as ended before it.
- */
+/** The journal before and behind the entry that is gone to. For an undo, attempts that the rollback ended count as ended before it. */
 export function splitAt(
   entries: readonly Entry[],
   { to, kind }: { readonly to: number; readonly kind: 'rollback' | 'undo' | 'adopt' },
@@ -97,9 +81,6 @@ export function splitAt(
     ended.map(entry => ({ ...entry, events: entry.events.filter(event => isAttemptEnd(event) === wanted) }))
   return { until: [...until, ...pick(true)], since: [...pick(false), ...since.slice(finished + 1)] }
 }
-
-const isAttemptEnd = ({ type }: Event): boolean =>
-  type === 'attempt.lost' || type === 'attempt.failed' || type === 'attempt.succeeded'
 
 /** `entries` are those behind the entry that is gone to, in order. */
 export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: WrittenBy = {}): Promise<Written> {
@@ -230,7 +211,6 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
 /** Told by a task without a scope of a path that one with a scope, which ran beside it, had told of before. */
 interface Half {
   readonly change: Change
-  /** What had been left there until then. */
   readonly left: TreeEntry | null
   /** All files as they were before the task that told it. */
   readonly since: Sha256
@@ -330,7 +310,6 @@ type Look = { readonly preimage?: Sha256 | undefined; readonly before?: Sha256 |
 interface Visit {
   readonly task: TaskName
   look: Look
-  /** How many change sets had been told when it began. */
   readonly from: number
   isOpen: boolean
   /** The rollback that is carried out has ended it. */
@@ -346,9 +325,7 @@ interface Visit {
   readonly edited: Set<string>
   /** What changed later than this is not its work; null while an attempt runs, or when nobody knows. */
   endedAt: Millis | null
-  /** When its attempts ran, as far as is known. */
   readonly ran: { readonly from: Millis; readonly to: Millis }[]
-  /** When the last of them began. */
   beganLast: Millis
 }
 
@@ -446,14 +423,12 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
   }
 }
 
-/** Its attempt has ended, and what it wrote is told. */
 function closeVisit(visit: Visit, now: Millis): void {
   visit.over = now
   visit.ran.push({ from: visit.beganLast, to: now })
   visit.isOpen = false
 }
 
-/** What stood at each path after these change sets. */
 async function leftBy(rooms: Rooms, told: readonly Sha256[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
   const left = new Map<string, TreeEntry | null>()
   for (const id of told) for (const { path, after } of await readChanges(rooms, id)) left.set(path, after)
@@ -469,11 +444,7 @@ function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, Tree
   })
 }
 
-/**
- * It ended nobody knows how. What was changed before it is known to have ended is its work. Anything else may be somebody's: told
- * as an edit, so that a person chooses. What a rollback set back afterwards, as its work, is what stood before it, and not what it left.
- * Returns the paths that are known only from this.
- */
+/** Its end is unknown: what changed before that is its work, the rest is told as an edit. Returns paths known only from this. */
 async function addUnknown(
   rooms: Rooms,
   visit: Visit,

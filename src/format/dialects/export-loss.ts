@@ -4,7 +4,6 @@ import type { PlanName, TaskName } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { raisePlan } from '../plan/definition-to-document.ts'
-import { lowerPlan } from '../plan/document-to-definition.ts'
 import { plan as planSchema } from '../plan/schema.ts'
 import type { Dialect, Printed, StatusOf } from './dialect.ts'
 import { isList, Source } from './source.ts'
@@ -16,8 +15,8 @@ export function printed(text: string, definition: PlanDefinition, status: Status
   if (!reading.ok) return { text, lost: [unreadable(reading.diagnostics[0]?.message)] }
   const shaped = planSchema.safeParse(reading.plan)
   if (!shaped.success) return { text, lost: [unreadable(shaped.error.issues[0]?.message)] }
-  const again = lowerPlan(shaped.data, shaped.data.name ?? ('unnamed' as PlanName))
-  const lost = [...planLoss(raisePlan(definition), raisePlan(again))]
+  const { name = 'unnamed' as PlanName } = shaped.data
+  const lost = [...planLoss(raisePlan(definition), raisePlan({ ...shaped.data, name }))]
   for (const name of namesOf(definition.tasks)) {
     const wanted = endedStatus(status(name))
     if (wanted !== (reading.ended.get(name) ?? null)) lost.push(`task '${name}': status ${status(name)}`)

@@ -6,22 +6,19 @@ import type { TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type {
   Action,
-  CommandLine,
   CompensatingTask,
   Criterion,
-  GateAction,
   GitUse,
   PlanDefinition,
   Policy,
   RecoveryRule,
-  TaskDefinition,
   ValueKind,
 } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
-import { gitOf } from '../../domain/plan-rules/expand.ts'
 import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import type { TaskStatus } from '../../domain/status.ts'
+import { actionWords } from '../actions/actions.ts'
 import { printDuration } from '../text/units.ts'
 import { type Item, oneLine, pictureOf, type Scene, type Statuses } from './scene.ts'
 
@@ -90,7 +87,7 @@ function leadsOf({ edges }: Scene): ReadonlyMap<TaskName, readonly string[]> {
 function section({ task, status }: Item, number: number, leads: readonly string[]): readonly string[] {
   const needs = (task.needs ?? []).filter(need => !need.startsWith(`${task.id}/`))
   const facts = [
-    ['Does', does(task)],
+    ['Does', does(task.action)],
     ['Needs', codes(needs)],
     ['When', task.when === undefined ? null : code(task.when)],
     ['Writes', codes(task.write ?? [])],
@@ -150,73 +147,9 @@ function progress(items: readonly Item[]): string | null {
   return `${done} of ${numberOf(known.length, 'task')}`
 }
 
-function does({ action: what }: TaskDefinition): string {
-  return what.type === 'group' ? 'waits for its children' : action(what)
-}
+const does = (action: Action): string => actionWords(action, { text, code, codes })
 
-const undo = (by: Action | CompensatingTask): string => (by.type === 'task' ? `the task ${code(by.task)}` : action(by))
-
-function gitText(what: Action): string {
-  const git = gitOf(what)
-  switch (git?.do) {
-    case 'commit':
-      return `commits ${git.paths === undefined ? 'what the plan has written' : codes(git.paths)}: ${text(git.message)}`
-    case 'tag':
-      return `tags ${code(git.name)}`
-    case 'merge':
-      return `merges the branch of ${code(git.task)}`
-    default:
-      return 'git'
-  }
-}
-
-function action(what: Action): string {
-  switch (what.type) {
-    case 'run':
-      return `runs ${command(what.command)}`
-    case 'edit':
-      return `edits ${codes(what.edits.map(({ file }) => file))}`
-    case 'decide':
-      return `decides by ${code(what.expression)}`
-    case 'gate':
-      return gate(what)
-    case 'git':
-      return gitText(what)
-    case 'checkpoint':
-      return what.name === undefined ? 'takes a checkpoint' : `takes the checkpoint ${code(what.name)}`
-    case 'external':
-      return 'is done by an agent or a person'
-    case 'verify':
-      return 'judges the definition of done'
-    default:
-      return what.type
-  }
-}
-
-function gate(what: GateAction): string {
-  const { role, count } = what.approvers ?? {}
-  const who = role === undefined ? 'a person' : `the role ${code(role)}`
-  const many = count === undefined || count === 1 ? '' : `, ${count} of them`
-  switch (what.gate) {
-    case 'approval':
-      return `asks ${who} for approval${many}`
-    case 'diff':
-      return `asks ${who} to look at what changed${many}`
-    case 'decision':
-      return `asks ${who} to choose: ${(what.options ?? []).map(({ id, title }) => text(title ?? id)).join(', ')}`
-    case 'question':
-      return `asks ${who}: ${text(what.question ?? (what.form ?? []).map(({ label, name }) => label ?? name).join(', '))}`
-    case 'schema':
-      return `checks ${code(what.schema?.file ?? '')} against ${code(what.schema?.against ?? '')}`
-    case 'invariant':
-    case 'tests':
-      return 'goes on when its checks hold'
-    case 'budget':
-      return 'goes on when the budget is kept'
-    default:
-      return what.gate satisfies never
-  }
-}
+const undo = (by: Action | CompensatingTask): string => (by.type === 'task' ? `the task ${code(by.task)}` : does(by))
 
 function recovery({ on, times, do: way }: RecoveryRule): string {
   const whom =
@@ -224,8 +157,6 @@ function recovery({ on, times, do: way }: RecoveryRule): string {
   const which = on === undefined ? 'any failure' : on.map(text).join(', ')
   return `${which}: ${way.type}${whom}${times === undefined ? '' : `, ${numberOf(times, 'time')}`}`
 }
-
-const command = (line: CommandLine): string => code('argv' in line ? line.argv.join(' ') : line.script)
 
 function criterion(one: Criterion): string {
   return `- ${judged(one)}`

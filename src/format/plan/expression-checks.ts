@@ -1,14 +1,27 @@
 // Every expression and template in a document is compiled when the plan is read, long before it is needed, and the tasks
 // it looks at must exist.
 
-import type { JsonObject } from '../../domain/json.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
-import { LATER_ACTIONS, type ValueKind } from '../../domain/plan.ts'
+import type { ValueKind } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
+import { actionPlaces, RESOLVED_KEYS } from '../actions/actions.ts'
 import { compile } from '../expression/expression.ts'
 import { parseTemplate, templateExpressions } from '../expression/template.ts'
 import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from '../text/diagnostic.ts'
-import type { PlanDocument, TaskDocument } from './schema.ts'
+
+/** A document that the schema takes, as it was written. */
+export interface PlanDocument {
+  readonly done?: unknown
+  readonly tasks: readonly TaskDocument[]
+}
+
+interface TaskDocument {
+  readonly id: string
+  readonly subplan?: readonly (string | TaskDocument)[]
+  readonly recover?: readonly { readonly replan?: true | { readonly add?: readonly TaskDocument[] } }[]
+  readonly [key: string]: unknown
+}
 
 /** What is wrong with the expressions of a document. */
 export function expressionFaults(
@@ -39,25 +52,11 @@ const TEMPLATES: ReadonlySet<ValueKind> = new Set([
   'command',
   'undo',
 ] as const)
-/** Keys of an action in whose texts it is. What a later release carries out is checked now. */
-const ACTION_TEMPLATES = [
-  'run',
-  'stdin',
-  'edit',
-  'git',
-  'model',
-  'http',
-  'db',
-  'agent',
-  'runner',
-  ...LATER_ACTIONS,
-] as const
 /** Kinds of fields with expressions that stand without the braces. */
 const EXPRESSIONS: ReadonlySet<ValueKind> = new Set(['expression', 'criteria', 'items', 'modes'] as const)
-const RESOLVED = [
-  ...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key),
-  ...['run', 'stdin', 'edit', 'git', 'model', 'http', 'db', 'agent', 'runner'],
-].join(', ')
+const RESOLVED = [...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key), ...RESOLVED_KEYS].join(
+  ', ',
+)
 /** Prose that other formats bring along: what looks like an expression there may be anything. */
 const TEXTS: ReadonlySet<string | number> = new Set(
   WRITTEN.filter(({ value }) => value === 'prose').map(({ key }) => key),
@@ -84,7 +83,7 @@ function* misplaced(plan: PlanDocument): Generator<DocumentFault> {
 }
 
 /** The texts of a document that has been checked, as they are meant: where nothing is put in, `$${{` stands for `${{`. */
-export const unescaped = (plan: PlanDocument): PlanDocument =>
+export const unescaped = <T extends PlanDocument>(plan: T): T =>
   mapPlain(plan, plan, text => text.replaceAll('$${{', () => '${{'))
 
 /** The reverse, for a document that is written. */
@@ -227,46 +226,42 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
   for (const [index, step] of (task.subplan ?? []).entries())
     if (typeof step !== 'string') yield* ofTask(step, [...path, 'subplan', index])
   for (const { added, at } of addedTasks(task)) yield* ofTask(added, [...path, ...at])
-  const said: { readonly [key: string]: unknown } = task
-  for (const { key, value } of EMBEDDING) if (said[key] !== undefined) yield* ofField(value, said[key], [...path, key])
-  const { decide, gate } = task
-  if (decide !== undefined) yield { type: 'expression', text: decide, path: [...path, 'decide'] }
-  if (typeof gate === 'object') yield* criteria(gate.checks, [...path, 'gate', 'checks'])
-  if (typeof gate === 'object' && gate.question !== undefined)
-    yield { type: 'template', text: gate.question, path: [...path, 'gate', 'question'] }
-  if (typeof gate === 'object') yield* strings(gate.show, [...path, 'gate', 'show'])
-  yield* strings(task.show, [...path, 'show'])
-  for (const key of ACTION_TEMPLATES) if (task[key] !== undefined) yield* strings(task[key], [...path, key])
+  for (const { key, value } of EMBEDDING) if (task[key] !== undefined) yield* ofField(value, task[key], [...path, key])
+  for (const { value, content, path: at } of actionPlaces(task, path))
+    if (content === 'criteria') yield* criteria(value, at)
+    else if (content !== 'expression') yield* strings(value, at)
+    else if (typeof value === 'string') yield { type: 'expression', text: value, path: at }
 }
 
 const EMBEDDING = WRITTEN.filter(({ value }) => EXPRESSIONS.has(value) || TEMPLATES.has(value))
 
 function* ofField(kind: ValueKind, said: unknown, path: Path): Generator<Embedded> {
   if (kind === 'expression') yield { type: 'expression', text: said as string, path }
-  else if (kind === 'criteria') yield* criteria(said as TaskDocument['accept'], path)
-  else if (kind === 'items') yield* items(said as NonNullable<TaskDocument['for_each']>, path)
-  else if (kind === 'modes') yield* modes(said as NonNullable<TaskDocument['failure_modes']>, path)
+  else if (kind === 'criteria') yield* criteria(said, path)
+  else if (kind === 'items') yield* items(said, path)
+  else if (kind === 'modes') yield* modes(said, path)
   else yield* strings(said, path)
 }
 
-function* items(each: NonNullable<TaskDocument['for_each']>, path: Path): Generator<Embedded> {
-  const list = typeof each === 'string' ? each : 'in' in each ? each.in : undefined
-  const at = typeof each === 'string' ? path : [...path, 'in']
-  if (list !== undefined) yield { type: list.includes('${{') ? 'template' : 'expression', text: list, path: at }
+function* items(each: unknown, path: Path): Generator<Embedded> {
+  const list = isMap(each) ? each.in : each
+  const at = isMap(each) ? [...path, 'in'] : path
+  if (typeof list === 'string') yield { type: list.includes('${{') ? 'template' : 'expression', text: list, path: at }
 }
 
-function* modes(list: NonNullable<TaskDocument['failure_modes']>, path: Path): Generator<Embedded> {
-  for (const [index, { detect }] of list.entries())
-    if (typeof detect !== 'string')
-      yield { type: 'expression', text: detect.expect, path: [...path, index, 'detect', 'expect'] }
+function* modes(list: unknown, path: Path): Generator<Embedded> {
+  for (const [index, { detect }] of (list as readonly JsonObject[]).entries())
+    if (isMap(detect))
+      yield { type: 'expression', text: detect.expect as string, path: [...path, index, 'detect', 'expect'] }
 }
 
-function* criteria(list: TaskDocument['accept'], path: Path): Generator<Embedded> {
-  for (const [index, item] of (list ?? []).entries()) {
-    if (typeof item === 'string') continue
-    if ('check' in item) yield* strings(item.check, [...path, index, 'check'])
-    else if ('tests' in item) yield* strings(item.tests, [...path, index, 'tests'])
-    else yield { type: 'expression', text: item.expect, path: [...path, index, 'expect'] }
+function* criteria(list: unknown, path: Path): Generator<Embedded> {
+  for (const [index, item] of ((list ?? []) as readonly Json[]).entries()) {
+    if (!isMap(item)) continue
+    yield* strings(item.check, [...path, index, 'check'])
+    yield* strings(item.tests, [...path, index, 'tests'])
+    if (item.expect !== undefined)
+      yield { type: 'expression', text: item.expect as string, path: [...path, index, 'expect'] }
   }
 }
 

@@ -12,6 +12,11 @@ export function planJsonSchema(): JsonObject {
     target: 'draft-2020-12',
     unrepresentable: 'any',
     reused: 'inline',
+    // Examples are of what is written, but zod takes those of whatever is changed when it is read for the result.
+    override: ({ zodSchema, jsonSchema }) => {
+      const { examples } = z.globalRegistry.get(zodSchema) ?? {}
+      if (Array.isArray(examples)) jsonSchema.examples = examples
+    },
   })
   return { ...(schema as unknown as JsonObject), $id: SCHEMA_ID }
 }

@@ -2,12 +2,14 @@
 // its own. What is only asked for with has(…) is no demand. The same text is read once, however many tasks hold it.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
+import { actionFacts } from '../../domain/actions/actions.ts'
 import type { OutputRead } from '../../domain/analysis/analyze.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { Action, Criterion, FailureMode, PlanDefinition, TaskDefinition, ValueKind } from '../../domain/plan.ts'
 import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
 import { expandTasks } from '../../domain/plan-rules/expand.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
+import { actionFields } from '../actions/actions.ts'
 import { compile } from '../expression/expression.ts'
 import { children } from '../expression/task-references.ts'
 import { templateExpressions } from '../expression/template.ts'
@@ -51,22 +53,16 @@ function ofTask(task: TaskDefinition, note: Note): void {
     if (name === 'action') ofAction(task.action, note)
     else if (task[name] !== undefined) ofField(key, value, task[name], note)
   }
-  // Of a model it is the prompt; whoever claims a task reads prose, and asks when something is missing.
-  if (task.action.type === 'model') templates('instruction', task.instruction, note)
+  // As a prompt it must be whole; whoever claims a task reads prose, and asks when something is missing.
+  if (actionFacts(task.action).prompts === true) templates('instruction', task.instruction, note)
 }
 
 function ofAction(action: Action, note: Note): void {
-  if (action.type === 'decide') note('decide', action.expression)
-  if (action.type === 'items') note('for_each', action.in)
-  if (action.type === 'gate') for (const criterion of action.checks ?? []) ofCriterion('gate', criterion, note)
-  if (action.type === 'run') {
-    templates('run', action.command, note)
-    templates('run', action.stdin, note)
-  }
-  if (action.type === 'edit') templates('edit', action.edits, note)
-  if (action.type === 'git') templates('git', action.git, note)
-  if (action.type === 'http' || action.type === 'db' || action.type === 'runner' || action.type === 'model')
-    templates(action.type, action.spec, note)
+  for (const { key, content, value } of actionFields(action))
+    if (content === 'expression') note(key, value as string)
+    else if (content === 'criteria')
+      for (const criterion of value as readonly Criterion[]) ofCriterion(key, criterion, note)
+    else templates(key, value, note)
 }
 
 function ofField(key: string, kind: ValueKind, value: unknown, note: Note): void {

@@ -1,11 +1,13 @@
 // From the text of a plan to its definition, or to everything that is wrong with it, told at once and in place.
 // Whatever the text holds, this answers with a value; it does not throw.
 
+import type { z } from 'zod'
 import { advise, type Hint, next } from '../../domain/hint.ts'
 import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
+import { WRITTEN_ACTIONS } from '../actions/actions.ts'
 import type { Dialect, EndedStatus } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialect-list.ts'
 import { Source } from '../dialects/source.ts'
@@ -15,16 +17,16 @@ import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path, tidy }
 import type { Document } from '../text/document.ts'
 import { positionAt } from '../text/place.ts'
 import { complaintsOf, type SchemaComplaint } from '../text/schema-messages.ts'
-import { lowerPlan } from './document-to-definition.ts'
-import { expressionFaults, unescaped } from './expression-checks.ts'
+import { expressionFaults, type PlanDocument, unescaped } from './expression-checks.ts'
 import { rulesBroken } from './rules.ts'
-import { type PlanDocument, plan as planSchema } from './schema.ts'
+import { plan as planSchema } from './schema.ts'
 
 // What is left of a document when the parts that are wrong are taken out, so that the rest is checked as well and everything that is
 // wrong is told at once. Only ever looked at: nobody makes a plan of it.
 
 interface Salvaged {
-  readonly plan: PlanDocument
+  readonly document: PlanDocument
+  readonly plan: z.output<typeof planSchema>
   /** Some task has lost its name, so a name that is not known may be that one's. */
   readonly nameless: boolean
   /** Something was taken out that says who comes before whom, or what a task makes; nothing can be said about that then. */
@@ -43,7 +45,7 @@ function salvage(document: Json, complaints: readonly SchemaComplaint[]): Salvag
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (wrong.length >= DIAGNOSTICS_MAX || !wrong.every(one => takeOut(value, one, lost))) return null
     const shaped = planSchema.safeParse(value)
-    if (shaped.success) return { plan: shaped.data, ...lost }
+    if (shaped.success) return { document: value as unknown as PlanDocument, plan: shaped.data, ...lost }
     wrong = complaintsOf(planSchema, shaped.error, { value, written: () => null })
   }
   return null
@@ -99,7 +101,7 @@ const isTree = (value: unknown): value is Tree => value !== null && typeof value
 /** Keys of a task that say neither who comes before whom nor what it makes. */
 const UNRELATED: ReadonlySet<string> = new Set([
   ...WRITTEN.filter(({ relates }) => relates !== true).map(({ key }) => key),
-  ...['stdin', 'links', 'show'],
+  ...WRITTEN_ACTIONS.flatMap(({ names }) => names.slice(1)),
 ])
 
 export type Parsed =
@@ -226,15 +228,17 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     return refuse(document, [...rules, ...misshapen, ...faultsInRest(document, misshapen, options)])
   }
 
+  const written = document.value as unknown as PlanDocument
   const name = shaped.data.name ?? nameFrom(options)
   const faults = [
     ...warnings,
     ...rules,
-    ...expressionFaults(shaped.data, options.known, options),
+    ...expressionFaults(written, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
-  const meant = about.dialect === null ? unescaped(shaped.data) : shaped.data
-  const definition = lowerPlan(meant, name ?? ('unnamed' as PlanName))
+  const meant = about.dialect === null ? unescaped(written) : written
+  const read = meant === written ? shaped : planSchema.safeParse(meant)
+  const definition = { ...(read.data ?? shaped.data), name: name ?? UNNAMED }
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).slice(0, PLACED_MAX).map(fault => locateFault(definition, fault))
   if (wrong || checked.length > 0) return refuse(document, [...faults, ...checked])
@@ -256,12 +260,12 @@ function faultsInRest(
   const left = salvage(value, misshapen)
   if (left === null) return []
   const name = left.plan.name ?? nameFrom(options)
-  const definition = lowerPlan(left.plan, name ?? ('unnamed' as PlanName))
+  const definition = { ...left.plan, name: name ?? UNNAMED }
   const unsure = (fault: DefinitionFault): boolean =>
     (left.nameless && fault.code === 'unknown-reference') || (left.unrelated && RELATED.has(fault.code ?? ''))
   const checked = (options.check?.(definition) ?? []).filter(fault => !unsure(fault)).slice(0, PLACED_MAX)
   return [
-    ...expressionFaults(left.plan, left.nameless ? null : options.known, options),
+    ...expressionFaults(left.document, left.nameless ? null : options.known, options),
     ...(name === null ? [NAMELESS] : []),
     ...checked.map(fault => locateFault(definition, fault)),
   ]
@@ -291,6 +295,9 @@ export function planNameFrom(fileName: string): PlanName | null {
 
 /** Finding a place costs a walk through the document; some of these are one thing said twice. */
 const PLACED_MAX = 2 * DIAGNOSTICS_MAX
+
+/** Of what is only looked at. */
+const UNNAMED = 'unnamed' as PlanName
 
 const NAMELESS: DocumentFault = {
   path: [],

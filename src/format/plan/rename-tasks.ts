@@ -1,11 +1,13 @@
 // A definition in which tasks bear other names, and everybody who refers to them uses the new ones: `needs`, `on`, `recover`,
 // the task that compensates, the branch that is merged, and every expression, alone or inside `${{ … }}`. Nothing else changes, and the definition handed in stays as it was.
 
+import { mergedBy, mergeOf } from '../../domain/actions/git-action.ts'
 import { NAME_MAX, type TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Action, Criterion, PlanDefinition, TaskDefinition, TaskValues, ValueKind } from '../../domain/plan.ts'
-import { gitOf, mergedBy, mergeOf, withRemedies } from '../../domain/plan-rules/expand.ts'
+import { withRemedies } from '../../domain/plan-rules/expand.ts'
 import { fieldOf } from '../../domain/plan-rules/task-fields.ts'
+import { actionFields } from '../actions/actions.ts'
 import { renameInExpression } from '../expression/task-references.ts'
 import { parseTemplate } from '../expression/template.ts'
 
@@ -130,32 +132,20 @@ function renameAdded(words: Words, tasks: readonly TaskDefinition[]): readonly T
 }
 
 function renameAction(words: Words, action: Action, steps: ReadonlySet<TaskName> | null): Action {
-  switch (action.type) {
-    case 'run':
-    case 'edit':
-    case 'http':
-    case 'db':
-    case 'runner':
-      return words.value(action)
-    case 'git': {
-      if (gitOf(action) === null) return action
-      const merged = mergedBy(action)
-      const texts = words.value(action)
-      return merged === null || steps?.has(merged) === true ? texts : mergeOf(texts, words.name(merged) as TaskName)
-    }
-    case 'gate':
-      return action.checks === undefined
-        ? action
-        : { ...action, checks: action.checks.map(one => criterion(words, one)) }
-    case 'decide':
-      return { ...action, expression: words.expression(action.expression) }
-    case 'subplan': {
-      const inside = new Set([...(steps ?? []), ...action.tasks.map(({ id }) => id)])
-      return { ...action, tasks: action.tasks.map(task => renameTask(words, task, inside)) }
-    }
-    default:
-      return action
+  const renamed = actionFields(action).map(({ field, content, value }) => {
+    if (content === 'expression') return [field, words.expression(value as string)]
+    return [
+      field,
+      content === 'criteria' ? (value as readonly Criterion[]).map(one => criterion(words, one)) : words.value(value),
+    ]
+  })
+  const changed: Action = { ...action, ...Object.fromEntries(renamed) }
+  if (changed.type === 'subplan') {
+    const inside = new Set([...(steps ?? []), ...changed.tasks.map(({ id }) => id)])
+    return { ...changed, tasks: changed.tasks.map(task => renameTask(words, task, inside)) }
   }
+  const merged = mergedBy(action)
+  return merged === null || steps?.has(merged) === true ? changed : mergeOf(changed, words.name(merged) as TaskName)
 }
 
 function criterion(words: Words, one: Criterion): Criterion {

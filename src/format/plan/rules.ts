@@ -1,136 +1,17 @@
 // Rules about a task that no schema says well: one action key, and keys that only make sense beside another one. They look
 // at the document as it was written, so they are told together with whatever else is wrong.
 
-import { isMap, type Json } from '../../domain/json.ts'
+import { ACTIONS } from '../../domain/actions/actions.ts'
+import { isMap } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
-import { type Field, type GateType, LATER_ACTIONS } from '../../domain/plan.ts'
-import { agentFault } from '../../domain/plan-rules/agent-request.ts'
-import { fillIn, isPattern } from '../../domain/plan-rules/form.ts'
-import { answerFault } from '../../domain/plan-rules/model-request.ts'
-import type { DocumentFault, Path } from '../text/diagnostic.ts'
-import { dbRules, httpRules, secretPlaces } from './request-rules.ts'
+import { LATER_ACTIONS } from '../../domain/plan.ts'
+import type { Raw } from '../actions/action-format.ts'
+import { ACTION_KEYS, UNDO_ACTIONS, WRITTEN_ACTIONS } from '../actions/actions.ts'
+import { parseTemplate } from '../expression/template.ts'
+import { type DocumentFault, type Path, stray } from '../text/diagnostic.ts'
 import { FAILURE_KINDS } from './schema-gates.ts'
 
-// Gates, recovery and notices: which keys fit which gate, that a rule does exactly one thing, that a form can be filled in.
-
-type Raw = { readonly [key: string]: unknown }
-
-function* gateRules(task: Raw, path: Path): Generator<DocumentFault> {
-  const { gate } = task
-  const at = [...path, 'gate']
-  if (typeof gate === 'string' && Object.hasOwn(MUST, gate))
-    yield { path: at, message: `a gate of type '${gate}' must say more`, hint: EXAMPLES[gate as keyof typeof EXAMPLES] }
-  if (!isMap(gate) || typeof gate.type !== 'string' || !Object.hasOwn(MAY, gate.type)) return
-  const type = gate.type as GateType
-  if (Object.hasOwn(gate, 'show') && Object.hasOwn(task, 'show'))
-    yield stray([...path, 'show'], "'show' is said twice", 'keep one of them')
-  for (const key of Object.keys(gate)) {
-    const only = (Object.keys(MAY) as GateType[]).filter(one => MAY[one].includes(key))
-    if (only.length === 0 || MAY[type].includes(key)) continue
-    yield stray(
-      [...at, key],
-      `a gate of type '${type}' has no '${key}'`,
-      `'${key}' belongs to a gate of type ${only.join(' or ')}`,
-    )
-  }
-  const wanted: readonly (readonly string[])[] = Object.hasOwn(MUST, type) ? MUST[type as keyof typeof MUST] : []
-  for (const keys of wanted) {
-    if (keys.some(key => Object.hasOwn(gate, key))) continue
-    const named = keys.map(key => `'${key}'`).join(' or ')
-    yield {
-      path: at,
-      message: `a gate of type '${type}' needs ${named}`,
-      hint: EXAMPLES[type as keyof typeof EXAMPLES],
-    }
-  }
-  if (Object.hasOwn(gate, 'expired') && !Object.hasOwn(gate, 'expires'))
-    yield stray(
-      [...at, 'expired'],
-      "'expired' only makes sense beside 'expires'",
-      "add 'expires:', or remove 'expired:'",
-    )
-  if (Object.hasOwn(gate, 'unmet') && !Object.hasOwn(gate, 'checks') && !AUTOMATIC.has(type))
-    yield stray([...at, 'unmet'], "'unmet' only makes sense beside 'checks'", "add 'checks:', or remove 'unmet:'")
-  yield* twice(gate.options, 'id', [...at, 'options'])
-  yield* formRules(gate.form, [...at, 'form'])
-}
-
-/** The keys that belong to some types only; all other keys fit every gate. */
-const MAY: { readonly [K in GateType]: readonly string[] } = {
-  approval: [],
-  diff: [],
-  decision: ['options'],
-  question: ['question', 'form'],
-  schema: ['file', 'against'],
-  invariant: [],
-  tests: [],
-  budget: ['attempts', 'time'],
-}
-/** Of each list one. */
-const MUST = {
-  decision: [['options']],
-  question: [['question', 'form']],
-  schema: [['file'], ['against']],
-  invariant: [['checks']],
-  tests: [['checks']],
-  budget: [['attempts', 'time']],
-} as const
-const EXAMPLES = {
-  decision: 'write gate: { type: decision, options: [{ id: small }, { id: large }] }',
-  question: 'write gate: { type: question, question: "Which port?", form: [{ name: port, type: number }] }',
-  schema: 'write gate: { type: schema, file: out.json, against: out.schema.json }',
-  invariant: 'write gate: { type: invariant, checks: [{ expect: tasks.a.exit == 0 }] }',
-  tests: 'write gate: { type: tests, checks: [{ check: npm test }] }',
-  budget: 'write gate: { type: budget, attempts: 40, time: 2h }',
-}
-/** Decided by what is checked, not by a person. */
-const AUTOMATIC: ReadonlySet<GateType> = new Set(['schema', 'invariant', 'tests', 'budget'])
-
-function* formRules(form: unknown, path: Path): Generator<DocumentFault> {
-  yield* twice(form, 'name', path)
-  for (const [index, field] of (Array.isArray(form) ? (form as readonly unknown[]) : []).entries())
-    if (isMap(field)) yield* fieldRules(field, [...path, index])
-}
-
-function* fieldRules(field: Raw, path: Path): Generator<DocumentFault> {
-  const type = typeof field.type === 'string' ? field.type : 'text'
-  for (const [key, only] of FIELD_KEYS)
-    if (Object.hasOwn(field, key) && type !== only)
-      yield stray(
-        [...path, key],
-        `'${key}' is for a field of type '${only}', this one is '${type}'`,
-        field.type === undefined
-          ? `add type: ${only}, or remove '${key}:'`
-          : `write type: ${only}, or remove '${key}:'`,
-      )
-  if (type === 'choice' && !Object.hasOwn(field, 'choices'))
-    yield { path, message: "a field of type 'choice' needs 'choices'", hint: 'add choices: [a, b]' }
-  const { min, max } = field
-  if (typeof min === 'number' && typeof max === 'number' && min > max)
-    yield { path: [...path, 'max'], message: `no number is at least ${min} and at most ${max}`, hint: 'exchange them' }
-  if (typeof field.pattern === 'string' && !isPattern(field.pattern))
-    yield {
-      path: [...path, 'pattern'],
-      message: 'the pattern cannot be used',
-      hint: 'write a regular expression without look-around, back-references or groups that repeat',
-    }
-  const { name, default: usual } = field
-  if (usual === undefined || usual === null || typeof name !== 'string') return
-  const filled = fillIn([{ ...field, type } as unknown as Field], { [name]: usual as Json })
-  if (!filled.ok)
-    yield {
-      path: [...path, 'default'],
-      message: `the default is not a valid answer: ${filled.refusal.message}`,
-      hint: filled.refusal.hint ?? 'write an answer that fits the field',
-    }
-}
-
-const FIELD_KEYS = [
-  ['choices', 'choice'],
-  ['min', 'number'],
-  ['max', 'number'],
-  ['pattern', 'text'],
-] as const
+// Recovery and notices: that a rule does exactly one thing.
 
 function* recoverRules(task: Raw, path: Path): Generator<DocumentFault> {
   if (!Array.isArray(task.recover)) return
@@ -189,43 +70,6 @@ function* exactlyOne(map: Raw, path: Path, keys: readonly string[], rule: string
 
 const ALSO: ReadonlySet<string> = new Set(['on', 'times', 'every'])
 
-/** Two items of a list under one name. */
-function* twice(list: unknown, key: string, path: Path): Generator<DocumentFault> {
-  const seen = new Set<string>()
-  for (const [index, item] of (Array.isArray(list) ? (list as readonly unknown[]) : []).entries()) {
-    const name = isMap(item) ? item[key] : undefined
-    if (typeof name !== 'string') continue
-    if (seen.has(name))
-      yield {
-        path: [...path, index, key],
-        message: `'${name.slice(0, 60)}' is there twice`,
-        hint: 'rename one of them',
-      }
-    seen.add(name)
-  }
-}
-
-function stray(path: Path, message: string, hint: string): DocumentFault {
-  return { path, atKey: true, message, hint }
-}
-
-export const ACTION_KEYS: readonly string[] = [
-  'run',
-  'edit',
-  'decide',
-  'gate',
-  'git',
-  'checkpoint',
-  'model',
-  'http',
-  'db',
-  'agent',
-  'runner',
-  'subplan',
-  ...LATER_ACTIONS,
-]
-const UNDO_KEYS: readonly string[] = ['run', 'edit', 'http', 'db', 'task']
-
 /** `written` answers how the scalar at a path was typed. */
 export function rulesBroken(value: unknown, written: (path: Path) => string | null): readonly DocumentFault[] {
   if (!isMap(value)) return []
@@ -257,15 +101,7 @@ function* homeRules(task: Raw, path: Path): Generator<DocumentFault> {
 
 function* taskRules(task: Raw, path: Path, written: (path: Path) => string | null): Generator<DocumentFault> {
   yield* oneAction(task, path, ACTION_KEYS)
-  yield* beside(task, path, 'stdin', 'run')
-  yield* beside(task, path, 'links', 'run')
-  if (task.links !== undefined && typeof task.run === 'string')
-    yield {
-      path: [...path, 'links'],
-      message: "'links' is for a command with a path as its last word, and this 'run' is a script",
-      hint: "write the command as a list: 'run: [cat, --, notes.txt]'",
-    }
-  yield* beside(task, path, 'show', 'gate')
+  for (const { key, names } of WRITTEN_ACTIONS) for (const name of names.slice(1)) yield* beside(task, path, name, key)
   if (task.effect === 'probed' && !Object.hasOwn(task, 'probe')) {
     yield {
       path: [...path, 'effect'],
@@ -274,33 +110,12 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
     }
   }
   yield* homeRules(task, path)
-  yield* modes(task.edit, [...path, 'edit'], written)
   yield* numbersInEnvironment(task, path, written)
-  yield* computedFiles(task, path)
-  yield* committedPaths(task, path)
-  yield* gateRules(task, path)
-  yield* modelRules(task, path)
-  yield* httpRules(task, path)
-  yield* dbRules(task, path)
+  for (const { key, rules } of WRITTEN_ACTIONS)
+    if (rules !== undefined && Object.hasOwn(task, key)) yield* rules(task, path, { written, isUndo: false })
   yield* secretPlaces(task, path)
-  yield* agentRules(task, path)
   yield* recoverRules(task, path)
-  const undo = task.compensate
-  if (isMap(undo)) {
-    yield* oneAction(undo, [...path, 'compensate'], UNDO_KEYS)
-    yield* beside(undo, [...path, 'compensate'], 'stdin', 'run')
-    yield* modes(undo.edit, [...path, 'compensate', 'edit'], written)
-    yield* httpRules(undo, [...path, 'compensate'])
-    yield* dbRules(undo, [...path, 'compensate'])
-    if (!UNDO_KEYS.some(key => Object.hasOwn(undo, key))) {
-      yield {
-        path: [...path, 'compensate'],
-        atKey: true,
-        message: "'compensate' says nothing to do",
-        hint: "give it 'run:', 'edit:', 'http:', 'db:' or 'task:'",
-      }
-    }
-  }
+  if (isMap(task.compensate)) yield* undoRules(task.compensate, [...path, 'compensate'], written)
   for (const key of LATER_ACTIONS) {
     if (Object.hasOwn(task, key))
       yield later(
@@ -331,6 +146,19 @@ function* taskRules(task: Raw, path: Path, written: (path: Path) => string | nul
   for (const [at, added] of addedTasks(task)) yield* taskRules(added, [...path, ...at], written)
 }
 
+function* undoRules(undo: Raw, path: Path, written: (path: Path) => string | null): Generator<DocumentFault> {
+  yield* oneAction(undo, path, UNDO_KEYS)
+  for (const { key, undo: names = [], rules } of UNDO_ACTIONS) {
+    for (const name of names.slice(1)) yield* beside(undo, path, name, key)
+    if (rules !== undefined && Object.hasOwn(undo, key)) yield* rules(undo, path, { written, isUndo: true })
+  }
+  if (UNDO_KEYS.some(key => Object.hasOwn(undo, key))) return
+  const [last, ...others] = UNDO_KEYS.map(key => `'${key}:'`).reverse()
+  yield stray(path, "'compensate' says nothing to do", `give it ${others.reverse().join(', ')} or ${last}`)
+}
+
+const UNDO_KEYS: readonly string[] = [...UNDO_ACTIONS.map(({ key }) => key), 'task']
+
 /** Tasks that a rule of `recover` would add to the plan. */
 function* addedTasks({ recover }: Raw): Generator<readonly [Path, Raw]> {
   const rules = Array.isArray(recover) ? (recover as readonly unknown[]) : []
@@ -352,54 +180,51 @@ function* messageWords(git: unknown): Generator<DocumentFault> {
 
 const MESSAGE_WORDS: ReadonlySet<string> = new Set(['type', 'title'])
 
-/** A model needs a prompt, and a shape of its answer that it can follow. */
-function* modelRules(task: Raw, path: Path): Generator<DocumentFault> {
-  if (!Object.hasOwn(task, 'model')) return
-  if (typeof task.instruction !== 'string' || task.instruction.trim() === '')
-    yield {
-      path: [...path, 'model'],
-      atKey: true,
-      message: "a 'model' task needs an 'instruction'",
-      hint: 'write what the model is asked under `instruction:`',
+/** A secret stands in a header or the body of an http task that names it, alone in its braces. */
+function* secretPlaces(task: Raw, path: Path): Generator<DocumentFault> {
+  const named: readonly unknown[] = Array.isArray(task.secrets) ? task.secrets : []
+  for (const [at, text] of textsIn(task, [])) {
+    if (!text.includes('${{') || !text.includes('secrets')) continue
+    const parsed = parseTemplate(text)
+    if (!parsed.ok) continue
+    const isPlace = REQUESTS.has(at[0]!) && (at[1] === 'headers' || at[1] === 'body')
+    for (const part of parsed.parts) {
+      if (part.type !== 'expression' || !/(?<![\w.'"])secrets\s*[.[]/.test(part.source)) continue
+      const name = /^secrets\.([A-Za-z_]\w*)$/.exec(part.source)?.[1]
+      const fault = !isPlace
+        ? [
+            'a secret is not put in here',
+            "an http task puts it into 'headers' or 'body'; a command finds it in its environment, as $NAME",
+          ]
+        : name === undefined
+          ? ['a secret must be alone in its braces', 'write ${{ secrets.NAME }}']
+          : !named.includes(name)
+            ? [`the task does not name the secret '${name.slice(0, 60)}'`, `add 'secrets: [${name.slice(0, 60)}]'`]
+            : null
+      if (fault === null) continue
+      yield { path: [...path, ...at], message: fault[0]!, hint: fault[1]!, within: { text: part.source, offset: 0 } }
     }
-  const use = isMap(task.model) ? task.model.use : task.model
-  if (typeof use === 'string' && !/\/|\$\{\{/.test(use))
-    yield {
-      path: isMap(task.model) ? [...path, 'model', 'use'] : [...path, 'model'],
-      message: `'${use.slice(0, 60)}' is not the name of a model`,
-      hint: 'write PROVIDER/NAME, for instance local/llama3',
-    }
-  const answer = isMap(task.model) ? task.model.answer : undefined
-  const fault = answer === undefined ? null : answerFault(answer as Json)
-  if (fault !== null)
-    yield {
-      path: [...path, 'model', 'answer'],
-      message: `'answer' is not valid: ${fault}`,
-      hint: 'write answer: { severity: low | high, files: [string] }',
-    }
+  }
 }
 
-/** An agent needs a prompt, and one of the names we know or a command. */
-function* agentRules(task: Raw, path: Path): Generator<DocumentFault> {
-  if (!Object.hasOwn(task, 'agent')) return
-  if (typeof task.instruction !== 'string' || task.instruction.trim() === '')
-    yield {
-      path: [...path, 'agent'],
-      atKey: true,
-      message: "an 'agent' task needs an 'instruction'",
-      hint: 'write what the agent is to do under `instruction:`',
-    }
-  const spec = task.agent
-  const fault = agentFault(spec as Json)
-  if (fault === null) return
-  const key = isMap(spec) && fault.key !== null ? [fault.key] : []
-  yield { path: [...path, 'agent', ...key], message: fault.message, hint: fault.hint }
+/** Keys with a request, in whose headers and body a secret stays a name. */
+const REQUESTS: ReadonlySet<string | number> = new Set(
+  WRITTEN_ACTIONS.flatMap(({ contents }) => Object.keys(contents).filter(key => contents[key] === 'request')),
+)
+
+function* textsIn(value: unknown, path: readonly (string | number)[]): Generator<readonly [Path, string]> {
+  if (typeof value === 'string') yield [path, value]
+  else if (Array.isArray(value)) for (const [index, one] of value.entries()) yield* textsIn(one, [...path, index])
+  else if (isMap(value))
+    // Tasks inside of this one are looked at on their own.
+    for (const [key, one] of Object.entries(value))
+      if (key !== 'subplan' && key !== 'recover' && key !== 'extra') yield* textsIn(one, [...path, key])
 }
 
 /** Words for whoever claims the task say nothing to a runner. */
 function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
   const action = Object.keys(task).find(key => ACTION_KEYS.includes(key))
-  if (action === undefined || action === 'agent' || action === 'model' || !Object.hasOwn(task, 'instruction')) return
+  if (action === undefined || PROMPTED.has(action) || !Object.hasOwn(task, 'instruction')) return
   yield {
     path: [...path, 'instruction'],
     atKey: true,
@@ -407,6 +232,10 @@ function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
     hint: "call it 'description', or remove the action",
   }
 }
+
+const PROMPTED: ReadonlySet<string> = new Set(
+  WRITTEN_ACTIONS.flatMap(({ type, key }) => (ACTIONS[type].prompts === true ? [key] : [])),
+)
 
 function* oneAction(task: Raw, path: Path, keys: readonly string[]): Generator<DocumentFault> {
   const present = Object.keys(task).filter(key => keys.includes(key))
@@ -446,55 +275,6 @@ function* numbersInEnvironment(
       path: at,
       message: `the number ${typed.slice(0, 60)} would be handed on as ${value}`,
       hint: `put it in quotes: "${typed.slice(0, 60)}"`,
-    }
-  }
-}
-
-/** What is captured before an edit must be known before it: a computed file name needs a declared scope. */
-function* computedFiles(task: Raw, path: Path): Generator<DocumentFault> {
-  if (Object.hasOwn(task, 'write') || !Object.hasOwn(task, 'edit')) return
-  const edits = Array.isArray(task.edit) ? (task.edit as readonly unknown[]) : [task.edit]
-  const computed = (value: unknown) => typeof value === 'string' && value.includes('${{')
-  if (!edits.some(edit => isMap(edit) && (computed(edit.file) || computed(edit.move)))) return
-  yield {
-    path: [...path, 'edit'],
-    atKey: true,
-    message: 'an edit of a computed file needs a declared scope',
-    hint: "add 'write:' with the files it may touch",
-  }
-}
-
-/** What stands outside of the workspace no plan commits; a path that is computed is looked at when it is known. */
-function* committedPaths({ git }: Raw, path: Path): Generator<DocumentFault> {
-  const paths = isMap(git) && Array.isArray(git.paths) ? (git.paths as readonly unknown[]) : []
-  for (const [index, pattern] of paths.entries()) {
-    if (typeof pattern !== 'string' || pattern.includes('${{')) continue
-    const isOutside = /^(?:\/|~|[a-z]:)/i.test(pattern) || pattern.split(/[\\/]/).includes('..')
-    const isGit = pattern.split('/')[0]?.toLowerCase() === '.git'
-    if (!isOutside && !isGit) continue
-    yield {
-      path: [...path, 'git', 'paths', index],
-      message: `'${pattern.slice(0, 200)}' ${isGit ? 'is the repository itself, which cannot be committed' : 'is outside of the workspace'}`,
-      hint: "name paths of the workspace, for instance 'src/**'",
-    }
-  }
-}
-
-/** A bare 755 is seven hundred and fifty-five, not rwxr-xr-x. */
-function* modes(edits: unknown, path: Path, written: (path: Path) => string | null): Generator<DocumentFault> {
-  const list = Array.isArray(edits)
-    ? edits.map((edit, index) => [edit, [...path, index]] as const)
-    : [[edits, path] as const]
-  for (const [edit, at] of list) {
-    if (!isMap(edit)) continue
-    for (const key of ['mode', 'chmod']) {
-      const text = typeof edit[key] === 'number' ? written([...at, key]) : null
-      if (text === null || /^0o/.test(text)) continue
-      yield {
-        path: [...at, key],
-        message: `the file mode ${text} is not written in octal`,
-        hint: `put it in quotes: "${text}"`,
-      }
     }
   }
 }

@@ -1,30 +1,32 @@
-// What the document says about judgement: gates, what is done about failures, who decides, whom to tell. Which keys fit
-// which gate or rule is told by rules-judgement.ts, in better words than a schema has.
+// What the document says about judgement: what is done about failures, who decides, whom to tell. Which keys fit which rule is told by
+// rules.ts, in better words than a schema has.
 
 import { z } from 'zod'
-import type { TaskName } from '../../domain/id.ts'
 import { TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
-import type { FailureKind, GatedImpact, GateType, NoticeKind } from '../../domain/plan.ts'
-import { command, criteria, outcomeName, type RetryDocument, retry, word, words } from './schema-parts.ts'
+import type {
+  Approvers,
+  Escalation,
+  FailureKind,
+  GatedImpact,
+  GatePolicy,
+  NoticeKind,
+  Notify,
+  Policy,
+  Recovery,
+  RecoveryRule,
+  TaskDefinition,
+} from '../../domain/plan.ts'
+import { codec, optional, printedLast, record, sparse } from './codec.ts'
+import { command, retry, word, words } from './schema-parts.ts'
 import * as value from './schema-values.ts'
 
 /** Caps over a whole plan; nobody means more. */
-const CAP_MAX = 1_000_000
+export const CAP_MAX = 1_000_000
 /** People who must approve, failures that open a breaker, approvals of one review. */
 const FEW_MAX = 1_000
 /** Options, fields, notices, rules, tasks that a rule adds: more than anybody reads. */
 export const LIST_MAX = 100
 
-export const GATE_TYPES = [
-  'approval',
-  'diff',
-  'decision',
-  'question',
-  'schema',
-  'invariant',
-  'tests',
-  'budget',
-] as const satisfies readonly GateType[]
 export const IMPACTS = [
   'push',
   'deploy',
@@ -54,197 +56,185 @@ const NOTICE_KINDS = [
   'digest',
 ] as const satisfies readonly NoticeKind[]
 const AFTERMATHS = ['compensate', 'keep', 'rollback'] as const
-const FIELD_TYPES = ['text', 'number', 'boolean', 'choice', 'list'] as const
-
 export const aftermath = z.enum(AFTERMATHS)
 
 const roleName = z.string().regex(/^[A-Za-z][\w.-]{0,99}$/)
-const approvers = {
-  role: value.line.optional().meta({ description: 'Who may decide: a role of policy.roles.' }),
-  count: value.count(FEW_MAX).optional().meta({ description: 'So many different people must approve.' }),
+export const approvers = {
+  role: optional(value.line, 'Who may decide: a role of policy.roles.'),
+  count: optional(value.count(FEW_MAX), 'So many different people must approve.'),
 }
 
-const escalation = z
-  .strictObject({ after: value.duration, to: value.line })
-  .meta({ description: 'Whom to call when nobody has answered for so long.', examples: [{ after: '2h', to: 'lead' }] })
+export const readApprovers = ({ role, count }: { readonly role?: unknown; readonly count?: number | undefined }) =>
+  role === undefined && count === undefined ? undefined : sparse<Approvers>({ role: role as string, count })
 
-const option = z.strictObject({
-  id: outcomeName.meta({ description: 'The outcome when it is chosen.' }),
-  title: value.line.optional(),
-  pros: value.lines.optional(),
-  cons: value.lines.optional(),
-  cost: value.line.optional(),
+export const escalation = record<Escalation>()({ afterMs: 'after' }, { after: value.duration, to: value.line }).meta({
+  description: 'Whom to call when nobody has answered for so long.',
+  examples: [{ after: '2h', to: 'lead' }],
 })
-
-export const field = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/)
-    .meta({ description: 'The answer is an output of this name.' }),
-  label: value.line.optional(),
-  type: z.enum(FIELD_TYPES).optional(),
-  choices: value.lines.min(1).optional(),
-  optional: z.boolean().optional(),
-  default: value.json.optional(),
-  min: z.number().optional(),
-  max: z.number().optional(),
-  pattern: value.line.optional(),
-})
-
-export const gate = z
-  .union([
-    word(GATE_TYPES),
-    z.strictObject({
-      type: z.enum(GATE_TYPES),
-      show: value.lines.optional().meta({ description: 'What whoever decides must see.' }),
-      checks: criteria.min(1).optional().meta({ description: 'Judged before anybody is asked.' }),
-      unmet: z
-        .enum(['reject', 'ask'])
-        .optional()
-        .meta({ description: 'When a check does not hold: reject, or let a person overrule it.' }),
-      file: value.line.optional().meta({ description: 'Of schema: a JSON file of the workspace.' }),
-      against: value.line.optional().meta({ description: 'Of schema: the file with the JSON Schema.' }),
-      attempts: value.count(CAP_MAX).optional().meta({ description: 'Of budget: attempts of the plan so far.' }),
-      time: value.duration.optional().meta({ description: 'Of budget: how long the plan has been working.' }),
-      ...approvers,
-      expires: value.duration.optional().meta({ description: 'How long it asks.' }),
-      expired: z.enum(['reject', 'escalate']).optional(),
-      escalate: escalation.optional(),
-      options: z
-        .array(option)
-        .min(2)
-        .max(LIST_MAX)
-        .optional()
-        .meta({ description: 'Of decision: what may be chosen.', examples: [[{ id: 'small' }, { id: 'large' }]] }),
-      question: value.text.min(1).optional(),
-      form: z
-        .array(field)
-        .min(1)
-        .max(LIST_MAX)
-        .optional()
-        .meta({
-          description: 'Of question: one field for each answer.',
-          examples: [[{ name: 'size', type: 'number' }]],
-        }),
-    }),
-  ])
-  .meta({ description: 'A point the plan does not pass by itself.' })
 
 export const notify = z
   .array(
-    z.strictObject({
-      on: words(NOTICE_KINDS).optional(),
-      run: command.optional().meta({ description: 'Gets the notice as JSON on its standard input.' }),
-      webhook: value.webAddress.optional(),
-      every: value.duration.optional().meta({ description: 'How often a digest is sent.' }),
-    }),
+    codec(
+      printedLast(
+        z.strictObject({
+          on: words(NOTICE_KINDS).optional(),
+          run: optional(command, 'Gets the notice as JSON on its standard input.'),
+          webhook: value.webAddress.optional(),
+          every: optional(value.duration, 'How often a digest is sent.'),
+        }),
+        ['run', 'webhook'],
+      ),
+      ({ on, every, run, webhook = '' }) =>
+        sparse<Notify>({ on, everyMs: every, send: run === undefined ? { webhook } : { command: run } }),
+      ({ on, everyMs, send }) => ({
+        on,
+        every: everyMs,
+        ...('webhook' in send ? send : { run: send.command }),
+      }),
+    ),
   )
   .max(LIST_MAX)
   .meta({ examples: [[{ on: 'waiting', run: './tell.sh' }]] })
 
+const gateKeys = {
+  before: z.union([word(IMPACTS).transform(one => [one]), z.array(word(IMPACTS))]).optional(),
+  unknown: optional(
+    z.enum(['ask', 'allow']),
+    'Before an unsafe task whose code cannot be read from the plan: ask somebody, or let it begin.',
+  ),
+  ...approvers,
+  valid: optional(value.duration, 'How long an approval holds; a day when not said.'),
+}
+/** What a layer around a plan demands. Who may decide is for the plan to say: it knows the people. */
+const { role: _, ...layerGateKeys } = gateKeys
+const gatesOf = (keys: typeof layerGateKeys & { readonly role?: typeof approvers.role }): z.ZodType<GatePolicy> =>
+  codec(
+    z.strictObject(keys),
+    ({ before, unknown, valid, ...who }) =>
+      sparse<GatePolicy>({ before, unknown, approvers: readApprovers(who), validMs: valid }),
+    ({ approvers: who, validMs: valid, ...rest }) => ({ ...rest, ...who, valid }),
+  )
+export const layerGates = gatesOf(layerGateKeys)
+
 /** The keys of `policy` that are about judgement. */
 export const policyKeys = {
-  on_failure: aftermath
-    .optional()
-    .meta({ description: 'When the plan fails: undo what declared how, leave all as it is, or take all files back.' }),
-  gates: z
-    .union([
-      word(['default', 'none']),
-      z.strictObject({
-        before: z.union([word(IMPACTS).transform(one => [one]), z.array(word(IMPACTS))]).optional(),
-        unknown: z.enum(['ask', 'allow']).optional().meta({
-          description: 'Before an unsafe task whose code cannot be read from the plan: ask somebody, or let it begin.',
-        }),
-        ...approvers,
-        valid: value.duration.optional().meta({ description: 'How long an approval holds; a day when not said.' }),
-      }),
-    ])
-    .optional()
-    .meta({ description: 'What is not begun before a person has seen it.' }),
-  roles: z
-    .record(roleName, z.union([value.line.transform(one => [one]), value.lines.min(1)]))
-    .optional()
-    .meta({ description: 'Role to the people who have it.', examples: [{ lead: ['ana'] }] }),
+  on_failure: optional(
+    aftermath,
+    'When the plan fails: undo what declared how, leave all as it is, or take all files back.',
+  ),
+  gates: optional(
+    codec(
+      z.union([word(['default', 'none']), gatesOf(gateKeys)]),
+      (said): GatePolicy => (said === 'none' ? { before: [] } : said === 'default' ? {} : said),
+      policy => {
+        const [first, ...more] = Object.keys(policy)
+        return first === undefined ? 'default' : policy.before?.length === 0 && more.length === 0 ? 'none' : policy
+      },
+    ),
+    'What is not begun before a person has seen it.',
+  ),
+  roles: optional(z.record(roleName, z.union([value.line.transform(one => [one]), value.lines.min(1)])), {
+    description: 'Role to the people who have it.',
+    examples: [{ lead: ['ana'] }],
+  }),
   replan: z.enum(['ask', 'auto', 'never']).optional(),
   escalate: escalation.optional(),
-  review: z
-    .strictObject({ window: value.duration, max: value.count(FEW_MAX).optional() })
-    .optional()
-    .meta({ description: 'Approvals that open within this time are one review.', examples: [{ window: '10m' }] }),
-  breaker: z
-    .strictObject({ failures: value.count(FEW_MAX), cooldown: value.duration })
-    .optional()
-    .meta({ examples: [{ failures: 3, cooldown: '5m' }] }),
-  limits: z
-    .strictObject({
-      attempts: value.count(CAP_MAX).optional(),
-      loops: value.count(CAP_MAX).optional(),
-      tasks: value.count(TASKS_MAX).optional(),
-      memory: value.size.optional().meta({ description: 'What one command in its sandbox may use.' }),
-      processes: value
-        .count(CAP_MAX)
-        .optional()
-        .meta({ description: 'How many processes and threads one command in its sandbox may have.' }),
-    })
-    .optional()
-    .meta({
+  review: optional(
+    record<NonNullable<Policy['review']>>()(
+      { windowMs: 'window' },
+      { window: value.duration, max: value.count(FEW_MAX).optional() },
+    ),
+    { description: 'Approvals that open within this time are one review.', examples: [{ window: '10m' }] },
+  ),
+  breaker: optional(
+    record<NonNullable<Policy['breaker']>>()(
+      { cooldownMs: 'cooldown' },
+      { failures: value.count(FEW_MAX), cooldown: value.duration },
+    ),
+    { examples: [{ failures: 3, cooldown: '5m' }] },
+  ),
+  limits: optional(
+    record<NonNullable<Policy['limits']>>()(
+      { memoryBytes: 'memory' },
+      {
+        attempts: value.count(CAP_MAX).optional(),
+        loops: value.count(CAP_MAX).optional(),
+        tasks: value.count(TASKS_MAX).optional(),
+        memory: optional(value.size, 'What one command in its sandbox may use.'),
+        processes: optional(
+          value.count(CAP_MAX),
+          'How many processes and threads one command in its sandbox may have.',
+        ),
+      },
+      { last: ['memory'] },
+    ),
+    {
       description: 'Caps over the whole plan or each command, whatever its tasks say.',
       examples: [{ attempts: 100 }],
-    }),
-  retention: z
-    .strictObject({
-      restored: value.duration
-        .optional()
-        .meta({ description: 'How long what was set back can be restored; 30 days when not said.' }),
-    })
-    .optional()
-    .meta({ description: 'How long Planfold keeps what it no longer needs itself.', examples: [{ restored: '30d' }] }),
+    },
+  ),
+  retention: optional(
+    record<NonNullable<Policy['retention']>>()(
+      { restoredMs: 'restored' },
+      {
+        restored: optional(value.duration, 'How long what was set back can be restored; 30 days when not said.'),
+      },
+    ),
+    { description: 'How long Planfold keeps what it no longer needs itself.', examples: [{ restored: '30d' }] },
+  ),
 }
 
-/** A rule of `recover`; it may bring tasks of its own, so the schema of a task is handed in. */
-export const recovery = <T extends z.ZodType>(task: T) =>
-  z.strictObject({
-    on: z
-      .union([value.line.transform(one => [one]), value.lines.min(1)])
-      .optional()
-      .meta({ description: 'Classes of failures, or names of failure modes.' }),
-    times: value.count(VISITS_MAX).optional(),
-    retry: retry.optional(),
-    alternate: value.taskName.optional().meta({ description: 'Another task does the work instead.' }),
-    repair: value.taskName.optional().meta({ description: 'A task repairs something, then this one is done again.' }),
-    critic: value.taskName.optional().meta({ description: 'The same as repair.' }),
-    replan: z
-      .union([
-        z.literal(true),
-        z.strictObject({ add: z.array(task).min(1).max(LIST_MAX).optional(), template: value.line.optional() }),
-      ])
-      .optional()
-      .meta({ description: 'The plan must change.' }),
-    ask: z
-      .union([z.literal(true), value.line])
-      .optional()
-      .meta({ description: 'A person says what to do.' }),
-    abort: z
-      .union([z.literal(true), word(AFTERMATHS)])
-      .optional()
-      .meta({ description: 'The whole plan ends as failed.' }),
-  })
+/** What to do about a failure when the retries are used up; the first rule that fits is taken. A rule may bring tasks of its own. */
+export const recover = (task: z.ZodType<TaskDefinition>) =>
+  z
+    .array(
+      codec(
+        printedLast(
+          z.strictObject({
+            on: optional(
+              z.union([value.line.transform(one => [one]), value.lines.min(1)]),
+              'Classes of failures, or names of failure modes.',
+            ),
+            times: value.count(VISITS_MAX).optional(),
+            retry: retry.optional(),
+            alternate: optional(value.taskName, 'Another task does the work instead.'),
+            repair: optional(value.taskName, 'A task repairs something, then this one is done again.'),
+            critic: optional(value.taskName, 'The same as repair.'),
+            replan: optional(
+              z.union([
+                z.literal(true),
+                z.strictObject({ add: z.array(task).min(1).max(LIST_MAX).optional(), template: value.line.optional() }),
+              ]),
+              'The plan must change.',
+            ),
+            ask: optional(z.union([z.literal(true), value.line]), 'A person says what to do.'),
+            abort: optional(z.union([z.literal(true), word(AFTERMATHS)]), 'The whole plan ends as failed.'),
+          }),
+          ['times'],
+        ),
+        ({ on, times, ...way }) => sparse<RecoveryRule>({ on, times, do: readWay(way) }),
+        ({ on, times, do: way }) => ({ on, ...printWay(way), times }),
+      ),
+    )
+    .max(LIST_MAX)
+    .meta({
+      description: 'What to do about a failure: the first rule that fits and is not used up.',
+      examples: [[{ on: 'transient', retry: 3 }]],
+    })
 
-export type GateDocument = z.output<typeof gate>
-export type NotifyDocument = z.output<typeof notify>
-export type FieldDocument = z.output<typeof field>
-/** Spelt out, because a task holds rules and a rule may hold tasks. */
-export interface RecoveryDocument<Task> {
-  readonly on?: readonly string[] | undefined
-  readonly times?: number | undefined
-  readonly retry?: RetryDocument | undefined
-  readonly alternate?: TaskName | undefined
-  readonly repair?: TaskName | undefined
-  readonly critic?: TaskName | undefined
-  readonly replan?:
-    | true
-    | { readonly add?: readonly Task[] | undefined; readonly template?: string | undefined }
-    | undefined
-  readonly ask?: true | string | undefined
-  readonly abort?: true | (typeof AFTERMATHS)[number] | undefined
+/** What each way says, when it says more than its name. */
+const SAYS = { retry: 'retry', alternate: 'task', repair: 'task', ask: 'to', abort: 'with' } as const
+
+/** Of the keys of a rule exactly one; `rules.ts` has seen to that. */
+function readWay(way: { readonly [key: string]: unknown }): Recovery {
+  const [key, said] = Object.entries(way)[0] ?? ['abort', true]
+  if (said === true) return { type: key } as Recovery
+  if (key === 'replan') return { type: key, ...(said as object) }
+  const type = (key === 'critic' ? 'repair' : key) as keyof typeof SAYS
+  return { type, [SAYS[type]]: said } as Recovery
+}
+
+function printWay({ type, ...said }: Recovery): { readonly [key: string]: unknown } {
+  const values = Object.values(said)
+  return { [type]: values.length === 0 || (type === 'replan' ? said : values[0]) }
 }

@@ -1,49 +1,72 @@
 // Parts of the schema that stand in more than one place: commands, criteria, retries, and words with a choice.
 
 import { z } from 'zod'
-import { ATTEMPTS_MAX } from '../../domain/limits.ts'
+import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
+import type { CommandLine, Criterion, Retry } from '../../domain/plan.ts'
+import { codec, flag, optional, record, variants } from './codec.ts'
 import * as value from './schema-values.ts'
 
-export const command = z
-  .union([z.string().min(1), z.array(z.string()).min(1)])
-  .meta({ description: 'A list is argv; a string is a script for sh -eu.', examples: [['npm', 'test']] })
+export const command = codec(
+  z.union([z.string().min(1), z.array(z.string()).min(1)]),
+  (said): CommandLine => (typeof said === 'string' ? { script: said } : { argv: said }),
+  line => ('argv' in line ? line.argv : line.script),
+).meta({ description: 'A list is argv; a string is a script for sh -eu.', examples: [['npm', 'test']] })
 
-export const criterion = z
-  .union([
-    value.line.meta({ description: 'Prose: judged by a person or a critic.' }),
-    z.strictObject({
-      check: command.meta({ description: 'A command that must exit with 0.' }),
-      text: value.line.optional(),
-    }),
-    z.strictObject({
+type CriterionOf<T extends Criterion['type']> = Extract<Criterion, { readonly type: T }>
+
+export const prose = (text: z.ZodType<string>): z.ZodType<CriterionOf<'prose'>> =>
+  codec(
+    text,
+    said => ({ type: 'prose', text: said }),
+    ({ text: said }) => said,
+  )
+export const expectation = (expression: z.ZodType<string>): z.ZodType<CriterionOf<'expect'>> =>
+  record<CriterionOf<'expect'>>()(
+    { expression: 'expect' },
+    { expect: expression, text: value.line.optional() },
+    { always: { type: 'expect' } },
+  )
+
+export const criterion = variants<Criterion, 'type'>('type', {
+  prose: prose(value.line.meta({ description: 'Prose: judged by a person or a critic.' })),
+  check: record<CriterionOf<'check'>>()(
+    { command: 'check' },
+    { check: command.meta({ description: 'A command that must exit with 0.' }), text: value.line.optional() },
+    { always: { type: 'check' } },
+  ),
+  tests: record<CriterionOf<'tests'>>()(
+    { command: 'tests' },
+    {
       tests: command.meta({
         description: 'A command that runs tests: none may fail that did not fail before, and none may be gone.',
       }),
-      new: value.line
-        .optional()
-        .meta({ description: 'A path or pattern of test files, or part of a name: a new test there must pass.' }),
-      baseline: value.taskName
-        .optional()
-        .meta({ description: "The task that recorded how the tests were; the plan's first run when absent." }),
-      red: z.boolean().optional().meta({ description: 'The new test must fail, and nothing else may change.' }),
-      fewer: z.literal('allowed').optional().meta({ description: 'Tests may be removed or skipped.' }),
+      new: optional(value.line, 'A path or pattern of test files, or part of a name: a new test there must pass.'),
+      baseline: optional(
+        value.taskName,
+        "The task that recorded how the tests were; the plan's first run when absent.",
+      ),
+      red: optional(flag, 'The new test must fail, and nothing else may change.'),
+      fewer: optional(z.literal('allowed'), 'Tests may be removed or skipped.'),
       text: value.line.optional(),
-    }),
-    z.strictObject({
-      expect: value.line.meta({ description: 'An expression that must be true.' }),
-      text: value.line.optional(),
-    }),
-  ])
-  .meta({ examples: [{ check: 'npm test' }] })
+    },
+    { always: { type: 'tests' } },
+  ),
+  expect: expectation(value.line.meta({ description: 'An expression that must be true.' })),
+}).meta({ examples: [{ check: 'npm test' }] })
 
 export const criteria = z.array(criterion).meta({ examples: [[{ check: 'npm test' }]] })
 
-export const retry = z
-  .union([
+export const retry = codec(
+  z.union([
     value.count(ATTEMPTS_MAX),
     z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
-  ])
-  .meta({ examples: [3] })
+  ]),
+  (said): Retry => {
+    const { attempts, backoff = BACKOFF_DEFAULT_MS } = typeof said === 'number' ? { attempts: said } : said
+    return { attempts, backoffMs: backoff }
+  },
+  ({ attempts, backoffMs }) => ({ attempts, backoff: backoffMs }),
+).meta({ examples: [3] })
 
 export const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
 export const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
@@ -63,7 +86,3 @@ export function word<const T extends string>(words: readonly T[]) {
 /** A list of such words, or one of them alone. */
 export const words = <const T extends string>(known: readonly T[]) =>
   z.union([word(known).transform(one => [one]), z.array(word(known)).min(1)])
-
-export type CriterionDocument = z.output<typeof criterion>
-export type RetryDocument = z.output<typeof retry>
-export type CommandDocument = z.output<typeof command>

@@ -2,8 +2,10 @@
 
 import { z } from 'zod'
 import { COMMAND_RULES_MAX, COMMAND_WORDS_MAX } from '../../domain/limits.ts'
-import { IMPACTS, policyKeys } from './schema-gates.ts'
-import { word } from './schema-parts.ts'
+import type { DataRules } from '../../domain/plan.ts'
+import type { CommandRules } from '../../domain/policy/command-rules.ts'
+import { optional, record } from './codec.ts'
+import { layerGates, policyKeys } from './schema-gates.ts'
 import * as value from './schema-values.ts'
 
 const rule = z
@@ -16,40 +18,30 @@ const rules = z
   .max(COMMAND_RULES_MAX)
   .meta({ examples: [[['git', 'push', '**']]] })
 
-export const commands = z
-  .strictObject({
-    allow: rules
-      .optional()
-      .meta({ description: 'May run; what is not named is denied then, unless `unknown` says otherwise.' }),
-    ask: rules.optional().meta({ description: 'A person is asked first.' }),
-    deny: rules.optional().meta({ description: 'Never run: the task fails.' }),
-    unknown: z.enum(['allow', 'ask', 'deny']).optional().meta({ description: 'What no rule names.' }),
-  })
-  .meta({
-    description: 'Commands by their words.',
-    examples: [{ ask: [['git', 'push', '**']], deny: [['sudo', '**']] }],
-  })
+export const commands = record<CommandRules>()(
+  {},
+  {
+    allow: optional(rules, 'May run; what is not named is denied then, unless `unknown` says otherwise.'),
+    ask: optional(rules, 'A person is asked first.'),
+    deny: optional(rules, 'Never run: the task fails.'),
+    unknown: optional(z.enum(['allow', 'ask', 'deny']), 'What no rule names.'),
+  },
+).meta({
+  description: 'Commands by their words.',
+  examples: [{ ask: [['git', 'push', '**']], deny: [['sudo', '**']] }],
+})
 
 const permission = z.enum(['allow', 'deny']).optional()
 
-export const data = z
-  .strictObject({ models: permission, webhooks: permission, traces: permission, logins: permission })
-  .meta({ description: 'What may leave this machine.', examples: [{ models: 'deny' }] })
+export const data = record<DataRules>()(
+  {},
+  { models: permission, webhooks: permission, traces: permission, logins: permission },
+).meta({ description: 'What may leave this machine.', examples: [{ models: 'deny' }] })
 
 export const sandbox = z.enum(['required', 'preferred', 'off']).meta({
   description:
     'Run commands in the sandbox: required, preferred (where this machine can) or off. Foreign plans always need it.',
 })
-
-/** What a layer around a plan demands. Who may decide is for the plan to say: it knows the people. */
-const gates = z
-  .strictObject({
-    before: z.union([word(IMPACTS).transform(one => [one]), z.array(word(IMPACTS))]).optional(),
-    unknown: z.enum(['ask', 'allow']).optional(),
-    count: value.count(1_000).optional(),
-    valid: value.duration.optional(),
-  })
-  .meta({ description: 'What is not begun before a person has seen it.', examples: [{ before: ['push', 'deploy'] }] })
 
 export const layerKeys = {
   sandbox: sandbox.optional(),
@@ -57,7 +49,7 @@ export const layerKeys = {
   commands: commands.optional(),
   write: value.scope.optional(),
   read: value.scope.optional(),
-  gates: gates.optional(),
+  gates: layerGates.optional(),
   limits: policyKeys.limits,
   retention: policyKeys.retention,
   data: data.optional(),

@@ -19,7 +19,7 @@ import { DURATION_MAX_MS, TIMEOUT_MAX_MS } from '../../domain/limits.ts'
 import type { Network } from '../../domain/plan.ts'
 import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
 import { FORM_HINTS } from '../text/schema-messages.ts'
-import { type Read, readAmount, readDuration, readDurationRange, readMoney, readSize } from '../text/units.ts'
+import * as units from '../text/units.ts'
 
 export const text = z.string()
 export const line = z.string().min(1)
@@ -79,27 +79,31 @@ export const taskNames = z
   .meta({ examples: [['build']] })
 
 const DURATION = '[0-9]+(\\.[0-9]+)? ?(ms|s|m|h|d)'
-export const timeout = measured(value => readDuration(value, TIMEOUT_MAX_MS), {
+export const timeout = measured(value => units.readDuration(value, TIMEOUT_MAX_MS), units.printDuration, {
   pattern: `^${DURATION}$`,
   description: 'A duration: 250ms, 5s, 30m, 2h, 1d.',
   hint: 'write a number and a unit: 5m',
 })
-export const duration = measured(value => readDuration(value, DURATION_MAX_MS), {
+export const duration = measured(value => units.readDuration(value, DURATION_MAX_MS), units.printDuration, {
   pattern: `^${DURATION}$`,
   description: 'A duration: 250ms, 5s, 30m, 2h, 1d.',
   hint: 'write a number and a unit: 30m',
 })
-export const durationRange = measured(value => readDurationRange(value, TIMEOUT_MAX_MS), {
-  pattern: `^${DURATION}( ?\\.\\. ?${DURATION})?$`,
-  description: 'A duration or a range: 1s..30s.',
-  hint: 'write a duration or a range: 1s..30s',
-})
-export const size = measured(readSize, {
+export const durationRange = measured(
+  value => units.readDurationRange(value, TIMEOUT_MAX_MS),
+  units.printDurationRange,
+  {
+    pattern: `^${DURATION}( ?\\.\\. ?${DURATION})?$`,
+    description: 'A duration or a range: 1s..30s.',
+    hint: 'write a duration or a range: 1s..30s',
+  },
+)
+export const size = measured(units.readSize, units.printSize, {
   pattern: '^[0-9]+(\\.[0-9]+)? ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)$',
   description: 'A size: 500MB, 4GiB.',
   hint: 'write a number and a unit: 4GiB',
 })
-export const money = measured(readMoney, {
+export const money = measured(units.readMoney, units.printMoney, {
   pattern: '^[0-9]+(\\.[0-9]+)? ?[A-Z]{3}$',
   description: 'An amount with its currency: 2 USD.',
   hint: 'write an amount and a currency: 2 USD',
@@ -111,10 +115,14 @@ export const dollars = money.refine(({ currency }) => currency === PRICE_CURRENC
 })
 
 /** A number of tokens, plain or with a unit. */
-export const amount = z
-  .union([z.int(), z.string()])
-  .transform(measure(value => readAmount(String(value))))
-  .meta({ description: 'A whole number: 1500, 500k, 2M.', examples: ['2M'] })
+export const amount = measuring(
+  z.union([z.int(), z.string()]),
+  value => units.readAmount(String(value)),
+  units.printAmount,
+).meta({
+  description: 'A whole number: 1500, 500k, 2M.',
+  examples: ['2M'],
+})
 
 export const sha256 = z
   .string()
@@ -123,10 +131,9 @@ export const sha256 = z
   )
 
 /** Octal, as for chmod: "755", "0755", or 0o755 in YAML. That a bare 755 is no octal is told by the reader of the document. */
-export const mode = z
-  .union([z.string(), z.int()])
-  .transform(measure(readMode))
-  .meta({ description: 'Permissions in octal, quoted: "755".' })
+export const mode = measuring(z.union([z.string(), z.int()]), readMode, bits => bits.toString(8).padStart(3, '0')).meta(
+  { description: 'Permissions in octal, quoted: "755".' },
+)
 
 export const deadline = z
   .string()
@@ -169,7 +176,7 @@ export function count(max: number): z.ZodNumber {
 }
 
 /** A transform that tells what is wrong, and how to put it right. */
-export function measure<I, T>(read: (value: I) => Read<T>): (value: I, context: z.RefinementCtx) => T {
+export function measure<I, T>(read: (value: I) => units.Read<T>): (value: I, context: z.RefinementCtx) => T {
   return (value, context) => {
     const result = read(value)
     if (result.ok) return result.value
@@ -180,10 +187,29 @@ export function measure<I, T>(read: (value: I) => Read<T>): (value: I, context: 
 
 /** The pattern is for editors; what is wrong with a text is told by `read`, and what to write instead of no text by the hint. */
 function measured<T>(
-  read: (value: string) => Read<T>,
+  read: (value: string) => units.Read<T>,
+  print: (value: T) => string,
   { hint, ...about }: { readonly pattern: string; readonly description: string; readonly hint: string },
 ) {
-  return z.string().transform(measure(read)).meta(about).register(FORM_HINTS, { hint })
+  return measuring(z.string(), read, print).meta(about).register(FORM_HINTS, { hint })
+}
+
+/** What is wrong with a value, and how to put it right, is told by `read`. */
+function measuring<I extends string | number, T>(
+  schema: z.ZodType<I>,
+  read: (value: I) => units.Read<T>,
+  print: (value: T) => string,
+): z.ZodType<T> {
+  return z.codec(schema, z.any(), {
+    decode: (input, { issues }) => {
+      const result = read(input)
+      if (result.ok) return result.value
+      const { message, hint } = result
+      issues.push({ code: 'custom', input, message, params: { hint } })
+      return z.NEVER
+    },
+    encode: value => print(value) as I,
+  }) as z.ZodType<T>
 }
 
 function named<T extends string>(is: (name: string) => name is T): (value: string, context: z.RefinementCtx) => T {
@@ -206,21 +232,21 @@ function isRefName(text: string): boolean {
   return text.split('/').every(part => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'))
 }
 
-function notRef(value: string, word: 'tag' | 'revision'): Read<string> {
+function notRef(value: string, word: 'tag' | 'revision'): units.Read<string> {
   const hint =
     word === 'tag' ? 'use letters, digits and - _ . /, for instance v1.2.0' : 'name a branch, a tag or a commit'
   return { ok: false, message: `${quote(value)} cannot be a git ${word}`, hint }
 }
 
-function readMode(value: string | number): Read<number> {
+function readMode(value: string | number): units.Read<number> {
   const hint = 'write it in octal and in quotes: "755" or "644"'
   const bits = typeof value === 'number' ? value : /^0?[0-7]{3}$/.test(value) ? Number.parseInt(value, 8) : Number.NaN
   if (bits >= 0 && bits <= 0o777) return { ok: true, value: bits }
   return { ok: false, message: `${JSON.stringify(value)} is not a file mode`, hint }
 }
 
-function readAddress(text: string): Read<string> {
-  const no = (message: string, hint: string): Read<string> => ({ ok: false, message, hint })
+function readAddress(text: string): units.Read<string> {
+  const no = (message: string, hint: string): units.Read<string> => ({ ok: false, message, hint })
   const parsed = URL.canParse(text) ? new URL(text) : null
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
     return no(`${quote(text)} is not a web address`, 'write it like https://example.org/hook')
@@ -229,7 +255,7 @@ function readAddress(text: string): Read<string> {
   return { ok: true, value: text }
 }
 
-function readDate(value: string): Read<string> {
+function readDate(value: string): units.Read<string> {
   const match = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[-+]\d\d:\d\d))?$/.exec(value)
   const day = new Date(Date.UTC(Number(match?.[1]), Number(match?.[2]) - 1, Number(match?.[3])))
   const exists = match !== null && day.toISOString().startsWith(`${match[1]}-${match[2]}-${match[3]}`)

@@ -3,11 +3,11 @@
 
 import { z } from 'zod'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
-import { AGENT_NAMES, type AgentName } from '../../domain/plan-rules/agent-request.ts'
+import { AGENT_NAME } from '../../domain/plan-rules/agent-request.ts'
 import type { CommandRules } from '../../domain/policy/command-rules.ts'
 import type { LayerPolicy } from '../../domain/policy/policy-layer.ts'
+import { sparse } from '../plan/codec.ts'
 import { raisePolicy } from '../plan/definition-to-document.ts'
-import { lowerPolicy } from '../plan/document-to-definition.ts'
 import { policyLayer } from '../plan/schema.ts'
 import { addresses } from '../plan/schema-values.ts'
 import type { Diagnostic } from '../text/diagnostic.ts'
@@ -20,7 +20,7 @@ export interface PolicySettings {
   /** The same from one workspace, by its path. */
   readonly projects: { readonly [root: string]: readonly string[] }
   /** Agents that are lent the user's own login. */
-  readonly logins?: readonly AgentName[]
+  readonly logins?: readonly string[]
   /** What the user demands of every plan, with the line of each key. */
   readonly layer?: ReadLayer
 }
@@ -43,7 +43,7 @@ export const NO_LAYER: ReadLayer = { policy: {}, lines: {} }
 const userSchema = z.strictObject({
   ...policyLayer.shape,
   without_sandbox: z.boolean().optional(),
-  agent_logins: z.array(z.enum(AGENT_NAMES)).optional(),
+  agent_logins: z.array(z.string().regex(AGENT_NAME)).optional(),
   projects: z
     .record(
       z.string().regex(/^\//, 'write the whole path of a workspace'),
@@ -67,7 +67,7 @@ export function readPolicySettings(text: string): ReadPolicy {
     } = said
     const rules = Object.entries(projects).map(([root, own]) => [root, own.network?.allow ?? []] as const)
     const isLimit = network !== undefined && 'allow' in network
-    const policy = lowerPolicy({
+    const policy: LayerPolicy = sparse({
       ...rest,
       // A list of the user's own is what they allow; it denies nothing else.
       ...(commands === undefined ? {} : { commands: { unknown: 'allow' as const, ...commands } }),
@@ -85,10 +85,8 @@ export function readPolicySettings(text: string): ReadPolicy {
 /** `organisation`: the whole file is the policy. `project`: what it says under `policy`. */
 export function readPolicyLayer(text: string, of: 'organisation' | 'project'): Read<ReadLayer> {
   return of === 'organisation'
-    ? reading(text, policyLayer, NO_LAYER, (said, document) => layerOf(lowerPolicy(said), document, []))
-    : reading(text, projectSchema, NO_LAYER, ({ policy = {} }, document) =>
-        layerOf(lowerPolicy(policy), document, ['policy']),
-      )
+    ? reading(text, policyLayer, NO_LAYER, (said, document) => layerOf(said, document, []))
+    : reading(text, projectSchema, NO_LAYER, ({ policy = {} }, document) => layerOf(policy, document, ['policy']))
 }
 
 /** Who limits what may be reached or read and says nothing of the sandbox wants it: only a sandbox holds a command to that. */

@@ -1,9 +1,11 @@
 // What a string at a place of a plan document is read as later on: plain text, text with `${{ }}`, an expression, a script, a
 // name. A parameter's value lands differently in each, and is data in all of them.
 
+import type { FieldContent } from '../../domain/actions/action-facts.ts'
 import { isMap, type Json } from '../../domain/json.ts'
-import { LATER_ACTIONS, type ValueKind } from '../../domain/plan.ts'
+import type { ValueKind } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
+import { WRITTEN_ACTIONS } from '../actions/actions.ts'
 
 export type TextKind =
   /** Nobody reads more into it. */
@@ -44,6 +46,20 @@ const VALUES: { readonly [K in ValueKind]?: TextKind } = {
   undo: 'undo',
 }
 
+const CONTENTS: { readonly [C in FieldContent]: TextKind } = {
+  command: 'command',
+  text: 'argument',
+  texts: 'live',
+  values: 'live',
+  request: 'live',
+  expression: 'expression',
+  criteria: 'criteria',
+}
+
+const ACTIONS = Object.fromEntries(
+  WRITTEN_ACTIONS.flatMap(({ contents }) => Object.entries(contents).map(([key, content]) => [key, CONTENTS[content]])),
+)
+
 const STEPS: { readonly [place in TextKind]: Step } = {
   text: {},
   live: {},
@@ -56,22 +72,14 @@ const STEPS: { readonly [place in TextKind]: Step } = {
   task: {
     keys: {
       ...Object.fromEntries(WRITTEN.flatMap(({ key, value }) => (VALUES[value] ? [[key, VALUES[value]]] : []))),
-      gate: 'gate',
-      run: 'command',
-      stdin: 'argument',
-      edit: 'live',
+      ...ACTIONS,
+      // A tag and a message are text, whatever stands there.
       git: 'argument',
-      model: 'live',
-      http: 'live',
-      db: 'live',
-      agent: 'live',
-      runner: 'live',
-      decide: 'expression',
+      gate: 'gate',
       subplan: 'tasks',
-      ...Object.fromEntries(LATER_ACTIONS.map(action => [action, 'live' as const])),
     },
   },
-  undo: { keys: { run: 'command', stdin: 'argument', edit: 'live', http: 'live', db: 'live' } },
+  undo: { keys: ACTIONS },
   criteria: { items: 'criterion' },
   criterion: { keys: { check: 'command', expect: 'expression' } },
   modes: { items: 'mode' },

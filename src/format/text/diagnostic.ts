@@ -27,6 +27,14 @@ export interface DocumentFault {
   readonly within?: { readonly text: string; readonly offset: number }
 }
 
+/** A key that does not belong where it stands. */
+export const stray = (path: Path, message: string, hint: string): DocumentFault => ({
+  path,
+  atKey: true,
+  message,
+  hint,
+})
+
 /** Of one document. The format tells people the number: docs/formats/plan.md. */
 export const DIAGNOSTICS_MAX = 100
 

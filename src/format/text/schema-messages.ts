@@ -34,28 +34,32 @@ function formsAt(schema: z.ZodType, path: Path): readonly z.ZodType[] {
 
 function wordsOf(schema: z.ZodType): readonly string[] {
   const words = schema.meta()?.enum
-  if (Array.isArray(words)) return words.map(String)
-  if (schema instanceof z.ZodOptional) return wordsOf(schema.unwrap() as z.ZodType)
-  if (schema instanceof z.ZodUnion) return (schema.options as readonly z.ZodType[]).flatMap(wordsOf)
-  return schema instanceof z.ZodPipe ? wordsOf(schema.in as z.ZodType) : []
+  return Array.isArray(words) ? words.map(String) : within(schema).flatMap(wordsOf)
 }
 
 /** What to write where a value of the wrong type stands: a schema whose text has a form of its own, such as a unit, says it. */
 export const FORM_HINTS = z.registry<{ readonly hint: string }>()
 
 function formHints(schema: z.ZodType, path: Path): readonly string[] {
-  return formsAt(schema, path)
-    .flatMap(alternatives)
-    .flatMap(one => FORM_HINTS.get(one)?.hint ?? [])
+  return formsAt(schema, path).flatMap(hintsOf)
 }
 
-function alternatives(schema: z.ZodType): readonly z.ZodType[] {
-  if (schema instanceof z.ZodOptional) return alternatives(schema.unwrap() as z.ZodType)
-  return schema instanceof z.ZodUnion ? (schema.options as readonly z.ZodType[]).flatMap(alternatives) : [schema]
+function hintsOf(schema: z.ZodType): readonly string[] {
+  const own = FORM_HINTS.get(schema)?.hint
+  return own === undefined ? within(schema).flatMap(hintsOf) : [own]
+}
+
+/** The forms that a schema only wraps. */
+function within(schema: z.ZodType): readonly z.ZodType[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodLazy) return [schema.unwrap() as z.ZodType]
+  if (schema instanceof z.ZodUnion) return schema.options as readonly z.ZodType[]
+  if (!(schema instanceof z.ZodPipe)) return []
+  return [(schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType]
 }
 
 function flatten(schema: z.ZodType): readonly z.ZodType[] {
-  return alternatives(schema).flatMap(one => (one instanceof z.ZodPipe ? flatten(one.in as z.ZodType) : [one]))
+  const forms = within(schema)
+  return forms.length === 0 ? [schema] : forms.flatMap(flatten)
 }
 
 function inside(schema: z.ZodType, step: string | number): readonly z.ZodType[] {

@@ -41,6 +41,16 @@ export function readDuration(text: string, maxMs: number = DURATION_MAX_MS): Rea
   return { ok: true, value: rounded }
 }
 
+/** `2026-12-01T09:00:00Z` -> milliseconds since the epoch. */
+export function readTime(text: string): Read<number> {
+  const match = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[-+]\d\d:\d\d)$/.exec(text)
+  const day = new Date(Date.UTC(Number(match?.[1]), Number(match?.[2]) - 1, Number(match?.[3])))
+  const at = Date.parse(text)
+  if (match === null || Number.isNaN(at) || day.getUTCDate() !== Number(match[3]))
+    return no(`'${clip(text, 40)}' is not a time`, 'write a date and a time with zone: 2026-12-01T09:00:00Z')
+  return { ok: true, value: at }
+}
+
 /** `1s..30s` -> { min, max }; a single duration is a range of one. */
 export function readDurationRange(text: string, maxMs?: number): Read<{ readonly min: number; readonly max: number }> {
   const parts = text.split('..')

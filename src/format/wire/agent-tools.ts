@@ -46,6 +46,7 @@ export type PlanReadInput = z.infer<typeof planRead>
 export const ACTIONS = [
   'create',
   'edit',
+  'replan',
   'start',
   'pause',
   'resume',
@@ -104,7 +105,7 @@ export const planWrite = z.strictObject({
   action: z
     .enum(ACTIONS)
     .describe(
-      'create: from goal and tasks (without tasks, a plan is drafted for you), document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: text is its name. rollback: asks a person to undo `task`, text says why',
+      'create: from goal and tasks (without tasks, a plan is drafted for you), document, or template. edit: tasks (added, or changed by id), remove, order; all or nothing. replan: drafts what is left of a started plan again, text says why; a person accepts it. claim: a task, or the next. report: status done or failed, outputs, text. status: set any task to running, done, failed, skipped or pending. tick: one criterion, with text as evidence. ask: a person, text. note: text. checkpoint: text is its name. rollback: asks a person to undo `task`, text says why',
     ),
   plan: name.optional().describe('name or id; may be left out if only one is unfinished'),
   task: name.optional(),
@@ -117,7 +118,7 @@ export const planWrite = z.strictObject({
     .strictObject({ calls: z.int().optional(), tokens: z.int().optional(), cost: name.optional() })
     .optional()
     .describe('of the model that drafts; cost: 2 USD'),
-  look: z.boolean().optional().describe('create: see first which tests and checks fail today (20 s)'),
+  look: z.boolean().optional().describe('create, replan: see first which tests and checks fail today (20 s)'),
   values: record.optional(),
   start: z.boolean().optional(),
   worker: name.optional().describe('create, start: coding agent that works the tasks'),

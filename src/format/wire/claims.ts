@@ -1,8 +1,7 @@
 // How agents and people take external tasks in hand: claim, heartbeat, report; and advancing one task by hand.
 
 import { z } from 'zod'
-import { json, map, moved, reason, time, yes } from './field-schemas.ts'
-import { taskState } from './planstore-fields.ts'
+import { map, reason, yes } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
 const agent = z.string().min(1).max(200).optional().meta({
@@ -33,40 +32,7 @@ export const claimNextBody = wire(
 )
 export const claimBody = wire(z.strictObject({ agent_id: agent, lease_seconds: lease }))
 
-const taskShape = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  plan_id: z.string(),
-  status: z.string(),
-  state: taskState,
-})
-const briefingShape = z.looseObject({
-  task: z.string(),
-  title: z.string().nullable(),
-  description: z.string().nullable(),
-  instruction: z.string().nullable(),
-  inputs: map,
-  outputs: z.record(z.string(), z.looseObject({ from: z.string() })),
-  outcomes: z.record(z.string(), z.array(z.string())),
-})
-const claimed = {
-  token: z.string().meta({ description: 'For heartbeats and the report.' }),
-  expires_in_seconds: z.number(),
-  agent_id: z.string().nullable(),
-  place: z
-    .string()
-    .nullable()
-    .meta({ description: 'The folder to work in, relative to the workspace; null for the workspace.' }),
-  task: taskShape,
-  briefing: briefingShape.meta({ description: 'What to do, with what, and what to report.' }),
-  ...moved,
-}
-export const claim = wire(z.strictObject(claimed), 'Claim')
-
 export const heartbeatBody = wire(z.strictObject({ token, lease_seconds: lease }))
-export const heartbeat = wire(
-  z.strictObject({ task: z.string(), token: z.string(), expires_in_seconds: z.number(), ...moved }),
-)
 
 const failure = z.union([
   reason,
@@ -100,10 +66,6 @@ const reported = z.strictObject({
 export const reportBody = wire(reported, 'Report')
 export type ReportBody = z.output<typeof reported>
 
-export const taskMoved = wire(
-  z.strictObject({ task: taskShape, ...moved }).meta({ description: 'The task as it stands now, and its plan.' }),
-)
-
 export const skipBody = wire(z.strictObject({ reason: z.string().min(1).max(10_000) }))
 export const retryBody = wire(
   z.strictObject({
@@ -117,33 +79,6 @@ export const retryBody = wire(
 export const nextQuery = wire(
   z.strictObject({ explain: yes.meta({ description: 'Also why every other task cannot.' }) }),
 )
-export const next = wire(
-  z.strictObject({
-    items: z.array(taskShape),
-    explained: z.array(z.strictObject({ task: z.string(), why: z.string() })),
-    held: z
-      .array(
-        z.strictObject({
-          task: z.string(),
-          paths: z.array(z.string()),
-          by: z.array(
-            z.strictObject({
-              plan: z.string(),
-              name: z.string(),
-              task: z.string(),
-              paths: z.array(z.string()),
-              since: z.string(),
-              driven: z.boolean().meta({ description: 'A living process drives that plan.' }),
-              orders: z.array(z.enum(['resume', 'cancel'])).meta({
-                description: 'What ends the wait: give that plan one of these orders. Empty while it is driven.',
-              }),
-            }),
-          ),
-        }),
-      )
-      .meta({ description: 'Tasks that wait because tasks of other plans have reserved their files.' }),
-  }),
-)
 
 export const runBody = wire(
   z.strictObject({
@@ -152,44 +87,8 @@ export const runBody = wire(
     lease_seconds: lease,
   }),
 )
-export const run = wire(
-  z.union([
-    z.strictObject({ status: z.literal('claimed'), ...claimed }),
-    z.strictObject({
-      status: z.enum(['queued', 'running']).meta({ description: 'The service carries it out.' }),
-      task: taskShape,
-      outputs: json.optional(),
-      ...moved,
-    }),
-  ]),
-)
 
 // Coding agents that can work a plan by themselves.
-
-export const agents = wire(
-  z.strictObject({
-    items: z.array(
-      z.strictObject({
-        name: z.string(),
-        title: z.string(),
-        installed: z.boolean(),
-        version: z.string().nullable(),
-        tested: z.string().meta({ description: 'The version that this release was tested with.' }),
-        passed_at: time.nullable().meta({ description: 'When this version passed its test here.' }),
-        install: z.string().meta({ description: 'The npm package that has it.' }),
-        needs_model: z
-          .boolean()
-          .meta({ description: 'It has no model of its own, and the settings name none for it.' }),
-      }),
-    ),
-    next: z.null(),
-    preferred: z
-      .string()
-      .nullable()
-      .meta({ description: 'The one last used here, else the only one installed; null when there is neither.' }),
-  }),
-  'Agents',
-)
 
 const agentName = z.string().min(1).max(200).meta({ description: 'One of GET /agents that is installed.' })
 
@@ -203,12 +102,4 @@ export const workerBody = wire(
     }),
   }),
   'WorkerChoice',
-)
-export const worker = wire(
-  z.strictObject({
-    agent: z.string(),
-    tasks: z.array(z.string()).meta({ description: 'The tasks of the plan that the agent works.' }),
-    ...moved,
-  }),
-  'Worker',
 )

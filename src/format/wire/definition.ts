@@ -1,14 +1,15 @@
-// Definitions as they travel: canonical documents, read like those of people, so that nothing unchecked reaches the domain. The one
-// difference: a draft without tasks may be ordered, though nobody would write one.
+// Definitions as they travel: canonical documents, read like those of people, so that nothing unchecked reaches the domain. What
+// `planfold/client` sends as the engine has it is made a document first. The one difference: a draft without tasks may be ordered, though
+// nobody would write one.
 
 import { z } from 'zod'
 import type { Hint } from '../../domain/hint.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { isMap, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { raiseTask } from '../plan/definition-to-document.ts'
+import { ACTION_KEYS } from '../actions/actions.ts'
+import { raisePlan, raiseTask } from '../plan/definition-to-document.ts'
 import { escaped } from '../plan/expression-checks.ts'
 import { parsePlan } from '../plan/parse.ts'
-import { ACTION_KEYS } from '../plan/rules.ts'
 
 export type DefinitionRead<T> =
   | { readonly ok: true; readonly value: T }
@@ -52,6 +53,18 @@ export function readTasks(
 /** Does it say how the task is carried out? */
 export const hasAction = (document: JsonObject): boolean => ACTION_KEYS.some(key => Object.hasOwn(document, key))
 
+/** What cannot be printed is no definition, and is read as it stands: then it is said what is wrong with it. */
+function printed(value: JsonObject, print: (definition: never) => JsonObject): JsonObject {
+  try {
+    return print(value as never)
+  } catch {
+    return value
+  }
+}
+
+/** `from: engine`: a definition as the engine has it. */
+const documentOf = (value: JsonObject): JsonObject => (value.from === 'engine' ? printed(value, raisePlan) : value)
+
 export const planDocument = z
   .looseObject({ planfold: z.literal(1), tasks: z.array(z.looseObject({ id: z.string() })) })
   .meta({
@@ -59,7 +72,7 @@ export const planDocument = z
     examples: [{ planfold: 1, name: 'one-thing', tasks: [{ id: 'do-it', title: 'Do it' }] }],
   })
   .transform((document, context): PlanDefinition => {
-    const read = readDefinition(document as JsonObject)
+    const read = readDefinition(documentOf(document as JsonObject))
     if (read.ok) return read.value
     for (const { path, message, hint } of read.faults)
       context.issues.push({
@@ -73,5 +86,6 @@ export const planDocument = z
 
 export const taskDocument = z
   .record(z.string(), z.unknown())
-  .transform(value => value as JsonObject)
+  // Only as the engine has it a task says its action under a key of its own.
+  .transform(value => (isMap(value.action) ? printed(value as JsonObject, raiseTask) : (value as JsonObject)))
   .meta({ description: 'A task as it is written in a plan document.' })

@@ -1,7 +1,7 @@
 // Entries, events and logs on the wire.
 
 import { z } from 'zod'
-import { after, cursor, limit, page, time, whole, yes } from './field-schemas.ts'
+import { after, cursor, limit, whole, yes } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
 // The journal of a plan as it stands, what its tasks printed, and every attempt.
@@ -30,31 +30,6 @@ export const entryQuery = wire(
     limit,
   }),
 )
-const next = z.string().nullable().meta({ description: 'Hand it back as `cursor`; null at the end.' })
-export const entries = wire(
-  z.strictObject({
-    items: z.array(
-      z.strictObject({
-        position: z.int(),
-        plan_id: z.string(),
-        version: z.int(),
-        actor: z.string(),
-        at: time,
-        fence: z.int().nullable(),
-        hash: z.string(),
-        command: z
-          .looseObject({ type: z.string() })
-          .optional()
-          .meta({ description: 'What was asked, as the journal holds it; left out when that is not wanted.' }),
-        events: z
-          .array(z.looseObject({ type: z.string() }))
-          .meta({ description: 'What then happened, as the journal holds it.' }),
-        told: z.array(z.string()).meta({ description: 'The same in sentences.' }),
-      }),
-    ),
-    next,
-  }),
-)
 
 export const logQuery = wire(
   z.strictObject({
@@ -70,45 +45,8 @@ export const logQuery = wire(
     task: z.string().min(1).max(200).optional().meta({ description: 'Only of this task.' }),
   }),
 )
-export const logs = wire(
-  z.strictObject({
-    items: z.array(
-      z.strictObject({
-        seq: z.int(),
-        plan_id: z.string(),
-        task: z.string(),
-        visit: z.int(),
-        attempt: z.int(),
-        level: z.enum(LEVELS),
-        stream: z.enum(['stdout', 'stderr', 'engine']),
-        at: time,
-        text: z.string(),
-      }),
-    ),
-    next,
-    previous: z
-      .string()
-      .nullable()
-      .meta({ description: 'With `tail` or `before`: hand it back as `before`; null at the beginning.' }),
-  }),
-)
 
 export const attemptQuery = wire(z.strictObject({ limit, cursor }))
-export const attempts = wire(
-  page(
-    z.strictObject({
-      task: z.string(),
-      visit: z.int(),
-      attempt: z.int(),
-      status: z.enum(['running', 'succeeded', 'failed', 'lost']),
-      started_at: time,
-      ended_at: time.nullable(),
-      duration_ms: z.number().nullable(),
-      exit: z.int().nullable(),
-      failure_class: z.string().nullable(),
-    }),
-  ),
-)
 
 // What a stream of events takes: where to begin, under which names, with or without live progress.
 

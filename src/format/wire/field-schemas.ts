@@ -35,9 +35,6 @@ export const instant = z
   })
   .transform(text => Date.parse(text))
 
-/** An instant that we tell. */
-export const time = z.iso.datetime()
-
 export const text = (max: number) => z.string().max(max)
 export const line = z.string().min(1).max(1_000)
 export const reason = text(10_000)
@@ -46,18 +43,6 @@ export const map = z.record(z.string(), z.json())
 
 /** A plan document: as an object, or as text in any format that is understood. */
 export const document = z.union([map, z.string().min(1)])
-
-export const page = <T extends z.ZodType>(item: T) =>
-  z.strictObject({ items: z.array(item), next: z.string().nullable() })
-
-/** Which plan it is about, after something was ordered. `replayed`: it was ordered before, under the same key. */
-export const moved = {
-  plan_id: z.string(),
-  name: z.string(),
-  state: z.string().meta({ description: 'How the plan stands now, in the words of Planfold.' }),
-  version: z.int(),
-  replayed: z.literal(true).optional(),
-}
 
 export const notePlace = z.strictObject({
   field: z.string().min(1).max(200).exactOptional(),

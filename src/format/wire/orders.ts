@@ -1,10 +1,15 @@
-// Every order of the Engine door as it travels: the door's own words, checked key by key. Facts that only the engine can know
-// (hashes, tokens, what was written) have no place here, so nobody can claim them.
+// Every order of the Engine door: its keys, each checked. The types of engine/orders.ts come from here (declarations.ts), and so do the routes,
+// the OpenAPI document and the client. Facts that only the engine can know (hashes, tokens, what was written) have no place here, so
+// nobody can claim them. The right an order needs, and what it does, stand in engine/order-table.ts: an engine does without the
+// schema library, and schemas without an engine.
 
 import { z } from 'zod'
-import { EDIT_CHOICES } from '../../domain/event.ts'
-import { isSha256, type PlanId, type TaskName } from '../../domain/id.ts'
+import { EDIT_CHOICES, type ImportedTask } from '../../domain/event.ts'
+import { isSha256, type PlanId, type Sha256, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Field } from '../../domain/plan.ts'
+import type { Result } from '../../domain/result.ts'
+import type { WireOrder } from './declarations.ts'
 import { planDocument, taskDocument } from './definition.ts'
 import { notePlace } from './field-schemas.ts'
 import { wire } from './wire.ts'
@@ -13,16 +18,20 @@ const TEXT_MAX = 100_000
 const LIST_MAX = 20_000
 
 const text = z.string().max(TEXT_MAX)
-const reference = z.string().min(1).max(500)
-const task = reference.transform(name => name as TaskName)
-const tasks = z.array(task).max(LIST_MAX)
-const plan = reference.transform(id => id as PlanId)
+export const reference = z.string().min(1).max(500)
+export const task: z.ZodType<TaskName> = reference.transform(name => name as TaskName)
+/** Whoever orders in the same process may hand over lists that are not theirs to change. */
+export const list = <T extends z.ZodType>(item: T, max = LIST_MAX, min?: number): z.ZodType<readonly z.output<T>[]> =>
+  min === undefined ? z.array(item).max(max) : z.array(item).min(min).max(max)
+const texts = list(text)
+const tasks: z.ZodType<readonly TaskName[]> = list(task)
+export const plan: z.ZodType<PlanId> = reference.transform(id => id as PlanId)
 const ms = z.number().min(0)
-const count = z.int().min(0)
+export const count = z.int().min(0)
 const yes = z.literal(true)
 const json = z.unknown().transform(value => value as Json)
 const jsonObject = z.record(z.string(), z.unknown()).transform(value => value as JsonObject)
-const sha256 = z
+export const sha256: z.ZodType<Sha256> = z
   .string()
   .refine(isSha256, { error: 'is no SHA-256', params: { hint: 'write 64 lower-case hexadecimal digits' } })
   .meta({ pattern: '^[0-9a-f]{64}$' })
@@ -49,12 +58,12 @@ const told = {
   durationMs: ms.exactOptional(),
   verdicts: z.array(verdict).exactOptional(),
 }
-const result = z.discriminatedUnion('status', [
+const result: z.ZodType<Result> = z.discriminatedUnion('status', [
   z.strictObject({ status: z.literal('succeeded'), outcome: text.exactOptional(), ...told }),
   z.strictObject({ status: z.literal('failed'), failure, mode: text.exactOptional(), ...told }),
 ])
 
-const field = z.strictObject({
+const field: z.ZodType<Field> = z.strictObject({
   name: reference,
   label: text.exactOptional(),
   type: z.enum(['text', 'number', 'boolean', 'choice', 'list']),
@@ -77,7 +86,7 @@ const conversation = z.strictObject({
     .exactOptional(),
 })
 
-const imported = z.strictObject({
+const imported: z.ZodType<ImportedTask> = z.strictObject({
   task,
   status: z.enum(['pending', 'completed', 'failed', 'skipped', 'abandoned', 'cancelled']),
   result: result.exactOptional(),
@@ -101,21 +110,30 @@ const decision = {
 }
 
 const choosing = {
+  /** For single paths where somebody has worked since; `every`: for all other such paths. */
   choices: z.record(z.string(), editChoice).exactOptional(),
   every: editChoice.exactOptional(),
   force: yes.exactOptional(),
   keepGit: yes.exactOptional(),
+  /** Also paths that no task declares and that changed while a task without a scope ran. Without it they stay, and are named. */
   includeUnclaimed: yes.exactOptional(),
 }
 export const goingBack = {
+  /** A checkpoint, a task, `before:TASK`, or the number of an entry; before the first task when absent. */
   to: reference.exactOptional(),
-  files: z.array(text).max(LIST_MAX).exactOptional(),
+  /** Only these paths or patterns; tasks stay as they are. */
+  files: texts.exactOptional(),
+  /** Only what these tasks wrote; they and what came after them are open again. */
   tasks: tasks.exactOptional(),
   filesOnly: yes.exactOptional(),
   ...choosing,
 }
-const rationale = text.exactOptional()
-const expectedRevision = count.exactOptional()
+/** Of what is made from the definition as it stands when it is written, whoever else wrote meanwhile. */
+const revising = {
+  rationale: text.exactOptional(),
+  /** Refused when the plan has another by then. */
+  expectedRevision: count.exactOptional(),
+}
 
 export const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) =>
   z.strictObject({ type: z.literal(type), ...shape })
@@ -127,17 +145,21 @@ export const ORDERS = {
     origin: plan.exactOptional(),
     session: reference.exactOptional(),
     goal: reference.exactOptional(),
+    /** Who is to carry it out. */
     agent: reference.exactOptional(),
+    /** `number` makes `name-2`, `name-3` … when the name is taken. */
     taken: z.enum(['refuse', 'number']).exactOptional(),
     source: source.exactOptional(),
+    /** What its session holds of it: written in the same transaction as the plan. */
     conversation: conversation.exactOptional(),
-    imported: z.array(imported).max(LIST_MAX).exactOptional(),
+    imported: list(imported).exactOptional(),
   }),
   revise: of('revise', {
     definition: planDocument,
     rationale: text,
     source: source.exactOptional(),
-    expectedRevision,
+    expectedRevision: revising.expectedRevision,
+    /** A plan that failed goes on by it, also when the definition is the same. */
     goOn: z.enum(['refuse', 'repeat', 'keep']).exactOptional(),
   }),
   start: of('start', {}),
@@ -145,30 +167,38 @@ export const ORDERS = {
   resume: of('resume', {}),
   cancel: of('cancel', { reason: text.exactOptional(), force: z.boolean().exactOptional() }),
   archive: of('archive', {}),
+  /** `alone`: only while no other task of the plan is running. */
   claim: of('claim', { task: task.exactOptional(), leaseMs: ms.exactOptional(), alone: yes.exactOptional() }),
+  /** Gives a claim back, whoever holds it; what was changed since the claim is written down. */
   release: of('release', { task, reason: text.exactOptional() }),
   heartbeat: of('heartbeat', { task, token: reference, leaseMs: ms.exactOptional() }),
   report: of('report', {
     task,
     token: reference.exactOptional(),
     result,
-    notMine: z.array(text).max(1_000).exactOptional(),
+    /** Patterns of what has changed outside its scope since the claim, and is somebody else's. */
+    notMine: list(text, 1_000).exactOptional(),
   }),
   decide: of('decide', {
     ...decision,
+    /** A whole revised document: approved as it stands there. */
     edits: z.strictObject({ definition: planDocument, source: source.exactOptional() }).exactOptional(),
   }),
-  review: of('review', { decisions: z.array(z.strictObject(decision)).min(1).max(1_000) }),
-  ask: of('ask', { text, form: z.array(field).max(100), task: task.exactOptional() }),
+  /** Several gates in one review: all of them are decided, or none. Each with the hash of what was seen. */
+  review: of('review', { decisions: list(z.strictObject(decision), 1_000, 1) }),
+  /** A question in the middle of somebody's work; its id is in the event. */
+  ask: of('ask', { text, form: list(field, 100), task: task.exactOptional() }),
   answer: of('answer', { id: reference, answers: jsonObject }),
+  /** A revision that takes effect when somebody agrees to it, or at once where the policy says so. */
   propose: of('propose', {
     definition: planDocument,
     rationale: text,
     source: source.exactOptional(),
     cause: text.exactOptional(),
     task: task.exactOptional(),
-    expectedRevision,
+    expectedRevision: revising.expectedRevision,
   }),
+  /** Accepts or declines a proposed revision, as it was seen. */
   judge: of('judge', {
     id: reference,
     hash: sha256,
@@ -176,39 +206,50 @@ export const ORDERS = {
     rationale: text,
     unseen: yes.exactOptional(),
   }),
+  /** Judges the definition of done against the workspace, in a round of its own. No check takes longer than `timeoutMs`. */
   assess: of('assess', { timeoutMs: ms.exactOptional() }),
+  /** Adds a task for each criterion that did not hold in the last round: with this script, or for whoever claims it. */
   append: of('append', { with: text.exactOptional() }),
-  add: of('add', { tasks: z.array(taskDocument).max(LIST_MAX), rationale, expectedRevision }),
-  /** `set` is the part of a task document that changes, `unset` the fields of the definition that are taken away. */
+  /** At the end of the plan. To a draft, plain tasks are added one by one at a constant cost; anything else is a revision. */
+  add: of('add', { tasks: list(taskDocument), ...revising }),
+  /**
+   * `set` is the part of a task document that changes, `unset` the fields of the definition that are taken away. `extra` is merged key
+   * by key; null takes a key away.
+   */
   change: of('change', {
     task,
     set: taskDocument,
-    unset: z.array(reference).max(100).exactOptional(),
+    unset: list(reference, 100).exactOptional(),
     extra: jsonObject.exactOptional(),
-    rationale,
-    expectedRevision,
+    ...revising,
   }),
-  remove: of('remove', { tasks, rationale, expectedRevision }),
-  reorder: of('reorder', { order: tasks, rationale, expectedRevision }),
+  /** Refused while others need them. */
+  remove: of('remove', { tasks, ...revising }),
+  /** These first, in this order; all others behind them, as they stood. */
+  reorder: of('reorder', { order: tasks, ...revising }),
+  /** What the plan says of itself; null takes it away. `extra` is merged key by key. */
   outline: of('outline', {
     set: z.strictObject({
       title: text.nullable().exactOptional(),
       goal: text.nullable().exactOptional(),
       owner: text.nullable().exactOptional(),
-      labels: z.array(text).max(LIST_MAX).nullable().exactOptional(),
+      labels: texts.nullable().exactOptional(),
     }),
     extra: jsonObject.exactOptional(),
-    rationale,
-    expectedRevision,
+    ...revising,
   }),
+  /** Kept beside the plan or the task and never followed; merged key by key, null takes a key away. */
   annotate: of('annotate', { set: jsonObject, task: task.exactOptional() }),
+  /** Its id is in the event. */
   evaluate: of('evaluate', {
     task,
     score: z.number().exactOptional(),
     passed: z.boolean().exactOptional(),
     data: json.exactOptional(),
   }),
+  /** Somebody's word about the whole plan. What is open is passed over in their name. */
   finish: of('finish', { as: z.enum(['completed', 'failed']), reason: text }),
+  /** More may be spent; only a person may say so. */
   raise: of('raise', {
     add: z.strictObject({
       attempts: z.number().exactOptional(),
@@ -220,37 +261,53 @@ export const ORDERS = {
     }),
     task: task.exactOptional(),
   }),
-  retry: of('retry', { task, reason: text.exactOptional(), repeat: z.literal(true).exactOptional() }),
+  /** `repeat`: completed tasks whose effect is unsafe are done a second time on purpose. */
+  retry: of('retry', { task, reason: text.exactOptional(), repeat: yes.exactOptional() }),
   skip: of('skip', { task, reason: text }),
   note: of('note', { text, task: task.exactOptional(), place: notePlace.exactOptional() }),
+  /** All files are stored first; without a name it is called after the time. */
   checkpoint: of('checkpoint', { name: reference.exactOptional() }),
+  /** Refused where somebody has worked since and nobody chose. Whoever drives the plan carries it out. */
   rollback: of('rollback', goingBack),
+  /** Takes back the last rollback; twice is a redo. */
   undo: of('undo', choosing),
+  /** Brings back versions of files that had been set back. Refused where something else stands and nobody chose. */
   restore: of('restore', {
-    paths: z.array(text).min(1).max(LIST_MAX),
+    paths: list(text, LIST_MAX, 1),
+    /** Of the version, or its first digits; the last one that was replaced when absent. */
     hash: reference.exactOptional(),
+    /** Where something else stands by now: keep that, take the kept version after storing what stands there, or merge both. */
     every: editChoice.exactOptional(),
   }),
+  /** Of a fork: its work is brought into the plan it was made from, whose journal `undo` takes it back with. */
   adopt: of('adopt', {
+    /** Another plan to record it in, by name or UUID; the nearest ancestor with a folder when absent. */
     into: reference.exactOptional(),
+    /** For single paths that changed there since the fork was made; `every`: for all other such paths. */
     choices: z.record(z.string(), editChoice).exactOptional(),
     every: editChoice.exactOptional(),
+    /** Leave the folder of the fork where it is. */
     keepFolder: yes.exactOptional(),
+    /** Remove the folder although it holds ignored files, which no snapshot has. */
     removeIgnored: yes.exactOptional(),
   }),
+  /** A new plan that goes on from where this one stood; this one and its files stay as they are. */
   fork: of('fork', {
+    /** A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry. */
     from: reference,
+    /** `<plan>-fork`, numbered, when absent. */
     name: reference.exactOptional(),
+    /** By `task.key`, for tasks that are open there. */
     inputs: z.record(z.string(), json).exactOptional(),
+    /** Another definition than that of then. */
     definition: planDocument.exactOptional(),
     source: source.exactOptional(),
+    /** For open tasks that ask a model. */
     model: text.exactOptional(),
+    /** Work in the workspace as it is, instead of in a folder of its own. */
     here: yes.exactOptional(),
   }),
 }
-
-type WireOrders = typeof ORDERS
-export type WireOrder = { [T in keyof WireOrders]: z.output<WireOrders[T]> }[keyof WireOrders]
 
 const one = z.discriminatedUnion('type', Object.values(ORDERS) as never) as unknown as z.ZodType<WireOrder>
 
@@ -261,18 +318,4 @@ export const orderBody = wire(
     expected_version: count.exactOptional(),
   }),
   'EngineOrder',
-)
-
-export const orderAnswer = wire(
-  z.strictObject({
-    plan: z.string(),
-    name: z.string(),
-    version: count,
-    events: z.array(z.looseObject({ type: z.string() })),
-    claim: z.strictObject({ task: z.string(), token: z.string(), expiresInMs: z.number() }).optional(),
-    fork: z.looseObject({ from: count }).optional(),
-    adopted: z.looseObject({ status: z.enum(['ordered', 'settled']) }).optional(),
-    replayed: yes.optional(),
-  }),
-  'EngineSubmitted',
 )

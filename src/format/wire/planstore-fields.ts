@@ -2,13 +2,14 @@
 // beside them in `state`, so that nothing is lost; a word nobody knows is refused, never taken for the nearest one.
 
 import { z } from 'zod'
-import { isTaskStatus, PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { isTaskStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { PLAN_WORDS, TASK_WORDS } from '../dialects/planstore/plan-steps-words.ts'
 import type { StatusRead, StatusWords } from '../dialects/status-words.ts'
 import { measure } from '../plan/schema-values.ts'
+import type { TaskWord } from './answers/fields.ts'
 
 /** What each of our own words is there. */
-const TASK_WORD: { readonly [status in TaskStatus]: string } = {
+const TASK_WORD: { readonly [status in TaskStatus]: TaskWord } = {
   pending: 'pending',
   ready: 'pending',
   running: 'running',
@@ -21,8 +22,7 @@ const TASK_WORD: { readonly [status in TaskStatus]: string } = {
   cancelled: 'cancelled',
 }
 
-export const planWord = (status: PlanStatus): string => PLAN_WORDS.print(status) ?? status
-export const taskWord = (status: TaskStatus): string => TASK_WORD[status]
+export const taskWord = (status: TaskStatus): TaskWord => TASK_WORD[status]
 
 /** Every status of ours that is called so there. */
 const statesCalled = (word: string): readonly TaskStatus[] => TASK_STATUSES.filter(status => TASK_WORD[status] === word)
@@ -57,8 +57,3 @@ export const taskStates = z
     }),
   )
   .meta({ description: `${TASK_WORDS.words.slice(0, 7).join(', ')}, ready, waiting or abandoned.` })
-
-export const planState = z.enum(PLAN_STATUSES as [PlanStatus, ...PlanStatus[]])
-export const taskState = z.enum(TASK_STATUSES as [TaskStatus, ...TaskStatus[]])
-export const planWords = z.enum(PLAN_STATUSES.map(planWord) as [string, ...string[]])
-export const taskWords = z.enum([...new Set(TASK_STATUSES.map(taskWord))] as [string, ...string[]])

@@ -1,21 +1,17 @@
-// Every query of the Engine door as it travels: the door's own words, checked key by key.
+// Every query of the Engine door: its keys, each checked. What each is answered with stands in engine/queries.ts, how and for whom in
+// engine/answer-query.ts. `plan` is a UUID or a name; an unknown one answers null.
 
 import { z } from 'zod'
-import { isSha256, type PlanId, type TaskName } from '../../domain/id.ts'
 import { PLAN_STATUSES, TASK_STATUSES } from '../../domain/status.ts'
-import { goingBack, of } from './orders.ts'
+import type { WireQuery } from './declarations.ts'
+import { count, goingBack, list, of, plan as planId, reference, sha256, task as taskName } from './orders.ts'
 import { wire } from './wire.ts'
 
-const reference = z.string().min(1).max(500)
 const plan = { plan: reference }
-const planId = reference.transform(id => id as PlanId)
-const taskName = reference.transform(name => name as TaskName)
 const task = { ...plan, task: reference }
-const count = z.int().min(0)
 /** Of so many tasks the edits may be imagined for one preview. */
 const EARLIER_MAX = 1_000
 const paging = { limit: z.number().exactOptional(), cursor: z.string().max(2_000).exactOptional() }
-const sha256 = z.string().refine(isSha256, { error: 'is no SHA-256' }).meta({ pattern: '^[0-9a-f]{64}$' })
 const planStatus = z.enum(PLAN_STATUSES)
 const taskStatus = z.enum(TASK_STATUSES)
 
@@ -34,6 +30,7 @@ export const QUERIES = {
   find: of('find', { reference: z.string().max(500) }),
   state: of('state', plan),
   summary: of('summary', plan),
+  /** `urgent`: a page of it, what matters now first; whatever `by` has claimed before all else. */
   board: of('board', {
     ...plan,
     urgent: z.strictObject({ by: z.string().max(500), from: count, limit: count }).exactOptional(),
@@ -42,6 +39,10 @@ export const QUERIES = {
   briefing: of('briefing', task),
   removed: of('removed', task),
   definition: of('definition', { ...plan, revision: count.exactOptional() }),
+  /**
+   * `explain`: with the reason for every task that cannot be worked on. `limit`: so many of those that can be claimed, highest priority
+   * first, and so many reasons, of tasks that have not ended.
+   */
   next: of('next', { ...plan, explain: z.boolean().exactOptional(), limit: count.exactOptional() }),
   plans: of('plans', somePlans),
   overview: of('overview', {
@@ -49,6 +50,7 @@ export const QUERIES = {
     since: z.number().exactOptional(),
     until: z.number().exactOptional(),
     order: z.enum(['newest', 'updated', 'name', 'cost']).exactOptional(),
+    /** Only those in which something waits for a person. */
     waiting: z.boolean().exactOptional(),
   }),
   tasks: of('tasks', {
@@ -61,6 +63,7 @@ export const QUERIES = {
   attempts: of('attempts', { plan: planId, task: taskName.exactOptional(), ...paging }),
   metrics: of('metrics', plan),
   entries: of('entries', { ...plan, after: count.exactOptional(), limit: count.exactOptional() }),
+  /** `before`: the last of those before this number, in order; `last` ends at the end. */
   logs: of('logs', {
     ...plan,
     task: reference.exactOptional(),
@@ -69,9 +72,11 @@ export const QUERIES = {
     limit: count.exactOptional(),
   }),
   taskPage: of('taskPage', task),
+  /** The last attempt that changed any when none is named. */
   taskChanges: of('taskChanges', { ...task, visit: count.exactOptional(), attempt: count.exactOptional() }),
   consent: of('consent', task),
-  preview: of('preview', { ...task, earlier: z.array(reference).max(EARLIER_MAX).exactOptional() }),
+  /** `earlier`: tasks whose edits come before it, and are looked at as if they had been made. */
+  preview: of('preview', { ...task, earlier: list(reference, EARLIER_MAX).exactOptional() }),
   replay: of('replay', plan),
   checkpoints: of('checkpoints', plan),
   checkpoint: of('checkpoint', { ...plan, checkpoint: reference }),
@@ -85,34 +90,37 @@ export const QUERIES = {
   compare: of('compare', { ...plan, with: reference }),
   pullRequest: of('pullRequest', plan),
   audit: of('audit', { ...plan, since: z.number().exactOptional() }),
-  chain: of('chain', { ...plan, at: z.array(count).max(10_000).exactOptional() }),
+  chain: of('chain', { ...plan, at: list(count, 10_000).exactOptional() }),
   handoff: of('handoff', { ...plan, links: z.boolean().exactOptional() }),
   digest: of('digest', { ...plan, since: z.number() }),
   contract: of('contract', plan),
+  /** `earlier: false`: no forecast from other plans. */
   budget: of('budget', { ...plan, earlier: z.literal(false).exactOptional() }),
   inbox: of('inbox', {}),
+  /** Those that wait, or the one of this id. */
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),
   position: of('position', {}),
+  /** `since`: the version the asker has; at that version there is nothing to tell, and it is said by `unchanged`. */
   record: of('record', { ...plan, since: count.exactOptional() }),
-  records: of('records', { ...plan, tasks: z.array(reference).max(20_000) }),
+  /** Those of these names or ids that are there, in this order. */
+  records: of('records', { ...plan, tasks: list(reference) }),
   inboxFate: of('inboxFate', { id: reference }),
   check: of('check', { readData: z.boolean().exactOptional() }),
   prune: of('prune', { before: z.number(), dryRun: z.boolean(), moved: z.literal(true).exactOptional() }),
   proposals: of('proposals', plan),
   converging: of('converging', plan),
+  /** Without `files`, files are not looked at. */
   drift: of('drift', { ...plan, files: z.literal(false).exactOptional() }),
   evaluations: of('evaluations', task),
   search: of('search', {
     text: z.string().max(1_000),
-    kinds: z
-      .array(z.enum(['plan', 'task', 'log']))
-      .max(3)
-      .exactOptional(),
+    kinds: list(z.enum(['plan', 'task', 'log']), 3).exactOptional(),
     plan: planId.exactOptional(),
     archived: z.boolean().exactOptional(),
     ...paging,
   }),
+  /** Summed up by plan when not said. */
   steps: of('steps', {
     by: z.enum(['plan', 'agent', 'capability', 'kind', 'hour', 'day']).exactOptional(),
     plan: reference.exactOptional(),
@@ -125,19 +133,6 @@ export const QUERIES = {
   }),
 }
 
-type WireQueries = typeof QUERIES
-export type WireQuery = { [T in keyof WireQueries]: z.output<WireQueries[T]> }[keyof WireQueries]
-
 const one = z.discriminatedUnion('type', Object.values(QUERIES) as never) as unknown as z.ZodType<WireQuery>
 
 export const queryBody = wire(z.strictObject({ query: one }), 'EngineQuery')
-
-export const queryAnswer = wire(
-  z.union([
-    z.strictObject({
-      answer: z.unknown().meta({ description: 'As the Engine door types it; null where there is none.' }),
-    }),
-    z.strictObject({ bytes: z.base64() }),
-  ]),
-  'EngineAnswer',
-)

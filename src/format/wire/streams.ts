@@ -65,10 +65,3 @@ const body = z.union([...stream('sessions', sessionEvent, sessionWhere), ...stre
 
 export type WireStream = z.output<typeof body>
 export const streamBody = wire(body, 'EngineStream')
-
-export const streamAnswer = wire(
-  z.strictObject({
-    answer: z.unknown().meta({ description: 'As the Engine door types it; null where there is none.' }),
-  }),
-  'EngineStreamAnswer',
-)

@@ -88,67 +88,6 @@ const list = z.strictObject({
 export const listQuery = wire(list)
 export type TaskList = z.output<typeof list>
 
-// ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-const one = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  plan_id: z.string(),
-  plan_name: z.string(),
-  agent_id: z.string().nullable(),
-  title: z.string().nullable(),
-  description: z.string().nullable(),
-  task_type: z.string().nullable(),
-  action: z.string().meta({ description: 'How it is carried out; `external`: somebody claims it and reports.' }),
-  input_data: part.map,
-  output_data: part.json.nullable(),
-  status: word.taskWords.meta({ description: 'In the words of the PlanStore.' }),
-  state: word.taskState.meta({ description: 'In the words of Planfold.' }),
-  sequence_order: z.int(),
-  depends_on: z.array(z.string()).meta({ description: 'Names of the tasks it needs.' }),
-  priority: z.int(),
-  labels: z.array(z.string()),
-  optional: z.boolean(),
-  claimed_by: z.string().nullable(),
-  reason: z.string().nullable(),
-  visit: z.int(),
-  attempt: z.int(),
-  created_at: part.time,
-  started_at: part.time.nullable(),
-  completed_at: part.time.nullable(),
-  client: z
-    .strictObject({ started_at: z.string().nullable(), completed_at: z.string().nullable() })
-    .meta({ description: 'What clients said; the times beside it are ours.' }),
-  extra: part.map.meta({ description: 'Whatever else was sent.' }),
-})
-export const task = wire(one, 'Task')
-export type TaskBody = z.input<typeof one>
-
-export const taskChanged = wire(
-  z.strictObject({
-    ...one.shape,
-    claim: z
-      .strictObject({ token: z.string(), expires_in_seconds: z.number() })
-      .optional()
-      .meta({ description: 'Of a task that was set running: for heartbeats, and for reports by others.' }),
-  }),
-  'TaskChanged',
-)
-export const tasksMade = wire(z.union([one, z.array(one)]))
-export const tasks = wire(part.page(one), 'TaskPage')
-
-const near = z.strictObject({ id: z.string(), name: z.string(), status: word.taskWords, state: word.taskState })
-export const dependencies = wire(
-  z.strictObject({
-    task_id: z.string(),
-    name: z.string(),
-    depends_on: z.array(near),
-    needed_by: z.array(near),
-    unmet: z.array(z.string()).meta({ description: 'Names of those it still waits for.' }),
-  }),
-  'TaskDependencies',
-)
-
 // ── evaluations ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 const said = z.strictObject({
@@ -164,19 +103,3 @@ export const newEvaluation = wire(
     params: { hint: 'give it a score, passed, metrics or notes' },
   }),
 )
-
-const evaluated = z.strictObject({
-  id: z.string(),
-  task_id: z.string(),
-  visit: z.int(),
-  score: z.number().nullable(),
-  passed: z.boolean().nullable(),
-  metrics: part.map,
-  notes: z.string().nullable(),
-  evaluator: z.string(),
-  by: z.string().meta({ description: 'The actor who said it.' }),
-  created_at: part.time,
-})
-export const evaluation = wire(evaluated, 'Evaluation')
-export const evaluations = wire(part.page(evaluated))
-export type EvaluationBody = z.input<typeof evaluated>

@@ -1,5 +1,6 @@
-// What the service says and hears, as schemas. One value reads a body, complains with a path and a hint, and describes itself as
-// JSON Schema for the OpenAPI document, so that the three cannot part ways. The only way from a route to the schema library.
+// What the service hears, as schemas. One value reads a body, complains with a path and a hint, and describes itself as JSON Schema for
+// the OpenAPI document, so that the three cannot part ways. The only way from a route to the schema library. What the service says is
+// told by the types in answers/.
 
 import { z } from 'zod'
 import type { Hint } from '../../domain/hint.ts'
@@ -11,8 +12,8 @@ export interface Schema<T> {
   /** A name makes it a component of the document, told once. */
   readonly name: string | null
   read(value: unknown): SchemaRead<T>
-  /** As JSON Schema 2020-12: of what is sent to us, or of what we answer. */
-  describe(side: 'input' | 'output'): JsonObject
+  /** As JSON Schema 2020-12, of what may be sent. */
+  describe(): JsonObject
 }
 
 export type SchemaRead<T> =
@@ -44,8 +45,8 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
       })
       return { ok: false, faults }
     },
-    describe: side => {
-      const { $schema: _, ...described } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any' })
+    describe: () => {
+      const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
       return described as JsonObject
     },
   }

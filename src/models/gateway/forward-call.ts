@@ -39,7 +39,6 @@ import {
 import type { Counted } from './usage-meter.ts'
 import { type RefusalKind, WIRE_RULES } from './wire-rules.ts'
 
-/** What all calls of one gateway share. */
 export interface GatewayRoom {
   readonly payer: string
   readonly purpose: string
@@ -50,9 +49,7 @@ export interface GatewayRoom {
   readonly limits: GatewayLimits
   /** Who is asked over a protocol, by the name in the settings; null in a replay. */
   provider(wire: GatewayWire): { readonly word: string; readonly place: ProviderPlace } | null
-  /** The only models that may be asked; null: any. */
   readonly allowed: readonly string[] | null
-  /** What the settings say of `provider/name`. */
   modelOf(
     word: string,
     id: string,
@@ -65,9 +62,7 @@ export interface GatewayRoom {
   readonly redaction: Redaction
   readonly clock: RateClock & { readonly now: () => number }
   readonly newId: () => string
-  /** Fires when nothing more is to be sent. */
   readonly ending: AbortSignal
-  /** Fires when open calls are to be broken off. */
   readonly breaking: AbortSignal
   parked(): GatewayParked | null
   park(parked: GatewayParked): void
@@ -79,11 +74,9 @@ export interface AskedCall {
   readonly query: string
   readonly headers: IncomingHttpHeaders
   readonly body: JsonObject
-  /** Fires when the agent no longer waits for an answer. */
   readonly gone: AbortSignal
 }
 
-/** The longest answer when neither the agent nor the settings say. */
 const OUTPUT_TOKENS = 32_000
 const NO_RETRY = { 'x-should-retry': 'false' }
 
@@ -144,7 +137,6 @@ interface Call {
   readonly limit: RateLimit
 }
 
-/** Costs nothing, so nothing is reserved. */
 async function countTokens(call: Call, body: JsonObject): Promise<void> {
   try {
     const passed = await send(call, body)
@@ -228,11 +220,9 @@ function mostFor(inputTokens: number, outputTokens: number, price: PriceRow | nu
 
 interface Granted {
   readonly id: string
-  /** How long all answers together may be. */
   outputTokens(input: number): number
 }
 
-/** Null when it was refused, and the agent was told so. */
 async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Granted | null> {
   const { room, asked, name, of } = call
   const before = room.parked()
@@ -247,7 +237,7 @@ async function reserve(call: Call, most: Reserved, least: Reserved): Promise<Gra
     .catch((error): SpendingAnswer => ({ granted: false, reason: `the budget cannot be asked: ${messageOf(error)}` }))
   const answer = await Promise.race([asking, aborted(unwanted)])
   if (answer === null) {
-    // Nobody waits for it any more; what is granted later is given back.
+    // The caller has gone; a later grant is given back.
     void asking.then(late => (late.granted ? settled(call, late.id, NOTHING) : undefined))
     return null
   }
@@ -325,7 +315,6 @@ async function carryOut(call: Call, body: JsonObject, reserved: ModelUsage): Pro
     const error = { statusCode: httpStatus, responseHeaders: passed.headers, responseBody: passed.body }
     const { code = null, retryAfterMs } = failureOfCall(error, name, room.clock.now())
     if (retryAfterMs !== undefined) call.limit.pause(retryAfterMs)
-    // A provider that said no counts nothing.
     return { status: 'failed', code, httpStatus, usage: NO_USAGE, assumedTokens: 0 }
   }
   if (isWhole && counted?.isFinal === true)
@@ -377,7 +366,7 @@ async function send(call: Call, body: JsonObject): Promise<PassedResponse> {
   )
   if (upstream.status >= 300 && upstream.status < 400) {
     upstream.body.destroy()
-    // A provider has no reason to lead elsewhere, and the agent is to follow nobody.
+    // A provider has no reason to redirect, and the agent must not follow.
     throw new LedElsewhere(`the provider answered with ${upstream.status}`)
   }
   return await passOn(upstream, agent, passing)
@@ -412,7 +401,6 @@ function refuseUnanswered({ agent, asked, name }: Call, error: unknown): void {
 const refuseBudget = ({ agent, asked }: Call, reason: string): void =>
   refuseTo(agent, asked.route.wire, 'budget', `${reason}. The task is paused, and a person is asked for more`)
 
-/** Says no in the words of the protocol, unless the answer has begun already. */
 export function refuseTo(agent: ServerResponse, wire: GatewayWire, kind: RefusalKind, message: string): void {
   if (agent.destroyed) return
   if (agent.headersSent) return void agent.destroy()

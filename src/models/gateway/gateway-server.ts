@@ -26,17 +26,13 @@ const LINGER_MS = 5_000
 
 export interface ServerOptions {
   readonly request: GatewayRequest
-  /** Those of the request that a provider can be asked over. */
   readonly wires: readonly GatewayWire[]
-  /** Why the others are not served. */
   readonly unserved: ReadonlyMap<GatewayWire, string>
   readonly token: string
-  /** The names that `GET /v1/models` lists, without provider. */
   readonly models: readonly string[]
   readonly room: Omit<GatewayRoom, 'ending' | 'breaking' | 'parked' | 'park' | 'told'>
 }
 
-/** Throws when it cannot listen. */
 export async function startGateway(options: ServerOptions): Promise<Gateway> {
   const { folder, listen } = options.request
   const path = join(folder, GATEWAY_SOCKET)
@@ -64,7 +60,6 @@ class GatewayServer implements Gateway {
   readonly #servers: Server[] = []
   readonly #ending = new AbortController()
   readonly #breaking = new AbortController()
-  /** Calls that are not settled yet. */
   readonly #open = new Set<Promise<void>>()
   #port: number | null = null
   #parked: GatewayParked | null = null
@@ -79,7 +74,6 @@ class GatewayServer implements Gateway {
     this.#unserved = unserved
     this.#models = models
     this.#hash = hashOf(token)
-    // Each open call listens.
     setMaxListeners(0, this.#ending.signal, this.#breaking.signal)
     this.#room = {
       ...room,

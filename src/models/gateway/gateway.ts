@@ -17,10 +17,8 @@ import type { ModelUse } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { ModelCaps, ModelCost, ModelRecording, ModelSpending, ModelUsage } from '../model.ts'
 
-/** The protocols an agent may speak. */
 export type GatewayWire = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini'
 
-/** Where the agent runs, and so where it finds the gateway. */
 export type GatewaySide = 'sandbox' | 'loopback'
 
 export interface GatewayRequest {
@@ -33,7 +31,7 @@ export interface GatewayRequest {
   readonly use?: string
   /** Models that may be asked besides `use`, as `isModelAllowed` reads them; any other is refused. */
   readonly models?: readonly string[]
-  /** Nobody knows whether a model is asked at all: without a key it is opened all the same, and says so to whoever asks. */
+  /** It is unknown whether a model will be asked: without a key it opens anyway, and calls get that error. */
   readonly keyless?: true
   /** Who pays: the key of the task's visit. Shown by `planfold models usage`. */
   readonly payer: string
@@ -41,7 +39,6 @@ export interface GatewayRequest {
   readonly purpose?: string
   /** Made with mode 0700; holds the socket and nothing else, and is taken away by `close`. Its path must be short (80 bytes). */
   readonly folder: string
-  /** `loopback`: also on a port of 127.0.0.1, for an agent without a sandbox. */
   readonly listen?: 'socket' | 'loopback'
   /** Asked before every call. Absent where no plan pays: then only what the user wrote into the settings holds. */
   readonly spending?: Spending
@@ -49,40 +46,29 @@ export interface GatewayRequest {
   readonly allowance?: Allowance
   /** Called once, when the budget does not allow a call. Stop the agent and park the attempt; every later call is refused as well. */
   readonly onParked?: (parked: GatewayParked) => void
-  /** Called when a call has ended and is counted. */
   readonly onCall?: (call: GatewayCall) => void
-  /**
-   * Answers that are there already, each good for one request that is the same. `refuse`: nothing is ever sent (a replay). `ask`: what
-   * they do not hold is asked (what was paid is not paid again).
-   */
+  /** Earlier answers, each for one equal request. Other requests: `refuse` sends nothing (replay), `ask` sends them. */
   readonly recorded?: { readonly recordings: readonly ModelRecording[]; readonly else: 'refuse' | 'ask' }
-  /**
-   * Exchanges are also kept in the state folder as they come, under this name (`<key>/<attempt>`), so that a crash does not lose them.
-   * They go after a week.
-   */
+  /** Also keeps exchanges in the state folder as `<key>/<attempt>`, for a week, so that a crash does not lose them. */
   readonly keepAs?: string
   /** Names of attempts that were lost in a crash: what they kept is answered as by `recorded: { …, else: 'ask' }`. */
   readonly resumeFrom?: readonly string[]
   readonly limits?: Partial<GatewayLimits>
 }
 
-/** What a person allows an agent that works for no plan. */
 export interface Allowance {
-  /** Raised here when they allow more. */
   caps: ModelCaps
   /** Asks them whether more may be used; when absent, the agent is parked at its limits. */
   readonly more?: (question: string) => Promise<boolean>
 }
 
 export interface GatewayLimits {
-  /** Of a request. */
   readonly requestBytes: number
   /** Of a response: a longer one is broken off, and counted with all that was reserved. */
   readonly responseBytes: number
   readonly connections: number
-  /** How long the provider may be silent. */
   readonly idleMs: number
-  /** How long `close` waits for answers that nobody reads any more, to know what they used. */
+  /** How long `close` waits for answers without a reader, to learn what they used. */
   readonly drainMs: number
 }
 
@@ -95,7 +81,6 @@ export interface Gateway {
   readonly socketPath: string
   /** Of 127.0.0.1; null when it listens on its socket only. */
   readonly port: number | null
-  /** What the agent gets instead of a key. Ends with `close`. */
   readonly token: string
   /** For `SandboxRequest.doors`: the socket, and the port of the sandbox's loopback where it is found. */
   readonly sandboxDoor: { readonly folder: string; readonly socket: string; readonly port: number }
@@ -103,7 +88,6 @@ export interface Gateway {
   url(side: GatewaySide): string
   /** The variables that programs of this protocol read for address and key. What an agent needs besides is its own profile's. */
   environmentFor(wire: GatewayWire, side: GatewaySide): { readonly [name: string]: string }
-  /** What all calls used so far; calls that are still open count with what is reserved for them. */
   spent(): ModelSpending
   /** Set when the budget did not allow a call. The reason comes from the budget, never from the agent. */
   parked(): GatewayParked | null
@@ -115,9 +99,7 @@ export interface Gateway {
 
 export interface GatewayParked {
   readonly reason: string
-  /** How more can be allowed, where the budget says so. */
   readonly hint?: Hint
-  /** `provider/name` that was asked. */
   readonly model: string
 }
 
@@ -130,11 +112,9 @@ export interface GatewayReport {
 
 export interface GatewayCall {
   readonly id: string
-  /** `provider/name`. */
   readonly model: string
   readonly wire: GatewayWire
   readonly status: 'answered' | 'failed' | 'cut off'
-  /** The status of the provider's answer; null when there was none. */
   readonly httpStatus: number | null
   readonly usage: ModelUsage
   readonly cost: ModelCost
@@ -142,7 +122,6 @@ export interface GatewayCall {
   readonly isCounted: boolean
 }
 
-/** The budget, as the gateway sees it. */
 export interface Spending {
   /**
    * Answers when it is granted, or when it can never be: while others hold what would make it fit, it waits. A grant may be smaller than
@@ -155,7 +134,6 @@ export interface Spending {
 
 export interface SpentAmount {
   readonly calls: number
-  /** Input and output together. */
   readonly tokens: number
   readonly cost: ModelCost
 }
@@ -163,7 +141,6 @@ export interface SpentAmount {
 export interface SpendingRequest extends SpentAmount {
   /** The shortest answer that would be of use. */
   readonly least: SpentAmount
-  /** What the user's settings say now. */
   readonly settings?: () => Promise<SettingsCaps | undefined>
 }
 
@@ -171,7 +148,6 @@ export type SpendingAnswer =
   | {
       readonly granted: true
       readonly id: string
-      /** When less than asked for was granted. */
       readonly tokens?: number
       readonly usd?: number
     }

@@ -8,7 +8,6 @@ import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 const BYTES_PER_TOKEN = 2
 /** More than any picture costs at the providers we know. */
 const PICTURE_TOKENS_MAX = 5_000
-/** What a provider adds around a message. */
 const ITEM_TOKENS = 8
 /** Conversations that are remembered, with their earlier states: those of agents and of their helpers. */
 const KNOWN_MAX = 2_000
@@ -17,7 +16,6 @@ const IMAGE_URL = /^data:image\/[^,]{0,100};base64,/
 
 export interface InputEstimate {
   readonly tokens: number
-  /** What the provider counted. */
   learn(inputTokens: number): void
 }
 
@@ -53,7 +51,6 @@ export class InputEstimates {
   }
 }
 
-/** The conversation, under the name that each protocol has for it, and the rest. */
 function partsOf(body: JsonObject): { readonly items: readonly Json[]; readonly besides: JsonObject } {
   for (const name of ['messages', 'input', 'contents']) {
     const { [name]: items, ...besides } = body
@@ -84,7 +81,6 @@ function tokensIn(value: Json): number {
   return bytes / BYTES_PER_TOKEN + shown
 }
 
-/** The lengths of what is no text. */
 function picturesIn(root: Json): readonly number[] {
   const found: number[] = []
   const left: Json[] = [root]

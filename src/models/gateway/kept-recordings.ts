@@ -61,7 +61,6 @@ export class KeptRecordings {
     rmSync(this.#file(name), { force: true })
   }
 
-  /** Those that were last written before this. */
   async dropBefore(time: number): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const file = join(this.#folder, name)

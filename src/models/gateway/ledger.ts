@@ -24,17 +24,14 @@ export class GatewayLedger {
   #largest = 0
   #bytes = 0
 
-  /** Of all calls so far, the tokens of the one with the most. */
   get largestCall(): number {
     return this.#largest
   }
 
-  /** Counts until it is settled. */
   hold(id: string, reservation: Reservation): void {
     this.#open.set(id, reservation)
   }
 
-  /** Nothing was sent. */
   release(id: string): void {
     this.#open.delete(id)
   }
@@ -47,7 +44,6 @@ export class GatewayLedger {
     of.spent = add(of.spent, { calls: 1, ...used })
   }
 
-  /** False when there is no room for it. */
   record(asked: AskedModel, exchange: ModelExchange): boolean {
     const { request, response } = exchange
     this.#bytes += JSON.stringify(request.body).length + response.body.length

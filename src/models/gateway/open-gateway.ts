@@ -22,7 +22,6 @@ import { CappedSpending } from './settings-caps.ts'
 import { type ProviderPlace, RecordedAnswers } from './upstream.ts'
 import { WIRE_RULES } from './wire-rules.ts'
 
-/** What a gateway shares with everything else that asks models. */
 export interface ModelsShared {
   readonly settings: Settings
   readonly calls: CallList

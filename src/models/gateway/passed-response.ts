@@ -11,12 +11,9 @@ import type { WireRules } from './wire-rules.ts'
 export interface PassedResponse {
   readonly status: number
   readonly headers: { readonly [name: string]: string }
-  /** As the provider sent it, with secrets replaced. */
   readonly body: string
-  /** False: it broke off. */
   readonly isWhole: boolean
   readonly counted: Counted | null
-  /** So much has come. */
   readonly bytes: number
 }
 

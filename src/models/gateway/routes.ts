@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { GatewayWire } from './gateway.ts'
 
 export type GatewayRoute =
-  /** A call that costs. */
   | { readonly is: 'call'; readonly wire: GatewayWire; readonly path: string; readonly model: string | null }
   /** A question that the provider answers for nothing: how many tokens would it be? */
   | { readonly is: 'count'; readonly wire: GatewayWire; readonly path: string; readonly model: string | null }
@@ -41,7 +40,7 @@ export function wireOfPath(path: string): GatewayWire {
   return path.startsWith('/v1beta/') || GEMINI.test(path) ? 'gemini' : 'openai-chat'
 }
 
-/** What is asked of the provider beside the path: nothing that could identify or authorise somebody. */
+/** The query that is passed on: nothing that could identify or authorise the caller. */
 export function passedQuery(query: URLSearchParams): string {
   const kept = [...query].filter(([name]) => name === 'alt' || name === 'beta')
   return kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`

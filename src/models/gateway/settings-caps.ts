@@ -25,10 +25,8 @@ export class CappedSpending implements Spending {
   readonly #waiting = new Set<() => void>()
   #spent: Amount
   #made = 0
-  /** The person is asked one question at a time. */
   #asking: Promise<boolean> | null = null
 
-  /** `before`: what the payer has spent already. */
   constructor(settings: Pick<Settings, 'said' | 'file'>, before: ModelSpending, allowance: Allowance = { caps: {} }) {
     this.#said = settings.said
     this.#allowance = allowance
@@ -81,7 +79,6 @@ export class CappedSpending implements Spending {
     for (const tell of [...this.#waiting]) tell()
   }
 
-  /** The lower of the two. */
   #caps(): Amount {
     const { caps } = this.#allowance
     const capOf = (key: keyof ModelCaps): number => Math.min(this.#said[key] ?? NONE, caps[key] ?? NONE)

@@ -33,7 +33,6 @@ export class UpstreamSilent extends Error {
   override readonly name = 'UpstreamSilent'
 }
 
-/** Sends it once. Rejects when there is no answer. */
 export async function sendToProvider(
   place: ProviderPlace,
   { path, headers, body, signal }: UpstreamRequest,
@@ -44,7 +43,7 @@ export async function sendToProvider(
   const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = send(url, {
       method: 'POST',
-      // A connection that was used before may be gone when the request arrives, and then nobody knows whether it was heard.
+      // A reused connection may be closed by the time of the request; then it is unknown whether it arrived.
       agent: false,
       signal,
       headers: {

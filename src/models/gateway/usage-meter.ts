@@ -8,7 +8,6 @@ import type { WireRules } from './wire-rules.ts'
 
 export interface Counted {
   readonly usage: ModelUsage
-  /** As the provider said it. */
   readonly wireUsage: JsonObject
   /** False: the stream broke off before its count was whole. */
   readonly isFinal: boolean
@@ -16,9 +15,7 @@ export interface Counted {
 
 export interface UsageMeter {
   next(chunk: Buffer): void
-  /** What the provider has said so far; null when nothing. */
   now(): Counted | null
-  /** Null when the provider said nothing. */
   end(): Counted | null
 }
 
@@ -58,7 +55,6 @@ function wholeMeter(rules: WireRules): UsageMeter {
       const body = parsed(Buffer.concat(chunks).toString('utf8'))
       if (body === null) return null
       const sum = new UsageSum(rules)
-      // Gemini streams a list when nobody asks for events.
       if (Array.isArray(body)) for (const part of body) if (isMap(part)) sum.add(part)
       if (Array.isArray(body)) return sum.end()
       const wireUsage = isMap(body) ? rules.wholeUsage(body) : null
@@ -77,7 +73,7 @@ class UsageSum {
     this.#rules = rules
   }
 
-  /** What an event does not say is as the one before said it. */
+  /** What an event leaves out is as in the event before. */
   add(event: JsonObject): void {
     const { usage, isFinal } = this.#rules.usageIn(event)
     if (usage !== null) {
@@ -93,7 +89,6 @@ class UsageSum {
   }
 }
 
-/** Null for what is no JSON. */
 export function parsed(text: string): Json {
   try {
     return JSON.parse(text) as Json

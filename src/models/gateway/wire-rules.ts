@@ -8,13 +8,10 @@ import type { GatewayWire } from './gateway.ts'
 
 export interface WireRules {
   readonly name: string
-  /** The providers that speak it. */
   readonly providers: readonly ProviderType[]
-  /** The provider that is asked when nobody says otherwise. */
   readonly known: string
   /** How long each answer may be, in tokens; null when the request does not say. */
   outputLimit(body: JsonObject): number | null
-  /** The same request with this limit. */
   withOutputLimit(body: JsonObject, tokens: number, provider: ProviderType): JsonObject
   /** A shorter answer would be of no use, or be refused by the provider. */
   leastOutput(body: JsonObject): number
@@ -22,9 +19,7 @@ export interface WireRules {
   answers(body: JsonObject): number
   /** What one event of a stream says about usage. Later ones complete earlier ones. `isFinal`: nothing is missing any more. */
   usageIn(event: JsonObject): { readonly usage: JsonObject | null; readonly isFinal: boolean }
-  /** Of a whole answer; null when it does not say. */
   wholeUsage(body: JsonObject): JsonObject | null
-  /** Null when it is no count. */
   count(usage: JsonObject): ModelUsage | null
   refusal(kind: RefusalKind, message: string): { readonly status: number; readonly body: JsonObject }
   environment(url: string, token: string): { readonly [name: string]: string }
@@ -119,7 +114,6 @@ const OPENAI_TYPES: { readonly [kind in RefusalKind]: string } = {
   timeout: 'timeout',
 }
 
-/** What both protocols of OpenAI share. */
 const openai = {
   providers: ['openai', 'openai-chat', 'openai-compatible'] as const,
   wholeUsage: ({ usage }: JsonObject) => (isMap(usage) ? usage : null),
@@ -263,6 +257,5 @@ export const WIRE_RULES: { readonly [wire in GatewayWire]: WireRules } = {
 const numberIn = (value: Json | undefined): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : null
 
-/** Undefined for what cannot be a number of tokens. */
 const countIn = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined

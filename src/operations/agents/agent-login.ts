@@ -1,8 +1,8 @@
 // Whether an agent is lent the person's own login. Only the person says so, once for each agent; a task or an agent never does.
 
-import { AGENT_LOGINS, type AgentLogin, LOGIN_AGENTS } from '../../domain/plan-rules/agent-login.ts'
-import type { AgentName } from '../../domain/plan-rules/agent-request.ts'
+import type { AgentLogin } from '../../domain/plan-rules/agent-request.ts'
 import { layerWords } from '../../domain/policy/policy-layer.ts'
+import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { readUserRules, rememberLogin, type UserRulesPlace } from '../../safety/network/user-rules.ts'
 import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import type { Person } from '../../safety/policy/policy-log.ts'
@@ -10,15 +10,21 @@ import { type Answer, failure } from '../../safety/safety-refusal.ts'
 import { refuseTask } from '../policy/network-rules.ts'
 
 /** What may be lent, before anybody is asked. */
-export async function loginOf(place: UserRulesPlace, agent: AgentName): Promise<Answer<AgentLogin>> {
+export async function loginOf(place: UserRulesPlace, agent: string): Promise<Answer<AgentLogin>> {
   const refused = refuseTask(place)
   if (refused !== null) return refused
-  const login = AGENT_LOGINS[agent]
-  if (login === undefined)
+  const known = await knownAgents(place)
+  const row = known.rows.find(({ name }) => name === agent)
+  if (row === undefined) {
+    const { message, hint } = unknownAgent(agent, known)
+    return no('logic', message, hint)
+  }
+  const { login } = row
+  if (login === null)
     return no(
       'logic',
       `${agent} cannot use your login`,
-      `it can be of ${LOGIN_AGENTS.join(', ')}; give ${agent} a model with \`agent: { use: ${agent}, model: PROVIDER/NAME }\``,
+      `it can be of ${known.rows.flatMap(each => (each.login === null ? [] : each.name)).join(', ')}; give ${agent} a model with \`agent: { use: ${agent}, model: PROVIDER/NAME }\``,
     )
   const layers = await readPolicyLayers(place)
   if (!layers.ok) return layers
@@ -36,14 +42,14 @@ export async function loginOf(place: UserRulesPlace, agent: AgentName): Promise<
 /** True when that is new. */
 export async function setLogin(
   place: UserRulesPlace,
-  order: { readonly agent: AgentName; readonly isAllowed: boolean; readonly person: Person },
+  order: { readonly agent: string; readonly isAllowed: boolean; readonly person: Person },
 ): Promise<Answer<boolean>> {
   const allowed = order.isAllowed ? await loginOf(place, order.agent) : (refuseTask(place) ?? { ok: true as const })
   return allowed.ok ? await rememberLogin(place, order, order.person) : allowed
 }
 
 /** The agents that are lent a login; none where the settings cannot be read. */
-export async function lentLogins(place: UserRulesPlace): Promise<readonly AgentName[]> {
+export async function lentLogins(place: UserRulesPlace): Promise<readonly string[]> {
   const read = await readUserRules(place)
   return read.ok ? read.value.logins : []
 }

@@ -6,7 +6,6 @@ import type { Engine } from '../../engine/engine.ts'
 export interface ClaimedTask {
   readonly plan: PlanId
   readonly task: TaskName
-  /** Who claimed it. */
   readonly by: string
 }
 

@@ -39,7 +39,6 @@ export type PlanEdited =
   | { readonly status: 'unsound'; readonly faults: readonly Fault[] }
 
 export interface Changed {
-  /** In a line. */
   readonly summary: string
   readonly fates: readonly Fate[]
 }

@@ -2,7 +2,6 @@
 // recommendation and allows nothing.
 
 import { isMap, type Json } from '../../domain/json.ts'
-import type { AgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
 import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '../../safety/files/private-file.ts'
 
@@ -44,7 +43,7 @@ function passedAt(pass: Json | undefined, { version, status }: Pick<KnownAgent, 
   return typeof pass.at === 'number' ? pass.at : null
 }
 
-async function readPasses(place: TestPlace): Promise<{ readonly [agent in AgentName]?: Json }> {
+async function readPasses(place: TestPlace): Promise<{ readonly [agent: string]: Json }> {
   const file = settingsFile(place.environment, FILE)
   if (file === null) return {}
   const read = await readPrivateFile(file, { what: 'the file', outside: outsideOf(place), elsewhere: ELSEWHERE })

@@ -35,7 +35,6 @@ export interface Prime {
   readonly current: CurrentTask | null
   /** What the agent has claimed besides, latest first; a task of another plan as `plan:task`. */
   readonly alsoYours: readonly string[]
-  /** In the hands of others. */
   readonly claimed: readonly { readonly task: TaskName; readonly by: string }[]
   readonly waiting: readonly string[]
   /** What needs the right to decide, the newest first: agents do not have it. */
@@ -50,7 +49,6 @@ export interface Prime {
   readonly pending: readonly TaskLine[]
   /** What ended last first. */
   readonly done: readonly TaskLine[]
-  /** Names of other plans that are under way. */
   readonly otherPlans: readonly string[]
 }
 
@@ -64,7 +62,6 @@ export interface CurrentTask
 export interface Decision {
   readonly by: string
   readonly task: TaskName | null
-  /** What was done: `approved`, `rejected`, `chose`, … */
   readonly what: string
   readonly text: string
 }
@@ -133,7 +130,6 @@ function chosenPlan(open: readonly PlanRow[], held: readonly ClaimedTask[]): Cho
   return latest === undefined ? null : { ok: true, target: { plan: latest.id, name: latest.name, task: null } }
 }
 
-/** `plan:task` of each. */
 async function namesOf(engine: PrimeRoom['engine'], held: readonly ClaimedTask[]): Promise<readonly string[]> {
   const names = held.map(async ({ plan, task }) => {
     const summary = await engine.ask({ type: 'summary', plan })

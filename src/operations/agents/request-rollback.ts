@@ -10,7 +10,6 @@ import { previewRollback, rollbackRequest } from '../rollback-plan.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
 export interface RollbackRequest {
-  /** Why it should be undone. */
   readonly why: string
   /** How a person does it, in the words of their face. */
   readonly command: (plan: string, task: TaskName) => string

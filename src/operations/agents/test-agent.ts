@@ -5,23 +5,21 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import type { AgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { EngineInProcess, Worker } from '../../engine/engine.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
+import type { AgentRow } from '../../format/settings/agent-settings.ts'
 import { setGoing } from '../start-plan.ts'
 
 export interface AgentTest {
-  readonly agent: AgentName
+  readonly agent: string
   /** Did the test pass afterwards, as the journal says? */
   readonly fits: boolean
-  /** Why it does not fit. */
   readonly why: string | null
   readonly hint: string | null
   readonly durationMs: number
   /** What it asked of the model, by our count. */
   readonly calls: number | null
   readonly tokens: number | null
-  /** What was printed, in order. */
   readonly log: string
 }
 
@@ -53,14 +51,13 @@ export function makeTestFolder(root: string): void {
 }
 
 /** A model that the scripted one answers as, by the protocol of the agent. */
-export const TEST_MODELS: { readonly [wire in ModelWire]: string } = {
+const TEST_MODELS: { readonly [wire in NonNullable<AgentRow['wire']>]: string } = {
   anthropic: 'anthropic/scripted',
   'openai-chat': 'local/scripted',
   'openai-responses': 'openai/scripted',
   gemini: 'google/gemini-2.5-pro',
 }
-
-type ModelWire = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini'
+export const testModel = (wire: AgentRow['wire']): string => TEST_MODELS[wire ?? 'openai-chat']
 
 const FIX = 'fix' as TaskName
 
@@ -79,7 +76,7 @@ tasks:
 
 export async function testAgent(
   { engine, worker, monotonic, signal }: AgentTestRoom,
-  agent: AgentName,
+  agent: string,
   model: string,
 ): Promise<AgentTest> {
   const began = monotonic()

@@ -14,7 +14,6 @@ import { claimedTasks } from './claimed-tasks.ts'
 
 /** What a claimed task may write, and in which folder. */
 export interface HeldScope {
-  /** The name of the plan. */
   readonly plan: string
   readonly task: TaskName
   /** Null: wherever its folder reaches. */

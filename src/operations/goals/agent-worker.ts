@@ -4,7 +4,7 @@
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { type Json, mapOf } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { type AgentName, agentRequest, isAgentName, mayWork } from '../../domain/plan-rules/agent-request.ts'
+import { agentRequest, isAgentName, mayWork } from '../../domain/plan-rules/agent-request.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
 import { ENDED, PLAN_ENDED } from '../../domain/status.ts'
@@ -12,7 +12,7 @@ import type { SubmitOptions, Submitted } from '../../engine/engine.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
 export interface AgentWorker {
-  readonly agent: AgentName
+  readonly agent: string
   /** `provider/name`; null: the agent's own. */
   readonly model: string | null
 }
@@ -151,21 +151,16 @@ export async function assignWorker(
 const LOOKED_AT_MAX = 20
 
 export type WorkerChoice =
-  | { readonly status: 'chosen'; readonly agent: AgentName; readonly why: 'named' | 'used before' | 'only one' }
+  | { readonly status: 'chosen'; readonly agent: string; readonly why: 'named' | 'used before' | 'only one' }
   /** Several are installed, and none was used here. */
-  | { readonly status: 'several'; readonly agents: readonly AgentName[] }
-  | { readonly status: 'missing'; readonly agent: AgentName | null }
-
-interface Installed {
-  readonly name: AgentName
-  readonly status: string
-}
+  | { readonly status: 'several'; readonly agents: readonly string[] }
+  | { readonly status: 'missing'; readonly agent: string | null }
 
 /** The one that is named, else the one last used here, else the only one that is installed. */
 export async function chooseWorker(
   engine: Pick<CallerEngine, 'ask'> | null,
-  agents: readonly Installed[],
-  named?: AgentName,
+  agents: readonly { readonly name: string; readonly status: string }[],
+  named?: string,
 ): Promise<WorkerChoice> {
   const installed = agents.filter(({ status }) => status !== 'missing').map(({ name }) => name)
   if (named !== undefined)
@@ -181,7 +176,7 @@ export async function chooseWorker(
     : { status: 'several', agents: installed }
 }
 
-async function lastUsed(engine: Pick<CallerEngine, 'ask'>, installed: readonly AgentName[]): Promise<AgentName | null> {
+async function lastUsed(engine: Pick<CallerEngine, 'ask'>, installed: readonly string[]): Promise<string | null> {
   const { items } = await engine.ask({ type: 'plans', limit: LOOKED_AT_MAX })
   for (const { id } of items) {
     const found = await engine.ask({ type: 'definition', plan: id })

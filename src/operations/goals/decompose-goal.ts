@@ -17,14 +17,10 @@ import { type DraftMade, type ProposedPlan, writtenBy } from './plan-goal.ts'
 type GoalEngine = Pick<Engine, 'ask' | 'submit' | 'goals'>
 
 export interface GoalPart {
-  /** The id of the sub-goal, or of the goal itself. */
   readonly goal: string
   readonly title: string
-  /** What a planner is asked for. */
   readonly text: string
-  /** The plan that it has already. */
   readonly plan: { readonly id: PlanId; readonly name: string; readonly status: string } | null
-  /** How many plans it ever had. */
   readonly before: number
 }
 

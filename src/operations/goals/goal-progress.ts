@@ -2,10 +2,10 @@
 // stored.
 
 import type { Engine } from '../../engine/engine.ts'
-import type { GoalBody } from '../../format/wire/goals.ts'
+import type { Goal } from '../../format/wire/answers/goals.ts'
 import type { GoalRow, Page, PlanRow } from '../../stores/store.ts'
 
-export type GoalProgress = GoalBody['progress']
+export type GoalProgress = Goal['progress']
 
 const GOALS_MAX = 1_000
 const PLANS_MAX = 10_000

@@ -124,7 +124,6 @@ export async function checksOnCopy(place: LookPlace, { maxMs, signal }: LookOpti
   }
 }
 
-/** What every look needs; else why there is none. */
 async function prepare(
   place: LookPlace,
 ): Promise<(Pick<Running, 'root' | 'sandbox' | 'tar'> & { readonly parts: Parts }) | string> {

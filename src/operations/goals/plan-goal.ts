@@ -61,7 +61,6 @@ export type PlanningChoices = Pick<
   | 'tell'
   | 'signal'
 > & {
-  /** What becomes of the plan that the planner drew: an agent works it, what is approved is committed. */
   readonly finish?: (definition: PlanDefinition) => PlanDefinition
 }
 

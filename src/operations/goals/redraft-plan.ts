@@ -27,11 +27,9 @@ export interface RedraftRequest {
 export interface Redraft {
   /** The revision it was made from. */
   readonly revision: number
-  /** The whole next draft. */
   readonly text: string
   readonly diff: SemanticDiff
   readonly summary: string
-  /** For the journal, when it is kept. */
   readonly rationale: string
   readonly unfollowed: PlanProposal['unfollowed']
 }

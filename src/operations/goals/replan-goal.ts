@@ -5,9 +5,10 @@ import type { PlanId } from '../../domain/id.ts'
 import { mapOf } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
-import { isEmpty, semanticDiff } from '../../domain/revisions/semantic-diff.ts'
+import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
+import type { Submitted } from '../../engine/engine.ts'
 import type { PlanComment, PlanProgress, PlanProposal } from '../../planners/planner.ts'
-import { type CurrentPlan, readCurrentPlan } from '../revise-plan.ts'
+import { type CurrentPlan, type PreparedRevision, prepareRevision, readCurrentPlan } from '../revise-plan.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import { HEURISTIC, type PlannerChoice } from './choose-planner.ts'
 import { sameFinish } from './finish-draft.ts'
@@ -20,23 +21,27 @@ export interface ReplanRequest extends RedraftRequest {
 
 export interface Replanned {
   readonly current: CurrentPlan
-  readonly definition: PlanDefinition
+  readonly revision: PreparedRevision
   readonly rationale: string
   readonly unfollowed: PlanProposal['unfollowed']
 }
 
-export type Replanning =
+export type Replanning<Problem = never> =
   | { readonly status: 'drafted'; readonly replanned: Replanned }
   | { readonly status: 'refused'; readonly refusal: Refusal }
+  /** The planner had no plan; in the words of whoever asked it. */
+  | { readonly status: 'failed'; readonly problem: Problem }
 
 const RATIONALE_MAX = 2_000
 const STAYS: ReadonlySet<string> = new Set(['completed', 'skipped', 'running', 'waiting'])
 
-export async function replanGoal(
+export async function replanGoal<Problem = never>(
   engine: Pick<CallerEngine, 'ask'>,
   { plan, why, choice }: { readonly plan: PlanId; readonly why: string; readonly choice: PlannerChoice },
-  propose: (request: ReplanRequest) => Promise<Pick<PlanProposal, 'definition' | 'unfollowed' | 'planner'>>,
-): Promise<Replanning> {
+  propose: (
+    request: ReplanRequest,
+  ) => Promise<Pick<PlanProposal, 'definition' | 'unfollowed' | 'planner'> | { readonly problem: Problem }>,
+): Promise<Replanning<Problem>> {
   const current = await readCurrentPlan(engine, plan)
   const board = await engine.ask({ type: 'board', plan })
   if (current === null || board === null) return no('not-found', 'the plan has gone')
@@ -83,6 +88,7 @@ export async function replanGoal(
   ]
   const comments = [...commentsOn(definition), ...said]
   const proposed = await propose({ goal: definition.goal, comments, draft: definition, choice: wanted, progress })
+  if ('problem' in proposed) return { status: 'failed', problem: proposed.problem }
   const next = withRest(definition, proposed.definition, stays)
   if (isEmpty(semanticDiff(withoutPlanning(definition), withoutPlanning(next))))
     return no(
@@ -93,13 +99,36 @@ export async function replanGoal(
   const cause = progress.failed.map(({ task }) => `'${task}' failed`)
   const rationale = `drafted again by ${proposed.planner}: ${[...cause, ...(why === '' ? [] : [why])].join('; ') || 'asked for'}`
   const { unfollowed } = proposed
+  const written = { definition: next, ended: new Map(), mode: 'replace', by: 'id' } as const
+  const prepared = prepareRevision(current, { written })
+  if (prepared.status === 'refused') return prepared
+  if (prepared.status === 'unsound') {
+    const { message = '', hint } = prepared.faults[0] ?? prepared.diagnostics[0] ?? {}
+    return { status: 'refused', refusal: refuse('invalid', `the rest of the plan cannot work: ${message}`, hint) }
+  }
+  const { revision } = prepared
   return {
     status: 'drafted',
-    replanned: { current, definition: next, rationale: rationale.slice(0, RATIONALE_MAX), unfollowed },
+    replanned: { current, revision, rationale: rationale.slice(0, RATIONALE_MAX), unfollowed },
   }
 }
 
 const no = (...said: Parameters<typeof refuse>): Replanning => ({ status: 'refused', refusal: refuse(...said) })
+
+/** What an order proposed or changed, for whoever asks under the same key again. */
+export async function proposalMade(
+  engine: Pick<CallerEngine, 'ask'>,
+  { plan, events }: Pick<Extract<Submitted, { readonly ok: true }>, 'plan' | 'events'>,
+): Promise<(Pick<PreparedRevision, 'definition' | 'diff' | 'summary'> & { readonly rationale: string }) | null> {
+  const made = events.find(event => event.type === 'revision.proposed' || event.type === 'plan.revised')
+  if (made === undefined) return null
+  const cards = made.type === 'plan.revised' ? [] : ((await engine.ask({ type: 'proposals', plan })) ?? [])
+  const revision = made.type === 'plan.revised' ? made.revision - 1 : cards.find(({ id }) => id === made.id)?.on
+  const before = await engine.ask({ type: 'definition', plan, revision })
+  if (before === null) return null
+  const diff = semanticDiff(before.definition, made.definition)
+  return { definition: made.definition, diff, summary: summarise(diff), rationale: made.rationale }
+}
 
 /** What stays, as it is; then what was drafted for the rest. Name, policy and settings are those of the plan. */
 function withRest(current: PlanDefinition, drafted: PlanDefinition, stays: ReadonlySet<string>): PlanDefinition {

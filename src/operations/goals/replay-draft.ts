@@ -7,7 +7,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { type SemanticDiff, semanticDiff } from '../../domain/revisions/semantic-diff.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import type { ModelRecording } from '../../models/model.ts'
-import type { CheckedToday, PlanComment, Planner, RepositoryView } from '../../planners/planner.ts'
+import type { CheckedToday, Looked, PlanComment, Planner, RepositoryView } from '../../planners/planner.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import { proposePlan, withoutRecording } from './plan-goal.ts'
 
@@ -74,7 +74,6 @@ export interface ReplayedDraft {
   readonly same: boolean
   /** How many questions the recording answered. */
   readonly exchanges: number
-  /** What differs, when something does. */
   readonly diff: SemanticDiff
 }
 
@@ -83,11 +82,12 @@ export async function replayDraft(
   { planner, repository }: { readonly planner: Planner; readonly repository: RepositoryView },
   { drafted, comments, answers, checks, earlier, recording }: RecordedDraft,
 ): Promise<ReplayedDraft> {
-  const { drafts } = planningOf(drafted)
+  const { drafts, looked } = planningOf(drafted)
   const { document } = await proposePlan({ planner, repository }, drafted.goal ?? '', comments, {
     ...(earlier === null || comments.length === 0 ? {} : { draft: earlier }),
     ask: async question => answers.get(question) ?? null,
     ...(typeof drafts === 'number' ? { drafts } : {}),
+    ...(looked === undefined ? {} : { looked: looked as unknown as Looked }),
     runCheck: checks === null ? undefined : async script => checks.get(script) ?? 'unknown',
   })
   const again = { ...document.definition, name: drafted.name }

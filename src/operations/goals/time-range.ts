@@ -10,7 +10,6 @@ import type { CallerEngine } from '../run-plan.ts'
 export interface TimeRange {
   readonly fromMs: number
   readonly toMs: number
-  /** So many earlier runs it is from. */
   readonly runs: number
 }
 

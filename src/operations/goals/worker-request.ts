@@ -1,6 +1,5 @@
 // An agent that somebody names to work a plan: is it known, is it installed here, and which model does it ask?
 
-import { AGENT_NAMES, type AgentName, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Models } from '../../models/model.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
@@ -13,12 +12,14 @@ export type StartableAgent = KnownAgent & { readonly model?: string | null }
 export function withStandardModel(
   agents: readonly KnownAgent[],
   { default: standard, models }: Awaited<ReturnType<Models['list']>>,
-  lent: readonly AgentName[],
+  lent: readonly string[],
 ): readonly StartableAgent[] {
   const found = models.find(({ name }) => name === standard)
   return agents.map(agent => {
     if (lent.includes(agent.name)) return { ...agent, model: null, needsModel: false }
-    return found?.wires.includes(agent.wire) === true ? { ...agent, model: found.name, needsModel: false } : agent
+    return agent.wire !== null && found?.wires.includes(agent.wire) === true
+      ? { ...agent, model: found.name, needsModel: false }
+      : agent
   })
 }
 
@@ -34,15 +35,11 @@ export type WorkerFound =
 
 export function findWorker(agents: readonly StartableAgent[], { agent, model }: WorkerRequest): WorkerFound {
   const no = (refusal: Refusal): WorkerFound => ({ ok: false, refusal })
-  if (agent === 'planfold')
-    return no(refuse('invalid', 'Planfold has no agent of its own yet', `name one of ${AGENT_NAMES.join(', ')}`))
-  if (!isAgentName(agent))
-    return no(
-      refuse('invalid', `'${agent.slice(0, 60)}' is not a known agent`, `name one of ${AGENT_NAMES.join(', ')}`),
-    )
+  const names = `name one of ${agents.map(({ name }) => name).join(', ')}`
+  if (agent === 'planfold') return no(refuse('invalid', 'Planfold has no agent of its own yet', names))
   const found = agents.find(({ name }) => name === agent)
-  if (found === undefined || found.status === 'missing')
-    return no(refuse('not-ready', `${found?.title ?? agent} is not installed`, installHint(found?.install ?? agent)))
+  if (found === undefined) return no(refuse('invalid', `'${agent.slice(0, 60)}' is not a known agent`, names))
+  if (found.status === 'missing') return no(refuse('not-ready', `${found.title} is not installed`, installHint(found)))
   if (found.needsModel && model === undefined)
     return no(
       refuse(
@@ -54,4 +51,6 @@ export function findWorker(agents: readonly StartableAgent[], { agent, model }: 
   return { ok: true, worker: { agent, model: model ?? found.model ?? null } }
 }
 
-const installHint = (install: string): string => `npm install -g ${install}; its program must be on PATH`
+/** How an agent is installed. */
+export const installHint = ({ install }: Pick<KnownAgent, 'install'>): string =>
+  `${install === null ? 'install it' : `npm install -g ${install}`}; its program must be on PATH`

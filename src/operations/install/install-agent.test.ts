@@ -17,25 +17,22 @@ import fc from 'fast-check'
 import { parse as parseJson } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
 import { afterEach, describe, expect, test } from 'vitest'
-import { AGENTS, type AgentCommands, type AgentName, agentSetup, type InstallScope } from './agent-files.ts'
+import type { AgentRow } from '../../format/settings/agent-settings.ts'
+import { stockRows } from '../../safety/known-agents.ts'
+import { agentSetup, type InstallScope } from './agent-files.ts'
 import { type InstallPlan, planInstall, planUninstall } from './install-agent.ts'
 import { recordFolder } from './install-record.ts'
 import { jsonSettings, tomlSettings } from './settings.arbitrary.ts'
 
-const COMMANDS: AgentCommands = {
-  program: 'planfold',
-  mcp: ['mcp'],
-  prime: ['prime'],
-  hooks: { claude: 'prime for claude', codex: 'prime for codex', gemini: 'prime for gemini' },
-  guard: 'guard for codex',
-  install: 'install',
-  version: '1',
-}
+const AGENTS = stockRows().filter(({ install }) => install !== undefined)
 
 const folders: string[] = []
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
+
+const rowOf = (agent: string, better: (row: string) => string = row => row): AgentRow =>
+  JSON.parse(better(JSON.stringify(AGENTS.find(({ name }) => name === agent)))) as AgentRow
 
 /** A home and a project of their own. */
 function place(files: { readonly [path: string]: string } = {}) {
@@ -48,8 +45,8 @@ function place(files: { readonly [path: string]: string } = {}) {
     writeFileSync(join(base, path), text)
   }
   for (const [path, text] of Object.entries(files)) write(path, text)
-  const ask = (agent: AgentName, { scope = 'project', environment = {}, commands = COMMANDS }: AskOptions = {}) => ({
-    setup: agentSetup(agent, scope, { project, home, environment }, commands),
+  const ask = (agent: string, { scope = 'project', environment = {}, better }: AskOptions = {}) => ({
+    setup: agentSetup(rowOf(agent, better), scope, { project, home, environment }, '1')!,
     scope,
     records: recordFolder(home, environment),
   })
@@ -60,17 +57,17 @@ function place(files: { readonly [path: string]: string } = {}) {
     write,
     read: (path: string): string => readFileSync(join(base, path), 'utf8'),
     tree: () => treeOf(base),
-    plan: (agent: AgentName, options?: AskOptions) => planInstall(ask(agent, options)),
-    install: async (agent: AgentName, options?: AskOptions) => await applied(await planInstall(ask(agent, options))),
-    uninstall: async (agent: AgentName, options?: AskOptions) =>
-      await applied(await planUninstall(ask(agent, options))),
+    plan: (agent: string, options?: AskOptions) => planInstall(ask(agent, options)),
+    install: async (agent: string, options?: AskOptions) => await applied(await planInstall(ask(agent, options))),
+    uninstall: async (agent: string, options?: AskOptions) => await applied(await planUninstall(ask(agent, options))),
   }
 }
 
 interface AskOptions {
   readonly scope?: InstallScope
   readonly environment?: { readonly [name: string]: string }
-  readonly commands?: AgentCommands
+  /** What a later version says instead. */
+  readonly better?: (row: string) => string
 }
 
 async function applied(plan: InstallPlan): Promise<readonly string[]> {
@@ -138,7 +135,7 @@ function foreign(kind: 'json' | 'toml', text: string, keys: Shared['keys']): Set
 function withoutEntry(value: Settings, [outer, inner]: readonly [string, string]): Settings {
   const held = value[outer]
   if (typeof held !== 'object' || held === null) return value
-  const isOurs = (one: unknown): boolean => /(?:prime|guard) for (?:codex|gemini)/.test(JSON.stringify(one) ?? '')
+  const isOurs = (one: unknown): boolean => /planfold (?:prime|hook)/.test(JSON.stringify(one) ?? '')
   const left = Object.entries(held).flatMap(([key, one]) => {
     if (key !== inner) return [[key, one]]
     const items = outer === 'hooks' && Array.isArray(one) ? one.filter(each => !isOurs(each)) : []
@@ -203,7 +200,7 @@ describe('over random settings', () => {
         await here.uninstall(agent)
         for (const [at, { path, kind, keys }] of shared.entries()) {
           const after = here.read(path)
-          expect(after).not.toMatch(/(?:prime|guard) for (?:codex|gemini)|"planfold"|added by its installer/)
+          expect(after).not.toMatch(/planfold (?:prime|hook)|"planfold"|added by its installer/)
           expect(foreign(kind, after, keys)).toEqual(foreign(kind, files[at]!.text, keys))
           for (const comment of files[at]!.comments) expect(after).toContain(comment)
           if (!isLost) expect(after).toMatch(/their/)
@@ -215,20 +212,23 @@ describe('over random settings', () => {
   })
 })
 
-test.each(AGENTS)('%s: where nothing is, files and folders are made, and all of them go again', async agent => {
-  for (const scope of ['project', 'user'] as const) {
-    const here = place()
-    const before = here.tree()
-    await here.install(agent, { scope })
-    expect(Object.keys(here.tree()).length).toBeGreaterThan(Object.keys(before).length)
-    await here.uninstall(agent, { scope })
-    expect(here.tree()).toEqual(before)
-    expect(readdirSync(here.home)).toEqual([])
-  }
-})
+test.each(AGENTS.map(({ name }) => name))(
+  '%s: where nothing is, files and folders are made, and all of them go again',
+  async agent => {
+    for (const scope of ['project', 'user'] as const) {
+      const here = place()
+      const before = here.tree()
+      await here.install(agent, { scope })
+      expect(Object.keys(here.tree()).length).toBeGreaterThan(Object.keys(before).length)
+      await here.uninstall(agent, { scope })
+      expect(here.tree()).toEqual(before)
+      expect(readdirSync(here.home)).toEqual([])
+    }
+  },
+)
 
 test('an entry of the same name that somebody made is left alone, and nothing is written', async () => {
-  const cases: readonly (readonly [AgentName, string, string])[] = [
+  const cases: readonly (readonly [string, string, string])[] = [
     ['gemini', 'project/.gemini/settings.json', '{"mcpServers":{"planfold":{"command":"mine"}}}'],
     ['opencode', 'project/opencode.jsonc', '{ // mine\n "mcp": { "planfold": false } }'],
     ['codex', 'project/.codex/config.toml', '[mcp_servers.planfold]\ncommand = "mine"\n'],
@@ -356,16 +356,15 @@ test('a newer version writes its own entry in place of ours, and is taken back t
   const here = place({ 'project/.codex/hooks.json': text })
   const before = here.tree()
   await here.install('codex')
-  const commands = {
-    ...COMMANDS,
-    hooks: { ...COMMANDS.hooks, codex: 'prime for codex, better' },
-    mcp: ['mcp', '--new'],
-  }
-  await here.install('codex', { commands })
-  expect(here.read('project/.codex/hooks.json').match(/prime for codex/g)).toEqual(['prime for codex'])
-  expect(here.read('project/.codex/hooks.json').match(/guard for codex/g)).toHaveLength(1)
+  const better = (row: string) =>
+    row
+      .replace('--format codex-hook', '--format codex-hook --better')
+      .replace('[\\"mcp\\"]', '[\\"mcp\\", \\"--new\\"]')
+  await here.install('codex', { better })
+  expect(here.read('project/.codex/hooks.json').match(/codex-hook( --better)?/g)).toEqual(['codex-hook --better'])
+  expect(here.read('project/.codex/hooks.json').match(/pre-tool-use/g)).toHaveLength(1)
   expect(here.read('project/.codex/config.toml').match(/--new/g)).toHaveLength(1)
-  await here.uninstall('codex', { commands })
+  await here.uninstall('codex', { better })
   expect(here.tree()).toEqual(before)
 })
 
@@ -375,14 +374,17 @@ test('in a file that was changed meanwhile, a newer version still replaces only 
   const path = 'project/.codex/hooks.json'
   here.write(path, here.read(path).replace('{', '{ "mine": 1,'))
   expect(await here.plan('codex')).toMatchObject({ ok: true, changes: [] })
-  const commands = { ...COMMANDS, guard: 'guard for codex, better' }
-  await here.install('codex', { commands })
-  expect(await here.plan('codex', { commands })).toMatchObject({ ok: true, changes: [] })
+  const better = (row: string) => row.replace('hook pre-tool-use', 'hook pre-tool-use --better')
+  await here.install('codex', { better })
+  expect(await here.plan('codex', { better })).toMatchObject({ ok: true, changes: [] })
   const { hooks, ...rest } = JSON.parse(here.read(path))
   expect(rest).toEqual({ mine: 1 })
   expect([hooks.SessionStart.length, hooks.PreToolUse.length]).toEqual([1, 1])
-  expect(hooks.PreToolUse[0]).toMatchObject({ matcher: 'apply_patch', hooks: [{ command: 'guard for codex, better' }] })
-  await here.uninstall('codex', { commands })
+  expect(hooks.PreToolUse[0]).toMatchObject({
+    matcher: 'apply_patch',
+    hooks: [{ command: 'planfold hook pre-tool-use --better || true' }],
+  })
+  await here.uninstall('codex', { better })
   expect(JSON.parse(here.read(path))).toEqual({ mine: 1 })
 })
 
@@ -418,7 +420,7 @@ test('Gemini CLI: of two entries in one file, the one that somebody removed come
     expect(settings.hooks.SessionStart[0].hooks[0]).toEqual({
       type: 'command',
       name: 'planfold',
-      command: 'prime for gemini',
+      command: 'planfold prime --format gemini-hook || true',
       timeout: 15_000,
     })
     const { hooks: _, ...rest } = settings

@@ -37,7 +37,6 @@ import {
 export interface InstallAsk {
   readonly setup: AgentSetup
   readonly scope: InstallScope
-  /** Where records are kept. */
   readonly records: string
 }
 
@@ -86,7 +85,6 @@ export async function planUninstall(ask: InstallAsk): Promise<InstallPlan> {
 }
 
 interface Planned {
-  /** Of the record. */
   readonly path: string
   readonly record: InstallRecord | null
   readonly steps: readonly Step[]
@@ -107,8 +105,6 @@ async function planWith(
   const { steps, notes } = worked
   return { ok: true, changes: steps.map(changeOf), notes, apply: async () => await apply({ path, record, steps }) }
 }
-
-// Looking.
 
 interface Looked {
   readonly file: AgentFile
@@ -198,8 +194,6 @@ async function missingFolders(path: string): Promise<readonly string[]> {
     missing.unshift(at)
   return missing
 }
-
-// Working out.
 
 /** `base`: the file without anything of ours, which the record leads back to. */
 interface Step extends Looked {
@@ -294,7 +288,6 @@ function entriesInto(wanted: readonly JsonEntry[], there: string | null, recorde
   return { type: 'change', base, after, entries }
 }
 
-/** Null where the file cannot be read as JSON. */
 function statusOf(text: string | null, entry: JsonEntry): EntryStatus | null {
   const found = entryStatus(text ?? '', entry)
   return found.ok ? found.status : null
@@ -375,8 +368,6 @@ function spanOf(before: string, after: string): NonNullable<RecordedFile['undo']
   while (end < most - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++
   return { start, length: after.length - start - end, text: before.slice(start, before.length - end) }
 }
-
-// Writing.
 
 const changeOf = ({ file, text, after }: Step): FileChange => ({ path: file.path, before: text, after })
 

@@ -1,8 +1,9 @@
 // Everything that leaves the machine, with where it goes, what is sent, and who said so. Addresses are shown without what may be secret
 // in them.
 
+import { actionFacts } from '../../domain/actions/actions.ts'
+import { modelRequest } from '../../domain/actions/model-action.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { modelRequest } from '../../domain/plan-rules/model-request.ts'
 import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { effectivePolicy, layerWords, type PolicyLayer, planLayer } from '../../domain/policy/policy-layer.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
@@ -11,11 +12,8 @@ import type { ModelList } from '../../models/model.ts'
 export interface Egress {
   readonly kind: 'webhook' | 'hook' | 'model' | 'traces' | 'network' | 'http' | 'agent' | 'git'
   readonly address: string
-  /** What is sent. */
   readonly sends: string
-  /** Who configured it. */
   readonly from: string
-  /** The policy does not let it out. */
   readonly denied?: string
 }
 
@@ -25,7 +23,6 @@ export interface EgressSources {
   readonly models: ModelList
   /** Where traces go; null when they go nowhere. */
   readonly traces: { readonly endpoint: string; readonly variable: string } | null
-  /** The person's own rules about the network. */
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
 }
 
@@ -137,11 +134,8 @@ function networkOf({ plan, layers, rules }: EgressSources): readonly Egress[] {
 /** Actions that go out by themselves. */
 function actionsOf({ id, action }: TaskDefinition): readonly Egress[] {
   const from = `task ${id}`
-  if (action.type === 'http') {
-    const spec = action.spec as { readonly url?: unknown; readonly method?: unknown } | string
-    const url = typeof spec === 'string' ? spec : typeof spec.url === 'string' ? spec.url : 'an address'
-    return [{ kind: 'http', address: plainAddress(url), sends: 'the request of the task', from }]
-  }
+  const url = actionFacts(action).address?.(action) ?? null
+  if (url !== null) return [{ kind: 'http', address: plainAddress(url), sends: 'the request of the task', from }]
   if (action.type === 'agent')
     return [
       { kind: 'agent', address: 'the service of the agent', sends: 'the instruction, and files the agent reads', from },

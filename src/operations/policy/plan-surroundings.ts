@@ -1,15 +1,16 @@
-// What around a plan will refuse it, or parts of it: the policies of organisation, user and project, secrets nobody named, runners and
-// databases that are not there, write scopes that hold too much. Told before anything runs, by the same rules that judge when it runs.
+// What around a plan will refuse it, or parts of it: the policies of organisation, user and project, secrets nobody named, runners,
+// agents and databases that are not there, write scopes that hold too much. Told before anything runs, by the same rules that judge when it runs.
 
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type DbRequest, dbRequest } from '../../domain/actions/db-action.ts'
+import { runnerRequest } from '../../domain/actions/runner-action.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import { CAPTURED_ENTRIES_MAX, CAPTURED_FILE_MAX_BYTES, CAPTURED_TOTAL_MAX_BYTES } from '../../domain/limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
+import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
-import { type DbRequest, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import { capturesFiles, scopeOf } from '../../domain/plan-rules/effect.ts'
-import { runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import { commandAnswer, commandReason, commandsOf, type UnderPolicy } from '../../domain/policy/policy-in-state.ts'
 import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
@@ -18,6 +19,7 @@ import type { DefinitionFault } from '../../format/plan/parse.ts'
 import { protectedBy } from '../../safety/files/protected-path.ts'
 import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
+import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { type FaultyPolicy, readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import { refusedWrite } from '../../safety/policy/refused-write.ts'
 import { readSecretSources } from '../../safety/secrets/secret-sources.ts'
@@ -50,6 +52,7 @@ export async function surroundingFaults(
     ...(await policyFaults(place, definition, tasks)),
     ...(await secretFaults(place, tasks)),
     ...(runners === null ? [] : tasks.flatMap(task => runnerFaults(task, runners))),
+    ...(await agentFaults(place, definition, tasks)),
     ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
     ...(await scopeFaults(place, definition, tasks)),
   ]
@@ -155,6 +158,33 @@ function runnerFaults({ id, action }: TaskDefinition, known: readonly string[]):
       message: `there is no runner '${use.slice(0, 100)}' here: '${id}' will fail`,
       hint: 'a program brings runners along: compose({ runners: […] }); the command line has none',
     },
+  ]
+}
+
+/** A name that no row has: the plan may be meant for another machine, or be misspelt. */
+async function agentFaults(
+  place: SettingsPlace,
+  { defaults }: PlanDefinition,
+  tasks: readonly TaskDefinition[],
+): Promise<readonly SurroundingFault[]> {
+  const wanted = tasks.flatMap(({ id, action }) => {
+    const request = agentRequest(action)
+    const name = request?.command === null ? (request.use ?? defaults?.agent) : undefined
+    return name === undefined ? [] : [{ id, name }]
+  })
+  if (wanted.length === 0) return []
+  const known = await knownAgents(place)
+  const unknown = wanted.filter(({ name }) => !known.rows.some(row => row.name === name))
+  const said = new Set(unknown.map(({ name }) => name))
+  return [
+    ...unknown.map(({ id, name }) => ({
+      ...{ severity: 'error' as const, task: id, key: 'agent' },
+      ...unknownAgent(name, known),
+    })),
+    // The rows that are wrong hold nobody up who names another.
+    ...known.faults
+      .filter(({ agent }) => agent === undefined || !said.has(agent))
+      .map(({ message, hint }) => ({ severity: 'warning' as const, message, hint })),
   ]
 }
 

@@ -1,16 +1,16 @@
 // What tasks can be carried out here: each runner with what it says of itself, the schema of its action, and whether this machine has
 // what it needs.
 
+import { actionFacts } from '../../domain/actions/actions.ts'
 import type { Hint } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { ActionType, EffectClass } from '../../domain/plan.ts'
 import { planJsonSchema } from '../../format/plan/json-schema.ts'
 import type { ModelList } from '../../models/model.ts'
 import type { KnownAgent, Runner } from '../../runners/runner.ts'
-import type { DoctorPart, Finding } from './doctor.ts'
+import type { Finding } from './doctor.ts'
 
 export interface Capability {
-  /** The key that a task has for it. */
   readonly action: ActionType
   readonly does: string
   /** The classes its tasks have when they declare none. */
@@ -26,15 +26,6 @@ export interface Capability {
   readonly schema: JsonObject
 }
 
-/** What of the machine a runner uses. Without a sandbox commands still run; the others do nothing without what they need. */
-const NEEDS: { readonly [action in ActionType]?: readonly DoctorPart[] } = {
-  run: ['sandbox', 'network'],
-  git: ['git'],
-  db: ['sqlite'],
-  model: ['models'],
-  agent: ['sandbox', 'network'],
-}
-
 export function capabilities(
   runners: Iterable<Runner>,
   machine: readonly Finding[],
@@ -43,16 +34,18 @@ export function capabilities(
 ): readonly Capability[] {
   const schemas = taskSchemas()
   const isNamed = models.default !== null || models.models.length > 0
-  const findings = isNamed ? machine : [...machine, NO_MODEL]
+  const findings: readonly Lack[] = [
+    ...(agents.every(({ status }) => status === 'missing') ? [NO_AGENT] : []),
+    ...machine,
+    ...(isNamed ? [] : [NO_MODEL]),
+  ]
   return [...runners].flatMap(({ action, about }) => {
     if (about === undefined) return []
-    const needed = findings.filter(({ part }) => NEEDS[action]?.includes(part) === true)
-    const isMissing = action === 'agent' && agents.every(({ status }) => status === 'missing')
-    const lack = isMissing
-      ? NO_AGENT
-      : action === 'runner'
-        ? NO_RUNNER
-        : (needed.find(({ status }) => status === 'problem') ?? needed.find(({ status }) => status === 'warning'))
+    const needed = findings.filter(({ part }) => about.uses?.some(used => used === part) === true)
+    const lack =
+      about.lacks === undefined
+        ? (needed.find(({ status }) => status === 'problem') ?? needed.find(({ status }) => status === 'warning'))
+        : { status: 'problem' as const, message: about.lacks, repair: null }
     return [
       {
         action,
@@ -63,7 +56,7 @@ export function capabilities(
         works:
           lack === undefined
             ? 'yes'
-            : lack.status === 'warning' && (action === 'run' || action === 'agent')
+            : lack.status === 'warning' && actionFacts({ type: action }).runsCommands === true
               ? 'partly'
               : 'no',
         why: lack?.message ?? null,
@@ -74,27 +67,22 @@ export function capabilities(
   })
 }
 
-const NO_AGENT: Pick<Finding, 'status' | 'message' | 'repair'> = {
+type Lack = Pick<Finding, 'status' | 'message' | 'repair'> & { readonly part: string }
+
+const NO_AGENT: Lack = {
+  part: 'agents',
   status: 'problem',
   message: 'no coding agent is installed',
   repair: 'install one, such as Claude Code, Codex or Gemini CLI',
 }
 
-/** Only a program that embeds Planfold brings any. */
-const NO_RUNNER: typeof NO_AGENT = {
-  status: 'problem',
-  message: 'no custom runner is registered; only a program that embeds Planfold can register one',
-  repair: null,
-}
-
-const NO_MODEL: Finding = {
+const NO_MODEL: Lack = {
   part: 'models',
   status: 'problem',
   message: 'no model is named in your settings',
   repair: 'set PLANFOLD_MODEL, or name one in your settings',
 }
 
-/** By the keys of a task. */
 function taskSchemas(): JsonObject {
   const { properties } = planJsonSchema() as { readonly properties?: JsonObject }
   const { items } = (properties?.tasks ?? {}) as {

@@ -40,7 +40,6 @@ export type DoctorPart =
   | 'models'
 
 export interface DoctorReport {
-  /** No finding is a problem. */
   readonly ok: boolean
   readonly findings: readonly Finding[]
 }

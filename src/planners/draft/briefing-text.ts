@@ -3,10 +3,9 @@
 
 import { inScope } from '../../safety/scope.ts'
 import type { PlanParts } from '../compose-plan.ts'
-import { shellLine } from '../end-checks.ts'
+import { isIntroduced, shellLine } from '../end-checks.ts'
 import { FIND_OUT, type WorkStep } from '../work-steps.ts'
 import { isNoted } from './change-log.ts'
-import { likelyTest } from './one-test.ts'
 import { printedToday } from './today.ts'
 
 const FILES_TOLD = 5
@@ -81,27 +80,36 @@ const listed = (title: string, lines: readonly string[]): readonly string[] =>
 
 /** The place in words, for a step that changes something: the first passage, or the file of tests. */
 function beginsAt({ goal, analysis, places, scopes }: PlanParts, { scope, instruction }: WorkStep): string {
-  const test = likelyTest(analysis)
-  if (scope === 'tests') return test === undefined ? '' : ` It belongs into ${test.path}, or into a new file beside it.`
+  const { test } = places
+  if (scope === 'tests')
+    return test === null || !inScope(scopes.tests, test)
+      ? ''
+      : ` It belongs into ${test}, or into a new file beside it.`
   const passages = places.passages.filter(({ path }) => scope === 'holding' || inScope(scopes.sources, path))
   const [first] = passages
   if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
-  // Words alone lead to many files: then the passage of the likeliest one.
-  const isNamed =
-    goal.frames.length + places.causes.length > 0 ||
-    goal.symbols.some(name => first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!))
+  // Words alone lead to many files, and to any line of them: then only a passage of the likeliest file.
   const [best] = analysis.files
-  const passage = isNamed ? first : (passages.find(({ path }) => path === best?.path) ?? first)
+  const isNamed = goal.symbols.some(
+    name => !isIntroduced(goal, name) && first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!),
+  )
+  const isShown = goal.frames.length + places.causes.length > 0 || scope === 'holding'
+  const isNear = analysis.files.slice(0, NEAR_MAX).some(({ path }) => path === first.path)
+  const passage = isShown || (isNamed && isNear) ? first : passages.find(({ path }) => path === best?.path)
+  if (passage === undefined || (best?.reason.startsWith('weak guess') === true && !isShown)) return ''
   const isList = /(^|\n)- .*$/.test(instruction)
   return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
 }
+
+/** A name from the goal counts as the place in so many files. */
+const NEAR_MAX = 3
 
 const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
   places.changeLog !== null && isNoted(step, judged.kind)
     ? ` Note it in ${places.changeLog}, as earlier changes are.`
     : ''
 
-/** Files, passages, the sibling to follow, and the commands to try it with. */
+/** Files, passages, and the commands to try it with. */
 function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly string[] {
   const isTest = step.scope === 'tests'
   const ranked = isTest ? [...analysis.tests.slice(0, 2), ...analysis.files] : analysis.files
@@ -121,9 +129,6 @@ function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly st
       ...lines.map((text, at) => `${String(line + at).padStart(5)}| ${text}`.trimEnd()),
     ]),
     ...(step.scope === 'nothing' ? [] : printedToday(places.causes)),
-    ...(places.sibling === null || step.scope === 'nothing'
-      ? []
-      : ['', `Follow the way of ${places.sibling}, which does something similar.`]),
     ...(isTried ? [''] : []),
     ...(isTried && places.oneTest !== null ? [`One file of tests alone: ${places.oneTest}`] : []),
     ...(isTried ? [`${allTests === undefined ? 'All tests' : 'Tests of the package'}: ${shellLine(test.run)}`] : []),

@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { compile } from '../../format/expression/expression.ts'
 import { templateExpressions } from '../../format/expression/template.ts'
-import { docsScope } from '../docs-page.ts'
-import { renameNames } from '../end-checks.ts'
 import { readGoal } from '../goal.ts'
 import { heuristicPlanner } from '../heuristic-planner.ts'
+import { docsScope } from '../kinds/docs-page.ts'
+import { removalIn, removedName } from '../kinds/removal.ts'
+import { renameNames } from '../kinds/rename.ts'
 import type { PlanComment, RepositoryView } from '../planner.ts'
-import { removalIn, removedName } from '../removal.ts'
 import { changeLog } from './change-log.ts'
 import { setUp } from './frame-tasks.ts'
 import { likelyTest } from './one-test.ts'
@@ -31,17 +31,18 @@ const FILES: { readonly [path: string]: string } = {
   'test/cart.test.ts': "test('total', () => total([1]))",
 }
 
-const repository: RepositoryView = {
-  files: async () => Object.entries(FILES).map(([path, text]) => ({ path, bytes: text.length })),
-  read: async paths => paths.map(path => FILES[path] ?? null),
+const viewOf = (all: typeof FILES): RepositoryView => ({
+  files: async () => Object.entries(all).map(([path, text]) => ({ path, bytes: text.length })),
+  read: async paths => paths.map(path => all[path] ?? null),
   history: async () => [],
   findProgram: async name => name,
+  pythonPackages: async () => null,
   changedAt: async paths => paths.map(() => 0),
   state: async () => null,
-}
+})
 
-const draft = async (goal: string, comments: readonly PlanComment[] = []): Promise<PlanDefinition> =>
-  (await heuristicPlanner().propose({ goal, repository, comments })).definition
+const draft = async (goal: string, comments: readonly PlanComment[] = [], all = FILES): Promise<PlanDefinition> =>
+  (await heuristicPlanner().propose({ goal, repository: viewOf(all), comments })).definition
 
 const taskIn = ({ tasks }: PlanDefinition, id: string): TaskDefinition => tasks.find(task => task.id === id)!
 const idsOf = ({ tasks }: PlanDefinition): readonly string[] => tasks.map(({ id }) => id)
@@ -227,7 +228,7 @@ test('a change is noted where most changes are, unless a robot does it or the go
 test('the test of the likeliest file is named before others, and what is to be installed is all that is missing', () => {
   const file = (path: string) => ({ path, score: 1, reason: '' })
   const named = (path: string, ...tests: readonly string[]) =>
-    likelyTest({ files: [file(path)], tests: tests.map(file) })?.path
+    likelyTest({ files: [file(path)], tests: tests.map(file) }, [])?.path
   expect(named('fish.go', 'help_test.go', 'fish_test.go')).toBe('fish_test.go')
   expect(named('src/a/index.ts', 'test/a.test.ts', 'src/b/index.test.ts')).toBe('test/a.test.ts')
   const command = (run: string) => ({ run: [run], from: 'ci', exists: false, missing: `'${run}' is not installed` })
@@ -237,8 +238,46 @@ test('the test of the likeliest file is named before others, and what is to be i
 test('what else a goal asks for is told', async () => {
   const { assumptions } = await heuristicPlanner().propose({
     goal: 'Rename `total` to `sum`. Then fix the crash of neg.',
-    repository,
+    repository: viewOf(FILES),
   })
   expect(assumptions[0]).toContain("'fix the crash of neg'")
   expect(renameNames(readGoal('Rename `total` option to `sum`'))).toEqual({ old: 'total', new: 'sum' })
+})
+
+test('an updated dependency is installed before the source is adapted to it, and a test that does not load it stays as it is', async () => {
+  const shop = {
+    'package.json': '{"scripts":{"test":"node --test"},"dependencies":{"lodash":"^4.17.15"}}',
+    'package-lock.json':
+      '{\n  "packages": {\n    "node_modules/lodash": {\n      "version": "4.17.15"\n    }\n  }\n}\n',
+    'src/cart.js': "import lodash from 'lodash'\n",
+    'test/cart.test.js': "import '../src/cart.js'\n",
+  }
+  const goal = 'Update lodash to 4.17.21'
+  const plan = await draft(goal, [], shop)
+  expect(taskIn(plan, 'install-update')).toMatchObject({
+    needs: ['update'],
+    action: { command: { argv: ['npm', 'ci'] } },
+  })
+  expect(taskIn(plan, 'adapt')).toMatchObject({ needs: ['install-update'], write: ['src/cart.js'] })
+  const used = await draft(goal, [], { ...shop, 'test/cart.test.js': "import lodash from 'lodash'\n" })
+  expect(taskIn(used, 'adapt').write).toEqual(expect.arrayContaining(['src/cart.js', expect.stringMatching(/^test/)]))
+})
+
+test('where tests stand beside the source, a fix may not write them; modules of a go.work are named from its top', async () => {
+  const plan = await draft('Total in cart/total.go is wrong: it forgets the last item', [], {
+    'go.work': 'go 1.19\n\nuse (\n\t./cart\n\t./mail\n)\n',
+    'cart/go.mod': 'module example.com/cart\n',
+    'cart/total.go': 'package cart\n\nfunc Total(items []int) int { return 0 }\n',
+    'cart/total_test.go': 'package cart\n',
+    'mail/go.mod': 'module example.com/mail\n',
+    'mail/mail.go': 'package mail\n',
+  })
+  expect(taskIn(plan, 'fix').write?.filter(path => path.startsWith('cart'))).toEqual(['cart/total.go'])
+  expect(taskIn(plan, 'baseline').action).toMatchObject({ command: { script: 'go test -v ./cart/... 2>&1' } })
+  // It may be red already: then the review shows it, and is not blocked by it.
+  expect(taskIn(plan, 'lint')).toMatchObject({
+    action: { command: { script: 'go vet ./cart/... ./mail/... 2>&1' } },
+    expect: 'exit >= 0',
+  })
+  expect(JSON.stringify(taskIn(plan, 'review').action)).toContain('tasks.lint.outputs.log')
 })

@@ -5,10 +5,10 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Criterion, Field, TaskDefinition } from '../../domain/plan.ts'
 import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
 import type { PlanQuestion } from '../compose-plan.ts'
-import { type EndCheck, shellLine } from '../end-checks.ts'
+import { shellLine } from '../end-checks.ts'
 import type { IrreversibleStep } from '../goal-kind.ts'
-import type { FoundCommand } from '../planner.ts'
-import type { Installation } from '../toolchain/installation.ts'
+import type { EndCheck } from '../kinds/end-check.ts'
+import type { FoundCommand, Installation } from '../planner.ts'
 import type { FramedGoal, WorkStep } from '../work-steps.ts'
 import { type Left, live, oneLine, quoteOf } from './briefing-text.ts'
 import { ALL_TESTS_BEFORE, BASELINE, check, MINUTE, TESTS_BEFORE } from './work-tasks.ts'
@@ -58,6 +58,17 @@ export function install({ run, why, network }: Installation, needs: readonly Tas
   }
 }
 
+/** Until then the tests run with the version before; and a lock file that was written by hand is found out. */
+export const installAgain = (
+  found: Pick<Installation, 'run' | 'network'>,
+  needs: readonly TaskName[],
+): TaskDefinition => ({
+  ...install({ ...found, why: '' }, needs),
+  id: 'install-update' as TaskName,
+  title: 'Install the new version',
+  rationale: 'The tests are to run with the version that the lock file names now.',
+})
+
 export function setUp(commands: readonly FoundCommand[]): TaskDefinition {
   const programOf = ({ missing, run }: FoundCommand): string =>
     /^'(.+)' is not installed$/.exec(missing ?? '')?.[1] ?? run[0]!
@@ -76,7 +87,11 @@ export function setUp(commands: readonly FoundCommand[]): TaskDefinition {
     instruction: live(
       `Install ${list}, so that ${starts.map(({ run }) => `'${run.join(' ')}'`).join(' and ')} can start.`,
     ),
-    accept: programs.map(program => check(`command -v ${shellLine([program])}`, `${program} is installed`)),
+    accept: programs.map(program =>
+      program === 'bundle'
+        ? check('bundle check', 'the gems of the Gemfile are installed')
+        : check(`command -v ${shellLine([program])}`, `${program} is installed`),
+    ),
     rollback: `uninstall ${list}`,
     estimateMs: 10 * MINUTE,
   }
@@ -183,15 +198,26 @@ export const safePoint = (needs: readonly TaskName[]): TaskDefinition => ({
   action: { type: 'checkpoint', name: 'before-work' },
 })
 
-export function ranAfter(id: string, title: string, { run, from }: FoundCommand, work: TaskName): TaskDefinition {
+/** What passes today has to pass afterwards. Of any other nobody knows whether it fails for reasons from before: the review shows how it ended. */
+export function ranAfter(
+  id: string,
+  title: string,
+  { run, from }: FoundCommand,
+  { work, passes }: { readonly work: TaskName; readonly passes: boolean },
+): TaskDefinition {
   return {
     id: id as TaskName,
     title,
     kind: 'validate',
-    rationale: `Found in ${from}. It may fail for reasons from before; then the review decides.`,
+    rationale: passes
+      ? `Found in ${from}. It passed before the work.`
+      : `Found in ${from}. It may fail for reasons from before; then the review decides.`,
     needs: [work],
-    optional: true,
-    action: { type: 'run', command: { argv: run.map(live) } },
+    ...(passes ? {} : { expect: 'exit >= 0', ...LOG }),
+    action: {
+      type: 'run',
+      command: passes ? { argv: run.map(live) } : { script: live(`${shellLine(run)} 2>&1`) },
+    },
     ...READS,
     estimateMs: 3 * MINUTE,
   }

@@ -5,13 +5,17 @@ import type { Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
 import type { GoalAnalysis, RepositoryView } from '../planner.ts'
 import { objectIn } from '../toolchain/evidence.ts'
-import { inFolder, seenFrom } from '../toolchain/packages.ts'
+import { inFolder, packageFolders, packagesAround, seenFrom } from '../toolchain/packages.ts'
 
-/** The test called like the first file, else the best one. */
-export function likelyTest({
-  files,
-  tests,
-}: Pick<GoalAnalysis, 'files' | 'tests'>): GoalAnalysis['tests'][number] | undefined {
+/** The test called like the first file, else the best one of its package. */
+export function likelyTest(
+  { files, tests: ranked }: Pick<GoalAnalysis, 'files' | 'tests'>,
+  paths: readonly string[],
+): GoalAnalysis['tests'][number] | undefined {
+  const folders = packageFolders(paths)
+  const packageOf = (path: string): string => packagesAround(path, folders)[0]!
+  const home = packageOf(files[0]?.path ?? '')
+  const tests = ranked.filter(({ path }) => packageOf(path) === home && !HELPS.test(path))
   const nameOf = (path: string): string =>
     path
       .slice(path.lastIndexOf('/') + 1)
@@ -22,12 +26,14 @@ export function likelyTest({
   const isBeside = (path: string): boolean =>
     path.startsWith(folder) || /(?:^|\/)(?:tests?|specs?|__tests__)\//.test(path)
   const own = tests.slice(0, LOOKED_AT).find(({ path }) => {
-    const stem = nameOf(path).replace(/^test[_-]|[._-](?:test|spec)s?$|(?:test|spec)s?$/g, '')
-    return stem === name && isBeside(path)
+    const stem = nameOf(path).replace(/^(.+)[._-](?:test|spec)s?$|^test[_-](.+)$/, '$1$2')
+    return (stem === name || stem === `${name}test` || stem === `${name}spec`) && isBeside(path)
   })
   return COMMON.test(name) ? tests[0] : (own ?? tests[0])
 }
 
+/** What tests share holds no test. */
+const HELPS = /(?:^|[/_.-])(?:utils?|helpers?|fixtures?|support|shared_examples|setup|conftest|common|mocks?)[/_.-]/i
 /** Others are seldom in the scope. */
 const LOOKED_AT = 3
 /** Files called so stand in every folder. */

@@ -23,6 +23,7 @@ const around = (...tasks: readonly TaskDefinition[]): PlanDefinition =>
           tasks: [],
           extra: { planning: { constraints: ['without new packages'] } },
         },
+        kind: 'bug',
         analysis: { commands: { test: { run: ['npm', 'test'], from: 'package.json', exists: true } } } as never,
       },
       questions: [],

@@ -1,9 +1,10 @@
 // What the look before the draft changes in it: a goal about checks becomes one about the commands that fail today, whose files come
 // first; any other goal is only told what is red already.
 
-import { type EndCheck, shellLine } from '../end-checks.ts'
+import { shellLine } from '../end-checks.ts'
 import type { GoalWords } from '../goal.ts'
 import type { JudgedGoal } from '../goal-kind.ts'
+import type { EndCheck } from '../kinds/end-check.ts'
 import { failingToday, type Looked, type LookedCommand, lookedLine, lookedText } from '../look-result.ts'
 import type { FoundCommand, FoundCommands, RankedFile } from '../planner.ts'
 import { roleOf } from '../ranking/file-role.ts'

@@ -3,7 +3,8 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { Action, Criterion, TaskDefinition } from '../../domain/plan.ts'
 import type { PlanParts } from '../compose-plan.ts'
-import { type EndCheck, shellLine } from '../end-checks.ts'
+import { shellLine } from '../end-checks.ts'
+import type { EndCheck } from '../kinds/end-check.ts'
 import type { FoundCommand } from '../planner.ts'
 import { holds } from '../ranking/scope-entries.ts'
 import type { WorkStep } from '../work-steps.ts'
@@ -32,7 +33,9 @@ export function workTask(parts: PlanParts, step: WorkStep, { needs, left, logs }
     needs,
     action,
     ...(isCommand ? { network: [] } : { instruction: instructionOf(parts, step, left, logs) }),
-    write: isCommand ? renaming.files : arranged(scopeOf(parts, step), parts, step),
+    write: isCommand
+      ? renaming.files
+      : [...arranged(scopeOf(parts, step), parts, step), ...(isTested(step) ? parts.reports : [])],
     ...(reports === undefined || isCommand ? {} : { outputs: { [reports]: { from: 'report', type: 'text' } } }),
     ...(accept.length === 0 ? {} : { accept }),
     ...(step.network === undefined ? {} : { network: step.network }),
@@ -128,7 +131,7 @@ export function tests(parts: PlanParts, want: 'red' | 'green' | 'kept' | 'whole'
   ]
 }
 
-const TEXTS = {
+export const TEXTS = {
   red: 'the new test fails, and nothing else changes',
   green: 'the new test passes, and no other fails that did not fail before',
   kept: 'no test fails that did not fail before, and none is gone',
@@ -149,7 +152,7 @@ function testsBaseline({ ends, steps, analysis: { commands } }: PlanParts): stri
 
 /** Does it change what the tests can tell? */
 export const isTested = ({ scope, kind }: WorkStep): boolean =>
-  scope !== 'nothing' && scope !== 'docs' && scope !== 'new' && kind !== 'docs'
+  scope !== 'nothing' && scope !== 'docs' && scope !== 'new' && kind !== 'docs' && kind !== 'ci'
 
 export const isChecked = (ends: readonly EndCheck[], command: FoundCommand | null): boolean =>
   command !== null &&

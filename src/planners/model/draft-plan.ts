@@ -146,13 +146,16 @@ function gated(
   const approvals = new Set(plan.tasks.filter(({ action }) => isApproval(action)).map(({ id }) => id))
   const taken = new Set<string>(plan.tasks.map(({ id }) => id))
   const irreversible: { task: string; why: string }[] = []
+  const told = new Map<string, string[]>()
   const tasks = plan.tasks.flatMap((task): readonly TaskDefinition[] => {
     const danger = dangerIn(plan, task, ground)
     if (danger === null) return [task]
     irreversible.push({ task: task.id, why: danger.why })
     // The engine asks once more by this word, also when somebody takes the gate away.
-    const told = danger.kind === null || task.action.type !== 'external' ? task : { ...task, kind: danger.kind }
-    if ((task.needs ?? []).some(need => approvals.has(need))) return [told]
+    const known = danger.kind === null || task.action.type !== 'external' ? task : { ...task, kind: danger.kind }
+    const agreed = (task.needs ?? []).filter(need => approvals.has(need))
+    for (const name of agreed) told.set(name, [...(told.get(name) ?? []), `'${task.id}' comes next: ${danger.why}`])
+    if (agreed.length > 0) return [known]
     const gate = freeName(`approve-${task.id}`, taken)
     return [
       {
@@ -162,10 +165,18 @@ function gated(
         needs: task.needs,
         action: { type: 'gate', gate: 'approval', show: ['diff'] },
       },
-      { ...told, needs: [gate] },
+      { ...known, needs: [gate] },
     ]
   })
-  return { tasks, irreversible }
+  // Whoever agrees is told what to, whatever the model calls its approval.
+  const shown = tasks.map(task => {
+    const next = told.get(task.id)
+    const { action } = task
+    return next === undefined || action.type !== 'gate'
+      ? task
+      : { ...task, action: { ...action, show: [...(action.show ?? []), ...next.map(live)] } }
+  })
+  return { tasks: shown, irreversible }
 }
 
 const isApproval = (action: Action): boolean => action.type === 'gate' && action.gate === 'approval'

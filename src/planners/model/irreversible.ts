@@ -1,10 +1,12 @@
 // What a drafted task does that a person must see first, and which commands may be run as checks. A model's draft is nobody's word, so
 // its texts are read as well as its commands: what they seem to do counts.
 
+import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { commandImpact, commandsWithin, nameOf } from '../../domain/plan-rules/command-impact.ts'
 import { dangerOf, IMPACT_WORDS, impactOf } from '../../domain/plan-rules/impact.ts'
 import type { FoundCommands } from '../planner.ts'
+import { purposeOf } from '../toolchain/command-purpose.ts'
 
 /** What is known here, against which commands are judged. */
 export interface Ground {
@@ -44,13 +46,31 @@ const OTHER_CODE = [
 ]
 const WRITERS = 'tee|touch|cp|mv|ln|mkdir|install|dd|truncate'
 const WRITES_OUTSIDE = new RegExp(`^(?:${WRITERS}) (?:.*[ =])?${OUTSIDE}`)
-const WRITES = [
+/** They change files of the workspace, where the task may write. */
+const CHANGES = [
   new RegExp(`^(?:${WRITERS}|rm|rmdir|unlink|chmod|chown|patch|mktemp)(?: |$)`),
-  /^sed .*(?:-\w*i|--in-place)|^(?:npm|pnpm|yarn|bun|pip3?|gem|bundle|cargo) (?:install|ci|i|add|update|remove|uninstall)\b/,
+  /^sed .*(?:-\w*i|--in-place)/,
   new RegExp(
-    `${GIT} (?:add|commit|checkout|switch|reset|restore|stash|apply|am|clean|merge|rebase|cherry-pick|revert|mv|rm|pull|fetch|init)\\b`,
+    `${GIT} (?:add|commit|checkout|switch|reset|restore|stash|apply|am|clean|merge|rebase|cherry-pick|revert|mv|rm)\\b`,
   ),
 ]
+const WRITES = [
+  ...CHANGES,
+  /^(?:npm|pnpm|yarn|bun|pip3?|gem|bundle|cargo|go) (?:install|ci|i|add|update|remove|uninstall)\b/,
+  /^(?!git ).* (?:--fix|--write|--update\w*)(?: |$)|\b(?:vitest|jest)\b.* -u(?: |$)/,
+  new RegExp(`${GIT} (?:pull|fetch|init|config|remote|worktree|submodule|archive)\\b`),
+]
+/** They only look. */
+const LOOKS =
+  /^(?:true|false|:|test|\[|[ef]?grep|rg|ls|cat|head|tail|wc|diff|cmp|comm|cut|tr|uniq|jq|stat|basename|dirname|echo|printf|expr|seq|cd|pwd|command -v|which|exit|set|sort(?! .*-o)|find(?! .*-(?:exec|ok|delete|fprint))|sed -n [\d,$]+p|sha256sum)(?: |$)/
+const GIT_LOOKS = new RegExp(
+  `${GIT} (?!.*(?: -O|--output|--ext-diff|--textconv|--open-files))(?:status|diff|log|show|ls-files|ls-tree|grep|rev-parse|rev-list|describe|blame|check-ignore|cat-file|merge-base)\\b`,
+)
+/** Scripts and targets of the repository; and shells, whose commands are looked at one by one. */
+const OWN_SCRIPTS =
+  /^(?:npm|pnpm|yarn|bun) (?:run )?(?:test|t|(?<=run )[\w:.-]+)(?: |$)|^g?make(?: [\w.-]+)*$|^(?:ba|da|z)?sh -\w*c /
+const INTERPRETERS = /^(?:node|tsx|deno|bun|python[\d.]*|ruby|perl|php|(?:ba|da|z)?sh)$/
+const FETCHES = /^(?:uvx|bunx)\b|^(?:pnpm|yarn) dlx\b|^npx .*(?:-y|--yes|-p|--package)\b|^uv run .*--with\b/
 /** Into a file: not into another stream, and not away. */
 const REDIRECTS = /(?:^|[^<>=-])>>?(?![>&=]|\s*\/dev\/(?:null|stdout|stderr))/
 
@@ -60,6 +80,19 @@ const linesOf = (command: CommandLine): readonly string[] =>
     const [program = '', ...rest] = words.slice(starts).map(({ text }) => text)
     return [nameOf(program), ...rest].join(' ')
   })
+
+/** A word that leads out of the workspace; the pattern of a search is no path. */
+function leadsOutside(argv: readonly string[]): boolean {
+  const isSearch = /^(?:[ef]?grep|rg|sed|jq)$/.test(nameOf(argv[0] ?? ''))
+  const pattern = isSearch ? argv.findIndex((word, at) => at > 0 && !word.startsWith('-')) : -1
+  return argv.some(
+    (word, at) =>
+      at !== pattern &&
+      !/\s/.test(word) &&
+      (/(?:^|=)data:/.test(word) ||
+        word.split(/[=:,]/).some(one => /^(?:-\w)?(?:\/(?!dev\/null$)|~|(?:.*\/)?\.\.(?:\/|$))/.test(one))),
+  )
+}
 
 /** A check is run without asking anybody, and must not change what it looks at. */
 export function writesIn(command: CommandLine): boolean {
@@ -71,11 +104,12 @@ export function writesIn(command: CommandLine): boolean {
 /** Why somebody must agree before it; null when nobody must. */
 export function dangerIn(plan: PlanDefinition, task: TaskDefinition, ground: Ground): Danger | null {
   const { action } = task
-  if (action.type === 'gate' || action.type === 'checkpoint') return null
+  if (action.type === 'gate' || actionFacts(action).takesCheckpoint === true) return null
   const impact = impactOf(plan, task)
   if (impact !== null && impact !== 'unknown') return { kind: kindOf(impact), why: `it ${IMPACT_WORDS[impact]}` }
-  if (action.type === 'run') {
-    const fault = commandFault(action.command, ground)
+  const command = sandboxedCommand(action)
+  if (command !== null) {
+    const fault = commandFault(command, ground)
     return fault === null ? null : { kind: null, why: `it ${fault}` }
   }
   return dangerInWords(task)
@@ -101,8 +135,9 @@ const irreversibleIn = (text: string) =>
     return found === null ? [] : [{ word, said: found[0].replace(/\s+/g, ' ').slice(0, 60) }]
   })
 
-function dangerInWords({ id, title = '', instruction = '' }: TaskDefinition): Danger | null {
-  const words = `${title}\n${instruction}`
+/** All that whoever works on it reads. */
+function dangerInWords({ id, title = '', instruction = '', accept = [] }: TaskDefinition): Danger | null {
+  const words = [title, instruction, ...accept.map(({ text = '' }) => text)].join('\n')
   const [said] = irreversibleIn(words)
   if (said !== undefined) return { kind: said.word, why: `its text says '${said.said}'` }
   const named = dangerOf({ id, action: { type: 'run', command: { script: words } } })
@@ -127,11 +162,26 @@ export function commandFault(command: CommandLine, ground: Ground): string | nul
   const lines = linesOf(command)
   if (lines.some(one => OTHER_CODE.some(known => known.test(one)))) return 'runs code that is not in the plan'
   if (lines.some(one => WRITES_OUTSIDE.test(one))) return 'writes outside the workspace'
-  return impact === 'unknown' && !isKnown(argv, ground) ? 'runs code that cannot be read from the plan' : null
+  if (argv.length > 1 && ground.goal.includes(line)) return null
+  const inner = commandsWithin(command).map(({ words }) => words.map(({ text }) => text))
+  if (inner.some(leadsOutside)) return 'leads out of the workspace'
+  if (isKnown(argv, ground)) return null
+  if (impact === 'unknown' && (saysCode(argv) || purposeOf(argv) === null))
+    return 'runs code that cannot be read from the plan'
+  return lines.every(isPlain) ? null : 'starts a program that Planfold does not know'
 }
 
-/** A command that was found, or that the goal names, or that runs a file of the repository; none with code among its words. */
-function isKnown(argv: readonly string[], { goal, commands, paths }: Ground): boolean {
+function isPlain(line: string): boolean {
+  if (FETCHES.test(line)) return false
+  const isListed = [LOOKS, GIT_LOOKS, OWN_SCRIPTS, ...CHANGES].some(one => one.test(line))
+  return isListed || purposeOf(line.split(' ')) !== null
+}
+
+const saysCode = (argv: readonly string[]): boolean =>
+  argv.slice(1).some(word => /^-(?!-)\w*[ce]$|^--(eval|command|exec)\b|^-e|^-c/.test(word))
+
+/** A command that was found, or that runs a file of the repository; none with code among its words. */
+function isKnown(argv: readonly string[], { commands, paths }: Ground): boolean {
   const found = [
     commands.test,
     commands.allTests,
@@ -141,7 +191,9 @@ function isKnown(argv: readonly string[], { goal, commands, paths }: Ground): bo
     ...commands.ci,
   ].flatMap(one => (one == null ? [] : [one.run]))
   const isFound = found.some(run => run.length > 0 && run.every((word, at) => argv[at] === word))
-  if (isFound || goal.includes(argv.join(' '))) return true
-  if (argv.slice(1).some(word => /^-(?!-)\w*[ce]$|^--(eval|command|exec)\b|^-e|^-c/.test(word))) return false
-  return argv.some(word => paths.has(word.replace(/^\.\//, '')))
+  if (isFound) return true
+  if (saysCode(argv)) return false
+  const [program = '', ...rest] = argv
+  const file = INTERPRETERS.test(nameOf(program)) ? rest.find(word => !word.startsWith('-')) : program
+  return paths.has((file ?? '').replace(/^\.\//, ''))
 }

@@ -3,9 +3,17 @@
 // so a draft that keeps them is still shown, with the faults as risks.
 
 import { inScope } from '../../safety/scope.ts'
-import { holdsWord, isSearched, shellLine } from '../end-checks.ts'
+import { shellLine } from '../end-checks.ts'
 import { readGoal } from '../goal.ts'
-import type { CheckedToday, RepositoryView, RunCheck } from '../planner.ts'
+import { holdsWord, isSearched } from '../kinds/word-search.ts'
+import {
+  type CheckedToday,
+  failingToday,
+  type Looked,
+  lookedLine,
+  type RepositoryView,
+  type RunCheck,
+} from '../planner.ts'
 import { objectIn } from '../toolchain/evidence.ts'
 import type { Check, Draft, DraftTask } from './answer-schemas.ts'
 import { CHANGING, missingPrograms } from './draft-faults.ts'
@@ -25,13 +33,15 @@ export interface TodayResult {
 export interface SelfCheckInput {
   readonly goal: string
   readonly repository: RepositoryView
-  readonly runCheck?: RunCheck | undefined
+  readonly runCheck: RunCheck
+  readonly guards: readonly string[]
+  readonly looked: Looked | undefined
 }
 
 const FAULTS_MAX = 12
 
 export async function selfCheck(draft: Draft, input: SelfCheckInput): Promise<SelfChecked> {
-  const { goal, repository, runCheck } = input
+  const { goal, repository, runCheck, guards, looked } = input
   const paths = (await repository.files()).map(({ path }) => path)
   const added = draft.tasks.flatMap(task => task.new ?? [])
   const known = { goal, paths, added: new Set(added) }
@@ -41,7 +51,8 @@ export async function selfCheck(draft: Draft, input: SelfCheckInput): Promise<Se
     ...draft.tasks.flatMap(task => [...fileFaults(task, known)]),
     ...(await missingScripts(draft, known, repository)),
     ...(await missingSymbols(draft, known, repository)),
-    ...passingTasks(draft, today),
+    ...passingTasks(draft, today, guards),
+    ...redForever(draft, looked),
   ]
   return { faults: faults.slice(0, FAULTS_MAX), today }
 }
@@ -62,6 +73,8 @@ function* fileFaults(task: DraftTask, { goal, paths, added }: Known): Iterable<s
   const isThere = (path: string): boolean =>
     paths.some(one => one === path || one.endsWith(`/${path}`) || one.startsWith(`${path}/`))
   const isNew = (path: string): boolean => goal.includes(path) || [...added].some(one => isSameFile(one, path))
+  if (write.some(pattern => /^(\.\/)?\*\*?(\/\*\*?)?$/.test(pattern)))
+    yield `'${id}' may write everything: name the files or folders in \`write\``
   for (const pattern of write) {
     const isGlob = /[*?[{]/.test(pattern)
     const folder = pattern.slice(0, pattern.search(/[*?[{]/)).replace(/\/[^/]*$/, '')
@@ -113,7 +126,10 @@ async function missingScripts(draft: Draft, { paths, added }: Known, repository:
   })
 }
 
-function commandsOf({ tasks, done }: Draft): readonly (readonly [where: string, argv: readonly string[]])[] {
+function commandsOf({
+  tasks,
+  done,
+}: Pick<Draft, 'tasks' | 'done'>): readonly (readonly [where: string, argv: readonly string[]])[] {
   const checks = (where: string, all: readonly Check[]) => all.map(({ command = [] }) => [where, command] as const)
   const own = tasks.flatMap(({ id, how, command = [], accept = [] }) => [
     ...(how === 'command' ? [[id, command] as const] : []),
@@ -157,10 +173,7 @@ function symbolsIn(text: string): readonly string[] {
 const CHECKS_MAX = 20
 
 /** Each command once, one after the other. */
-async function checkedToday(
-  { tasks }: Draft,
-  runCheck: RunCheck = async () => 'unknown',
-): Promise<readonly TodayResult[]> {
+async function checkedToday({ tasks }: Draft, runCheck: RunCheck): Promise<readonly TodayResult[]> {
   const results = new Map<string, CheckedToday>()
   const today: TodayResult[] = []
   for (const task of tasks.filter(isChanging))
@@ -175,11 +188,31 @@ async function checkedToday(
   return today
 }
 
-/** A task all of whose checks pass today would be accepted when nothing was done. */
-const passingTasks = ({ tasks }: Draft, today: readonly TodayResult[]): readonly string[] =>
+/** A task all of whose checks pass today would be accepted when nothing was done. So would one whose tests must only not get worse. */
+const passingTasks = ({ tasks }: Draft, today: readonly TodayResult[], guards: readonly string[]): readonly string[] =>
   tasks.flatMap(({ id }) => {
     const own = today.filter(({ task }) => task === id)
-    return own.length > 0 && own.every(({ result }) => result === 'passes')
-      ? [`'${id}': every check passes today, before the work: add one that fails until it is done`]
-      : []
+    const isProof = ({ script, result }: TodayResult): boolean =>
+      result === 'unknown' || (result === 'fails' && !guards.includes(script))
+    return own.length === 0 || own.some(isProof)
+      ? []
+      : [
+          `'${id}': every check passes today, before the work${own.some(({ result }) => result === 'fails') ? ', or only asks that the tests do not get worse' : ''}: add one that fails until it is done`,
+        ]
   })
+
+/** A lint that is red in files which no task may write stays red. */
+function redForever({ tasks, done }: Draft, looked: Looked | undefined): readonly string[] {
+  const scope = tasks.flatMap(({ write = [] }) => write)
+  const red = failingToday(looked).filter(
+    ({ purpose, places }) => purpose === 'lint' && !places.some(({ file }) => inScope(scope, file)),
+  )
+  return commandsOf({ tasks, done }).flatMap(([where, argv]) => {
+    const found = red.find(one => lookedLine(one) === shellLine(argv))
+    return found === undefined
+      ? []
+      : [
+          `${where}: '${shellLine(argv)}' fails today in ${found.places[0]!.file}, which no task may write: leave it out, or let a task mend that`,
+        ]
+  })
+}

@@ -26,19 +26,15 @@ export interface FileFeatures {
   readonly defines: number
   /** A name of the goal stands in it as it was written. */
   readonly mentions: number
-  /** It defines a name of the goal as it was written. */
-  readonly declares: number
   /** How often it changed, lately more. */
   readonly lively: number
   /** It changed in commits that were described in similar words. */
   readonly history: number
-  /** Tests that speak of the goal are about it. */
-  readonly tested: number
   /** The goal names it, or a stack trace does. */
   readonly named: number
   /** Size among its kind. */
   readonly size: number
-  /** It stands beside the product (examples, scripts), or repeats another file. */
+  /** It stands beside the product: examples, scripts. */
   readonly aside: number
 }
 
@@ -60,14 +56,10 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
   const paths = normal(documents.map(({ inPath }) => weigh(idf, inPath)))
   const defines = normal(documents.map(({ defined }) => weigh(idf, defined)))
   const passages = normal(documents.map(({ stretches }) => passageOf(stretches, idf)))
-  const exact = sources.map(({ text }) => exactIn(text, names))
   const lively = normal(livelinessOf(sources.length, known, history))
   const past = normal(pastOf(sources.length, known, history, terms, counter))
-  const tested = normal(testedOf(sources, tests, known, history, counter, idf))
   const sizes = normal(sources.map(({ bytes }) => Math.log(1 + bytes)))
-  const mentions = normal(exact.map(({ uses }) => uses))
-  const declares = normal(exact.map(({ definitions }) => definitions))
-  const copies = copiesIn(sources)
+  const mentions = normal(sources.map(({ text }) => exactIn(text, names)))
   const meant = sourcesOfNamedTests(goal, tests)
   const parts = partsOf(goal)
   return sources.map(({ path }, index) => ({
@@ -77,13 +69,11 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
     scope: parts.some(part => isOfPart(path.toLowerCase(), part)) ? 1 : 0,
     defines: defines[index]!,
     mentions: mentions[index]!,
-    declares: declares[index]!,
     lively: lively[index]!,
     history: past[index]!,
-    tested: tested[index]!,
     named: Math.max(namedIn(goal, path), meant.size > 0 && meant.has(nameStem(path)) ? NAMED_BY_TEST : 0),
     size: sizes[index]!,
-    aside: copies.has(path) || (isAside(path) && paths[index]! < 0.5) ? 1 : 0,
+    aside: isAside(path) && paths[index]! < 0.5 ? 1 : 0,
   }))
 }
 
@@ -131,7 +121,7 @@ function passageOf(stretches: ReadonlyMap<number, Float64Array>, idf: Float64Arr
 }
 
 /** `parser: accept tabs`, `fix(parser): accept tabs` and `[parser] accept tabs` speak of the folder or file `parser`. */
-function partsOf({ headline }: GoalWords): readonly string[] {
+export function partsOf({ headline }: GoalWords): readonly string[] {
   const scope = /^(?:\w+\(([\w/., -]+)\)!?:|\[([\w/., -]+)\]:?|([\w/.,-]+(?:, ?[\w/.-]+)*)!?:)\s/.exec(headline)
   const named = (scope?.[1] ?? scope?.[2] ?? scope?.[3] ?? '').toLowerCase().split(/, ?/)
   return named.filter(part => part !== '')
@@ -179,25 +169,15 @@ const exactNames = (goal: GoalWords): readonly string[] =>
 
 const lastPart = (symbol: string): string => symbol.split(/[.:#]+/).at(-1) ?? symbol
 
-function exactIn(text: string | null, names: readonly string[]): { uses: number; definitions: number } {
-  let [uses, definitions] = [0, 0]
+function exactIn(text: string | null, names: readonly string[]): number {
+  let uses = 0
   for (const name of text === null ? [] : names) {
     let count = 0
-    let defined = false
-    for (let at = text!.indexOf(name); at >= 0 && count < 50; at = text!.indexOf(name, at + name.length)) {
-      count++
-      if (defined) continue
-      const start = text!.lastIndexOf('\n', at) + 1
-      defined = at - start < 120 && DEFINES.test(text!.slice(start, at))
-    }
+    for (let at = text!.indexOf(name); at >= 0 && count < 50; at = text!.indexOf(name, at + name.length)) count++
     if (count > 0) uses += 1 + Math.log(count)
-    if (defined) definitions += 1
   }
-  return { uses, definitions }
+  return uses
 }
-
-const DEFINES =
-  /^\s*(?:[\w()]+\s+)*(?:function\*?|class|def|func|fn|const|let|var|type|interface|struct|enum|trait|impl|module|mod)\s+(?:\([^)]*\)\s*)?(?:self\.)?$/
 
 /** Commits of lately count more; half as much every so many. */
 const HALF_LIFE = 150
@@ -245,62 +225,13 @@ function pastOf(
   return scores.map(score => Math.sqrt(score))
 }
 
-/** Tests that speak of the goal, and the sources they belong to: by name, by what they load, by what changed with them. */
-function testedOf(
-  sources: readonly ReadFile[],
-  tests: readonly ReadFile[],
-  known: ReadonlyMap<string, number>,
-  history: readonly PastChange[],
-  counter: TermCounter,
-  idf: Float64Array,
-): readonly number[] {
-  const scores = new Array<number>(sources.length).fill(0)
-  const best = bm25(
-    tests.map(file => documentOf(file, counter)),
-    idf,
-  )
-    .map((score, index) => ({ score, path: tests[index]!.path }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, TESTS_MAX)
-  if (best.length === 0) return scores
-  const byStem = new Map<string, number[]>()
-  sources.forEach(({ path }, index) => {
-    const stem = nameStem(path)
-    const alike = byStem.get(stem)
-    if (alike === undefined) byStem.set(stem, [index])
-    else alike.push(index)
-  })
-  const together = new Map<string, Map<number, number>>()
-  for (const { files } of history) {
-    if (files.length > WIDE_CHANGE) continue
-    const inside = files.map(file => known.get(file)).filter(index => index !== undefined)
-    for (const file of files) {
-      if (known.has(file)) continue
-      const beside = together.get(file) ?? new Map<number, number>()
-      for (const index of inside) beside.set(index, (beside.get(index) ?? 0) + 1 / inside.length)
-      together.set(file, beside)
-    }
-  }
-  best.forEach(({ score, path }, rank) => {
-    const share = score / (1 + rank / 3)
-    for (const index of byStem.get(nameStem(path)) ?? []) scores[index]! += share
-    const beside = together.get(path)
-    const total = beside === undefined ? 0 : [...beside.values()].reduce((sum, count) => sum + count, 0)
-    for (const [index, count] of beside ?? []) scores[index]! += (share * count) / (total + 1)
-  })
-  return scores
-}
-
-const TESTS_MAX = 15
-
 /** `test_foo.py`, `foo.test.ts`, `foo_spec.rb` and `src/foo.go` are `foo`. */
 export const nameStem = (path: string): string =>
   path
     .slice(path.lastIndexOf('/') + 1)
     .toLowerCase()
     .replace(/\.[a-z0-9]+$/, '')
-    .replace(/^(test|spec)[_.-]|[_.-](test|tests|spec|specs)$/g, '')
+    .replace(/^(.+)[_.-](?:test|tests|spec|specs)$|^(?:test|spec)[_.-](.+)$/, '$1$2')
     .replace(/[_.-]/g, '')
 
 /** A test that the goal names, by its file or by the title of a test in it, speaks for the source that is named like it. */
@@ -315,36 +246,6 @@ function sourcesOfNamedTests({ quoted, files, frames }: GoalWords, tests: readon
 
 const NAMED_BY_TEST = 0.75
 const TITLE_WORDS_MIN = 3
-
-/**
- * A folder at the top that repeats most of another one, such as the output of a build that was committed: the one that sounds like
- * output, else the later one, is the copy.
- */
-function copiesIn(sources: readonly ReadFile[]): ReadonlySet<string> {
-  const tops = new Map<string, Set<string>>()
-  for (const { path } of sources) {
-    const cut = path.indexOf('/')
-    if (cut < 0) continue
-    const rest = path.slice(cut + 1).replace(/\.[a-z]+$/, '')
-    const top = tops.get(path.slice(0, cut)) ?? new Set()
-    tops.set(path.slice(0, cut), top.add(rest))
-  }
-  const names = [...tops.keys()].sort((a, b) => Number(OUTPUT.test(b)) - Number(OUTPUT.test(a)) || (a < b ? 1 : -1))
-  const copies = new Set<string>()
-  for (const name of names) {
-    const own = tops.get(name)!
-    const repeats = names.some(other => {
-      if (other === name || copies.has(other)) return false
-      const shared = [...own].filter(rest => tops.get(other)!.has(rest)).length
-      return shared >= COPIES_MIN && shared > own.size * 0.6
-    })
-    if (repeats) copies.add(name)
-  }
-  return new Set(sources.filter(({ path }) => copies.has(path.split('/')[0]!)).map(({ path }) => path))
-}
-
-const OUTPUT = /dist|build|out|esm|cjs|umd|bundle|generated/i
-const COPIES_MIN = 5
 
 /** 1 for the very path, less when only its end is named. */
 function namedIn({ files, frames }: GoalWords, path: string): number {

@@ -55,9 +55,14 @@ export const languageOf = (path: string): string | null => LANGUAGES[extensionOf
 export const extensionOf = (path: string): string => /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
 
 const GENERATED =
-  /(^|\/)(node_modules|bower_components|vendor|third[_-]?party|dist|build|out|target|coverage|__pycache__|\.venv|venv|\.git|\.planfold)\/|\.min\.|\.(lock|map|snap|pb\.go)$|_pb2\.py$|(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$|\.generated\.|\.d\.ts$/
+  /(^|\/)(node_modules|bower_components|vendor|third[_-]?party|(?:[\w-]+[_-])?dist|build|out|target|coverage|__pycache__|\.venv|venv|\.git|\.planfold)\/|\.min\.|\.(lock|map|snap|pb\.go)$|_pb2\.py$|(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$|\.generated\.|\.d\.ts$/
+/** A package may be called `build`: beside its sources it is no output. */
+const OWN_PACKAGE = /^((?:.*\/)?(?:src|lib|pkg|cmd|internal|crates|packages)\/)(?:build|out|target|dist)\//
 const TEST =
   /(^|\/)(tests?|__tests__|specs?|testdata|fixtures?|e2e|testing_?data|mocks?|__mocks__)\/|[._-](test|tests|spec)\.|_test\.|(^|\/)test_|test-d\.|(^|\/)conftest\.py$|\.bats$|(^|\/)(test|tests)\.[a-z]+$/i
+/** A product's own `test`: a command, an adapter. In Rust such a file is a module of tests. */
+const CALLED_TEST =
+  /^(?!.*(?:^|\/)(?:tests?|__tests__|specs?)\/)(?:.*\/)?(?:src|lib|app|commands?)\/(?:.*\/)?test\.(?!rs$)[a-z]+$/i
 const ASIDE = /(^|\/)(examples?|demos?|samples?|benchmarks?|bench|scripts?|tools?|\.github|docs?|website|playground)\//i
 const DOCS =
   /\.(md|markdown|rst|adoc)$|(^|\/)(docs?\/.*|readme)\.txt$|(^|\/)(LICENSE|CHANGELOG|CHANGES|AUTHORS|NOTICE)[^/]*$/i
@@ -65,9 +70,9 @@ const CONFIG =
   /\.(json|jsonc|ya?ml|toml|cfg|ini|conf|xml|gradle|mod|properties|editorconfig)$|(^|\/)(Makefile|Dockerfile|Rakefile|Gemfile|Justfile|\.[\w-]+rc)$|(^|\/)\.[^/]+$/
 
 export function roleOf(path: string): FileRole {
-  if (GENERATED.test(path)) return 'generated'
+  if (GENERATED.test(path.replace(OWN_PACKAGE, '$1own/'))) return 'generated'
   const isCode = languageOf(path) !== null
-  if (TEST.test(path)) return isCode ? 'test' : 'other'
+  if (TEST.test(path) && !CALLED_TEST.test(path)) return isCode ? 'test' : 'other'
   if (isCode) return 'source'
   if (DOCS.test(path)) return 'docs'
   return CONFIG.test(path) ? 'config' : 'other'

@@ -3,14 +3,16 @@
 
 import type { GoalWords } from '../goal.ts'
 import type { PastChange, RankedFile, RepositoryFile, RepositoryView } from '../planner.ts'
-import { alternativesIn } from './alternatives.ts'
+import { packageFolders } from '../toolchain/packages.ts'
 import { termCounter } from './count-terms.ts'
-import { type FileFeatures, featuresOf, nameStem, type ReadFile } from './features.ts'
+import { type FileFeatures, featuresOf, nameStem, partsOf, type ReadFile } from './features.ts'
 import { type FileRole, roleOf } from './file-role.ts'
 
 export interface Ranking {
   readonly files: readonly RankedFile[]
   readonly tests: readonly RankedFile[]
+  /** The package that the goal starts with; null where it names none. */
+  readonly home: string | null
   /** What could not be looked at. */
   readonly limits: readonly string[]
   /** What was read, for whoever looks closer. */
@@ -22,12 +24,10 @@ const WEIGHTS: { readonly [K in keyof FileFeatures]: number } = {
   path: 0.55,
   passage: 0.3,
   scope: 0.5,
-  defines: 0.4,
+  defines: 0.5,
   mentions: 0.7,
-  declares: 0.4,
   lively: 0.2,
   history: 0.6,
-  tested: 0.25,
   named: 2,
   size: 0.1,
   aside: -1.2,
@@ -65,13 +65,38 @@ export async function rankFiles(
   const files = ranked(goal, sources, tests, history)
   const near = new Set(files.slice(0, 5).map(({ path }) => nameStem(path)))
   const rankedTests = roles.includes('test') ? [] : ranked(goal, tests, [], history, near)
+  const home = meantPackage(
+    goal,
+    all.map(({ path }) => path),
+  )
   const texts = new Map(read.flatMap(({ path, text }) => (text === null ? [] : [[path, text] as const])))
   return {
-    files: files.slice(0, RANKED_MAX),
-    tests: rankedTests.slice(0, RANKED_MAX),
+    home,
+    files: withinPackage(files, home, goal).slice(0, RANKED_MAX),
+    tests: withinPackage(rankedTests, home, goal).slice(0, RANKED_MAX),
     limits: history.length === 0 ? [...limits, 'there is no history to learn from'] : limits,
     texts,
   }
+}
+
+/** `appender: fix …` speaks of the package `tracing-appender`, and of no other; null where no or several packages are called so. */
+function meantPackage(goal: GoalWords, paths: readonly string[]): string | null {
+  const [part, ...others] = partsOf(goal)
+  if (part === undefined || others.length > 0) return null
+  const called = [...packageFolders(paths)].filter(folder =>
+    new RegExp(`(^|[/_-])${part.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')}/$`, 'i').test(folder),
+  )
+  const [folder] = called
+  return folder === undefined || called.length > 1 ? null : folder
+}
+
+function withinPackage(
+  files: readonly RankedFile[],
+  home: string | null,
+  { files: named }: GoalWords,
+): readonly RankedFile[] {
+  const own = home === null ? files : files.filter(({ path }) => path.startsWith(home) || named.includes(path))
+  return own.length > 0 ? own : files
 }
 
 function ranked(
@@ -86,27 +111,9 @@ function ranked(
     const beside = near.size > 0 && near.has(nameStem(path)) ? 0.8 : 0
     return { path, score: scoreOf(features) + beside, reason: reasonOf(features, beside > 0, history.length) }
   })
-  return meantFirst(goal, all)
+  return all
     .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
     .map(({ score, ...file }) => ({ ...file, score: Math.round(score * 1000) / 1000 }))
-}
-
-/** What belongs to an alternative of what the goal names comes behind it, however much it speaks of the goal. */
-function meantFirst(goal: GoalWords, files: readonly RankedFile[]): RankedFile[] {
-  const alternative = alternativesIn(
-    goal,
-    files.map(({ path }) => path),
-  )
-  const told = files.map(({ path }) => alternative(path))
-  const best = new Map<string, number>()
-  files.forEach(({ score }, index) => {
-    const { among, isMeant } = told[index] ?? { among: '', isMeant: false }
-    if (isMeant) best.set(among, Math.max(best.get(among) ?? 0, score))
-  })
-  return files.map((file, index) => {
-    const limit = told[index]?.isMeant === false ? (best.get(told[index].among) ?? 0) : 0
-    return limit > 0 && file.score > limit ? { ...file, score: limit * (1 - 0.01 / file.score) } : file
-  })
 }
 
 const KEYS = Object.keys(WEIGHTS) as readonly (keyof FileFeatures)[]
@@ -129,7 +136,6 @@ const OFTEN_MIN = 5
 
 const REASONS: { readonly [K in keyof FileFeatures]?: string } = {
   named: 'the goal names it',
-  declares: 'defines a name from the goal',
   mentions: 'contains a name exactly as in the goal',
   words: 'contains words from the goal',
   path: 'its path contains words from the goal',
@@ -137,7 +143,6 @@ const REASONS: { readonly [K in keyof FileFeatures]?: string } = {
   defines: 'defines names similar to the goal',
   passage: 'one passage matches the goal',
   history: 'changed for similar reasons before',
-  tested: 'its tests match the goal',
   lively: 'changes often',
 }
 

@@ -2,8 +2,6 @@
 
 import { expect, test } from 'vitest'
 import { inScope } from '../../safety/scope.ts'
-import { readGoal } from '../goal.ts'
-import { rankFiles } from './rank-files.ts'
 import { type EntryInput, scopeEntries } from './scope-entries.ts'
 
 const many = Array.from({ length: 100 }, (_, index) => `src/part${index}/index.ts`)
@@ -45,24 +43,4 @@ test.each(['src/a/2.ts', 'src/a/AGENTS.md', 'src/a/.claude/settings.json'])('%s 
   })
   expect(inScope(found, 'src/a/1.ts')).toBe(true)
   expect(inScope(found, path)).toBe(false)
-})
-
-test('the folder that the goal names comes before its alternatives, and takes the new file', async () => {
-  const conninfo = 'export const getConnInfo = () => null // the adapter tells getConnInfo\n'
-  const files: Readonly<Record<string, string>> = {
-    'src/adapter/bun/conninfo.ts': conninfo,
-    'src/adapter/deno/conninfo.ts': conninfo,
-    'src/adapter/vercel/index.ts': 'export const handle = 1\n',
-    'src/adapter/vercel/handler.ts': 'export const handler = 2\n',
-    ...Object.fromEntries(many.map(path => [path, 'export const one = 1\n'])),
-  }
-  const paths = Object.keys(files)
-  const view = {
-    files: async () => paths.map(path => ({ path, bytes: files[path]!.length })),
-    read: async (all: readonly string[]) => all.map(path => files[path]!),
-    history: async () => [],
-  }
-  const { files: found } = await rankFiles(view, readGoal('add `getConnInfo` for the vercel adapter'))
-  expect(found[0]!.path).toMatch(/^src\/adapter\/vercel\//)
-  expect(inScope(entriesOf({ ranked: found, paths, unseen: 0.2 }), 'src/adapter/vercel/conninfo.ts')).toBe(true)
 })

@@ -67,12 +67,30 @@ const AREAS: readonly (readonly [GoalKind, RegExp])[] = [
   ['performance', /^perf(?:ormance)?$/],
   ['tests', /^tests?$/],
   ['security', /^security$/],
-  ['chore', /^(?:ci|build)$/],
+  ['chore', /^(?:ci|build|lint)$/],
 ]
-const LANGUAGE_VERSION =
-  /(?<![@\w./-])(?:python|node(?:\.?js)?|go(?:lang)?|ruby|php|java|jdk|rust|msrv|deno|bun|typescript|kotlin|\.net)(?: versions?)?(?: to)? v?\d[\w.]*\+?(?=\s*(?:$|[,;)]|\.(?!\d))|\s+(?:and|or|from|in|on|to|support)\b)/i
+export const LANGUAGE =
+  'python|node(?:\\.?js)?|go(?:lang)?|ruby|php|java|jdk|rust|msrv|deno|bun|typescript|kotlin|\\.net'
+export const LANGUAGE_VERSION = new RegExp(
+  `(?<![@\\w./-])(?:${LANGUAGE})(?: versions?)?(?: from v?\\d[\\d.]*)?(?: to)? v?\\d[\\w.]*\\+?(?=\\s*(?:$|[,;)]|\\.(?!\\d))|\\s+(?:and|or|from|in|on|to|support)\\b)`,
+  'i',
+)
+/** Where only CI can be meant; a product may have workflows of its own. */
+const IN_CI =
+  /\b(?:to|in|into|from|on|for|of) (?:the |our |all )?(?:ci(?: (?:workflow|matrix|pipeline|job|run|build)s?)?|github (?:actions?|workflows?)|(?:test|build) matrix|all (?:the )?workflows|(?:lint|test|build|release|publish|codeql) (?:workflow|job)s?)(?=\s*$|[,.;)]|\s(?:and|so|to|for|with|on|from)\b)|^run (?:ci|tests?)\b.* (?:on|for|with)\b|\bthe ci (?:\w+ )?(?:step|job|workflow|matrix)\b/i
+const OF_TOOL =
+  /\bgh (?:actions?|workflows?)\b|^\W*(?:replace|drop|remove|adopt|switch (?:from|to)) (?:prettier|eslint|tslint|biome|flake8|pylint|black|isort|yapf|ruff|rubocop|golangci-lint|codespell|pre-commit)\b|\b(?:pnpm|npm|yarn|eslint|prettier|tsconfig|vitest|jest|ruff|mypy|golangci-lint|rubocop|clippy|renovate|biome|pre-commit) (?:config\w*|settings?|rules?)\b/i
+/** Of CI, whatever else is called a workflow. */
+const OF_RUNS = /\b(?:permissions?|runners?|secrets|concurrency|triggers?)\b.*\bworkflows?$/i
+/** `Rails 5.2 support`: what is tested with, not what the product does. */
+const OLD_SUPPORT = /\b[A-Z][\w.]* v?\d[\d.]*(?: and v?\d[\d.]*)? support\b/
+const VERSIONS = new RegExp(`\\b(?:${LANGUAGE}) versions\\b`, 'i')
+/** `an exports field in package.json`. */
+const IN_SETTINGS =
+  /\b(?:to|in|into|from|of) (?:the |our )?[`'"]?(?:package\.json|pyproject\.toml|cargo\.toml|tsconfig[\w.-]*\.json|tox\.ini|setup\.cfg|go\.mod|composer\.json|makefile|dockerfile|\.\w[\w.-]*)(?![\w/])|\bexports? (?:field|map)\b/i
 /** `actions/checkout to v5`; not `@types/node to 20`, nor a module with a host. */
-export const ACTION = /(?<![@\w./-])([\w-]+\/[\w-]+)(?: (?:github )?action)?(?: from \S+)? to (v?\d[\w.]*)/i
+export const ACTION =
+  /(?<![@\w./-])([\w-]+\/[\w-]+)(?: (?:github )?action)?(?:@\S+)?(?: from \S+)? (?:to|->|→) (v?\d[\w.]*)/i
 const SETTINGS =
   /^(?:workflows?|ci|matrix|dockerfile|makefile|dependabot|renovate|pre-commit|codeowners|builds?|\.?gitignore|\.?editorconfig)$/
 
@@ -88,7 +106,7 @@ const ENDPOINT = /^(?:endpoints?|routes?|webhooks?)$/
 const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE)\s+\/\w/
 const TIDY = /\b(?:unused|dead|obsolete|redundant|duplicated?|unnecessary|unneeded|leftover|deprecated)\b/i
 const READABLE = /\b(?:readab|maintainab|legib)\w*|\bcode (?:quality|style|structure)\b/i
-const BEHAVIOUR = /^(?:options?|flags?|support|commands?|features?|buttons?|limits?|parameters?|arguments?|defaults?)$/
+const BEHAVIOUR = /^(?:limits?|defaults?|restrictions?|requirements?)$/
 
 const FAILS = 'fail(?:s|ing|ed|ures?)?|broken|red|complain\\w*'
 const COMMAND =
@@ -218,13 +236,25 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
     const isCompiler = wish === 'upgrade' && /^typescript\b/i.test(object)
     add('chore', TRACE, (isCompiler ? null : says(LANGUAGE_VERSION, text)) ?? says(ACTION, text))
     add('chore', THING, SETTINGS.test(head) ? head : null)
+    add('chore', THING, says(IN_CI, text) ?? (wish === 'rename' ? null : says(IN_SETTINGS, first)))
   }
+  // Without a verb, only what can be nothing else.
+  if (wish === null && !isQuestion) {
+    add('chore', TRACE, LANGUAGE_VERSION.test(text) && /\b(?:support|compatibility)$/i.test(main) ? main : null)
+    add('chore', THING, says(IN_CI, text))
+  }
+  add('chore', THING, isQuestion ? null : (says(OF_TOOL, text) ?? says(OF_RUNS, text)))
+  if (wish === 'remove') add('chore', TRACE, says(OLD_SUPPORT, text))
+  if (wish === 'remove' || wish === 'upgrade' || wish === 'change') add('chore', THING, says(VERSIONS, text))
+  add('chore', TRACE, /^\w+\((?:lint\w*|ci|build|workflows?|actions|tooling)\)!?:/.exec(first)?.[0])
   const advisory = says(ADVISORY, text)
   const isOfPackage = named !== undefined || /audit|dependabot|\b(?:upgrade|update|bump)\b/i.test(text)
   if (isOfPackage && wish !== 'add') add('dependency-update', TRACE, advisory)
 
   add('security', wish === 'add' ? STATE : thing + HINT / 2, says(SECURITY) ?? says(FOREIGN.security))
   const isSpeed = wish === null || wish === 'change' || /^(?:slow|performance)/i.test(says(SLOW) ?? '')
+  // How it gets faster is said: nothing is to be found out.
+  add('refactor', THING, wish === 'speed' ? says(TIDY) : null)
   add('performance', isSpeed && isOpen ? THING : HINT, says(SLOW) ?? says(FOREIGN.slow))
   add('performance', wish === 'fix' && verb !== 'avoid' && verb !== 'prevent' ? HINT : THING, says(FOR_SPEED, text))
 
@@ -241,6 +271,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
     add('bug', HINT, says(PROPERLY, text))
     if (wish === null && wrong === null && !isQuestion && IS_TODAY.test(main))
       found.push({ kind: 'bug', points: HINT, says: 'it tells how something is today' })
+    add('feature', STATE, says(/\b(?:configurable|optional|customi[sz]able|pluggable|extensible)\b/i))
     add('refactor', STATE, says(TIDY) ?? says(FOREIGN.refactor) ?? says(/\brefactor\w*|\bclean ?-?up\b/i))
     add('refactor', THING, says(READABLE))
     add('refactor', HINT, verb === 'use' ? 'use' : null)

@@ -2,12 +2,14 @@
 // and how one can see that it was updated.
 
 import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
-import type { EndCheck } from '../end-checks.ts'
 import type { GoalWords } from '../goal.ts'
+import type { EndCheck } from '../kinds/end-check.ts'
 
 export interface NamedDependency {
   readonly name: string
   readonly manifest: string
+  /** All that ask for it, in the packages of a workspace. */
+  readonly manifests: readonly string[]
   /** Null where there is none, or the manager has none that says versions. */
   readonly lock: string | null
   /** The manifest asks for it; else it only came with another one. */
@@ -129,35 +131,40 @@ export function namedDependency({
   const isSaid = (name: string): boolean => isName(name) && words.has(bare(name))
   // `cobra` for `github.com/spf13/cobra`, unless another is called so.
   const isMeant = (name: string): boolean => isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
+  const paths = [...texts.keys()].sort((a, b) => a.split('/').length - b.split('/').length)
   const manifests = MANAGERS.flatMap(manager =>
-    [...texts.keys()].filter(path => manager.manifest.test(path)).map(manifest => ({ manager, manifest })),
+    paths
+      .filter(path => manager.manifest.test(nameOf(path)) && texts.has(manager.lock ?? path))
+      .map(manifest => ({ manager, manifest, names: dependencyNames(nameOf(manifest), texts.get(manifest)!) })),
   )
-  for (const { manager, manifest } of manifests) {
-    const versions = texts.get(manager.lock ?? manifest)
-    if (versions === undefined) continue
-    const names = dependencyNames(manifest, texts.get(manifest)!)
-    const direct = names.find(isSaid) ?? names.find(isMeant)
-    const name = direct ?? meantNames(goal.text).find(word => versionsIn(manager, versions, word).length > 0)
-    if (name === undefined) continue
-    const current = versionsIn(manager, versions, name)
-    return {
-      name,
-      manifest,
-      lock: manager.lock,
-      isDirect: direct !== undefined,
-      version: versionIn(goal.text, name, current),
-      current,
-      isVulnerable: /\b(vulnerab\w*|advisor(y|ies)|cve-\d|ghsa-|\w*audit|govulncheck|insecure|security)/i.test(
-        goal.text,
-      ),
-    }
+  const found = manifests.flatMap(({ manager, manifest, names }) => {
+    const name = names.find(isSaid) ?? names.find(isMeant)
+    return name === undefined ? [] : [{ manager, manifest, name, isDirect: true }]
+  })
+  const deeper = manifests.flatMap(({ manager, manifest }) => {
+    if (found.length > 0 || manifest.includes('/')) return []
+    const versions = texts.get(manager.lock ?? manifest)!
+    const name = meantNames(goal.text).find(word => versionsIn(manager, versions, word).length > 0)
+    return name === undefined ? [] : [{ manager, manifest, name, isDirect: false }]
+  })
+  const [first] = [...found, ...deeper]
+  if (first === undefined) return null
+  const { manager, manifest, name, isDirect } = first
+  const current = versionsIn(manager, texts.get(manager.lock ?? manifest)!, name)
+  const others = found.flatMap(one => (one.manager === manager && one.name === name ? one.manifest : []))
+  return {
+    ...{ name, manifest, manifests: isDirect ? others : [manifest], lock: manager.lock, isDirect, current },
+    version: versionIn(goal.text, name, current),
+    isVulnerable: /\b(vulnerab\w*|advisor(y|ies)|cve-\d|ghsa-|\w*audit|govulncheck|insecure|security)/i.test(goal.text),
   }
-  return null
 }
 
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 const bare = (name: string): string => name.toLowerCase().replaceAll('_', '-')
 const COMMON = new Set(
-  'go the update version package dependencies to name test build and for use in of python'.split(' '),
+  'go the update version package dependencies to name test build and for use in of python ruby node rust php java deno bun ci'.split(
+    ' ',
+  ),
 )
 const escaped = (name: string): string => name.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')
 
@@ -228,7 +235,7 @@ function inJson(text: string): readonly string[] {
 }
 
 const managerOf = ({ manifest, lock }: NamedDependency): Manager =>
-  MANAGERS.find(one => one.manifest.test(manifest) && one.lock === lock)!
+  MANAGERS.find(one => one.manifest.test(nameOf(manifest)) && one.lock === lock)!
 
 /** How it is updated, in the words of its package manager. */
 export function updateCommand(found: NamedDependency): string {
@@ -238,12 +245,12 @@ export function updateCommand(found: NamedDependency): string {
 
 /** The lock file, or a manifest without one, has the wanted version and not the one that is there today. */
 export function updated(found: NamedDependency, manifestText: string): readonly EndCheck[] {
-  const { name, manifest, lock, version, current, isDirect, isVulnerable } = found
+  const { name, manifest, manifests, lock, version, current, isDirect, isVulnerable } = found
   const { line, isNext } = managerOf(found)
   const checks: EndCheck[] = []
-  const file = shellQuoted(lock ?? manifest)
+  const file = (lock === null ? manifests : [lock]).map(shellQuoted).join(' ')
   const has = (wanted: string): string =>
-    `grep -E ${isNext ? '-A1 ' : ''}-e ${shellQuoted(line(escaped(name)))} ${file} | grep -qE -e ${shellQuoted(`${isNext ? 'version[^0-9]*' : '[^0-9.]'}${escaped(wanted)}([^0-9.]|$)`)}`
+    `grep -hE ${isNext ? '-A1 ' : ''}-e ${shellQuoted(line(escaped(name)))} ${file} | grep -qE -e ${shellQuoted(`${isNext ? 'version[^0-9]*' : '[^0-9.]'}${escaped(wanted)}${/\..*\./.test(wanted) ? '' : '(\\.[0-9]+)*'}([^0-9.]|$)`)}`
   if (version !== null && !current.every(one => one === version))
     checks.push({ script: has(version), text: `${file} has ${name} ${version}` })
   if (isVulnerable || version === null)
@@ -251,17 +258,17 @@ export function updated(found: NamedDependency, manifestText: string): readonly 
       checks.push({ script: `test -s ${file} && ! ${has(old)}`, text: `${file} no longer has ${name} ${old}` })
   // Other managers leave a range in the manifest as it is.
   const asks = manifestText.split('\n').find(one => one.includes(`"${name}"`)) ?? ''
-  if (version !== null && lock !== null && manifest === 'package.json' && isDirect && !asks.includes(version))
+  if (version !== null && lock !== null && nameOf(manifest) === 'package.json' && isDirect && !asks.includes(version))
     checks.push({
-      script: `grep -F -e ${shellQuoted(`"${name}"`)} ${manifest} | grep -qF -e ${shellQuoted(version)}`,
+      script: `grep -F -e ${shellQuoted(`"${name}"`)} ${shellQuoted(manifest)} | grep -qF -e ${shellQuoted(version)}`,
       text: `${manifest} asks for ${name} ${version}`,
     })
   return checks
 }
 
 /** What the update may write. */
-export const updatedFiles = ({ manifest, lock }: NamedDependency): readonly string[] =>
-  lock === 'go.mod' ? ['go.mod', 'go.sum'] : lock === null ? [manifest] : [manifest, lock]
+export const updatedFiles = ({ manifests, lock }: NamedDependency): readonly string[] =>
+  lock === 'go.mod' ? ['go.mod', 'go.sum'] : [...manifests, ...(lock === null ? [] : [lock])]
 
 /** The files that load it, by its name in their text. */
 export const usersOf = ({ name }: NamedDependency, texts: Texts): readonly string[] => {
@@ -269,7 +276,9 @@ export const usersOf = ({ name }: NamedDependency, texts: Texts): readonly strin
     `\\b(import|from|require|use|gem|extern)\\b.*["'\\s(/:]${escaped(name).replaceAll('-', '[-_]')}["'\\s)/;:.]`,
     'mi',
   )
-  return [...texts].filter(([path, text]) => !DEPENDENCY_FILES.test(path) && used.test(text)).map(([path]) => path)
+  return [...texts]
+    .filter(([path, text]) => !DEPENDENCY_FILES.test(nameOf(path)) && used.test(text))
+    .map(([path]) => path)
 }
 
 /** The command that found the hole, as the goal names it. */

@@ -43,13 +43,20 @@ function fromGo(evidence: Evidence, [main]: readonly string[]): readonly Candida
   if (!paths.has('go.mod') && main !== 'Go') return []
   const from = paths.has('go.mod') ? 'go.mod' : paths.has('go.work') ? 'go.work' : 'Go files'
   const linter = files.find(path => /^\.golangci\.(ya?ml|toml|json)$/.test(path))
-  const test = goPatterns(evidence)
+  // From the top of a workspace its modules are folders, in every version of Go; `-C` came with 1.20.
+  const { folder } = evidence
+  const around = evidence.above.find(one => goWorkUses(one.text('go.work') ?? '', folder.slice(one.folder.length)))
+  const at = around === undefined ? {} : { in: around.folder }
+  const named = (pattern: string): string =>
+    around === undefined ? pattern : `./${folder.slice(around.folder.length)}${pattern.slice('./'.length)}`
+  const test = goPatterns(evidence)?.map(named) ?? null
+  const all = paths.has('go.work') ? (goPatterns({ ...evidence, about: [] }) ?? ['./...']) : [named('./...')]
   return [
-    ...(test === null ? [] : [{ purpose: 'test', run: ['go', 'test', ...test], from, isGuess: true } as const]),
+    ...(test === null ? [] : [{ purpose: 'test', run: ['go', 'test', ...test], from, isGuess: true, ...at } as const]),
     linter === undefined
-      ? { purpose: 'lint', run: ['go', 'vet', './...'], from, isGuess: true }
+      ? { purpose: 'lint', run: ['go', 'vet', ...all], from, isGuess: true, ...at }
       : { purpose: 'lint', run: ['golangci-lint', 'run'], from: linter },
-    { purpose: 'build', run: ['go', 'build', './...'], from, isGuess: true },
+    { purpose: 'build', run: ['go', 'build', ...all], from, isGuess: true, ...at },
   ]
 }
 

@@ -1,23 +1,13 @@
 // Is the project installed? A fresh clone has no `node_modules`, and after a pull the lock file is newer than what it installed. Only
 // what can be seen without running anything counts: what lies outside the workspace (gems, modules of Go) is not known here.
 
-import type { FoundCommand, RepositoryView } from '../planner.ts'
+import type { FoundCommand, Installation, RepositoryView } from '../planner.ts'
 import { dependencyNames } from './dependency.ts'
 import { type Evidence, objectIn } from './evidence.ts'
 import { isYarnBerry, lockOf, nodeManager, workspaceOf } from './node.ts'
 import { allOf, inFolder } from './packages.ts'
 
-export interface Installation {
-  readonly run: readonly string[]
-  /** What shows that it is needed, as a sentence without its full stop. */
-  readonly why: string
-  /** Where the packages come from. */
-  readonly network: readonly string[]
-  /** What the tests are run with afterwards, if that is only known then. */
-  readonly test?: FoundCommand
-}
-
-type View = Pick<RepositoryView, 'changedAt' | 'findProgram'>
+type View = Pick<RepositoryView, 'changedAt' | 'findProgram' | 'pythonPackages'>
 
 /** `around`: the package whose tests are run, and the folders around it. */
 export async function findInstallation(
@@ -27,7 +17,7 @@ export async function findInstallation(
 ): Promise<Installation | null> {
   const found: Installation[] = []
   for (const evidence of around)
-    for (const find of [ofNode, ofPython, ofRuby, ofPhp]) {
+    for (const find of findersFor(test)) {
       const one = await find(repository, evidence, test)
       if (one !== null) found.push({ ...one, run: inFolder(one.run, evidence.folder) })
     }
@@ -43,6 +33,13 @@ export async function findInstallation(
   }
 }
 
+/** A documentation page with a `package.json` is not what the tests of a gem need. Of another program nothing is known. */
+function findersFor({ run: [program = ''] }: FoundCommand): typeof FINDERS {
+  if (/^(?:cargo|go|mvn|gradle|\.\/gradlew|dotnet|swift|mix)$/.test(program)) return []
+  const [, ...own] = PROGRAMS.find(([pattern]) => pattern.test(program)) ?? [null, ...FINDERS]
+  return own
+}
+
 /** Package managers write the lock file and their own record a moment apart. */
 const SAME_TIME_MS = 5_000
 
@@ -55,27 +52,35 @@ async function ofNode(repository: View, evidence: Evidence): Promise<Installatio
   const wanted = ['dependencies', 'devDependencies'].flatMap(key => Object.keys(own[key] ?? {}))
   const isWorkspace = own.workspaces !== undefined || text('pnpm-workspace.yaml') !== null
   if (wanted.length === 0 && !(isWorkspace && lock !== null)) return null
-  const manager = nodeManager(evidence)
   const records = await repository.changedAt(RECORDS.map(name => `${folder}${name}`))
   const installed = records.find(time => time !== null) ?? (await at('node_modules'))
-  const network = [...REGISTRIES[manager]]
-  if (lock === null) {
+  const manager = nodeManager(evidence)
+  const locked = lockedInstallation(evidence)
+  if (locked === null || lock === null) {
     const times = await repository.changedAt(wanted.map(name => `${folder}node_modules/${name}`))
     const missing = wanted.filter((_, index) => times[index] === null)
     if (missing.length === 0) return null
     const why =
       installed === null ? `${folder}node_modules is not there` : `${missing[0]} is not in ${folder}node_modules`
-    return { run: [manager, 'install', ...(manager === 'npm' ? ['--no-package-lock'] : [])], why, network }
+    const run = [manager, 'install', ...(manager === 'npm' ? ['--no-package-lock'] : [])]
+    return { run, why, network: REGISTRIES[manager] }
   }
+  if (installed === null) return { ...locked, why: `${folder}node_modules is not there` }
+  const isStale = ((await at(lock)) ?? 0) > installed + SAME_TIME_MS
+  return isStale ? { ...locked, why: `${folder}${lock} is newer than what is installed` } : null
+}
+
+/** Exactly what the lock file says; it fails where that does not fit the manifest or the packages. */
+export function lockedInstallation(evidence: Evidence): Pick<Installation, 'run' | 'network'> | null {
+  if (lockOf(evidence) === null) return null
+  const manager = nodeManager(evidence)
   const run = {
     npm: ['npm', 'ci'],
     pnpm: ['pnpm', 'install', '--frozen-lockfile'],
     yarn: ['yarn', 'install', isYarnBerry(evidence) ? '--immutable' : '--frozen-lockfile'],
     bun: ['bun', 'install', '--frozen-lockfile'],
   }[manager]
-  if (installed === null) return { run, why: `${folder}node_modules is not there`, network }
-  const isStale = ((await at(lock)) ?? 0) > installed + SAME_TIME_MS
-  return isStale ? { run, why: `${folder}${lock} is newer than what is installed`, network } : null
+  return { run, network: REGISTRIES[manager] }
 }
 
 /** What the package managers leave behind when they have installed. */
@@ -91,34 +96,72 @@ const NPM = 'https://registry.npmjs.org'
 const REGISTRIES = { npm: [NPM], pnpm: [NPM], yarn: [NPM, 'https://registry.yarnpkg.com'], bun: [NPM] } as const
 const PYPI = ['https://pypi.org', 'https://files.pythonhosted.org']
 
-/** An environment in the project. Whether one outside has what the tests import shows only when they run. */
+/** An environment in the project, or the Python on the path with all that the tests need. */
 async function ofPython(repository: View, evidence: Evidence, test: FoundCommand): Promise<Installation | null> {
   const { folder, paths, text } = evidence
   const [environment] = await repository.changedAt([`${folder}.venv`])
   if (environment !== null) return null
   const manifest = text('pyproject.toml') ?? ''
   const why = `${folder}.venv is not there`
-  if (paths.has('uv.lock')) {
+  if (paths.has('uv.lock') && (await repository.findProgram('uv')) !== null) {
     const extra = testExtra(manifest, 'extra')
     const group = testExtra(manifest, 'group')
     const words = [...(extra === null ? [] : ['--extra', extra]), ...(group === null ? [] : ['--group', group])]
-    return await startable(repository, { run: ['uv', 'sync', ...words], why, network: PYPI })
+    return { run: ['uv', 'sync', ...words], why, network: PYPI }
   }
   if (paths.has('poetry.lock') && /^in-project\s*=\s*true/m.test(text('poetry.toml') ?? ''))
     return await startable(repository, { run: ['poetry', 'install'], why, network: PYPI })
-  // Where pytest is on the path, so may be the rest.
-  if (test.exists || test.run.at(-1) !== 'pytest' || (await repository.findProgram('python3')) === null) return null
+  const isModule = /^python3?$/.test(test.run[0]!)
+  if (folder !== '' || !(isModule || /(^|\/)pytest$/.test(test.run.at(-1)!))) return null
+  const installed = await repository.pythonPackages()
+  // A manager that can be started keeps an environment of its own, which is not looked for.
+  if (installed === null || (test.exists && /^(?:uv|poetry|pdm|pipenv|hatch)$/.test(test.run[0]!))) return null
+  const missing = requiredNames(evidence, manifest).find(name => !installed.has(name))
+  if (test.exists && missing === undefined) return null
+  const isPoetry = /^\[tool\.poetry\]/m.test(manifest) && !/^\[project\]/m.test(manifest)
   const wanted = pipWords(evidence, manifest)
-  if (wanted === null || folder !== '') return null
+  if (wanted === null && !isPoetry) return null
+  const newest = wanted?.includes('--group') === true ? [['.venv/bin/pip', 'install', '--upgrade', 'pip']] : []
+  const from = isModule ? ['./.venv/bin/python3', ...test.run.slice(1)] : ['./.venv/bin/pytest']
   return {
     run: allOf([
       ['python3', '-m', 'venv', '.venv'],
-      ['.venv/bin/pip', 'install', 'pytest', ...wanted],
+      ...newest,
+      ...(isPoetry
+        ? [
+            ['.venv/bin/pip', 'install', 'poetry'],
+            ['.venv/bin/poetry', 'install'],
+          ]
+        : [['.venv/bin/pip', 'install', ...(isModule ? [] : ['pytest']), ...(wanted ?? [])]]),
     ]),
-    why: `pytest is not installed, and ${why}`,
+    why: `${test.exists ? missing : 'pytest'} is not installed, and ${why}`,
     network: PYPI,
-    test: { run: ['./.venv/bin/pytest'], from: test.from, exists: true },
+    test: { run: from, from: test.from, exists: true },
   }
+}
+
+/** What the package and its tests ask for, without what only some systems need; and the package itself where it lies in `src/`. */
+function requiredNames({ files, text }: Evidence, manifest: string): readonly string[] {
+  const parts = manifest.split(/^(?=\[)/m)
+  const partOf = (table: string): string => parts.find(part => part.startsWith(`[${table}]`)) ?? ''
+  const listed = (part: string, key: string | null): readonly string[] => {
+    const list = new RegExp(`^${key}\\s*=\\s*\\[((?:[^\\]"']|"[^"]*"|'[^']*')*)\\]`, 'm').exec(part)?.[1] ?? ''
+    return [...list.matchAll(/["']([A-Za-z][\w.-]*)[^"';]*["']/g)].map(match => match[1]!)
+  }
+  const keys = [...partOf('tool.poetry.dependencies').matchAll(/^([A-Za-z][\w.-]*)\s*=(?!.*(?:optional|markers))/gm)]
+  const lines = [...(text('requirements.txt') ?? '').matchAll(/^([A-Za-z][\w.-]*)(?![^\n]*;)/gm)]
+  const isHidden = files.some(path => /^src\/[^/]+\/__init__\.py$/.test(path)) && !/^pythonpath\b/m.test(manifest)
+  const own = /^name\s*=\s*["']([\w.-]+)["']/m.exec(partOf('project') || partOf('tool.poetry'))?.[1]
+  const plain = (name: string): string => name.toLowerCase().replaceAll(/[_.]/g, '-')
+  return [
+    ...listed(partOf('project'), 'dependencies'),
+    ...listed(partOf('project.optional-dependencies'), testExtra(manifest, 'extra')),
+    ...listed(partOf('dependency-groups'), testExtra(manifest, 'group')),
+    ...[...keys, ...lines].map(match => match[1]!),
+  ]
+    .map(plain)
+    .filter(name => name !== 'python')
+    .concat(own !== undefined && isHidden ? [`${plain(own)} @ .`] : [])
 }
 
 function pipWords({ paths }: Evidence, manifest: string): readonly string[] | null {
@@ -170,3 +213,11 @@ async function ofPhp(repository: View, { folder, text }: Evidence, test: FoundCo
 /** A missing program is told with the test command; a task that cannot start helps nobody. */
 const startable = async (repository: View, one: Installation): Promise<Installation | null> =>
   (await repository.findProgram(one.run[0]!)) === null ? null : one
+
+const FINDERS = [ofNode, ofPython, ofRuby, ofPhp]
+const PROGRAMS: readonly (readonly [RegExp, ...typeof FINDERS])[] = [
+  [/^(?:npm|npx|pnpm|yarn|bun|node|deno)$/, ofNode],
+  [/^(?:pytest|python3?|uv|poetry|pdm|pipenv|tox|nox|hatch)$/, ofPython],
+  [/^(?:bundle|rspec|rake|ruby)$/, ofRuby],
+  [/^(?:composer|php|phpunit)$/, ofPhp],
+]

@@ -1,7 +1,7 @@
 // Test commands that print each test by its name, so that a new one can be told from an old one.
 
 import { expect, test } from 'vitest'
-import { withNamedResults } from './named-results.ts'
+import { reportFolders, withNamedResults } from './named-results.ts'
 
 test.each([
   ['npm test', 'vitest run', 'npm test -- --reporter=verbose'],
@@ -15,4 +15,10 @@ test.each([
   ['cargo test --workspace', null, 'cargo test --workspace --no-fail-fast'],
 ] as const)('%s with the script %s', (line, script, named) => {
   expect(withNamedResults(line.split(' '), script).join(' ')).toBe(named)
+})
+
+test('nyc and c8 leave reports in folders that git ignores', () => {
+  expect(reportFolders('nyc mocha', 'coverage\n.nyc_output\n')).toEqual(['.nyc_output/**', 'coverage/**'])
+  expect(reportFolders('c8 node --test', '/coverage\n')).toEqual(['coverage/**'])
+  expect(reportFolders('mocha', 'coverage\n')).toEqual([])
 })

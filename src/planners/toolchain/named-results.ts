@@ -6,14 +6,20 @@ const SCRIPTS: readonly (readonly [runner: RegExp, flags: readonly string[]])[] 
   [/^jest( (?!.*--(?:verbose|reporters|json))[^&|;]*)?$/, ['--verbose', '--reporters=default']],
 ]
 
+/** Where nyc, c8 and jest write when the tests run, as far as git ignores it. */
+export function reportFolders(testScript: string | null, ignore: string | undefined): readonly string[] {
+  if (!/\b(?:nyc|c8)\b|--coverage\b/.test(testScript ?? '')) return []
+  return ['.nyc_output', 'coverage'].filter(name => (ignore ?? '').includes(name)).map(name => `${name}/**`)
+}
+
 /** `testScript`: the script "test" of `package.json`. Node's own runner and mocha print names by themselves. */
 export function withNamedResults(run: readonly string[], testScript: string | null): readonly string[] {
   const line = run.join(' ')
-  if (/^(npm|pnpm|yarn) (run )?test$/.test(line)) {
+  if (/^(npm|pnpm|yarn)( --filter \S+| -C \S+)? (run )?(test[\w:]*|unit|vitest|jest)$/.test(line)) {
     const flags = SCRIPTS.find(([runner]) => runner.test(testScript?.trim() ?? ''))?.[1]
     return flags === undefined ? run : [...run, ...(run[0] === 'npm' ? ['--'] : []), ...flags]
   }
-  if (/(^|\s)pytest$/.test(line)) return [...run, '-rA']
+  if (/(^|[\s/])pytest$/.test(line)) return [...run, '-rA']
   // `-C`, the folder of the module, has to come first.
   if (/^go test(?! .*-(?:v|json)\b)/.test(line)) return run.toSpliced(run[2] === '-C' ? 4 : 2, 0, '-v')
   // Else the first crate that fails keeps the others from being tested.

@@ -15,7 +15,7 @@ export function fromNode(evidence: Evidence): readonly Candidate[] {
   const isNamed = typeof name === 'string' && /^(@[\w.-]+\/)?[\w.-]+$/.test(name)
   const found: Candidate[] = []
   for (const [purpose, names] of NODE_SCRIPTS) {
-    const script = names.find(one => isScript(scripts, one))
+    const script = (purpose === 'test' ? runnerScript(scripts) : undefined) ?? names.find(one => isScript(scripts, one))
     if (script === undefined) continue
     const from = `${evidence.folder}package.json, script '${script}'`
     if (workspace !== null && isNamed)
@@ -40,6 +40,16 @@ export function fromNode(evidence: Evidence): readonly Candidate[] {
 
 const isScript = (scripts: { readonly [name: string]: string }, name: string): boolean =>
   scripts[name] !== undefined && !/no test specified/.test(scripts[name])
+
+/** Where `test` starts other scripts, lint and types among them, the one that starts the tests themselves. */
+function runnerScript(scripts: { readonly [name: string]: string }): string | undefined {
+  if (isScript(scripts, 'test') && !STARTS_OTHERS.test(scripts.test!)) return undefined
+  const own = Object.keys(scripts).filter(name => /^(?:test:(?:unit|spec|lib|run|node)|unit|vitest|jest)$/.test(name))
+  return own.find(name => RUNNER.test(scripts[name]!.trim()))
+}
+
+const STARTS_OTHERS = /\brun-many\b|\brun-[ps]\b|\bnpm-run-all\b|\bconcurrently\b|\bturbo\b|\brun ["'\\]*\//
+const RUNNER = /^(?:vitest|jest|mocha|ava|tap|uvu|jasmine|node --test)(?: (?!.*--watch)[^&|;]*)?$/
 
 const NODE_SCRIPTS: readonly (readonly [Purpose, readonly string[]])[] = [
   ['test', ['test', 'tests', 'test:unit', 'unit']],

@@ -22,7 +22,6 @@ export interface AcpOptions {
   readonly turnsMax: number | null
   readonly version: string
   readonly log: AgentLog
-  /** As soon as it is known. */
   readonly onSession: (session: string) => void
   /** Null: it is ended, and need not know. */
   readonly permit: (tool: AskedTool) => Promise<boolean | null>

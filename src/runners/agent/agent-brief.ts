@@ -10,10 +10,8 @@ import { reportText } from './agent-report.ts'
 export interface BriefOptions {
   readonly facts: AgentFacts
   readonly write: readonly string[] | null
-  /** It goes on with a conversation that an earlier attempt began. */
   readonly isResumed: boolean
   readonly isBoxed: boolean
-  /** It has plan_read and plan_write. */
   readonly hasPlanTools: boolean
 }
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { stockRows } from '../../safety/known-agents.ts'
 import { setAside } from './agent-home.ts'
-import { profileOf } from './agent-profiles.ts'
 
 test('conversations that Gemini would write over are renamed, in its home and nowhere else', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pf-home-'))
@@ -16,7 +16,7 @@ test('conversations that Gemini would write over are renamed, in its home and no
   for (const at of [chats, outside]) writeFileSync(join(at, begun), 'said')
   writeFileSync(join(chats, 'notes.txt'), '')
   symlinkSync(outside, join(home, '.gemini/tmp/linked/chats'))
-  const { aside } = profileOf('gemini').acp!
+  const { aside } = stockRows().find(({ name }) => name === 'gemini')!.acp!
   setAside(home, aside!)
   setAside(home, aside!)
   expect(readdirSync(chats).sort()).toEqual(['notes.txt', 'session-kept-2026-11-17T21-09-54eff380.jsonl'])

@@ -10,7 +10,6 @@ import type { SaidEdit } from './shown-call.ts'
 
 export class AgentLog {
   readonly #tap: OutputTap
-  /** What it writes to standard error. */
   readonly errors: OutputTap
   readonly #log: RunnerTools['log']
   readonly #redact: Redact
@@ -26,7 +25,6 @@ export class AgentLog {
     this.errors = new OutputTap('stderr', log, secrets)
   }
 
-  /** A part of what it says. */
   say(text: string): void {
     this.#words += text
     const lines = `${this.#line}${text}`.split('\n')
@@ -48,7 +46,6 @@ export class AgentLog {
     for (const { lines } of diffs) for (const line of lines) this.#write(diffLine(line))
   }
 
-  /** What we say about it. */
   note(text: string): void {
     this.#log('engine', Buffer.from(`${oneLine(this.#redact(text))}\n`))
   }

@@ -12,12 +12,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { advise, quoted } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
-import { agentRequest, isAgentName } from '../../domain/plan-rules/agent-request.ts'
+import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import { tellingLine } from '../../domain/recovery/telling-line.ts'
 import type { Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
-import type { GatewayOpened, GatewayReport, GatewayRequest, GatewayWire } from '../../models/model.ts'
+import { AGENT_WIRES, type AgentRow, rowOfCommand } from '../../format/settings/agent-settings.ts'
+import type { GatewayOpened, GatewayReport, GatewayRequest } from '../../models/model.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
+import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
 import { beyondOf, shutIn } from '../../safety/sandbox/shut-in.ts'
@@ -27,11 +29,11 @@ import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
-import { agentMissing, COMMAND_LINES, filled, profileOf } from './agent-profiles.ts'
 import { reportedOutputs } from './agent-report.ts'
 import { spendingOf } from './agent-spending.ts'
 import {
   type Chosen,
+  filled,
   homeSeen,
   mapValues,
   modelOf,
@@ -41,7 +43,7 @@ import {
   startOf,
   withLogin,
 } from './agent-start.ts'
-import { findAgent, findRoad } from './find-agent.ts'
+import { agentMissing, findAgent, findRoad } from './find-agent.ts'
 import { LineReader } from './headless-road.ts'
 import { openLogin } from './login-use.ts'
 import { judgePermission } from './permission-request.ts'
@@ -49,7 +51,6 @@ import { reportedOutput } from './reported-use.ts'
 
 export interface AgentRunnerOptions {
   readonly tree: ProcessTree
-  /** Opens the model for one attempt. */
   readonly openGateway: (request: GatewayRequest) => Promise<GatewayOpened>
   /** Opens plan_read and plan_write for one attempt; absent: the agent has none. */
   readonly openPlanTools?: (request: PlanToolsRequest) => Promise<PlanToolsServer>
@@ -58,7 +59,6 @@ export interface AgentRunnerOptions {
 
 export interface PlanToolsRequest {
   readonly attempt: Pick<Attempt, 'plan' | 'task' | 'visit' | 'attempt'>
-  /** The name under which it writes into the journal. */
   readonly agent: string
   /** Made for it; holds the socket and nothing else. */
   readonly folder: string
@@ -74,9 +74,10 @@ export interface PlanToolsServer {
 export function agentRunner(options: AgentRunnerOptions): Runner {
   return {
     action: 'agent',
+    needs: ['agent'],
     preview: async attempt => ({ text: previewOf(attempt) }),
     async attempt(attempt, tools, stop) {
-      const chosen = choose(attempt, tools)
+      const chosen = await choose(attempt, tools)
       if ('class' in chosen) return failed(chosen)
       if (stop.aborted) return { type: 'interrupted' }
       const scratch = mkdtempSync(join(tmpdir(), 'pfa-'))
@@ -91,9 +92,7 @@ export function agentRunner(options: AgentRunnerOptions): Runner {
 
 const failed = (failure: Failure): Outcome => ({ type: 'failed', failure, begun: false })
 
-// Which agent, by which road.
-
-function choose(attempt: Attempt, tools: RunnerTools): Chosen | Failure {
+async function choose(attempt: Attempt, tools: RunnerTools): Promise<Chosen | Failure> {
   const request = agentRequest(attempt.action)
   if (request === null || (attempt.definition.instruction ?? '').trim() === '')
     return failure(
@@ -101,31 +100,33 @@ function choose(attempt: Attempt, tools: RunnerTools): Chosen | Failure {
       'there is nothing that an agent could be told to do',
       'see the plan: `agent` and `instruction`',
     )
-  const place = { environment: tools.environment, root: tools.root }
   if (request.command !== null) {
-    const [program = ''] = request.command
-    const found = findRoad(place, program)
-    if (found === null) return failure('logic', `the agent ${JSON.stringify(program)} is not installed`, ON_PATH)
-    return { name: program, request, profile: null, road: 'headless', found }
+    const row = rowOfCommand(request.command, request.protocol)
+    const found = findRoad(tools, row.name)
+    if (found === null) return failure('logic', `the agent ${JSON.stringify(row.name)} is not installed`, ON_PATH)
+    return { name: row.name, request, row, road: request.protocol === 'acp' ? 'acp' : 'headless', found }
   }
   const use = request.use ?? tools.agent?.use
-  if (use === undefined || !isAgentName(use))
+  if (use === undefined)
     return failure(
       'logic',
       'the task names no agent, and the plan has no default',
       'write `agent: claude`, or `defaults: { agent: claude }`',
     )
-  const profile = profileOf(use)
-  const { acp, headless } = findAgent(place, profile)
-  if (acp !== null) return { name: use, request, profile, road: 'acp', found: acp }
-  if (headless !== null) return { name: use, request, profile, road: 'headless', found: headless }
-  const { message, hint } = agentMissing(profile)
+  const known = await knownAgents(tools)
+  const row = known.rows.find(({ name }) => name === use)
+  if (row === undefined) {
+    const { message, hint } = unknownAgent(use, known)
+    return failure('logic', message, hint)
+  }
+  const { acp, headless } = findAgent(tools, row)
+  if (acp !== null) return { name: use, request, row, road: 'acp', found: acp }
+  if (headless !== null) return { name: use, request, row, road: 'headless', found: headless }
+  const { message, hint } = agentMissing(row)
   return failure('logic', message, `${hint}; ${ON_PATH}`)
 }
 
 const ON_PATH = 'its program must be on PATH, outside of the workspace'
-
-// One attempt.
 
 /** How long an agent whose turn has ended may take to end by itself. */
 const LEAVE_MS = 500
@@ -157,9 +158,9 @@ async function carryOut(
       return { type: 'interrupted', begun: false, reason: `nobody has answered yet: ${about.what}` }
     if (answer !== 'yes') return failed(UNBOXED)
   }
-  const profile = login === null || chosen.profile === null ? chosen.profile : withLogin(chosen.profile, request)
-  if (profile !== null && 'class' in profile) return failed(profile)
-  const model = modelOf(request, profile)
+  const row = login === null ? chosen.row : withLogin(chosen.row, request)
+  if ('class' in row) return failed(row)
+  const model = modelOf(request, row)
   if ('class' in model) return failed(model)
   const home = openHome(agent.place ?? tools.stateDir, attempt)
   const lent = login === null ? null : await openLogin(login, home, tools, stop)
@@ -179,9 +180,9 @@ async function carryOut(
   // What a lost attempt was answered is not paid again.
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const asking: GatewayRequest = {
-    wires: profile === null ? WIRES : [profile.wire],
-    // A command of the user's own may need no model.
-    ...(profile === null ? { keyless: true as const } : {}),
+    wires: row.wire === null ? AGENT_WIRES : [row.wire],
+    // It may need no model.
+    ...(row.wire === null ? { keyless: true as const } : {}),
     ...(model.use === null ? {} : { use: model.use }),
     ...(request.models === null ? {} : { models: request.models }),
     payer: attempt.key,
@@ -224,9 +225,9 @@ async function carryOut(
       home: homeInside,
       session: home.session(chosen.name) ?? '',
     }
-    const road = chosen.road === 'acp' ? profile?.acp : profile?.headless
-    if (profile !== null) furnish(home.folder, { ...profile.files, ...road?.files }, values)
-    const aside = chosen.road === 'acp' ? profile?.acp?.aside : undefined
+    const road = chosen.road === 'acp' ? row.acp : row.headless
+    furnish(home.folder, { ...row.files, ...road?.files }, values)
+    const aside = chosen.road === 'acp' ? row.acp?.aside : undefined
     if (aside !== undefined && values.session !== '') setAside(home.folder, aside)
     const brief = (isResumed: boolean): string => {
       agent.onTurn?.(isResumed ? 'taken up' : 'new')
@@ -238,13 +239,12 @@ async function carryOut(
         hasPlanTools: plan !== undefined && chosen.road === 'acp',
       }).slice(0, BRIEF_MAX)
     }
-    const start = startOf({ ...chosen, profile }, values, brief)
+    const start = startOf({ ...chosen, row }, values, brief)
     const env = {
       ...environment.value,
       ...(isBoxed ? {} : { HOME: home.folder }),
-      ...(profile === null
-        ? Object.assign({}, ...WIRES.map(wire => gateway?.environmentFor(wire, side)))
-        : mapValues(profile.env, text => filled(text, values))),
+      ...(row.wire === null ? Object.assign({}, ...AGENT_WIRES.map(wire => gateway?.environmentFor(wire, side))) : {}),
+      ...mapValues(row.env, text => filled(text, values)),
     }
     const doors: SandboxDoor[] = gateway === null ? [] : [gateway.sandboxDoor]
     if (plan !== undefined) doors.push({ folder: join(scratch, 'plan'), socket: plan.socket, port: PLAN_PORT })
@@ -263,6 +263,7 @@ async function carryOut(
             stateDir: tools.stateDir,
             cwd,
             write: agent.readOnly === true ? [] : tools.write,
+            scratch: row.scratch,
             argv,
             env,
             home: home.folder,
@@ -284,7 +285,7 @@ async function carryOut(
       chosen.road === 'acp'
         ? null
         : new LineReader({
-            paths: profile?.headless?.lines ?? COMMAND_LINES,
+            paths: row.headless!.lines,
             root,
             log,
             onSession: session => home.keepSession(chosen.name, session),
@@ -319,8 +320,8 @@ async function carryOut(
       turn = await converse(child.process, said, {
         cwd,
         session: home.session(chosen.name),
-        mode: modeOf(profile!, isBoxed),
-        auth: profile?.acp?.auth ?? null,
+        mode: modeOf(row, isBoxed),
+        auth: row.acp?.auth ?? null,
         mcpServers: plan === undefined ? [] : [planServer(plan, isBoxed, join(scratch, 'plan'))],
         prompt: brief,
         turnsMax: request.turns,
@@ -379,7 +380,7 @@ async function carryOut(
           exit: exit.exit,
           errors: log.errors.text(),
           attempt,
-          isResumable: profile !== null && home.session(chosen.name) !== null,
+          isResumable: isResumable(row, chosen.road) && home.session(chosen.name) !== null,
         }))
     if (fault !== null) return { type: 'failed', failure: fault, ...told }
     return { type: 'done', outputs, ...told }
@@ -391,7 +392,8 @@ async function carryOut(
 }
 
 const BRIEF_MAX = 90_000
-const WIRES: readonly GatewayWire[] = ['anthropic', 'openai-chat', 'openai-responses', 'gemini']
+const isResumable = (row: AgentRow, road: Chosen['road']): boolean =>
+  road === 'acp' || row.headless?.resume !== undefined
 
 const NO_TOOLS: AgentTools = {
   facts: { plan: '', goal: null, decisions: [], earlier: [], changed: { paths: [], more: 0 } },
@@ -405,8 +407,6 @@ function turnCounter(turnsMax: number | null, tooMany: () => void): () => void {
     if (turnsMax !== null && turns > turnsMax) tooMany()
   }
 }
-
-// How it ended.
 
 const UNBOXED: Failure = {
   ...failure(
@@ -447,11 +447,10 @@ function faultOf(ended: {
   readonly exit: number | null
   readonly errors: string
   readonly attempt: Attempt
-  /** It has a conversation that the next attempt takes up. */
   readonly isResumable: boolean
 }): Failure | null {
   const { chosen, turn, isOverTurns, exit, errors, attempt, isResumable } = ended
-  const title = chosen.profile?.title ?? chosen.name
+  const { title } = chosen.row
   const told = tellingLine(errors)
   const because = told === null ? '' : ` (it said: ${told})`
   const broken = (message: string): Failure => ({

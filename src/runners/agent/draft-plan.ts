@@ -4,10 +4,10 @@
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { addCost, addUsage, type ModelUse } from '../../domain/model-use.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import { AGENT_NAMES, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { EarlierAttempt } from '../../domain/views/board.ts'
 import type { Allowance, GatewayParked, ModelCallRecord } from '../../models/model.ts'
+import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
 import { processTree } from '../run/process-tree.ts'
@@ -41,7 +41,6 @@ export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'open
 }
 
 export interface DraftingState extends Required<Pick<AgentRunnerOptions, 'openPlanTools'>> {
-  /** What was submitted last; null when nothing was. */
   readonly submitted: () => Promise<PlanDefinition | null>
   readonly close: () => Promise<void>
 }
@@ -79,8 +78,11 @@ export async function draftWithAgent(request: DraftingRequest): Promise<Draft> {
 
 async function draftIn(request: Drafting): Promise<Draft> {
   const { agent, sandbox, place, submitted, tell = () => {} } = request
-  if (!isAgentName(agent))
-    return no(failure('logic', `'${agent}' is not a known agent`, `write one of ${AGENT_NAMES.join(', ')}`))
+  const known = await knownAgents(request)
+  if (!known.rows.some(({ name }) => name === agent)) {
+    const { message, hint } = unknownAgent(agent, known)
+    return no(failure('logic', message, hint))
+  }
   const standing = await sandbox.check()
   if (!standing.ok) return no(standing.failure)
   const { attempts: before } = place
@@ -145,7 +147,6 @@ class Person {
     this.more = ask === undefined ? {} : { more: question => (this.#last = ask(question)) }
   }
 
-  /** Whether more was allowed since this was asked last. */
   async allowed(): Promise<boolean> {
     const last = await this.#last
     this.#last = Promise.resolve(false)

@@ -14,7 +14,6 @@ export interface DraftingFolder {
   readonly key: string
   /** How many attempts were made before. */
   readonly attempts: number
-  /** Notes that another attempt begins. */
   begin(): void
   /** It stays when the same agent can go on with it another time. `null`: nobody knows how it ended. */
   end(how: { readonly ok: true } | { readonly ok: false; readonly failure: Failure } | null): void

@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { findRoad, listAgents } from './find-agent.ts'
+import { stockRows } from '../../safety/known-agents.ts'
+import { agentMissing, findRoad, listAgents } from './find-agent.ts'
 
 function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'pf-find-'))
@@ -15,20 +16,22 @@ function setup() {
   }
   mkdirSync(join(folder, 'bin'))
   write('package.json', '{"name":"some-project","version":"0.1.0"}')
-  const grok = () => {
-    const place = { environment: { PATH: join(folder, 'bin') }, root: join(folder, 'elsewhere') }
-    return listAgents(place).find(({ name }) => name === 'grok')
+  const place = {
+    environment: { PATH: join(folder, 'bin') },
+    root: join(folder, 'elsewhere'),
+    stateDir: join(folder, 'elsewhere/.planfold'),
   }
+  const grok = async () => (await listAgents(place)).find(({ name }) => name === 'grok')
   return { folder, write, grok, link: (to: string) => symlinkSync(join(folder, to), join(folder, 'bin/grok')) }
 }
 
-test('a program that lies in somebody’s project has no version of that project', () => {
+test('a program that lies in somebody’s project has no version of that project', async () => {
   const { write, grok } = setup()
   write('bin/grok', '')
-  expect(grok()).toMatchObject({ status: 'other-version', version: null })
+  expect(await grok()).toMatchObject({ status: 'other-version', version: null })
 })
 
-test('a program in an npm package has the version of that package, also from deep inside and of one for this platform', () => {
+test('a program in an npm package has the version of that package, also from deep inside and of one for this platform', async () => {
   const { write, grok, link } = setup()
   write(
     'node_modules/@xai-official/grok-linux-x64/package.json',
@@ -37,15 +40,15 @@ test('a program in an npm package has the version of that package, also from dee
   write('node_modules/@xai-official/grok-linux-x64/dist/package.json', '{"type":"module","version":"0.0.0"}')
   write('node_modules/@xai-official/grok-linux-x64/dist/bin/grok', '')
   link('node_modules/@xai-official/grok-linux-x64/dist/bin/grok')
-  expect(grok()).toMatchObject({ status: 'installed', version: '1.0.41' })
+  expect(await grok()).toMatchObject({ status: 'installed', version: '1.0.41' })
 })
 
-test('a checkout of the agent itself has its version', () => {
+test('a checkout of the agent itself has its version', async () => {
   const { write, grok, link } = setup()
   write('src/grok/package.json', '{"name":"@xai-official/grok","version":"1.0.42"}')
   write('src/grok/bin/grok', '')
   link('src/grok/bin/grok')
-  expect(grok()).toMatchObject({ status: 'other-version', version: '1.0.42' })
+  expect(await grok()).toMatchObject({ status: 'other-version', version: '1.0.42' })
 })
 
 test('a sandbox is shown every folder on the way from a link to the program', () => {
@@ -56,4 +59,32 @@ test('a sandbox is shown every folder on the way from a link to the program', ()
   link('shims/grok')
   const place = { environment: { PATH: join(folder, 'bin') }, root: join(folder, 'elsewhere') }
   expect(findRoad(place, 'grok')?.folders).toEqual(['bin', 'shims', 'versions'].map(name => join(folder, name)))
+})
+
+test('an agent that is missing is told with every program that would do, and the packages they come in', () => {
+  const rowOf = (name: string) => stockRows().find(row => row.name === name)!
+  expect(agentMissing(rowOf('claude'))).toEqual({
+    message: "Claude Code is not installed: 'claude-agent-acp' or 'claude' is not on PATH",
+    hint: 'npm install -g @agentclientprotocol/claude-agent-acp, or @anthropic-ai/claude-code',
+  })
+  expect(agentMissing(rowOf('gemini')).message).toBe("Gemini CLI is not installed: 'gemini' is not on PATH")
+})
+
+test('a row that names a program in the workspace, also through a link, starts nothing', async () => {
+  const { folder, write } = setup()
+  write('elsewhere/bin/mine', '')
+  symlinkSync(join(folder, 'elsewhere/bin/mine'), join(folder, 'bin/linked'))
+  write('bin/own', '')
+  const row = (name: string, program: string) => `${name}: { command: [${join(folder, program)}] }`
+  mkdirSync(join(folder, 'config/planfold'), { recursive: true })
+  const rows = [row('inside', 'elsewhere/bin/mine'), row('linked', 'bin/linked'), row('own', 'bin/own')].join(', ')
+  writeFileSync(join(folder, 'config/planfold/agents.yaml'), `agents: { ${rows} }`, { mode: 0o600 })
+  const root = join(folder, 'elsewhere')
+  const place = { environment: { XDG_CONFIG_HOME: join(folder, 'config') }, root, stateDir: join(root, '.planfold') }
+  const own = (await listAgents(place)).filter(({ from }) => from === 'user')
+  expect(own.map(({ name, status }) => [name, status])).toEqual([
+    ['inside', 'missing'],
+    ['linked', 'missing'],
+    ['own', 'installed'],
+  ])
 })

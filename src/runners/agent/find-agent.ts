@@ -3,10 +3,12 @@
 
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { AgentRow, Road } from '../../format/settings/agent-settings.ts'
 import { realOrNull } from '../../safety/files/real-path.ts'
+import type { SettingsPlace } from '../../safety/files/user-settings.ts'
 import { findProgram, isWithin } from '../../safety/find-program.ts'
+import { knownAgents } from '../../safety/known-agents.ts'
 import type { KnownAgent } from '../runner.ts'
-import { AGENT_PROFILES, type AgentProfile, type Road } from './agent-profiles.ts'
 
 export interface AgentPlace {
   readonly environment: { readonly [name: string]: string | undefined }
@@ -15,54 +17,78 @@ export interface AgentPlace {
 }
 
 export interface FoundRoad {
-  /** The program, by its absolute path. */
   readonly program: string
   /** Folders that a sandbox has to show. */
   readonly folders: readonly string[]
   /** Of the package it came with; null when it came in no package. */
   readonly version: string | null
-  readonly tested: string
 }
 
 export interface FoundAgent {
-  readonly profile: AgentProfile
   readonly acp: FoundRoad | null
   readonly headless: FoundRoad | null
 }
 
 /** All that are known, installed or not. */
-export const listAgents = (place: AgentPlace): readonly KnownAgent[] =>
-  AGENT_PROFILES.map(profile => known(findAgent(place, profile)))
+export const listAgents = async (place: SettingsPlace): Promise<readonly KnownAgent[]> =>
+  (await knownAgents(place)).rows.map(row => known(row, findAgent(place, row)))
 
-function known({ profile, acp, headless }: FoundAgent): KnownAgent {
-  const { name, title, wire } = profile
+function known(row: AgentRow, { acp, headless }: FoundAgent): KnownAgent {
+  const { name, title, wire, from } = row
   const road = acp !== null ? 'acp' : headless !== null ? 'headless' : null
   const found = acp ?? headless
-  const wanted = road === 'headless' ? profile.headless : (profile.acp ?? profile.headless)
-  const tested = wanted?.tested ?? profile.tested
-  const status = found === null ? 'missing' : found.version === tested ? 'installed' : 'other-version'
+  const wanted = road === 'headless' ? row.headless : (row.acp ?? row.headless)
+  const tested = wanted?.tested ?? row.tested
+  const status =
+    found === null ? 'missing' : tested === null || found.version === tested ? 'installed' : 'other-version'
   return {
-    ...{ name, title, status, road, tested, wire, needsModel: profile.model === null },
+    ...{
+      name,
+      title,
+      from: from === 'user' ? from : 'planfold',
+      status,
+      road,
+      tested,
+      wire,
+      needsModel: wire !== null && row.model === null,
+    },
     ...{ program: found?.program ?? null, version: found?.version ?? null },
-    install: wanted?.package ?? profile.package,
+    install: wanted?.package ?? row.package,
+    hasLogin: row.login !== null,
   }
 }
 
-export function findAgent(place: AgentPlace, profile: AgentProfile): FoundAgent {
-  const found = (road: Road | undefined): FoundRoad | null =>
-    road === undefined
-      ? null
-      : findRoad(place, road.command[0]!, road.tested ?? profile.tested, road.package ?? profile.package)
-  return { profile, acp: found(profile.acp), headless: found(profile.headless) }
+export function findAgent(place: AgentPlace, row: AgentRow): FoundAgent {
+  const root = realOrNull(place.root) ?? place.root
+  const found = (road: Road | undefined): FoundRoad | null => {
+    const way = road === undefined ? null : findRoad(place, road.command[0]!, road.package ?? row.package ?? '')
+    // Also by its whole path, and through links: a task could write there what is started.
+    const isInside = road?.command[0]?.startsWith('/') && way?.folders.some(folder => isWithin(folder, root))
+    return isInside ? null : way
+  }
+  return { acp: found(row.acp), headless: found(row.headless) }
+}
+
+/** None of its programs was found; any of them would do, and each comes with a package. */
+export function agentMissing({ title, package: own, acp, headless }: AgentRow): {
+  readonly message: string
+  readonly hint: string
+} {
+  const programs = new Set([acp, headless].flatMap(road => road?.command[0] ?? []))
+  const packages = new Set([acp, headless].flatMap(road => (road === undefined ? [] : (road.package ?? own ?? []))))
+  return {
+    message: `${title} is not installed: ${[...programs].map(program => `'${program}'`).join(' or ')} is not on PATH`,
+    hint: packages.size === 0 ? 'install it' : `npm install -g ${[...packages].join(', or ')}`,
+  }
 }
 
 /** A program by its name or path, with what belongs to it; null when it is not there. */
-export function findRoad({ environment, root }: AgentPlace, name: string, tested = '', of = ''): FoundRoad | null {
+export function findRoad({ environment, root }: AgentPlace, name: string, of = ''): FoundRoad | null {
   const program = name.startsWith('/') ? name : findProgram(name, { path: environment.PATH, outside: [root] })
   if (program === null) return null
   const real = realOrNull(program)
   if (real === null) return null
-  return { program, folders: foldersOf(program, real), version: versionOf(real, of), tested }
+  return { program, folders: foldersOf(program, real), version: versionOf(real, of) }
 }
 
 /** The folder of its packages, as npm lays them out, else the one it stands in; and those of the links that lead to it. */
@@ -90,10 +116,7 @@ function packagesAround(path: string): string | null {
   return at < 0 ? null : path.slice(0, at + '/node_modules'.length)
 }
 
-/**
- * That of the package it came in: one that npm has put into `node_modules`, or one that bears the agent's name. Any other package around it
- * is a project it happens to lie in, and tells nothing of it.
- */
+/** The version of the package it came in: installed by npm, or named like the agent. Any other is a project around it. */
 function versionOf(real: string, of: string): string | null {
   for (let folder = dirname(real); folder !== '/' && basename(folder) !== 'node_modules'; folder = dirname(folder)) {
     try {

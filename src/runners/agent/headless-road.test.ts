@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { type LinePaths, rowOfCommand } from '../../format/settings/agent-settings.ts'
+import { stockRows } from '../../safety/known-agents.ts'
 import { AgentLog } from './agent-log.ts'
-import { COMMAND_LINES, type LinePaths, profileOf } from './agent-profiles.ts'
 import { LineReader, textsAt } from './headless-road.ts'
+
+const rowOf = (name: string) => stockRows().find(row => row.name === name)!
 
 function setup(paths: LinePaths) {
   let shown = ''
@@ -23,7 +26,7 @@ function setup(paths: LinePaths) {
 
 describe('the lines of a headless agent', () => {
   test('are shown as its words and one line for each tool; its conversation is known as soon as it did something', () => {
-    const { read } = setup(profileOf('claude').headless!.lines)
+    const { read } = setup(rowOf('claude').headless!.lines)
     const told = read(
       { type: 'system', subtype: 'init', session_id: 's-1' },
       {
@@ -47,7 +50,7 @@ describe('the lines of a headless agent', () => {
   })
 
   test('before it has said or done anything there is no conversation to take up', () => {
-    const { read } = setup(profileOf('pi').headless!.lines)
+    const { read } = setup(rowOf('pi').headless!.lines)
     const told = read(
       { type: 'session', id: 'p-1' },
       { type: 'message_end', message: { role: 'user', content: [{ text: 'the whole brief' }] } },
@@ -56,7 +59,7 @@ describe('the lines of a headless agent', () => {
   })
 
   test('that repeat the prompt or an answer of a tool are left out', () => {
-    const { read } = setup(profileOf('pi').headless!.lines)
+    const { read } = setup(rowOf('pi').headless!.lines)
     const told = read(
       { type: 'session', id: 'p-1' },
       { type: 'message_end', message: { role: 'user', content: [{ text: 'the whole brief' }] } },
@@ -66,7 +69,7 @@ describe('the lines of a headless agent', () => {
   })
 
   test('that are no JSON are shown as they are, without secrets, also when they come in pieces', () => {
-    const { reader, read } = setup(COMMAND_LINES)
+    const { reader, read } = setup(rowOfCommand(['my-agent'], 'lines').headless!.lines)
     reader.write(Buffer.from('plain hush-'))
     reader.write(Buffer.from('hush wo'))
     const told = read('rds', '{"text": "broken', '[1]')

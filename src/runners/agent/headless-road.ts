@@ -2,8 +2,8 @@
 // without a login, and for any command a plan names. Nobody can be asked on the way: the sandbox alone holds it.
 
 import { StringDecoder } from 'node:string_decoder'
+import type { LinePaths } from '../../format/settings/agent-settings.ts'
 import type { AgentLog } from './agent-log.ts'
-import type { LinePaths } from './agent-profiles.ts'
 import { shownCall } from './shown-call.ts'
 
 export interface LineOptions {
@@ -15,7 +15,6 @@ export interface LineOptions {
   readonly onSession: (session: string) => void
   /** How often it called a tool so far. */
   readonly onTool?: () => void
-  /** Every line. */
   readonly onLine?: (line: object) => void
 }
 
@@ -97,7 +96,6 @@ export const textsAt = (value: unknown, paths: readonly string[]): readonly stri
 
 interface Found {
   readonly text: string
-  /** What has it. */
   readonly holder: unknown
 }
 

@@ -15,9 +15,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { AGENT_LOGINS } from '../../domain/plan-rules/agent-login.ts'
 import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
-import { AGENT_PROFILES } from './agent-profiles.ts'
+import { stockRows } from '../../safety/known-agents.ts'
 import { withLogin } from './agent-start.ts'
 import { lendLogin, takeBackLogin } from './lent-login.ts'
 import { reportedOutput, UseListener } from './reported-use.ts'
@@ -142,18 +141,16 @@ test('it is lent only when it is there, private, and outside of the workspace', 
 })
 
 test('every login has a way to start its agent, without anything of the gateway, and addresses that are rules', () => {
-  for (const [name, login] of Object.entries(AGENT_LOGINS)) {
-    for (const host of login.hosts) expect(parseNetworkRule(host)).toMatchObject({ ok: true })
-    const profile = AGENT_PROFILES.find(one => one.name === name)!
-    const request = { use: profile.name, model: null, models: null, turns: null, command: null }
-    const bare = JSON.stringify({ ...withLogin(profile, request), login: null })
+  const lending = stockRows().filter(({ login }) => login !== null)
+  expect(lending.map(({ name }) => name)).toEqual(['claude', 'codex', 'gemini', 'grok'])
+  for (const row of lending) {
+    for (const host of row.login!.hosts) expect(parseNetworkRule(host)).toMatchObject({ ok: true })
+    const request = { use: row.name, model: null, models: null, turns: null, command: null, protocol: 'lines' } as const
+    const bare = JSON.stringify({ ...withLogin(row, request), login: null })
     expect(bare).not.toMatch(/\{url\}|\{token\}|\{model\}|"-m"/)
-    const named = JSON.stringify({ ...withLogin(profile, { ...request, model: 'a-model' }), login: null })
+    const named = JSON.stringify({ ...withLogin(row, { ...request, model: 'a-model' }), login: null })
     expect(named).toContain('{model}')
   }
-  expect(AGENT_PROFILES.filter(({ login }) => login !== undefined).map(({ name }) => name)).toEqual(
-    Object.keys(AGENT_LOGINS),
-  )
 })
 
 test('what agents report of their use is heard, the last of it counts, and nothing that is no number', () => {

@@ -26,7 +26,6 @@ import { removeLinks, writeNew } from './agent-home.ts'
 export interface LoginPlace {
   /** In the home of the person; the first must be there. */
   readonly files: readonly string[]
-  /** The home of the person. */
   readonly own: string | undefined
   /** The home of the agent, where no agent runs now. */
   readonly home: string

@@ -2,14 +2,13 @@
 // agent reports it. Nothing of it goes through our gateway.
 
 import { join } from 'node:path'
-import type { AgentLogin } from '../../domain/plan-rules/agent-login.ts'
+import type { AgentLogin } from '../../domain/plan-rules/agent-request.ts'
 import type { Outcome, RunnerTools, Stop } from '../runner.ts'
 import type { AgentHome } from './agent-home.ts'
 import { lendLogin, takeBackLogin } from './lent-login.ts'
 import { reportedWords, UseListener } from './reported-use.ts'
 
 export interface LoginUse {
-  /** Not to be shown. */
   readonly secrets: readonly string[]
   readonly used: UseListener
   /** When no process of the agent lives any more; may be called again. */

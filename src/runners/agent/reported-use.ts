@@ -27,7 +27,6 @@ const OUTPUT = [
 export class UseListener {
   #use: ReportedUse = { inputTokens: null, outputTokens: null, cost: null }
 
-  /** A line, an update or an answer of the agent. */
   hear(told: unknown): void {
     this.#use = {
       inputTokens: whole(firstAt(told, INPUT)) ?? this.#use.inputTokens,
@@ -36,7 +35,6 @@ export class UseListener {
     }
   }
 
-  /** Null when it told nothing. */
   get use(): ReportedUse | null {
     return Object.values(this.#use).every(value => value === null) ? null : this.#use
   }

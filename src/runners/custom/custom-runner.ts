@@ -1,9 +1,9 @@
 // Runners that a program brings along (`compose({ runners })`). Tasks name them: `runner: { use: NAME, with: { … } }`. They work in the
 // engine's own process, with everything it may do: they are code that the program trusts, and are found by name only.
 
+import { runnerLines, runnerRequest } from '../../domain/actions/runner-action.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
-import { runnerLines, runnerRequest } from '../../domain/plan-rules/runner-request.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { Attempt, Outcome, Preview, Runner, RunnerAbout, RunnerTools, Stop } from '../runner.ts'
 
@@ -13,6 +13,8 @@ export interface CustomRunner {
     /** JSON Schema of `with`; what does not follow it is not begun. */
     readonly schema: JsonObject
   }
+  /** What it is given besides the network. */
+  readonly needs?: readonly ('evaluate' | 'git' | 'clock')[]
   /** What it would do, without doing it. Absent: what it is told is shown. */
   preview?(told: JsonObject, attempt: Attempt, tools: RunnerTools): Promise<Preview>
   /** One attempt. Never throws, and stops soon after `stop` fires. */
@@ -28,7 +30,11 @@ export function customRunner(runners: readonly CustomRunner[]): Runner {
       effects: ['unsafe'],
       risks: ['it does what its code does; declare with `effect` whether it is safe to repeat after a crash'],
       dryRun: 'what the runner shows, else its input',
+      ...(runners.length > 0
+        ? {}
+        : { lacks: 'no custom runner is registered; only a program that embeds Planfold can register one' }),
     },
+    needs: [...new Set(['reach' as const, ...runners.flatMap(({ needs = [] }) => needs)])],
     async preview(attempt, tools) {
       const request = runnerRequest(attempt.action)
       if (request === null) return { text: '' }

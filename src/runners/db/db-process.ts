@@ -9,8 +9,8 @@
 
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import type { DbRequest } from '../../domain/actions/db-action.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { DbRequest } from '../../domain/plan-rules/db-request.ts'
 import type { FailureClass } from '../../domain/result.ts'
 
 export interface DbJob {

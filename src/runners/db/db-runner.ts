@@ -2,8 +2,8 @@
 // it in the write scope. All statements of an attempt are one transaction, and values never become text of a statement.
 
 import { basename, dirname } from 'node:path'
+import { changesData, type DbRequest, dbLines, dbRequest } from '../../domain/actions/db-action.ts'
 import { advise, quoted } from '../../domain/hint.ts'
-import { changesData, type DbRequest, dbLines, dbRequest } from '../../domain/plan-rules/db-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
 import type { Directory } from '../../safety/files/directory.ts'
@@ -27,6 +27,7 @@ export function dbRunner(): Runner {
         'execute and migrate change data after a person approved, in one transaction; only `compensate` can undo what was committed',
       ],
       dryRun: 'the statements and their values',
+      uses: ['sqlite'],
     },
     async preview({ action }) {
       const request = dbRequest(action)

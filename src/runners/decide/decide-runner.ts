@@ -12,6 +12,7 @@ export function decideRunner(): Runner {
       risks: [],
       dryRun: 'the expression',
     },
+    needs: ['evaluate'],
     async preview(attempt) {
       return { text: attempt.action.type === 'decide' ? attempt.action.expression : '' }
     },

@@ -38,7 +38,6 @@ async function undone(made: readonly Change[], gate: PathGate, why: Failure): Pr
   return { ...why, message: `${why.message}; changed before that and not undone: ${stuck.join(', ')}` }
 }
 
-/** One file from one state to another. */
 async function turn(gate: PathGate, path: string, from: FileState | null, to: FileState | null): Promise<Answer<void>> {
   if (to === null)
     return from === null ? { ok: true, value: undefined } : await gate.remove(path, { expect: from.sha256 })

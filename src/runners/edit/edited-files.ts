@@ -19,10 +19,7 @@ interface Replacing {
   readonly all?: true
 }
 
-/**
- * The new bytes. An edit counts as already made when `find` is gone and `replace`, not empty, stands there. A replacement
- * that holds what it replaces cannot be told apart from one not yet made; pin it with `sha256` to be safe.
- */
+/** Made already when `find` is gone and `replace`, not empty, is there. Where one holds the other, pin with `sha256`. */
 function replaceText(edit: Replacing, bytes: Buffer): Answer<Buffer> {
   if (edit.find === '') return no(`the text to find in ${shown(edit.file)} is empty`, 'say what to replace')
   const find = Buffer.from(edit.find)
@@ -264,7 +261,6 @@ class EditedFiles {
     this.#now.set(to, now)
   }
 
-  /** The path in its one form, read at most once. */
   async #open(text: string): Promise<string> {
     const path = given(await this.#gate.check(text, 'write'))
     if (!inScope(this.#write, path)) {

@@ -13,7 +13,9 @@ export function gitRunner(): Runner {
       effects: ['idempotent'],
       risks: ['a commit is made; nothing is pushed'],
       dryRun: 'what it would do',
+      uses: ['git'],
     },
+    needs: ['git'],
     async preview({ action }) {
       return { text: action.type === 'git' ? shownAction(action.git) : '' }
     },

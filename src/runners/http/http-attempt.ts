@@ -1,8 +1,6 @@
 // Sends a request as one attempt. Where it may go is judged hop by hop (`http-exchange.ts`); secrets are put in at the last moment, and
 // taken out of everything that comes back; the answer becomes the outputs, or goes into the file that the task declares.
 
-import { advise, quoted } from '../../domain/hint.ts'
-import { RETRY_AFTER_MAX_MS } from '../../domain/limits.ts'
 import {
   downloadFile,
   type HttpRequest,
@@ -11,8 +9,9 @@ import {
   isSafeMethod,
   requestLines,
   type SecretText,
-} from '../../domain/plan-rules/http-request.ts'
-import { classOfHttp } from '../../domain/recovery/classify-failure.ts'
+} from '../../domain/actions/http-action.ts'
+import { advise, quoted } from '../../domain/hint.ts'
+import { classOfHttp, readRetryAfter } from '../../domain/recovery/classify-failure.ts'
 import type { Failure } from '../../domain/result.ts'
 import { type Answer, failure } from '../../safety/safety-refusal.ts'
 import { type Redact, redactor } from '../../safety/secrets/redaction.ts'
@@ -171,9 +170,8 @@ function statusFailure(
 /** In seconds, or as a date, which is compared with the server's own clock. */
 function retryAfter({ headers }: Received['response']): number | null {
   const said = headers['retry-after']
-  if (said === undefined) return null
-  const ms = /^\d{1,9}$/.test(said) ? Number(said) * 1000 : Date.parse(said) - Date.parse(headers.date ?? '')
-  return Number.isFinite(ms) && ms > 0 ? Math.min(ms, RETRY_AFTER_MAX_MS) : null
+  const ms = said === undefined ? null : readRetryAfter(said, Date.parse(headers.date ?? ''))
+  return Number.isNaN(ms) || ms === 0 ? null : ms
 }
 
 /** With the values of its secrets: this is not kept, shown or hashed. */

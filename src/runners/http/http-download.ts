@@ -46,7 +46,6 @@ export class Download {
     this.#secrets = Object.values(secrets)
   }
 
-  /** What to ask for, with what an earlier attempt left. */
   async resume(): Promise<Resumption> {
     const nothing = { headers: {}, offset: 0 }
     try {
@@ -119,7 +118,6 @@ export class Download {
     return { ok: true, value: size }
   }
 
-  /** Puts it where the task wants it, over what stands there. */
   async place(path: string, { root, stateDir, write }: RunnerTools, limits: HttpLimits): Promise<Answer<void>> {
     const gate = await openGate({ root, stateDir })
     if (!gate.ok) return gate

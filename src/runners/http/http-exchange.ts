@@ -5,7 +5,7 @@ import { type ClientRequest, type IncomingMessage, request as plainRequest } fro
 import { request as tlsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
-import { isSafeMethod } from '../../domain/plan-rules/http-request.ts'
+import { isSafeMethod } from '../../domain/actions/http-action.ts'
 import { type NetworkTarget, plainHost } from '../../domain/plan-rules/network-rule.ts'
 import type { Failure } from '../../domain/result.ts'
 import { type Answer, codeOf, failure } from '../../safety/safety-refusal.ts'
@@ -52,7 +52,6 @@ export interface ExchangeOptions {
 }
 
 export interface Received {
-  /** Of the last hop. */
   readonly url: URL
   readonly response: IncomingMessage
 }

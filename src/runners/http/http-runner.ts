@@ -1,6 +1,6 @@
 // Sends requests. What sends them is loaded with the first one: few plans have any.
 
-import { httpRequest, requestLines } from '../../domain/plan-rules/http-request.ts'
+import { httpRequest, requestLines } from '../../domain/actions/http-action.ts'
 import type { Runner } from '../runner.ts'
 import type { HttpRunnerOptions } from './http-attempt.ts'
 
@@ -13,6 +13,7 @@ export function httpRunner(options: HttpRunnerOptions = {}): Runner {
       risks: ['POST, PUT and PATCH without a key, and DELETE, are sent once, after a person approved'],
       dryRun: 'the request, with secrets by their names',
     },
+    needs: ['reach'],
     async preview({ action }) {
       const request = httpRequest(action)
       return { text: request === null ? '' : requestLines(request).join('\n') }

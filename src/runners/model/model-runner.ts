@@ -2,9 +2,9 @@
 // question with its repairs; what failed is tried again by the engine. What was sent and answered is recorded, so that a replay needs
 // no model.
 
+import { answerSchema, type ModelRequest, modelRequest } from '../../domain/actions/model-action.ts'
 import type { Spend } from '../../domain/budget/amounts.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
-import { answerSchema, type ModelRequest, modelRequest } from '../../domain/plan-rules/model-request.ts'
 import type { Failure } from '../../domain/result.ts'
 import type { CallBudget, Model, ModelAnswer, Models } from '../../models/model.ts'
 import type { Attempt, AttemptBudget, ModelReport, Outcome, Runner, RunnerTools, Stop } from '../runner.ts'
@@ -21,6 +21,7 @@ export function modelRunner(options: ModelRunnerOptions): Runner {
       effects: ['model'],
       risks: ['the prompt leaves the machine, and the answer costs money'],
       dryRun: 'the prompt',
+      uses: ['models'],
     },
     preview: async attempt => ({ text: previewOf(attempt) }),
     attempt: (attempt, tools, stop) => askModel(options, attempt, tools, stop),
@@ -65,10 +66,7 @@ async function askModel(
   return { ...failed(timeout.aborted ? timedOut(attempt) : answer.failure), ...report }
 }
 
-/**
- * What the attempt asks of the budget before each call. As long as nothing was sent, it does not stay for a person's answer: it begins
- * again when there is more, and nothing is lost. Later it waits, so that what was paid for is not asked again.
- */
+/** Until something was sent it does not wait for a person but begins again later; then it waits, to pay nothing twice. */
 class Spending implements CallBudget {
   readonly #budget: AttemptBudget | undefined
   #held = 0

@@ -63,7 +63,6 @@ interface Exit {
   readonly signal: string | null
   /** Its sandbox could not be made, so nothing was begun. */
   readonly failure?: Failure
-  /** It used more than it may, and was ended for that. */
   readonly excess?: Failure
   readonly leftover?: Leftover
 }
@@ -251,6 +250,7 @@ export function runRunner(options: RunOptions): Runner {
       effects: ['workspace', 'unsafe'],
       risks: ['a command does what its program does; a sandbox limits it to its write scope and network'],
       dryRun: 'the command, with values filled in',
+      uses: ['sandbox', 'network'],
     },
     async preview(attempt) {
       return { text: attempt.action.type === 'run' ? shownCommand(attempt.action.command) : '' }

@@ -52,10 +52,7 @@ export class Directory {
     return new Directory(await fs.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path, this.#via)
   }
 
-  /**
-   * Goes down several directories at once, each from the one before it, as `enter` does; null where that is not possible, for whatever
-   * reason. Without waiting: each step takes a few microseconds, and waiting for each would take a hundred.
-   */
+  /** Enters several folders in turn; null when one cannot be entered. Synchronous, because waiting costs far more. */
   descend(names: readonly Name[]): Promise<Directory> | null {
     if (this.#via !== 'descriptors' || names.length < 2) return null
     let held: number | null = null
@@ -88,14 +85,12 @@ export class Directory {
     }
   }
 
-  /** Enters, making the directory first where it is missing. */
   async make(name: Name): Promise<Directory> {
     const made = await ignoring(['EEXIST'], () => fs.mkdir(this.at(name)).then(() => true))
     if (made) await this.sync()
     return await this.enter(name)
   }
 
-  /** What the name stands for, itself and not what it links to; null when there is nothing. */
   async look(name: Name): Promise<BigIntStats | null> {
     return await ignoring(['ENOENT'], () => fs.lstat(this.at(name), { bigint: true }))
   }
@@ -147,10 +142,7 @@ export class Directory {
     }
   }
 
-  /**
-   * Is the open file the one of this name, and has it no other? Both are told by one look at the name, after it was opened: a file
-   * that had a second name a moment ago may be one of somebody else, whose name here is gone already.
-   */
+  /** Asked after opening, by one look: an open file with a second name may be somebody else's, unlinked here. */
   async #demandOnlyName(name: Name, handle: fs.FileHandle): Promise<void> {
     const own = await handle.stat({ bigint: true })
     const here = await this.look(name)
@@ -159,7 +151,6 @@ export class Directory {
     if (here.nlink > 1n) refuse('policy', `${JSON.stringify(name.toString())} is a hard link`, 'copy it first')
   }
 
-  /** Makes what was renamed, linked or removed here durable. */
   async sync(): Promise<void> {
     // Some file systems know no sync for directories; there is nothing more to be done on them.
     await ignoring(['EINVAL', 'ENOTSUP'], () => this.#handle.sync())
@@ -179,7 +170,7 @@ export class Directory {
 const within = (descriptor: number, name: Name): Buffer => joined(Buffer.from(`/proc/self/fd/${descriptor}`), name)
 
 function joined(here: Buffer, name: Name): Buffer {
-  // A bug of ours, not a refusal: whoever calls has taken the path apart.
+  // A bug of ours, not a refusal: the caller splits paths.
   if (name.length === 0 || name.includes(0x2f) || name.equals(DOT) || name.equals(DOTS)) {
     throw new TypeError(`not a name in a directory: ${JSON.stringify(name.toString())}`)
   }
@@ -214,10 +205,7 @@ export function makeFolder(path: string, mode: number): readonly string[] {
   return missing
 }
 
-/**
- * Removes a file or a whole folder, if it is there. A folder without write permission, such as each in Go's module cache, refuses everybody
- * but root: then all folders in it are made writable first.
- */
+/** Removes a file or folder, if it exists. Folders without write permission (Go's modules) are made writable first. */
 export async function removeTree(path: string): Promise<void> {
   const remove = () => fs.rm(path, { recursive: true, force: true })
   try {

@@ -13,7 +13,6 @@ import { FILE_MAX_BYTES, type FileContent, readFile, removeFile, replaceFile } f
 import { parseRelativePath } from './relative-path.ts'
 
 export interface GateOptions {
-  /** Absolute path of the workspace. */
   readonly root: string
   /** Absolute path of Planfold's state folder, inside the workspace or not, existing or not. */
   readonly stateDir: string
@@ -30,7 +29,7 @@ export async function openGate(options: GateOptions): Promise<Answer<PathGate>> 
 export class PathGate {
   readonly #root: Directory
   readonly #state: readonly string[] | null
-  /** Folders in which something was deleted, and nobody has said yet that it must last. */
+  /** Folders with deletions that are not synced yet. */
   readonly #unsettled = new Map<string, readonly string[]>()
 
   constructor(root: Directory, state: readonly string[] | null) {
@@ -77,7 +76,7 @@ export class PathGate {
     })
   }
 
-  /** Makes deletions durable, each folder once. Nothing that relies on them may be said before. */
+  /** Makes deletions durable, each folder once. Do this before relying on them. */
   async settle(): Promise<Answer<void>> {
     return await answering('deleting files', async () => {
       for (const [key, components] of this.#unsettled) {
@@ -102,7 +101,7 @@ export class PathGate {
     })
   }
 
-  /** Opens a directory, to start a process in it. Whoever asks closes it. */
+  /** Opens a directory, to start a process in it. The caller closes it. */
   async directory(path: string): Promise<Answer<Directory>> {
     return await answering(`entering ${JSON.stringify(path)}`, () => this.#enter(this.#parse(path, 'read'), 'find'))
   }
@@ -138,7 +137,6 @@ export class PathGate {
     }
   }
 
-  /** Walks down, holding one descriptor at a time. */
   async #enter(components: readonly string[], missing: 'find' | 'make'): Promise<Directory> {
     const found = this.#root.descend(components.map(component => Buffer.from(component)))
     if (found !== null) return await found

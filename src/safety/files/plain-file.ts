@@ -21,7 +21,6 @@ export function readPlainFileNow(path: string, maxBytes: number): Buffer | null 
   }
 }
 
-/** May the file be run? Links are followed. */
 export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)

@@ -6,7 +6,6 @@ import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
 
-/** Folders that no setting may come from, and what they are. */
 export type Outside = readonly { readonly folder: string; readonly is: string }[]
 
 /** A file of this name in `planfold`, in the user's folder for settings; null when there is no such folder. */

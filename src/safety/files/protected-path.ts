@@ -20,7 +20,6 @@ export function protectedBy(components: readonly string[], state: readonly strin
   return null
 }
 
-/** One component as it is compared; `git~1` is the short name that Windows gives `.git`. */
 export function fold(component: string): string {
   const folded = foldName(component)
   return folded === 'git~1' ? '.git' : folded
@@ -34,11 +33,9 @@ const NAMES = new Set([
   ...['.git', '.gitmodules', '.gitattributes', '.gitconfig', '.husky', '.planfold'],
   ...['.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.profile', '.login', '.logout'],
   ...['.zshrc', '.zshenv', '.zprofile', '.zlogin', '.zlogout', '.kshrc', '.cshrc', '.tcshrc', '.inputrc', '.envrc'],
-  // Keys, and what package managers and editors read before anything else.
   ...['.ssh', '.gnupg', '.netrc', '.npmrc', '.pnpmrc', '.pypirc', '.pnpmfile.cjs', '.pre-commit-config.yaml'],
   ...['.pre-commit-config.yml', '.vimrc', '.gvimrc', '.exrc', '.nvimrc', '.nvim.lua', '.dir-locals.el'],
   ...['.vscode', '.idea', '.devcontainer', '.devcontainer.json', '.zed', '.fleet', '.nova', '.sublime-project'],
-  // Agents: their settings, commands, hooks and rules.
   ...['.mcp.json', '.claude', '.claude.json', '.codex', '.cursor', '.cursorrules', '.gemini', '.qwen', '.opencode'],
   ...['opencode.json', 'opencode.jsonc', '.grok', '.kimi', '.cline', '.clinerules', '.roo', '.roorules', '.roomodes'],
   ...['.kilocode', '.kilocodemodes', '.aiderignore', '.continue', '.continuerules', '.windsurf', '.windsurfrules'],
@@ -46,14 +43,12 @@ const NAMES = new Set([
   ...['.gitlab-ci.yml', '.circleci', '.travis.yml', '.drone.yml', '.buildkite', '.woodpecker', '.woodpecker.yml'],
   ...['azure-pipelines.yml', 'bitbucket-pipelines.yml', 'appveyor.yml', '.appveyor.yml', 'jenkinsfile', '.cirrus.yml'],
 ])
-/** Names that come with endings. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [/^\.yarnrc(\..*)?$/, '.yarnrc*'],
   [/^\.?lefthook(-local)?\.(ya?ml|toml|jsonc?)$/, 'lefthook'],
   [/^\.lefthook/, '.lefthook*'],
   [/^\.aider/, '.aider*'],
 ]
-/** How one of them can begin. */
 const HEADS = new Set(['.y', '.l', 'le', '.a'])
 const PATHS = [
   ['.github', 'workflows'],

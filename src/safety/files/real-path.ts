@@ -6,7 +6,6 @@ import { readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ignoring } from '../safety-refusal.ts'
 
-/** As many as Linux follows. */
 const LINKS_MAX = 40
 
 /** Of an absolute path; what is not there stays as it is written. Null where links lead in a circle. */
@@ -32,10 +31,8 @@ export async function realTarget(path: string): Promise<string | null> {
   return here
 }
 
-/** It is something else, or nothing is there, or it cannot be there. */
 const NO_LINK = ['EINVAL', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES']
 
-/** Where it leads; null when it leads nowhere, or nobody may look. */
 export function realOrNull(path: string): string | null {
   try {
     return realpathSync(path)

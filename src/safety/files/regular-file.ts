@@ -62,7 +62,6 @@ function readSmallFile(directory: Directory, name: Name, maxBytes: number): File
     descriptor = openSync(directory.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
-    // A socket cannot be opened at all.
     if (codeOf(error) === 'ENXIO') refuse('policy', `${shown(name)} is a special file`, ONLY_REGULAR)
     throw error
   }
@@ -76,7 +75,6 @@ function readSmallFile(directory: Directory, name: Name, maxBytes: number): File
       const read = readSync(descriptor, bytes, length, bytes.length - length, length)
       if (read === 0) return contentOf(bytes.subarray(0, length), stat)
       length += read
-      // It grew meanwhile.
       if (length === bytes.length) return 'large'
     }
   } finally {
@@ -93,7 +91,6 @@ function contentOf(bytes: Buffer, stat: BigIntStats): FileContent {
   return { bytes, sha256: sha256Of(bytes), mode: Number(stat.mode & 0o7777n), links: Number(stat.nlink), stat }
 }
 
-/** Reads to the end, whatever the size was a moment ago; null when there is more than allowed. */
 async function readUpTo(handle: FileHandle, size: number, maxBytes: number): Promise<Buffer | null> {
   let bytes = Buffer.allocUnsafe(Math.min(size, maxBytes) + 1)
   let length = 0
@@ -106,7 +103,7 @@ async function readUpTo(handle: FileHandle, size: number, maxBytes: number): Pro
   }
 }
 
-/** Gives the name new content, durably. Refuses when what stands there is not what was expected. */
+/** Gives the name new content, durably. Refuses when the present content is not the expected one. */
 export async function replaceFile(directory: Directory, name: Name, replacement: Replacement): Promise<void> {
   const { bytes, mode, expect, links } = replacement
   const before = await expectContent(directory, name, expect, links)
@@ -122,7 +119,7 @@ export async function replaceFile(directory: Directory, name: Name, replacement:
   }
 }
 
-/** Removes a regular file whose content is the expected one, durably; `later`: whoever asks syncs the directory. */
+/** Removes a regular file with the expected content, durably; `later`: the caller syncs the directory. */
 export async function removeFile(
   directory: Directory,
   name: Name,
@@ -194,7 +191,7 @@ function changedSince(name: Name): never {
   )
 }
 
-/** A name of ours for a file on its way; whoever finds it after the process is gone may remove it. */
+/** Temporary name of a file being written; once the process is gone, any process may remove it. */
 const temporaryName = (pid: number, number: number): Name => Buffer.from(`.planfold-${pid}-${number}.tmp`)
 
 /** The process that was writing this temporary file; null when the name is not one of ours. */

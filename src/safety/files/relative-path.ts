@@ -6,7 +6,6 @@ import { refuse } from '../safety-refusal.ts'
 export const PATH_MAX_BYTES = 4096
 export const COMPONENT_MAX_BYTES = 255
 
-/** The components of a relative path; throws Refused. `.` names the workspace itself and gives none. */
 export function parseRelativePath(text: string): readonly string[] {
   const no = (why: string): never =>
     refuse('policy', `the path ${shown(text)} ${why}`, 'write it relative to the workspace, with forward slashes')
@@ -32,7 +31,6 @@ export function parseRelativePath(text: string): readonly string[] {
   return components
 }
 
-/** Quoted, escaped and short, for messages. */
 function shown(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }

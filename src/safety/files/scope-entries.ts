@@ -7,7 +7,6 @@ import { codeOf } from '../safety-refusal.ts'
 import { inScope, mayHold, type Patterns } from '../scope.ts'
 
 export interface ScopeEntry {
-  /** Below the root, with forward slashes. */
   readonly path: string
   readonly absolute: Buffer
   readonly stat: Stats
@@ -48,7 +47,6 @@ function statOf(absolute: Buffer): Stats | undefined {
   }
 }
 
-/** One character for each byte. */
 function namesIn(folder: Buffer): readonly string[] {
   try {
     return readdirSync(folder, { encoding: 'latin1' })

@@ -22,7 +22,7 @@ const OTHERS = 0o077
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
 
-/** At once, because the service asks while somebody waits at its door. */
+/** Synchronous, because a caller of the service is waiting. */
 export function readSecretFileNow(path: string): SecretRead {
   let file: number
   try {
@@ -77,7 +77,6 @@ export async function makeSecretFile(path: string, text: string): Promise<boolea
 
 let made = 0
 
-/** True when it was there. */
 export async function removeSecretFile(path: string): Promise<boolean> {
   try {
     await unlink(path)
@@ -120,7 +119,6 @@ const KEY_MIN_BYTES = 16
 const KEY_MAX_BYTES = 64 * 1024
 const MAKE_ONE = 'make one: (umask 077; head -c 32 /dev/urandom > FILE), on a place of its own'
 
-/** `outside`: the folders it may not lie in, and what they are. */
 export async function readKeyFile(
   path: string,
   outside: readonly { readonly folder: string; readonly is: string }[],

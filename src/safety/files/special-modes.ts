@@ -8,7 +8,6 @@ import type { ScopeEntry } from './scope-entries.ts'
 const O_PATH = 0o10000000
 const SPECIAL = 0o6000
 
-/** The paths from which bits were taken. */
 export async function clearSpecialModes(entries: AsyncIterable<ScopeEntry>, since: number): Promise<readonly string[]> {
   const cleared: string[] = []
   for await (const { path, absolute, stat } of entries)

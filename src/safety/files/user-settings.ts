@@ -7,14 +7,12 @@ import { type Outside, readPrivateFile, settingsFile, writePrivateFile } from '.
 
 export interface SettingsPlace {
   readonly environment: { readonly [name: string]: string | undefined }
-  /** The workspace. */
   readonly root: string
   readonly stateDir: string
 }
 
 interface SettingsFormat<T> {
   readonly name: string
-  /** What holds when there is no file. */
   readonly none: T
   readonly read: (
     text: string,
@@ -25,7 +23,6 @@ interface SettingsFormat<T> {
 
 export interface UserSettings<T> {
   file(place: SettingsPlace): string
-  /** Throws a refusal. */
   read(place: SettingsPlace): Promise<T>
   write(place: SettingsPlace, text: string): Promise<void>
 }
@@ -71,7 +68,6 @@ export function refuseFile(path: string, diagnostics: readonly Diagnostic[], oth
 
 const FAULTS_MAX = 10
 
-/** Where no settings and no secrets may lie. */
 export const outsideOf = ({ root, stateDir }: Pick<SettingsPlace, 'root' | 'stateDir'>): Outside => [
   { folder: root, is: 'the workspace' },
   { folder: stateDir, is: 'the state folder' },

@@ -62,7 +62,6 @@ export function deniedAs(address: string): string | null {
   return ownAddresses().has(hostOfAddress(plain)) ? 'this machine' : null
 }
 
-/** As a rule would write it. */
 export function hostOfAddress(address: string): string {
   return plainHost(isIPv4(address) ? address : `[${address.replace(/%.*$/, '')}]`) ?? ''
 }

@@ -15,10 +15,9 @@ import {
 import { refuse } from '../safety-refusal.ts'
 import { deniedAs, hostOfAddress, isLoopback } from './address-check.ts'
 
-/** A person's word about a target; `over`: nobody can give it any more. */
+/** A person's answer about a target; `over`: it can no longer be given. */
 export type Ask = (target: NetworkTarget) => Promise<boolean | 'over'>
 
-/** All addresses of a name; throws when there are none. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 
 export interface JudgeOptions {
@@ -35,11 +34,9 @@ export interface JudgeOptions {
   readonly lookup: Lookup
 }
 
-/** What a layer of the policy lets through. */
 export interface NetworkLimit {
   readonly rules: readonly NetworkRule[]
   readonly unknown: 'ask' | 'deny'
-  /** Who says so, as the beginning of a sentence. */
   readonly who: string
 }
 
@@ -48,7 +45,6 @@ export type Verdict =
       readonly is: 'allowed'
       readonly rule: string
       readonly addresses: readonly string[]
-      /** Somebody was asked for it. */
       readonly byPerson?: true
       /** Of a tunnel: only https rules allow it, here or in a layer around. */
       readonly tlsOnly?: true
@@ -57,7 +53,7 @@ export type Verdict =
   | { readonly is: 'unknown-name'; readonly rule: string }
   | { readonly is: 'refused'; readonly why: string; readonly allowWith?: string; readonly asked?: true }
 
-/** A program that asks for ever new hosts must not fill somebody's inbox. */
+/** A program that asks for ever new hosts must not fill the inbox. */
 const QUESTIONS_MAX = 20
 
 export class NetworkJudge {
@@ -126,7 +122,6 @@ export class NetworkJudge {
     return found.find(rule => rule.host.is === 'exactly') ?? found[0] ?? null
   }
 
-  /** Has a person allowed it, by a rule of theirs or when they were asked? */
   #hasWord(target: NetworkTarget): boolean {
     return [...(this.#options.person ?? []), ...this.#answered].some(rule => covers(rule, target))
   }
@@ -139,10 +134,7 @@ export class NetworkJudge {
     return isLocalName && isLoopback(address) && exact.some(rule => covers(rule, target))
   }
 
-  /**
-   * One question for a target, however many connections wait for it. They are held back for a while after it was asked, and answered with
-   * null then, as are those that come later; a late answer counts for the next try.
-   */
+  /** Asks once for each target. Connections wait for a while, then get null; a late answer counts for the next try. */
   #answer(ask: Ask, target: NetworkTarget, holdMs: number): Promise<boolean | 'over' | null> {
     const text = ruleFor(target)
     const open = this.#asked.get(text)
@@ -179,7 +171,6 @@ export async function allAddresses(host: string): Promise<readonly string[]> {
   return (await resolveName(host, { all: true, verbatim: true })).map(({ address }) => address)
 }
 
-/** A verdict as it is journaled. */
 export function decidedBy(verdict: Verdict): Pick<NetworkDecision, 'allowed' | 'why' | 'rule' | 'allowWith' | 'asked'> {
   switch (verdict.is) {
     case 'allowed':

@@ -50,13 +50,10 @@ export interface ProxyOptions {
   readonly asksBeyond?: boolean
   /** Decides about what no rule covers. Without it such a target is refused. */
   readonly ask?: Ask
-  /** How long a connection waits for that decision. */
   readonly holdMs?: number
-  /** Called for each different decision, once. */
   readonly onDecision?: (decision: NetworkDecision) => void
   /** Called for every decision, also when the same was made before. */
   readonly onEach?: (decision: NetworkDecision) => void
-  /** How the person allows it, in the words of whoever shows them. */
   readonly howToAllow?: (rule: string) => string
   readonly lookup?: Lookup
   readonly limits?: Partial<ProxyLimits>
@@ -65,12 +62,9 @@ export interface ProxyOptions {
 export interface ProxyLimits {
   readonly connections: number
   readonly headerBytes: number
-  /** How long a client may take for the head of its request. */
   readonly headerMs: number
-  /** How long a connection may be silent. */
   readonly idleMs: number
   readonly connectMs: number
-  /** Of everything that goes through, both ways. */
   readonly bytes: number
 }
 
@@ -84,13 +78,10 @@ export const PROXY_LIMITS: ProxyLimits = {
 }
 
 export interface NetworkProxy {
-  /** To be given to the sandbox. */
   readonly folder: string
   /** What the sandbox forwards on its own loopback. */
   readonly tcp: readonly { readonly host: string; readonly port: number }[]
-  /** All decisions so far, each with how often it was made. */
   decisions(): readonly CountedDecision[]
-  /** Ends every connection, and takes the folder away. */
   close(): Promise<void>
 }
 
@@ -123,7 +114,6 @@ export async function openProxy(options: ProxyOptions): Promise<Answer<NetworkPr
 
 interface Asked {
   readonly target: NetworkTarget
-  /** Of plain HTTP: what is sent on. */
   readonly path: string
 }
 
@@ -320,7 +310,6 @@ class FilteringProxy implements NetworkProxy {
     return verdict
   }
 
-  /** What was asked for is shown as far as it can be. */
   #unusable(method: string, text: string, why: string): void {
     const host = text.slice(0, 200).replace(/[^\x21-\x7e]/g, '?')
     this.#decisions.note({ host, port: 0, method, allowed: false, why })
@@ -436,7 +425,6 @@ function placeIn(text: string): { readonly host: string; readonly port: number }
 /** Node reads a request line byte by byte. */
 const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString('utf8')
 
-/** What a plain request asks for, in one spelling, or what is wrong with it. */
 function plainTarget({ url: written = '', method = 'GET' }: IncomingMessage): Asked | string {
   if (/^https:/i.test(written)) return 'https is reached through a tunnel: use CONNECT'
   const found = /^http:\/\/([^/?#\\]*)(.*)$/is.exec(utf8(written))

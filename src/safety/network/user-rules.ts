@@ -2,7 +2,6 @@
 // is no sandbox, and which agents are lent a login. They are read for every plan and changed only by the person; a task never gets to write them.
 
 import { realpath } from 'node:fs/promises'
-import type { AgentName } from '../../domain/plan-rules/agent-request.ts'
 import { type CommandRule, ruleWords } from '../../domain/policy/command-rules.ts'
 import {
   NO_RULES,
@@ -25,8 +24,7 @@ export const USER_POLICY = userSettings<PolicySettings>({
 
 export interface UserRules {
   readonly file: string
-  /** Agents that are lent the user's own login. */
-  readonly logins: readonly AgentName[]
+  readonly logins: readonly string[]
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
 }
 
@@ -54,10 +52,9 @@ export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserR
   })
 }
 
-/** False: nothing was different from what was there. */
 export async function rememberLogin(
   place: UserRulesPlace,
-  { agent, isAllowed }: { readonly agent: AgentName; readonly isAllowed: boolean },
+  { agent, isAllowed }: { readonly agent: string; readonly isAllowed: boolean },
   person: Person,
 ): Promise<Answer<boolean>> {
   return await answering('changing your settings', async () => {
@@ -71,7 +68,6 @@ export async function rememberLogin(
   })
 }
 
-/** False: nothing was different from what was there. */
 export async function changeUserRules(
   place: UserRulesPlace,
   change: { readonly do: 'add' | 'remove'; readonly rule: string; readonly for: 'user' | 'project' },

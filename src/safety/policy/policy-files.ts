@@ -15,23 +15,21 @@ import { outsideOf, refuseFile, type SettingsPlace } from '../files/user-setting
 import { USER_POLICY } from '../network/user-rules.ts'
 import { type Answer, answering, codeOf, failure, refuse } from '../safety-refusal.ts'
 
-/** Read on every machine. */
 export const ORGANISATION_FILE = '/etc/planfold/policy.yaml'
-/** Names one more file of the organisation. It is read besides the other, so that whoever sets it can only narrow. */
+/** Names one more file of the organisation. It is read besides the other, so setting it can only narrow. */
 export const ORGANISATION_VARIABLE = 'PLANFOLD_ORGANISATION_POLICY'
 /** In the folder `.planfold` of a project, which no task may write. */
 export const PROJECT_FILE = 'config.yaml'
 
 const FILE_MAX_BYTES = 1024 * 1024
 
-/** A file that is no policy: what is wrong in it, and where. */
 export interface FaultyPolicy {
   readonly file: string
   readonly text: string
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Widest first; those that say nothing are left out. `hear` is told of the file that is the reason why they cannot be read. */
+/** Widest first, without empty ones. `hear` gets the file that cannot be read. */
 export async function readPolicyLayers(
   place: SettingsPlace,
   hear: (faulty: FaultyPolicy) => void = () => {},

@@ -6,21 +6,17 @@ import { outsideOf, type SettingsPlace } from '../files/user-settings.ts'
 import { refuse } from '../safety-refusal.ts'
 
 export interface PolicyChange {
-  /** Milliseconds since 1970. */
   readonly at: number
   readonly by: string
   readonly did: 'allow' | 'ask' | 'deny' | 'remove'
   readonly what: 'network' | 'command' | 'no-sandbox' | 'login'
   readonly rule?: string
-  /** The workspace it holds in; absent: all of them. */
   readonly root?: string
 }
 
-/** Who gives the word, and when. */
 export type Person = Pick<PolicyChange, 'at' | 'by'>
 
 const FILE = 'policy-log.jsonl'
-/** Older lines are dropped. */
 const LINES_MAX = 5_000
 const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder elsewhere'
 
@@ -30,7 +26,6 @@ export async function recordChange(place: SettingsPlace, change: PolicyChange): 
   await writePrivateFile(file, `${lines.join('\n')}\n`, { outside: outsideOf(place), elsewhere: ELSEWHERE })
 }
 
-/** Oldest first. What cannot be read is left out. */
 export async function readChanges(place: SettingsPlace): Promise<readonly PolicyChange[]> {
   return (await linesIn(place)).flatMap(line => {
     try {

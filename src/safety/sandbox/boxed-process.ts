@@ -26,13 +26,11 @@ export interface BoxedExit {
   readonly failure?: Failure
   /** It used more than it may, and was ended for that. */
   readonly excess?: Failure
-  /** Files that ended with its sandbox. */
   readonly leftover?: Leftover
 }
 
 const SAID_MAX = 2_000
 
-/** Throws what `spawn` throws. */
 export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore' | 'pipe' }): Boxed {
   const child = spawnWall(wrapped, options)
   const streams: readonly unknown[] = child.stdio
@@ -117,16 +115,12 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
 }
 
 export interface Tried {
-  /** What it wrote to its standard output. */
   readonly said: string
   readonly exit: number | null
-  /** Why it did not end well, in words; null when it did. */
   readonly fault: string | null
-  /** The sandbox itself could be made. */
   readonly isMade: boolean
 }
 
-/** Runs a command of our own that tries the sandbox, to its end. */
 export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> {
   let said = ''
   let complained = ''

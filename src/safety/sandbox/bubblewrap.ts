@@ -30,17 +30,13 @@ import { copyMounts, workspaceMounts } from './workspace-mounts.ts'
 const TMP_MAX_BYTES = 4 * 1024 ** 3
 const HOME_MAX_BYTES = 2 * 1024 ** 3
 
-/**
- * Namespaces of its own, no capabilities, no way to make further namespaces. Not `--die-with-parent`: killed in the middle of making
- * the sandbox, bubblewrap leaves a half of itself behind that waits for ever. The lifeline ends both, then and later.
- */
+/** Not `--die-with-parent`: killed while it makes the sandbox, bubblewrap leaves a process that waits forever. */
 const WALLS = [
   ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
   ...['--as-pid-1', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
 ]
 
 export interface BubblewrapOptions {
-  /** The PATH and HOME of the person. */
   readonly environment: { readonly [name: string]: string | undefined }
   /** Folders in which no helper of ours is looked for: the workspace. */
   readonly outside: readonly string[]
@@ -81,10 +77,7 @@ async function tried({ environment, outside }: BubblewrapOptions): Promise<Sandb
   return standing
 }
 
-/**
- * The trials of this process: what has held once is not tried by every workspace that is opened. A program that was replaced is tried anew,
- * and so is one that did not hold, since the machine may have been mended meanwhile.
- */
+/** A trial that held is not repeated in this process. A replaced program, or one that did not hold, is tried again. */
 const trials = new Map<string, Promise<SandboxStanding>>()
 
 async function triedProgram(program: string, environment: BubblewrapOptions['environment']): Promise<SandboxStanding> {
@@ -237,7 +230,6 @@ function forwardingFor(network: SandboxNetwork, doors: readonly SandboxDoor[]): 
   }
 }
 
-/** Each port stands for one address. */
 function portsOf(
   { port, tcp = [] }: ProxiedNetwork,
   doors: readonly SandboxDoor[],

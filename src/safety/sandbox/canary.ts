@@ -18,7 +18,6 @@ export interface CanaryFault {
   readonly isMade: boolean
 }
 
-/** What did not hold, in words; null when all did. */
 export async function canary(
   wrap: (request: SandboxRequest) => Promise<Answer<Wrapped>>,
   environment: Variables,

@@ -14,14 +14,12 @@ export interface ControlGroup {
   enter(pid: number): boolean
   /** The same without waiting for it: the kernel takes some 15 ms for the first process, and hardly any time for those that follow. */
   enterLater(pid: number): Promise<void>
-  /** What the kernel has refused or ended for it so far. */
   excess(): 'memory' | 'processes' | null
   remove(): void
 }
 
 export interface ControlGroupPlace {
   readonly mount: string
-  /** The file that names the group of this process. */
   readonly own: string
 }
 
@@ -30,7 +28,6 @@ const NAME = 'planfold-'
 const REMOVE_AGAIN_MS = 1_000
 let made = 0
 
-/** Null where none can be made. */
 export function makeControlGroup(limits: SandboxLimits, place = USUAL): ControlGroup | null {
   for (const { parent, settings } of [...unifiedIn(place, limits), ...processesIn(place, limits)]) {
     sweep(parent)

@@ -11,10 +11,9 @@ import type { Sandbox, SandboxNetwork } from './sandbox.ts'
 export type ConnectionTrial = { readonly reached: boolean } | { readonly fault: string; readonly lacks?: 'node' }
 
 const TRIAL_MAX_MS = 20_000
-/** A shell says so of a program that is not there. */
 const NOT_FOUND = 127
 
-/** Says how it went; whoever listens outside is asked too, so that nobody has to be believed. */
+/** Prints the result; the listener outside confirms it. */
 const CONNECT = `
 const socket = require('net').connect({ host: '127.0.0.1', port: Number(process.argv[1]) })
 socket.on('connect', () => { console.log('connected'); socket.destroy() })

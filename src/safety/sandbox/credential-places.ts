@@ -3,12 +3,10 @@
 // `.local/share/`, `.local/state/`, `.cache/` or `.cargo/` is also looked for where the variables of the person say those folders are.
 
 export const CREDENTIAL_PLACES: readonly string[] = [
-  // Keys, and agents that hold them.
   ...words(`.ssh .gnupg .pki .age .config/age .config/sops .minisign .signify .step .putty .1password .config/op .config/1Password
     .config/Bitwarden .config/keepassxc .password-store .local/share/password-store .local/share/gopass .config/gopass .lastpass
     .keepass .local/share/keyrings .local/share/kwalletd .gnome2/keyrings .kde/share/apps/kwallet .vault-token`),
   '.config/Bitwarden CLI',
-  // Clouds and clusters.
   ...words(`.aws .azure .config/gcloud .kube .oci .aliyun .bluemix .config/doctl .config/hcloud .fly .config/heroku .config/netlify
     .config/vercel .local/share/com.vercel.cli .config/.wrangler .wrangler .config/stripe .config/rclone .rclone.conf .s3cfg .boto
     .passwd-s3fs .terraform.d .terraformrc .pulumi .chef .config/helm .databrickscfg .kaggle .huggingface .cache/huggingface/token
@@ -16,24 +14,19 @@ export const CREDENTIAL_PLACES: readonly string[] = [
     .docker/config.json .docker/contexts .config/containers/auth.json .snowsql .dbt .config/ngrok`),
   // Sockets behind which a command would run outside.
   ...words(`.docker/run .docker/desktop .colima .lima .orbstack .rd .multipass .screen .emacs.d/server`),
-  // Code hosts, registries, mail, databases.
   ...words(`.netrc .git-credentials .config/git/credentials .config/gh .config/hub .config/glab-cli .config/tea .subversion/auth .hgrc
     .pypirc .config/pypoetry .cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/gem/credentials .bundle/config
     .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .nuget .config/NuGet .composer/auth.json
     .config/composer/auth.json .hex .pgpass .my.cnf .mylogin.cnf .authinfo .authinfo.gpg .msmtprc .fetchmailrc .mutt .smbcredentials`),
-  // Programs that are signed in somewhere.
   ...words(`.mozilla .thunderbird .config/google-chrome .config/google-chrome-beta .config/chromium .config/vivaldi .config/BraveSoftware
     .config/microsoft-edge .config/opera .var/app snap .cache/mozilla .config/Slack .config/discord .config/Signal .config/Code
     .config/JetBrains .config/zed .config/io.datasette.llm .bitwarden-ssh-agent.sock
     .config/Cursor .config/VSCodium .vscode-server .Xauthority .ICEauthority .dbus .config/wandb .jupyter .ipython
     .config/configstore .env .bitcoin .ethereum .electrum .config/solana`),
-  // Agents' logins and conversations.
   ...words(`.claude .claude.json .codex .gemini .config/opencode .local/share/opencode .local/state/opencode .cursor .windsurf .codeium
     .continue .copilot .config/github-copilot .aider.conf.yml .qwen .kimi .config/goose .local/share/goose .config/crush
     .local/share/crush .config/amp .local/share/amp .grok`),
-  // Planfold's own settings, tokens and state.
   ...words(`.config/planfold .local/share/planfold .local/state/planfold .cache/planfold`),
-  // What was typed, and what was read.
   ...words(`.lesshst .viminfo .histfile .local/share/fish/fish_history .local/share/atuin .zsh_sessions`),
 ]
 

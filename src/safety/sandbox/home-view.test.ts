@@ -319,8 +319,9 @@ describe.skipIf(!standing.ok)('caches of tools in the workspace', () => {
     make('work/node_modules/.cache/old', 'old\n')
     make('work/packages/a/node_modules/y/index.js')
     make('work/pyproject.toml')
+    make('work/Cargo.lock')
     const script = `for i in node_modules packages/a/node_modules; do echo x > $i/.vite-temp/x && mkdir -p $i/.vite/deps && echo x > $i/.cache/x; done
-      echo x > .pytest_cache/x; ls -A node_modules/.cache; (echo no > node_modules/x/index.js) 2>/dev/null; echo $PYTHONDONTWRITEBYTECODE $COVERAGE_FILE`
+      echo x > .pytest_cache/x; echo x > target/x; ls -A node_modules/.cache; (echo no > node_modules/x/index.js) 2>/dev/null; echo $PYTHONDONTWRITEBYTECODE $COVERAGE_FILE`
     for (const who of ['own', 'other'] as const)
       for (const write of [['dist/**'], [], ['VERSION']]) {
         const { out, beyond } = await run(who, script, { write })
@@ -328,7 +329,7 @@ describe.skipIf(!standing.ok)('caches of tools in the workspace', () => {
       }
     const declared = await run('other', 'echo "${COVERAGE_FILE-beside the tests}"', { write: ['.coverage'] })
     expect(declared.out).toBe('beside the tests')
-    expect(readdirSync(root).sort()).toEqual(['node_modules', 'packages', 'pyproject.toml'])
+    expect(readdirSync(root).sort()).toEqual(['Cargo.lock', 'node_modules', 'packages', 'pyproject.toml'])
     expect(readdirSync(join(root, 'node_modules')).sort()).toEqual(['.cache', 'x'])
     expect(readdirSync(join(root, 'node_modules/.cache'))).toEqual(['old'])
   })

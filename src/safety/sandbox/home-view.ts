@@ -23,18 +23,15 @@ import type { OwnView } from './sandbox.ts'
 type Variables = { readonly [name: string]: string }
 
 export interface HomeView {
-  /** The home itself, without links. */
   readonly folder: string
   /** Before the workspace is mounted: the home, and what hides places that the workspace lies in. */
   readonly before: readonly string[]
-  /** After it. */
   readonly after: readonly string[]
   readonly env: Variables
 }
 
 interface Whose {
   readonly home: string
-  /** The workspace, and what of it may be written. */
   readonly root: string
   readonly write: Patterns
   readonly stateDir: string
@@ -165,7 +162,6 @@ function placesOf(place: string, home: string, inherited: Whose['inherited']): r
 
 const CONFIG_MAX_BYTES = 1_000_000
 
-/** A copy of a configuration file without its credentials; of what cannot be read, an empty one. */
 function copied(path: string, to: string): readonly { readonly from: string; readonly to: string }[] {
   if (statOrNull(path)?.isFile() !== true) return []
   let text = ''
@@ -190,7 +186,6 @@ function write(path: string, text: string): void {
   renameSync(temporary, path)
 }
 
-/** Those that name a folder of the home mean the same inside. */
 function xdgBelow(env: Variables, folder: string, home: string): Variables {
   const isBelow = (path: string): boolean => isWithin(path, home) || isWithin(path, folder)
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => name.startsWith('XDG_') && isBelow(value)))

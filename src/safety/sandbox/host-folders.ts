@@ -7,7 +7,6 @@ import { realOrNull } from '../files/real-path.ts'
 import { isWithin } from '../find-program.ts'
 
 const SYSTEM = ['/usr', '/opt', '/nix/store', '/gnu/store']
-/** Links into /usr on most systems. */
 const ALIASES = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 /** Of /etc only what programs need to start: never shadow, keys, or the configuration of services. */
 const ETC = [
@@ -28,7 +27,6 @@ const TOOLCHAINS: readonly (readonly [string, readonly string[]])[] = [
   ['.cargo', ['credentials', 'credentials.toml', 'config', 'config.toml']],
 ]
 
-/** A mount as arguments of bubblewrap. */
 export type Mounts = readonly string[]
 
 export function systemMounts(): Mounts {
@@ -44,11 +42,8 @@ export function systemMounts(): Mounts {
 }
 
 export interface Seen {
-  /** The PATH of the command. */
   readonly path: string
-  /** That of the person. */
   readonly home: string
-  /** Further folders of programs. */
   readonly readable: readonly string[]
   /** What lies in one of these is left out: the workspace, and Planfold's state. */
   readonly not: readonly string[]
@@ -56,7 +51,6 @@ export interface Seen {
 
 export interface Toolchains {
   readonly mounts: Mounts
-  /** What is seen as a whole. */
   readonly shown: readonly string[]
 }
 

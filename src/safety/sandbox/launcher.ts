@@ -16,7 +16,6 @@ export const SHELL = 7
 
 const SHELL_INSIDE = '/run/planfold/sh'
 
-/** The mounts that the launcher needs. */
 export const launcherMounts = (): readonly string[] => [
   ...['--perms', '0111', '--file', String(SHELL), SHELL_INSIDE, '--seccomp', String(FILTER)],
 ]
@@ -84,7 +83,6 @@ Promise.all([
 
 export interface Forwarding {
   readonly node: string
-  /** `socket` is its path inside. */
   readonly doors: readonly { readonly port: number; readonly socket: string }[]
   readonly tcp: readonly { readonly host: string; readonly port: number; readonly proxy: string }[]
 }

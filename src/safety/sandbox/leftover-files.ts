@@ -5,7 +5,6 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } fro
 import { join } from 'node:path'
 
 export interface Leftover {
-  /** The first few, as the command calls them. */
   readonly names: readonly string[]
   readonly count: number
 }
@@ -13,7 +12,7 @@ export interface Leftover {
 const NAMES_MAX = 5
 const LOOKED_AT_MAX = 2_000
 const DEPTH_MAX = 6
-/** What common tools leave in a temporary folder by themselves, and nobody looks for. */
+/** What common tools leave in temporary folders, and a user does not miss. */
 const DROPPINGS =
   /^(\.|node-compile-cache|v8-compile-cache|npm-|yarn--|pnpm-|bunx-|tsx-|jiti|vitest|vite-|pytest-of-|pip-|uv-|go-build|cargo-|rustc|hsperfdata_|core-js|esbuild-|xfs-|ansible|phantomjs|puppeteer|playwright)/
 

@@ -13,7 +13,6 @@ const needed = new Map<string, Needed>()
 
 export class MadeFolders {
   readonly #paths: string[] = []
-  /** Those that are there only because they were needed. */
   readonly made = new Set<string>()
 
   /** Makes it if it is not there; its parent must be. False when it cannot be made, or a link or a file is in the way. */
@@ -53,7 +52,7 @@ function made(path: string): boolean {
   }
 }
 
-/** A folder that is reached without a link: somebody may have swapped one of those above it. */
+/** Without following links: one of the folders above may have been swapped for a link. */
 function isFolder(path: string): boolean {
   try {
     return lstatSync(path).isDirectory() && realpathSync(path) === path

@@ -23,7 +23,6 @@ export interface MachineLimits {
   readonly faults: readonly string[]
 }
 
-/** What the person says for this machine, over the defaults. */
 export function machineLimits({ PLANFOLD_MEMORY_MAX, PLANFOLD_PROCESSES_MAX }: Variables): MachineLimits {
   const { memoryBytes, processes } = defaultLimits()
   const faults: string[] = []

@@ -57,7 +57,7 @@ export function watchResources(watched: Watched, onExcess: (failure: Failure) =>
   return () => clearInterval(timer)
 }
 
-/** Its own list of processes, as the sandbox numbers them: nobody else is in it. */
+/** Its own process list, as the sandbox numbers them; it holds no other processes. */
 function processesIn(first: number): readonly string[] {
   try {
     return readdirSync(`/proc/${first}/root/proc`).filter(name => /^\d+$/.test(name))
@@ -81,7 +81,7 @@ function measure({ first, limits }: Watched, inside: readonly string[], folders:
   return { threads, bytes: exact(root, inside, files), how: 'exact' as const }
 }
 
-/** Each page counted once. Of mapped files in memory, those in the folders are in both; whoever is larger counts. */
+/** Counts each page once. Mapped files in memory are in both sums; the larger one counts. */
 function exact(root: string, inside: readonly string[], files: number): number {
   let own = 0
   let shared = 0
@@ -99,10 +99,7 @@ function field(text: string, name: string): number {
 
 const TMPFS = 0x01021994
 
-/**
- * The folders whose content is memory of this sandbox alone, each file system once. Anything may have been mounted over one of them: what
- * is used of a disk is no memory, and what this machine has at the same place is not the sandbox's.
- */
+/** Folders in the memory of this sandbox, each file system once. Mounts of disks or of this machine do not count. */
 export function memoryOf({ first, inMemory }: Pick<Watched, 'first' | 'inMemory'>): readonly string[] {
   const found = new Map<number, string>()
   for (const folder of inMemory) {
@@ -131,7 +128,6 @@ function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // It has ended meanwhile.
     return ''
   }
 }

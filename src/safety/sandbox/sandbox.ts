@@ -25,15 +25,14 @@ export interface SandboxRequest {
   readonly cwd: string
   /** Patterns below the root that may be written; null: all of it, an empty list: nothing. */
   readonly write: Patterns
+  /** Names below `cwd` that the program leaves there by itself: a new folder (`.name/**`) is in memory only, other new names are told apart. */
+  readonly scratch?: readonly string[]
   /** Patterns below the root that may be read, besides what may be written; absent: all of it. */
   readonly read?: readonly string[]
   readonly network: SandboxNetwork
   /** Sockets of ours that are found on its loopback, whatever the network is; not with that of this machine. */
   readonly doors?: readonly SandboxDoor[]
-  /**
-   * Of a task whose command the person wrote: their home is visible, without credentials, and package managers have caches. Absent: an
-   * empty home.
-   */
+  /** For commands the person wrote: shows their home without credentials, and caches. Absent: an empty home. */
   readonly own?: OwnView
   /** A folder that is its home, and stays; absent: a home in memory. */
   readonly home?: string
@@ -41,7 +40,6 @@ export interface SandboxRequest {
   readonly copy?: WorkspaceCopy
   /** Folders it can read besides the system and the workspace: those of the program it is. */
   readonly readable?: readonly string[]
-  /** Absent: those of this machine. */
   readonly limits?: SandboxLimits
   readonly argv: readonly string[]
   /** The environment of the command, as it would be without a sandbox. */
@@ -51,7 +49,6 @@ export interface SandboxRequest {
 export interface WorkspaceCopy {
   /** Paths below the root that are not copied, and are seen as they are, read-only. */
   readonly shared: readonly string[]
-  /** What the copy, and all that is written into it, may take. */
   readonly maxBytes: number
 }
 
@@ -64,10 +61,8 @@ export interface OwnView {
   readonly isLimited?: boolean
 }
 
-/** What all processes of one sandbox may use together. */
 export interface SandboxLimits {
   readonly memoryBytes: number
-  /** Processes and threads. */
   readonly processes: number
 }
 
@@ -75,7 +70,6 @@ export interface SandboxLimits {
 export type SandboxNetwork = 'host' | 'none' | ProxiedNetwork
 
 export interface ProxiedNetwork {
-  /** Holds the socket of our proxy, and nothing else. */
   readonly proxyFolder: string
   /** Of the sandbox's loopback, where the proxy is found. */
   readonly port: number
@@ -85,9 +79,7 @@ export interface ProxiedNetwork {
 
 /** A Unix socket outside, for instance of the model gateway, and the port of the sandbox's loopback that leads to it. */
 export interface SandboxDoor {
-  /** Holds the socket, and nothing else. */
   readonly folder: string
-  /** The name of the socket in it. */
   readonly socket: string
   readonly port: number
 }
@@ -108,23 +100,24 @@ export interface Wrapped {
   readonly mounts: readonly string[]
   /** Folders that are mounted writable, to be looked at from outside before anything runs. */
   readonly writable: readonly string[]
-  /** Folders inside whose content is in memory. */
   readonly inMemory: readonly string[]
   /** Those of them in which a person would look for what the command made. */
   readonly temporary: readonly string[]
   readonly limits: SandboxLimits
-  /** What is not as it should be, once the command has ended: told, and judged by whoever asked. */
+  /** Unexpected changes after the command has ended; the caller judges them. */
   lookAfter(): Promise<Beyond>
   /** Removes what was made for the sandbox and is not needed any more. */
   release(): void
 }
 
-/** Paths below the workspace. Nobody knows whether the command did it, or somebody else meanwhile. */
+/** Paths below the workspace. Whether the command or another process did it is unknown. */
 export interface Beyond {
   /** New names that may not be there. */
   readonly appeared: readonly string[]
   /** Names that were closed and have changed. */
   readonly changed: readonly string[]
+  /** New names that `scratch` means; not among `appeared`. */
+  readonly left?: readonly string[]
 }
 
 export const INSTALL_HINT =

@@ -17,10 +17,9 @@ export interface SandboxUse {
   readonly room: Sandbox
   /** The network it has, or how a way out is opened for one command. */
   readonly network: SandboxNetwork | ((log: Log) => Promise<Answer<OpenNetwork>>)
-  /** Without one nothing runs; else what is weaker is told. */
+  /** Without a sandbox nothing runs; otherwise the weaker protection is reported. */
   readonly isRequired: boolean
   readonly limits?: SandboxLimits
-  /** The person wrote the command: it sees their home. */
   readonly own?: OwnView
 }
 
@@ -28,7 +27,7 @@ type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
 
 export type ShutIn = Wrapped & Pick<OpenNetwork, 'close'>
 
-/** Null where there is no sandbox and none is required: that is told. */
+/** Null, with a note, where there is no sandbox and none is required. */
 export async function shutIn(
   { room, network, isRequired, limits, own }: SandboxUse,
   request: Omit<SandboxRequest, 'network' | 'limits' | 'own'>,
@@ -56,10 +55,10 @@ export async function shutIn(
   return wrapped
 }
 
-/** Nothing where all is as it should be. */
 export async function beyondOf(shut: Pick<Wrapped, 'lookAfter'> | undefined): Promise<{ readonly beyond?: Beyond }> {
   const beyond = await shut?.lookAfter()
-  return beyond === undefined || beyond.appeared.length + beyond.changed.length === 0 ? {} : { beyond }
+  if (beyond === undefined) return {}
+  return beyond.appeared.length + beyond.changed.length + (beyond.left ?? []).length === 0 ? {} : { beyond }
 }
 
 const close = async () => {}

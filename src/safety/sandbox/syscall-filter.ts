@@ -116,7 +116,6 @@ export function syscallFilter(arch: string = process.arch): Buffer | null {
   ])
 }
 
-/** One instruction; the two jumps count from the next one. */
 function instruction(code: number, value: number, ifTrue = 0, ifFalse = 0): Buffer {
   const bytes = Buffer.alloc(8)
   bytes.writeUInt16LE(code, 0)

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -34,4 +34,26 @@ test('with fewer files they are found at any depth, but for node_modules', () =>
   make('a/deep/7/new/.vscode/tasks.json')
   make('a/node_modules/x/.vscode/tasks.json')
   expect(lookAfter()).toEqual({ appeared: ['a/deep/7/new/.vscode'], changed: [] })
+})
+
+test('what a program leaves by itself is told apart: a new folder is in memory, one that was there is as it was', () => {
+  const { root, make, place } = setup(['sum.js', '.old/kept'])
+  const scratch = ['.new/**', '.old/**', '.new-*']
+  const { scratch: folders, lookAfter, release } = workspaceMounts({ ...place, write: ['sum.js'], scratch })
+  expect(folders).toEqual([join(root, '.new')])
+  make('.new-history')
+  make('other')
+  expect(lookAfter()).toEqual({ appeared: ['other'], changed: [], left: ['.new-history'] })
+  release()
+  expect(existsSync(join(root, '.new'))).toBe(false)
+})
+
+test('they are names below the folder in which the program begins', () => {
+  const { root, make, place } = setup(['sub/sum.js'])
+  const { lookAfter } = workspaceMounts({
+    ...{ ...place, cwd: join(root, 'sub'), write: ['sub/sum.js', 'a.js'], scratch: ['.new-*'] },
+  })
+  make('.new-history')
+  make('sub/.new-history')
+  expect(lookAfter()).toEqual({ appeared: ['.new-history'], changed: [], left: ['sub/.new-history'] })
 })

@@ -36,7 +36,6 @@ export interface WorkspaceMounts {
   /** Folders in memory that lie over caches of tools in the workspace. */
   readonly scratch: readonly string[]
   lookAfter(): Beyond
-  /** Removes folders that were made for the mounts and are empty. */
   release(): void
 }
 
@@ -62,6 +61,7 @@ interface Place {
   readonly cwd?: string
   readonly write: Patterns
   readonly read?: readonly string[]
+  readonly scratch?: readonly string[]
   /** The person wrote the command: what it may write, it may also remove and make again. */
   readonly own?: Pick<OwnView, 'isLimited'>
 }
@@ -87,7 +87,7 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
       last: state.slice(1).flatMap(folder => ['--remount-ro', folder]),
       writable: survey.writable.map(folder => join(root, folder)),
       scratch,
-      lookAfter: () => survey.lookAgain(),
+      lookAfter: () => withoutScratch(survey.lookAgain(), root, place),
       release: () => folders.release(),
     }
   } catch (error) {
@@ -114,13 +114,12 @@ export function copyMounts(root: string, { shared, maxBytes }: WorkspaceCopy): W
 }
 
 const SCRATCH_MAX_BYTES = 2 * 1024 ** 3
-/** Where tools of Node put what they can make again. */
 const NODE_CACHES = ['.cache', '.vite', '.vite-temp']
 /** Files of which one says that tests are run with pytest, whose cache stands beside them. */
 const PYTHON_MARKS = ['pyproject.toml', 'pytest.ini', 'setup.cfg', 'setup.py', 'tox.ini', 'conftest.py']
 const PACKAGES_MAX = 200
 const SCRATCH = new RegExp(
-  `(^|/)(node_modules/(${NODE_CACHES.map(name => name.replace('.', '\\.')).join('|')})|\\.pytest_cache)$`,
+  `(^|/)(node_modules/(${NODE_CACHES.map(name => name.replace('.', '\\.')).join('|')})|\\.pytest_cache|target)$`,
 )
 
 /** May the folder be there only because a command needs it for its caches? */
@@ -131,7 +130,8 @@ export const isScratch = (path: string): boolean => SCRATCH.test(path)
  * command begins, in the folders above it, and in packages up to two levels below the root. `__pycache__` needs none: Python is told
  * not to write it.
  */
-function scratchFolders(root: string, { cwd = root, read, write }: Place, folders: MadeFolders): readonly string[] {
+function scratchFolders(root: string, place: Place, folders: MadeFolders): readonly string[] {
+  const { cwd = root, read, write } = place
   const seen = read === undefined || write === null ? null : [...read, ...write]
   const found: string[] = []
   const add = (path: string): void => {
@@ -143,8 +143,30 @@ function scratchFolders(root: string, { cwd = root, read, write }: Place, folder
     if (isDirectory(modules)) for (const name of NODE_CACHES) add(join(modules, name))
     if (PYTHON_MARKS.some(name => lstatSync(join(folder, name), NO_ENTRY) !== undefined))
       add(join(folder, '.pytest_cache'))
+    // Cargo builds whatever it tests.
+    if (lstatSync(join(folder, 'Cargo.lock'), NO_ENTRY) !== undefined) add(join(folder, 'target'))
+  }
+  for (const pattern of scratchIn(root, place)) {
+    const at = join(root, pattern.slice(0, -'/**'.length))
+    const isNew = lstatSync(at, NO_ENTRY) === undefined || isMadeFolder(at)
+    // One that somebody has stays as it is.
+    if (pattern.endsWith('/**') && !/[*?]/.test(at) && isNew) add(at)
   }
   return found
+}
+
+/** The patterns of `scratch` as they are below the root. */
+function scratchIn(root: string, { cwd = root, scratch = [] }: Place): readonly string[] {
+  const folder = relative(root, realOrNull(cwd) ?? root)
+  return scratch.map(pattern => below(folder, pattern))
+}
+
+/** What the program was expected to leave is told apart, so that it is no fault. Only names that were not there before. */
+function withoutScratch(beyond: Beyond, root: string, place: Place): Beyond {
+  const scratch = scratchIn(root, place)
+  const left = beyond.appeared.filter(path => inScope(scratch, path))
+  if (left.length === 0) return beyond
+  return { ...beyond, appeared: beyond.appeared.filter(path => !left.includes(path)), left }
 }
 
 function packageFolders(root: string, cwd: string): readonly string[] {
@@ -163,10 +185,7 @@ function packageFolders(root: string, cwd: string): readonly string[] {
   return [...folders]
 }
 
-/**
- * What may be neither read nor written is not there: a folder is empty, and a file cannot be opened (a device that stands in a mount
- * without devices). The folder of the repository itself stays, or git would not work at all.
- */
+/** Hidden folders are empty, hidden files cannot be opened. The repository's own folder stays, because git needs it. */
 function hiddenFiles(root: string, read: readonly string[], write: Patterns): readonly string[] {
   const seen = write === null ? read : [...read, ...write]
   const mounts: string[] = []
@@ -226,7 +245,6 @@ class Survey {
   readonly #folders: MadeFolders
   readonly #scratch: ReadonlySet<string>
   readonly writable: string[] = []
-  /** With what it was before. */
   readonly closed = new Map<string, Standing>()
   /** Folders that hold declared files beside others, with the names they had and where their links led. */
   readonly #partly = new Map<string, ReadonlyMap<string, string | null>>()
@@ -235,7 +253,6 @@ class Survey {
   readonly #lookedAtMax: number
   /** What may not be written and was there before: it is never taken for new. */
   readonly #stood = new Set<string>()
-  /** The writable folders as they were mounted. */
   readonly #mounted = new Map<string, Standing>()
 
   constructor(options: {
@@ -320,7 +337,6 @@ class Survey {
     })
   }
 
-  /** All of a folder is writable, but for what is protected in it. */
   #open(folder: string): void {
     this.writable.push(folder)
     this.#guard(folder)
@@ -384,7 +400,6 @@ class Survey {
       )
   }
 
-  /** What is new and may not be, and what was closed and is not as it was. */
   lookAgain(): Beyond {
     const appeared: string[] = []
     const changed: string[] = []

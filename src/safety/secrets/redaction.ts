@@ -66,7 +66,6 @@ export function byteRedactor(secrets: readonly string[], options?: RedactOptions
   return bytes => search.clean(bytes)
 }
 
-/** All texts of a value, its keys too. */
 export function redactJson<T extends Json | undefined>(value: T, redact: Redact): T {
   if (typeof value === 'string') return redact(value) as T
   if (Array.isArray(value)) return value.map(item => redactJson(item as Json, redact)) as unknown as T
@@ -128,7 +127,6 @@ function streamedBy(search: Search): Redacting<Buffer> {
 /** Some part that begins so has fewer than four bytes; none has. */
 const [SHORT, LONG] = [2, 1]
 
-/** Of four bytes, below 65,536. */
 const numberAt = (bytes: Buffer, at: number): number =>
   Math.imul((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!, 0x9e3779b1) >>> 16
 
@@ -137,10 +135,7 @@ interface Span {
   readonly to: number
 }
 
-/**
- * Finds every part of every form. A pair of bytes that begins no part is passed over at once, and then four bytes that begin none: that
- * is nearly all of a text.
- */
+/** Finds every part of every form. Two, then four bytes that begin no part are skipped: nearly all of a text. */
 class Search {
   readonly #begins = new Uint8Array(65_536)
   /** By a number made of the first four bytes of each part, which others may share. */

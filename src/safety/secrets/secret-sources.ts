@@ -30,7 +30,6 @@ export interface Secrets {
 
 const COMMAND_MAX_MS = 60_000
 
-/** Where each comes from, and the file that says so. */
 export async function readSecretSources(
   place: SecretsPlace,
 ): Promise<Answer<{ readonly file: string; readonly sources: SecretSettings }>> {
@@ -58,7 +57,7 @@ export async function changeSecretSource(
   })
 }
 
-/** The values of these names. One that cannot be had is told without a word of any value. */
+/** The values of these names. An error never contains a value. */
 export async function fetchSecrets(place: SecretsPlace, names: readonly string[]): Promise<Answer<Secrets>> {
   return await answering('reading your secrets', async () => {
     const sources = await FILE.read(place)
@@ -142,7 +141,6 @@ function printedBy(name: string, [program = '', ...words]: readonly string[], pl
   })
 }
 
-/** What password stores need beside the usual. */
 const PASSED_ON: readonly string[] = [
   'GNUPGHOME',
   'GPG_TTY',

@@ -4,7 +4,6 @@
 /** A way of writing the value, and how many bytes of it say something of its own. */
 export interface WrittenForm {
   readonly bytes: Buffer
-  /** A part that is shorter is not looked for. */
   readonly part: number
 }
 
@@ -16,81 +15,71 @@ export function writtenForms(secret: string, inParts: boolean): readonly Written
   // A short value is only looked for whole.
   const isWhole = !inParts || raw.length < PART
   const forms = new Map<string, WrittenForm>()
-  const add = (bytes: Buffer, bytesPerByte: number) => {
-    const part = isWhole ? bytes.length : Math.min(bytes.length, Math.ceil(PART * bytesPerByte))
-    const key = bytes.toString('latin1')
-    if (bytes.length > 0 && (forms.get(key)?.part ?? Number.POSITIVE_INFINITY) > part) forms.set(key, { bytes, part })
-  }
-  for (const text of texts(secret)) {
-    const bytes = Buffer.from(text)
-    // What an escape makes longer must not be known by the escape alone.
-    add(bytes, Math.max(1, bytes.length / raw.length))
-  }
-  add(Buffer.from(secret, 'utf16le'), 2)
-  add(Buffer.from(secret, 'utf16le').swap16(), 2)
-  for (const bytes of [raw, Buffer.from(secret, 'utf16le')])
-    for (const text of base64(bytes)) add(Buffer.from(text), 4 / 3)
-  for (const text of base32(raw)) add(Buffer.from(text), 8 / 5)
-  const hex = [...raw].map(byte => byte.toString(16).padStart(2, '0'))
-  for (const pairs of [hex, hex.map(pair => pair.toUpperCase())]) {
-    for (const [joint, width] of HEX) add(Buffer.from(pairs.join(joint)), width)
-    for (const slash of SLASHES) add(Buffer.from(pairs.map(pair => `${slash}x${pair}`).join('')), slash.length + 3)
-    add(Buffer.from(pairs.map(pair => `%${pair}`).join('')), 3)
-    // As dumps write it, two bytes in a group.
-    add(Buffer.from(inGroups(pairs)), 2.5)
-    add(Buffer.from(inGroups(['', ...pairs]).trimStart()), 2.5)
-  }
-  const octal = [...raw].map(byte => byte.toString(8).padStart(3, '0'))
-  for (const slash of SLASHES) add(Buffer.from(octal.map(digits => `${slash}${digits}`).join('')), slash.length + 3)
-  add(Buffer.from(octal.join(' ')), 4)
-  add(Buffer.from([...raw].join(' ')), 2.5)
-  add(Buffer.from([...raw].join(',')), 2.5)
-  add(Buffer.from([...raw].join(', ')), 3.5)
-  add(Buffer.from([...secret].join('   ')), 4)
-  add(Buffer.from([...secret].join(' ')), 2)
+  for (const [width, write] of FORMS)
+    for (const text of write(secret, raw)) {
+      const bytes = Buffer.from(text)
+      const perByte = width ?? Math.max(1, bytes.length / raw.length)
+      const part = isWhole ? bytes.length : Math.min(bytes.length, Math.ceil(PART * perByte))
+      if (text !== '' && (forms.get(text)?.part ?? Number.POSITIVE_INFINITY) > part) forms.set(text, { bytes, part })
+    }
   return [...forms.values()]
 }
 
 /** An escape, the same inside of JSON, and inside of JSON in JSON. */
 const SLASHES: readonly string[] = ['\\', '\\\\', '\\\\\\\\']
 
-const HEX: readonly (readonly [joint: string, width: number])[] = [
-  ['', 2],
-  [' ', 3],
-  [':', 3],
-  [', 0x', 6],
+/** Bytes for one byte of the value. Null: by the length of the whole, so that no part is only what escapes have added. */
+type Form = readonly [width: number | null, write: (secret: string, raw: Buffer) => readonly string[]]
+
+const FORMS: readonly Form[] = [
+  [null, text => [text, text.trim(), text.toUpperCase(), text.toLowerCase(), [...text].reverse().join('')]],
+  [null, text => [text.replaceAll('\n', '\\n'), text.replaceAll('\n', '\r\n')]],
+  [null, text => [quoted(text), quoted(quoted(text)), quoted(text).replaceAll('/', '\\/')]],
+  [
+    null,
+    text =>
+      SLASHES.map(slash =>
+        units(text)
+          .map(unit => `${slash}u${unit}`)
+          .join(''),
+      ),
+  ],
+  [null, text => [percent(text), percent(text).replaceAll('%20', '+'), percent(percent(text))]],
+  [null, text => [percent(text).replace(/%../g, code => code.toLowerCase()), encodeURI(wellFormed(text))]],
+  [null, text => [text.replaceAll("'", "'\\''"), text.replaceAll("'", `'"'"'`)]],
+  [null, text => [text.replace(/[^\w@%+=:,./-]/g, '\\$&'), text.replace(/["$`\\]/g, '\\$&')]],
+  [null, text => [html(text), html(text).replaceAll('&#39;', '&apos;')]],
+  [null, text => [10, 16].map(base => [...text].map(one => htmlNumber(one, base)).join(''))],
+  [4 / 3, (_, raw) => base64(raw)],
+  [2, (_, raw) => hex(raw).map(pairs => pairs.join(''))],
+  [3, (_, raw) => hex(raw).flatMap(pairs => [pairs.join(' '), pairs.join(':'), `%${pairs.join('%')}`])],
+  [6, (_, raw) => hex(raw).map(pairs => pairs.join(', 0x'))],
+  // As dumps write it: two bytes in a group, beginning with either; in octal; as characters.
+  [2.5, (_, raw) => hex(raw).flatMap(pairs => [inGroups(pairs), inGroups(['', ...pairs])])],
+  [4, (text, raw) => [octal(raw).join(' '), [...text].join('   ')]],
+  ...SLASHES.map((slash): Form => {
+    const behind = (mark: string, bytes: readonly string[]) => bytes.map(byte => mark + byte).join('')
+    return [
+      slash.length + 3,
+      (_, raw) => [...hex(raw).map(pairs => behind(`${slash}x`, pairs)), behind(slash, octal(raw))],
+    ]
+  }),
+  [2.5, (_, raw) => [raw.join(' '), raw.join(',')]],
+  [3.5, (_, raw) => [raw.join(', ')]],
+  [2, text => [[...text].join(' ')]],
 ]
 
-function texts(secret: string): ReadonlySet<string> {
-  const json = JSON.stringify(secret).slice(1, -1)
-  const characters = [...secret]
-  const units = Array.from({ length: secret.length }, (_, at) => secret.charCodeAt(at))
-  const plain = [
-    secret,
-    json,
-    JSON.stringify(json).slice(1, -1),
-    json.replaceAll('/', '\\/'),
-    ...SLASHES.map(slash => units.map(unit => `${slash}u${unit.toString(16).padStart(4, '0')}`).join('')),
-    percent(secret),
-    percent(secret).replaceAll('%20', '+'),
-    percent(secret).replace(/%../g, code => code.toLowerCase()),
-    encodeURI(wellFormed(secret)),
-    percent(percent(secret)),
-    secret.replaceAll("'", "'\\''"),
-    secret.replaceAll("'", `'"'"'`),
-    secret.replace(/[^\w@%+=:,./-]/g, '\\$&'),
-    secret.replace(/["$`\\]/g, '\\$&'),
-    html(secret),
-    html(secret).replaceAll('&#39;', '&apos;'),
-    characters.map(one => `&#${one.codePointAt(0)};`).join(''),
-    characters.map(one => `&#x${one.codePointAt(0)?.toString(16)};`).join(''),
-    secret.replaceAll('\n', '\\n'),
-    secret.replaceAll('\n', '\r\n'),
-  ]
-  // Without the blanks at its ends, which programs cut away.
-  const all = [...plain, secret.trim(), secret.toUpperCase(), secret.toLowerCase(), characters.reverse().join('')]
-  return new Set(all.filter(text => text !== ''))
+const units = (text: string): readonly string[] =>
+  Array.from({ length: text.length }, (_, at) => text.charCodeAt(at).toString(16).padStart(4, '0'))
+
+const quoted = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+const hex = (raw: Buffer): readonly (readonly string[])[] => {
+  const pairs = [...raw].map(byte => byte.toString(16).padStart(2, '0'))
+  return [pairs, pairs.map(pair => pair.toUpperCase())]
 }
+
+const octal = (raw: Buffer): readonly string[] => [...raw].map(byte => byte.toString(8).padStart(3, '0'))
 
 /** Half a character cannot be written in an address. */
 const wellFormed = (text: string): string => Buffer.from(text).toString('utf8')
@@ -98,44 +87,23 @@ const wellFormed = (text: string): string => Buffer.from(text).toString('utf8')
 const percent = (text: string): string =>
   encodeURIComponent(wellFormed(text)).replace(/[!'()*]/g, one => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
 
-const html = (text: string): string =>
-  text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
+const ENTITIES: { readonly [one: string]: string } = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
+const html = (text: string): string => text.replace(/[&<>"']/g, one => `&${ENTITIES[one]};`)
+
+const htmlNumber = (one: string, base: number): string =>
+  `&#${base === 16 ? 'x' : ''}${one.codePointAt(0)?.toString(base)};`
 
 /** The digits that depend on nothing but the value, wherever in a longer text it stands. */
 function base64(raw: Buffer): readonly string[] {
   return [0, 1, 2].flatMap(before => {
     const encoded = Buffer.concat([Buffer.alloc(before), raw]).toString('base64')
-    const bits = (before + raw.length) * 8
-    const own = encoded.slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6))
-    const digits = own === '' ? [] : [own, own.replaceAll('+', '-').replaceAll('/', '_')]
-    // Encoded twice, as configuration files do.
-    return before === 0 ? [...digits, Buffer.from(encoded).toString('base64').replace(/=+$/, '').slice(0, -4)] : digits
+    const own = encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + raw.length) * 8) / 6))
+    return [own, own.replaceAll('+', '-').replaceAll('/', '_')]
   })
 }
 
-const BASE32: readonly string[] = ['ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', '0123456789ABCDEFGHIJKLMNOPQRSTUV']
-
-/** The same in base32, of both alphabets, in large and small letters: five bits a digit, so five places in a longer text. */
-function base32(raw: Buffer): readonly string[] {
-  return [0, 1, 2, 3, 4].flatMap(before => {
-    const bits = [...raw].map(byte => byte.toString(2).padStart(8, '0')).join('')
-    const own = bits.slice((5 - ((before * 8) % 5)) % 5)
-    const digits = Array.from({ length: Math.floor(own.length / 5) }, (_, at) =>
-      Number.parseInt(own.slice(at * 5, at * 5 + 5), 2),
-    )
-    const written = BASE32.map(alphabet => digits.map(digit => alphabet[digit]).join('')).filter(text => text !== '')
-    return written.flatMap(text => [text, text.toLowerCase()])
-  })
-}
-
-function inGroups(pairs: readonly string[]): string {
-  return pairs
+const inGroups = (pairs: readonly string[]): string =>
+  pairs
     .map((pair, at) => (at % 2 === 0 ? ` ${pair}` : pair))
     .join('')
     .trimStart()
-}

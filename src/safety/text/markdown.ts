@@ -6,7 +6,6 @@ import { escapeForTerminal } from './terminal.ts'
 const TEXT_MAX = 2_000
 const CODE_MAX = 500
 
-/** One line of prose. */
 export function markdownText(text: string, max: number = TEXT_MAX): string {
   return cut(visible(text), max)
     .replace(/[\\`*_{}[\]()#+!|~<>&=@-]/g, sign => (NAMED[sign] === undefined ? `\\${sign}` : NAMED[sign]))

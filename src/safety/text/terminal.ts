@@ -39,7 +39,6 @@ export function shellWord(text: string): string {
 
 /** Spaces of other widths, and the blank that is no space. */
 const LIKE_SPACE = /(?! )[\p{Zs}\u2800\t]/gu
-/** What reads like something we have written out. */
 const LIKE_OURS = /\\(?=u\{)/g
 
 export function visible(text: string): string {

@@ -54,7 +54,6 @@ function schemaTree(schema: JsonObject, depth = 0): Html {
 }
 
 function branchesOf(schema: JsonObject, depth: number): readonly Html[] {
-  // What a list holds is told under it, without a level of its own.
   if (schema.type === 'array' && isMap(schema.items))
     return isPlain(schema.items) ? [] : branchesOf(schema.items, depth)
   const choices = choicesOf(schema)
@@ -118,7 +117,6 @@ function propertiesOf(schema: JsonObject): readonly (readonly [string, JsonObjec
 
 const choicesOf = (schema: JsonObject): readonly JsonObject[] => [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
 
-/** Fits into one line. */
 function isPlain(schema: JsonObject): boolean {
   if (schema.$ref !== undefined) return true
   if (schema.properties !== undefined || schema.allOf !== undefined || schema.description !== undefined) return false
@@ -129,7 +127,6 @@ const textOf = (value: Json): string => (typeof value === 'string' ? value : JSO
 
 export interface Page {
   readonly text: string
-  /** What the page may load: its own style, and nothing else. */
   readonly policy: string
 }
 

@@ -11,6 +11,7 @@ import { documentOf, validateAnswer } from '../answers.fixture.ts'
 import { ok, route, under } from '../route.ts'
 import { ROUTES } from '../routes/route-list.ts'
 import { type Served, served } from '../server.fixture.ts'
+import { answerSchemas } from './answer-schemas.ts'
 import { apiPage } from './api-page.ts'
 import { type OpenApi, type Operation, openApi, openApiSlowly, sample } from './openapi.ts'
 
@@ -190,7 +191,7 @@ describe('the OpenAPI document', () => {
 
   test('every query is a list of parameters', () => {
     const faults = ROUTES.filter(one => {
-      const described = (one.query as { describe(side: 'input'): JsonObject } | undefined)?.describe('input')
+      const described = (one.query as { describe(): JsonObject } | undefined)?.describe()
       return described !== undefined && described.type !== 'object'
     })
     expect(faults.map(({ path }) => path)).toEqual([])
@@ -214,7 +215,7 @@ describe('the OpenAPI document', () => {
     expect(misfits).toEqual([])
   })
 
-  test('a schema with a name is told once, one that differs by side twice, and a round one refers to itself', () => {
+  test('a schema with a name is told once, one that is called as an answer twice, and a round one refers to itself', () => {
     const tree: z.ZodType = z.strictObject({
       name: z.string(),
       get children() {
@@ -224,23 +225,41 @@ describe('the OpenAPI document', () => {
     const named = wire(z.strictObject({ size: z.string().default('small') }), 'Thing')
     const made = openApi(
       under('n', [
-        route({ ...SHAPE, path: '/a', body: named, answers: { 200: { about: 'a', body: named } } }),
+        route({ ...SHAPE, path: '/a', body: named, answers: { 200: { about: 'a', body: 'Thing' } } }),
         route({
           ...SHAPE,
           path: '/b',
           body: wire(tree, 'Tree'),
-          answers: { 200: { about: 'b', body: wire(tree, 'Tree') } },
+          answers: { 200: { about: 'b', body: 'Answer' } },
         }),
       ]),
-      { version: '1' },
+      {
+        version: '1',
+        answers: { ...SAID, Thing: NUMBERED, Answer: { $ref: '#/components/schemas/Part' }, Part: NUMBERED, Rest: {} },
+      },
     )
-    expect(Object.keys(made.components.schemas!).sort()).toEqual(['Problem', 'Thing', 'ThingAnswer', 'Tree'])
+    expect(Object.keys(made.components.schemas!).sort()).toEqual([
+      'Answer',
+      'Part',
+      'Problem',
+      'ProblemFault',
+      'Thing',
+      'ThingInput',
+      'Tree',
+    ])
     expect(JSON.stringify(made.components.schemas!.Tree)).toContain('"$ref":"#/components/schemas/Tree"')
-    expect(() => validate(made, 'POST', '/b', { name: 'x', children: [{ name: 'y', children: [] }] })).not.toThrow()
-    expect(() => validate(made, 'POST', '/b', { name: 'x', children: [{ name: 1, children: [] }] })).toThrow(/children/)
+    expect(() => validate(made, 'POST', '/b', { n: 1 })).not.toThrow()
+    expect(() => validate(made, 'POST', '/b', { n: 'x' })).toThrow(/must be integer/)
   })
 })
 
+const SAID = answerSchemas()
+const NUMBERED = {
+  type: 'object',
+  properties: { n: { type: 'integer' } },
+  required: ['n'],
+  additionalProperties: false,
+}
 const SHAPE = { method: 'POST', right: 'read', about: 'x', handle: async () => ok({}) } as const
 const validate = (made: OpenApi, method: string, path: string, body: unknown) =>
   validateAnswer(made, method, path, { status: 200, type: 'application/json; charset=utf-8', body })
@@ -248,11 +267,14 @@ const validate = (made: OpenApi, method: string, path: string, body: unknown) =>
 describe('every answer of every test is held against it', () => {
   const made = openApi(
     under('n', [
-      route({ ...SHAPE, path: '/told', answers: { 200: { about: 'a', body: wire(z.strictObject({ n: z.int() })) } } }),
+      route({ ...SHAPE, path: '/told', answers: { 200: { about: 'a', body: 'Numbered' } } }),
       route({ ...SHAPE, path: '/untold', answers: { 200: { about: 'a' } } }),
-      route({ ...SHAPE, path: '/:any', answers: { 200: { about: 'a', body: wire(z.strictObject({})) } } }),
+      route({ ...SHAPE, path: '/:any', answers: { 200: { about: 'a', body: 'Nothing' } } }),
     ]),
-    { version: '1' },
+    {
+      version: '1',
+      answers: { ...SAID, Numbered: NUMBERED, Nothing: { type: 'object', additionalProperties: false } },
+    },
   )
 
   test('what fits passes, at both addresses', () => {

@@ -1,33 +1,34 @@
 // The OpenAPI document, made from the table of routes.
 
+import { strict as assert } from 'node:assert'
 import { setImmediate } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { Schema } from '../../format/wire/wire.ts'
 import type { ListedRoute, Route } from '../route.ts'
+import { type AnswerSchemas, answerSchemas } from './answer-schemas.ts'
 import { operationId } from './operation-id.ts'
 
-// Schemas that are told once: those with a name, and what a description defines for itself. A name that means one thing when it
-// is sent and another when it is answered gets a second one.
-
-type Side = 'input' | 'output'
+// Schemas that are told once: those with a name, and what a description defines for itself.
 
 interface Components {
-  /** A reference when it has a name, else the description itself. */
-  use(schema: Schema<unknown>, side: Side): JsonObject
+  /** Of what is sent to us: a reference when it has a name, else the description itself. */
+  use(schema: Schema<unknown>): JsonObject
   /** The description itself, whatever its name. */
-  inline(schema: Schema<unknown>, side: Side): JsonObject
+  inline(schema: Schema<unknown>): JsonObject
+  /** A reference to what is answered, by the name of its type. */
+  answer(name: string): JsonObject
   all(): { readonly [name: string]: JsonObject }
 }
 
-function openComponents(): Components {
-  /** By name, what was described under it. */
-  const texts = new Map<string, string>()
+function openComponents(answers: AnswerSchemas): Components {
+  /** By name, what was described under it. What is answered has its names first. */
+  const texts = new Map(Object.keys(answers).map(name => [name, name === 'Json' ? ANY_JSON : '']))
   const schemas = new Map<string, JsonObject>()
 
   /** Its name, or the next that is free or means the same. */
-  const reserve = (wanted: string, text: string, side: Side): string => {
+  const reserve = (wanted: string, text: string): string => {
     for (let count = 0; ; count++) {
-      const name = count === 0 ? wanted : `${wanted}${side === 'input' ? 'Input' : 'Answer'}${count === 1 ? '' : count}`
+      const name = count === 0 ? wanted : `${wanted}Input${count === 1 ? '' : count}`
       if ((texts.get(name) ?? text) !== text) continue
       texts.set(name, text)
       return name
@@ -35,18 +36,18 @@ function openComponents(): Components {
   }
 
   /** Names are given before anything is kept: definitions may refer to each other and to the whole. */
-  const take = (schema: Schema<unknown>, side: Side, name: string | null): JsonObject => {
-    const { $defs, ...described } = schema.describe(side)
+  const take = (schema: Schema<unknown>, name: string | null): JsonObject => {
+    const { $defs, ...described } = schema.describe()
     const defined = Object.entries(($defs ?? {}) as { readonly [name: string]: JsonObject })
     const text = JSON.stringify(described)
     const own = name ?? (text.includes('"$ref":"#"') ? partName(text) : null)
-    const whole = own === null ? null : reserve(own, text, side)
+    const whole = own === null ? null : reserve(own, text)
     const names = new Map<string, string>(whole === null ? [] : [['#', whole]])
     for (const [each, one] of defined) {
       // Called something else from one description to the next, it is still the same.
-      const meant = JSON.stringify(one).replaceAll(`"#/$defs/${each}"`, '"#"')
-      const wanted = meant === ANY_JSON ? 'Json' : each.startsWith('__') ? partName(meant) : each
-      names.set(`#/$defs/${each}`, reserve(wanted, meant, side))
+      const target = JSON.stringify(one).replaceAll(`"#/$defs/${each}"`, '"#"')
+      const wanted = target === ANY_JSON ? 'Json' : each.startsWith('__') ? partName(target) : each
+      names.set(`#/$defs/${each}`, reserve(wanted, target))
     }
     for (const [each, one] of defined) {
       const named = names.get(`#/$defs/${each}`)!
@@ -57,9 +58,20 @@ function openComponents(): Components {
     return { $ref: `#/components/schemas/${whole}` }
   }
 
+  const answer = (name: string): JsonObject => {
+    const schema = answers[name]
+    assert(schema !== undefined, `format/wire/answers exports no type '${name}': build again if it is new`)
+    if (!schemas.has(name)) {
+      schemas.set(name, schema)
+      for (const [, part] of JSON.stringify(schema).matchAll(/"#\/components\/schemas\/(\w+)"/g)) answer(part!)
+    }
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
   return {
-    use: (schema, side) => take(schema, side, schema.name),
-    inline: (schema, side) => take(schema, side, null),
+    use: schema => take(schema, schema.name),
+    inline: schema => take(schema, null),
+    answer,
     all: () => Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
@@ -67,7 +79,6 @@ function openComponents(): Components {
 /** What may be anything says so: written out as a union that is part of itself, generated types would not compile. */
 const ANYTHING: JsonObject = { description: 'Any JSON value.' }
 
-/** How the schema library describes any JSON value. */
 const ANY_JSON = JSON.stringify({
   anyOf: [
     { type: 'string' },
@@ -79,7 +90,6 @@ const ANY_JSON = JSON.stringify({
   ],
 })
 
-/** A short name for what has none; the same thing gets the same. */
 function partName(text: string): string {
   let hash = 5381
   for (const char of text) hash = ((hash * 33) ^ char.codePointAt(0)!) >>> 0
@@ -97,31 +107,7 @@ function renamed<T extends Json>(value: T, names: ReadonlyMap<string, string>): 
   return made as unknown as T
 }
 
-// The problem document as OpenAPI tells it: one schema, and the answers that carry it.
-
-const PROBLEM: JsonObject = {
-  type: 'object',
-  description: 'What went wrong (RFC 9457), and what to do about it.',
-  required: ['type', 'title', 'status', 'detail', 'instance'],
-  properties: {
-    type: { type: 'string', pattern: '^urn:planfold:problem:[a-z0-9-]+$', description: 'What a program goes by.' },
-    title: { type: 'string' },
-    status: { type: 'integer', minimum: 400, maximum: 599 },
-    detail: { type: 'string' },
-    instance: { type: 'string', description: 'This one request.' },
-    hint: { type: 'string', description: 'What to do next.' },
-    allowed: { type: 'array', items: { type: 'string' }, description: 'What is allowed from here.' },
-    faults: {
-      type: 'array',
-      description: 'What is wrong with the body or the query, place by place.',
-      items: {
-        type: 'object',
-        required: ['path', 'message'],
-        properties: { path: { type: 'string' }, message: { type: 'string' }, hint: { type: 'string' } },
-      },
-    },
-  },
-}
+// The problem document, and the answers that carry it.
 
 const CONTENT: JsonObject = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
 
@@ -150,7 +136,6 @@ export interface OpenApi {
   readonly components: { readonly [kind: string]: JsonObject }
 }
 
-/** One route. */
 export interface Operation {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -186,6 +171,8 @@ const ABOUT = [
 
 interface About {
   readonly version: string
+  /** Those of the build when not said. */
+  readonly answers?: AnswerSchemas
 }
 
 export function openApi(routes: readonly ListedRoute[], about: About): OpenApi {
@@ -202,8 +189,9 @@ export async function openApiSlowly(routes: readonly ListedRoute[], about: About
   }
 }
 
-function* makeOpenApi(routes: readonly ListedRoute[], { version }: About): Generator<void, OpenApi> {
-  const components = openComponents()
+function* makeOpenApi(routes: readonly ListedRoute[], { version, answers }: About): Generator<void, OpenApi> {
+  const components = openComponents(answers ?? answerSchemas())
+  components.answer('Problem')
   const paths: Record<string, Record<string, Operation>> = {}
   for (const route of routes as readonly unknown[] as readonly Loose[]) {
     const path = templateOf(route.path)
@@ -218,7 +206,7 @@ function* makeOpenApi(routes: readonly ListedRoute[], { version }: About): Gener
     security: [{ token: [] }, { cookie: [] }, { secureCookie: [] }],
     paths,
     components: {
-      schemas: { ...components.all(), Problem: PROBLEM },
+      schemas: components.all(),
       responses: PROBLEM_RESPONSES,
       securitySchemes: {
         token: {
@@ -238,7 +226,6 @@ function* makeOpenApi(routes: readonly ListedRoute[], { version }: About): Gener
 
 const cookie = (name: string, description: string): JsonObject => ({ type: 'apiKey', in: 'cookie', name, description })
 
-/** `/plans/:plan` as `/plans/{plan}`. */
 export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 
 function operationOf(route: Loose, components: ReturnType<typeof openComponents>): Operation {
@@ -286,7 +273,7 @@ const PARAMETERS: { readonly [name: string]: string } = {
 
 function queryParameters({ query }: Loose, components: ReturnType<typeof openComponents>): readonly Parameter[] {
   if (query === undefined) return []
-  const described = components.inline(query, 'input')
+  const described = components.inline(query)
   const required = (described.required ?? []) as readonly string[]
   return Object.entries((described.properties ?? {}) as { readonly [name: string]: JsonObject }).map(
     ([name, { description, ...schema }]) => ({
@@ -344,7 +331,7 @@ function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pi
     return { requestBody: { required: true, content: { 'application/json': { schema: AS_SENT } } } }
   if (body === undefined && texts.length === 0) return {}
   const content: Record<string, { schema?: JsonObject }> = {}
-  if (body !== undefined) content['application/json'] = { schema: components.use(body, 'input') }
+  if (body !== undefined) content['application/json'] = { schema: components.use(body) }
   for (const type of texts) content[type] = { schema: { type: 'string' } }
   // Left out, it is read as `{}`.
   return { requestBody: { required: body === undefined || !body.read({}).ok, content } }
@@ -359,7 +346,7 @@ function answersOf(
   const responses: Record<string, Response> = {}
   for (const [status, { about, body, type, texts = [], tag }] of Object.entries(answers)) {
     const content: { [type: string]: { readonly schema?: JsonObject } } = {}
-    if (body !== undefined) content[type ?? 'application/json'] = { schema: components.use(body, 'output') }
+    if (body !== undefined) content[type ?? 'application/json'] = { schema: components.answer(body) }
     else if (type !== undefined) content[type] = { schema: isRaw === true ? AS_SENT : { type: 'string' } }
     for (const text of texts) content[text] = { schema: { type: 'string' } }
     responses[status] = {
@@ -401,7 +388,6 @@ function problemsOf({ right, path, query, body, method, answers }: Loose): Opera
   return responses
 }
 
-/** Follows a reference within the document, once. */
 export function resolved<T extends object>(document: OpenApi, value: T): T {
   const reference = (value as { readonly $ref?: unknown }).$ref
   if (typeof reference !== 'string') return value

@@ -66,12 +66,10 @@ const NAMED: { readonly [route: string]: string } = {
 const ALIASES: ReadonlySet<string> = new Set(['plan', 'session'])
 /** Looked at, though it ends like a list. */
 const SINGLE: ReadonlySet<string> = new Set(['status', 'metrics'])
-/** Verbs that change nothing. */
 const LOOKS: ReadonlySet<string> = new Set(['analyze', 'replay', 'diff'])
 
 const isMany = (segment: string): boolean => segment.endsWith('s') && !SINGLE.has(segment)
 
-/** Behind an item, what is no list is done to it. */
 function isVerb(method: Named['method'], segments: readonly string[]): boolean {
   const last = segments.at(-1)!
   if (segments.at(-2)?.startsWith(':') !== true) return false

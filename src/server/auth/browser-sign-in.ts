@@ -18,7 +18,6 @@ import type { Tries } from './token-guard.ts'
 // Whoever removes the file of a code has used it, so it works once, however many services look.
 
 interface HeldCode {
-  /** The SHA-256 of the token whose holder is let in. */
   readonly token: string
   readonly until: number
 }
@@ -32,20 +31,16 @@ export const newCode = (random: (bytes: number) => Uint8Array): string =>
   Buffer.from(random(CODE_BYTES)).toString('base64url')
 export const codeHash = (code: string): string => createHash('sha256').update(code).digest('hex')
 
-/** Keeps a code for the services of this store; the old ones go. */
 export const keepCode = (stateDir: string, code: string, held: HeldCode, now: number): Promise<void> =>
   keep(stateDir, 'codes', codeHash(code), held, now)
 
-/** Null when there is none, or another was quicker. */
 export function takeCode(stateDir: string, hash: string): HeldCode | null {
   const held = readHeld(stateDir, 'codes', hash)
   return held !== null && unlinkQuietly(join(folderOf(stateDir, 'codes'), hash)) ? held : null
 }
 
-/** The sessions of browsers, by the hash of their cookie. */
 export interface SessionFiles {
   keep(hash: string, session: HeldCode): Promise<void>
-  /** Null when there is none. It may be too old. */
   read(hash: string): HeldCode | null
   drop(hash: string): void
 }
@@ -99,11 +94,8 @@ function unlinkQuietly(path: string): boolean {
 }
 
 export interface Browsers {
-  /** A new code for the holder of this token. */
   invite(token: string): Invitation
-  /** The code for a cookie, once. */
   enter(code: string, from: From): Promise<{ readonly cookie: string } | Problem>
-  /** Ends the session; the cookie that takes the old one away. */
   leave(headers: IncomingHttpHeaders, from: From): string
   /** The token whose holder sits at this browser; null when the cookie is missing, unknown or too old. */
   tokenOf(headers: IncomingHttpHeaders, from: From): string | null
@@ -117,11 +109,9 @@ interface Invitation {
 interface BrowsersOptions {
   readonly now: () => number
   readonly random: (bytes: number) => Uint8Array
-  /** Wrong codes, by where they came from. */
   readonly tries: Tries
   /** A code that was made elsewhere, by its hash, taken away; null when there is none. */
   readonly take: (hash: string) => HeldCode | null
-  /** Where sessions are kept beyond this process. */
   readonly sessions: SessionFiles
 }
 
@@ -203,7 +193,7 @@ function cookieName(from: From): string {
 
 const isSecure = ({ origin }: From): boolean => origin.startsWith('https:')
 
-/** A name may be there twice: somebody may have set it for another path or domain. */
+/** A cookie name may come twice: another path or domain may have set it. */
 function valuesOf(header: string | undefined, from: From): readonly string[] {
   if (header === undefined || header.length > 8_192) return []
   const name = cookieName(from)

@@ -5,7 +5,6 @@ import { missingRight, RIGHTS, type Right, type Role } from '../../engine/roles.
 import { type Problem, problem } from '../problem.ts'
 import type { Who } from './guard.ts'
 
-/** The refusal as whoever holds the token should read it. */
 export function inTokenWords({ role }: Pick<Who, 'role'>, refusal: Refusal): Refusal {
   const lack = missingRight(refusal)
   switch (lack) {
@@ -24,7 +23,6 @@ export function inTokenWords({ role }: Pick<Who, 'role'>, refusal: Refusal): Ref
   }
 }
 
-/** Null when a token of this role may call a route that needs the right. */
 export function refuseRoute({ role }: Pick<Who, 'role'>, right: Right | 'nothing'): Problem | null {
   if (right === 'nothing' || RIGHTS[role].has(right)) return null
   const { hint, needs } = rolesFor(right)

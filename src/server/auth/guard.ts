@@ -17,14 +17,13 @@ export interface Who {
   readonly isPerson?: true
   /** Counts what one token may hold open. */
   readonly token: string
-  /** The address that was called, and whose. */
   readonly from?: From
 }
 
 export interface Guard {
   /** Who it is, by host, origin and token of a request; where `anybody` may come, without a token. What they may is not asked. */
   admit(request: IncomingMessage, comes: 'anybody' | 'token'): Who | Problem
-  /** May a body come without a JSON media type? Only where no browser can have sent it and nobody asks for a token. */
+  /** May a body come without a JSON media type? Only without tokens and where no browser can have sent it. */
   takesAnyType(request: IncomingMessage): boolean
   /** How a browser comes by a cookie instead of a token; null where nobody is asked for one. */
   readonly browsers?: Browsers | null

@@ -62,9 +62,7 @@ export interface Binding {
   readonly host: string
   readonly auth: boolean
   readonly tls: boolean
-  /** `--trusted-proxy`, as it was written. */
   readonly proxy: string | null
-  /** `--allow-host`, as they were written. */
   readonly hosts: readonly string[]
 }
 
@@ -108,13 +106,11 @@ export function checkBinding({ host, auth, tls, proxy, hosts }: Binding): Bindin
   return { ok: true, proxy: public_, hosts, addresses: isAnyAddress(host) ? [] : [bracketed(host)] }
 }
 
-/** 127.0.0.0/8, ::1 and the name for them. */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 const isAnyAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
 
-/** As it stands in an address. */
 export const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
 
 function originOf(text: string): string | null {

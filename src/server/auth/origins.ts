@@ -10,11 +10,8 @@ export interface Origins {
 }
 
 export interface From {
-  /** The origin of ours that was called, e.g. `http://127.0.0.1:8011`. */
   readonly origin: string
-  /** The address of whoever called, for counting. */
   readonly source: string
-  /** A browser said that a page of ours asks. */
   readonly isOurPage: boolean
 }
 
@@ -78,7 +75,7 @@ function hostsOf({ tls, hosts, addresses = [] }: OriginsOptions, port: number | 
   return all
 }
 
-/** Node keeps the first of two; whoever stands between us may have looked at the other. */
+/** Node keeps the first of two; a proxy in between may have used the other. */
 function hasTwoHosts(raw: readonly string[]): boolean {
   let found = 0
   for (let at = 0; at < raw.length; at += 2) if (raw[at]!.length === 4 && raw[at]!.toLowerCase() === 'host') found++

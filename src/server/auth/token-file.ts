@@ -19,7 +19,6 @@ export interface Token {
   readonly name: Actor
   readonly role: Role
   readonly sha256: string
-  /** Null: everything. */
   readonly scope: Scope | null
   readonly createdAt: number
   /** Null: until it is revoked. */
@@ -29,7 +28,6 @@ export interface Token {
 export type TokenMade = { readonly ok: true; readonly token: Token; readonly secret: string } | BookTrouble
 export interface BookTrouble {
   readonly ok: false
-  /** The name is taken. */
   readonly exists?: true
   readonly message: string
   readonly hint: Hint
@@ -47,13 +45,12 @@ export const ownerTokenFile = (stateDir: string): string => join(serverFolder(st
 const booksFolder = (stateDir: string): string => join(serverFolder(stateDir), 'tokens')
 const fileOf = (stateDir: string, name: string): string => join(booksFolder(stateDir), `${nameKey(name)}.json`)
 
-/** `planfold_` and 256 random bits: a prefix that whoever looks for lost secrets can look for. */
+/** `planfold_` and 256 random bits: a prefix that secret scanners can find. */
 export const newSecret = (random: (bytes: number) => Uint8Array): string =>
   `planfold_${Buffer.from(random(SECRET_BYTES)).toString('base64url')}`
 
 export const sha256Of = (secret: string): string => hash('sha256', secret)
 
-/** The owner's token, made when there is none. */
 export async function ownerSecret(
   stateDir: string,
   random: (bytes: number) => Uint8Array,
@@ -113,7 +110,7 @@ export async function makeToken(
 export const revokeToken = (stateDir: string, name: string): Promise<boolean> =>
   NAME.test(name) ? removeSecretFile(fileOf(stateDir, name)) : Promise.resolve(false)
 
-/** All that can be read, by name. A file that is not as we write them lets nobody in. */
+/** All readable ones, by name. A malformed file admits no caller. */
 export function listTokens(stateDir: string): readonly Token[] {
   const folder = booksFolder(stateDir)
   let names: readonly string[]
@@ -152,7 +149,7 @@ export function openTokenBook(stateDir: string, owner: Actor, now: () => number)
   }
   return () => {
     if (ofThisTurn !== null) return ofThisTurn
-    // Looked at once in a turn of the event loop: whoever asks after a change asks in a later one.
+    // Read at most once in a turn of the event loop: a change made in it is seen in the next.
     setImmediate(() => {
       ofThisTurn = null
     })
@@ -163,7 +160,7 @@ export function openTokenBook(stateDir: string, owner: Actor, now: () => number)
 
 const RACY_MS = 100
 
-/** Undefined also when we may not look: then nobody is found there either. */
+/** Undefined also without permission: then there are no tokens either. */
 function look(path: string): Stats | undefined {
   try {
     return statSync(path)
@@ -172,7 +169,7 @@ function look(path: string): Stats | undefined {
   }
 }
 
-/** Nothing when the file is gone or others may read it: then the owner's token lets nobody in. */
+/** Nothing when the file is missing or readable by others: then the owner's token is invalid. */
 function ownToken(stateDir: string, name: Actor): readonly Token[] {
   const read = readSecretFileNow(ownerTokenFile(stateDir))
   if (!read.ok || !SECRET.test(read.text.trim())) return []

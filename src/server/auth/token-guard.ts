@@ -11,10 +11,7 @@ import type { Guard, Who } from './guard.ts'
 import type { From, Origins } from './origins.ts'
 import { sha256Of, type Token } from './token-file.ts'
 
-/**
- * Wrong tokens and codes, counted by where they come from. Nobody can guess 256 bits; what this saves is our time and the log. Whoever
- * has the right one is let in, however many wrong ones came from the same place.
- */
+/** Counts wrong tokens by source, which saves time and log lines: nobody guesses 256 bits. The right one passes. */
 export interface Tries {
   /** One more wrong one: a problem when there were too many of late. */
   wrong(source: string): Problem | null
@@ -47,14 +44,13 @@ export function openTries(now: () => number): Tries {
 
 interface TokenGuardOptions {
   readonly origins: Origins
-  /** The owner's own, and those made for others. */
   readonly tokens: () => readonly Token[]
   readonly browsers: Browsers
   readonly tries: Tries
   readonly now: () => number
 }
 
-/** Whoever calls a public route without a token: nothing is in their sight. */
+/** A caller of a public route without a token sees nothing. */
 const NOBODY: Omit<Who, 'from'> = {
   actor: 'nobody' as Actor,
   role: 'viewer',
@@ -63,7 +59,6 @@ const NOBODY: Omit<Who, 'from'> = {
 }
 const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** What a connection showed last and whose it was, as long as the same tokens are good. */
 interface Shown {
   readonly authorization: string
   readonly tokens: readonly Token[]
@@ -90,7 +85,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     if (authorization !== undefined) return bearer(request.socket, authorization) ?? unknown(from)
     const held = browsers.tokenOf(request.headers, from)
     if (held === null) return NO_TOKEN
-    // A cookie goes along by itself, whoever asks; only what a page of ours asks for is taken.
+    // Browsers send cookies with any request; only those of our own page are accepted.
     if (CHANGING.has(request.method ?? '') && !from.isOurPage) return NOT_OUR_PAGE
     return find(held) ?? SESSION_OVER
   }

@@ -21,12 +21,10 @@ import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
 import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
 
-/** The status of each task, by name. */
 export type Statuses = readonly (readonly [task: string, status: TaskStatus])[]
 
 export interface ReadPlanInput {
   readonly text: string
-  /** The name of a plan that does not say one. */
   readonly name: string
   /** The format it is read as, whatever it looks like. */
   readonly from?: string | undefined
@@ -52,7 +50,6 @@ export interface DrawInput {
   readonly as: keyof typeof PICTURES
 }
 
-/** A plan, and the workspace and settings around it. */
 export interface AroundInput {
   readonly definition: PlanDefinition
   readonly root: string
@@ -68,7 +65,6 @@ export interface AnalyzeInput extends AroundInput {
 export interface ProposeInput {
   readonly goal: string
   readonly past: readonly PastPlan[]
-  /** What people said about the drafts before. */
   readonly comments?: readonly PlanComment[]
   readonly looked?: Looked | undefined
   /** The workspace, where git may write for a while, and where programs are found. */
@@ -81,7 +77,6 @@ export interface CheckInput {
   readonly definition: PlanDefinition
 }
 
-/** Text, as it is sent. */
 export interface Printed {
   readonly type: string
   readonly text: string
@@ -101,7 +96,6 @@ export const JOBS = {
   propose,
 } as const
 
-/** A plan for a goal, by the planner that asks no model. */
 async function propose({ goal, past, comments = [], looked, ...place }: ProposeInput): Promise<ProposedPlan> {
   const { heuristicPlanner } = await import('../../planners/heuristic-planner.ts')
   const { openRepositoryView } = await import('../../workspace/repository-view.ts')
@@ -151,7 +145,6 @@ function readPlan({ text, name, from }: ReadPlanInput): ReadDocument | Problem {
 export type JobName = keyof typeof JOBS
 export type JobInput<N extends JobName> = Parameters<(typeof JOBS)[N]>[0]
 export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof JOBS)[N]>>
-/** Jobs that are short when their document is. */
 export type DocumentJob = Exclude<JobName, 'propose'>
 
 /** Lays the document over the plan as it stands. With `merge`, what the document does not mention stays. */

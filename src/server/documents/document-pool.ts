@@ -20,7 +20,6 @@ export interface DocumentPoolOptions {
   readonly threadsMax?: number
   readonly timeMaxMs?: number
   readonly memoryMaxMb?: number
-  /** How many jobs may wait for a thread. */
   readonly waitingMax?: number
   readonly idleMs?: number
   /** How a thread is started; what it throws is told to whoever waits. */
@@ -51,7 +50,6 @@ interface Waiting {
 
 interface Thread {
   readonly worker: Worker
-  /** The job it works on; null while it is idle. */
   current: Waiting | null
   timer: NodeJS.Timeout | null
 }
@@ -75,7 +73,6 @@ export class DocumentPool {
     this.#options = { ...DEFAULTS, ...options }
   }
 
-  /** How many threads there are now. */
   get threads(): number {
     return this.#threads.size
   }
@@ -92,7 +89,6 @@ export class DocumentPool {
     return (await this.#send({ job: 'propose', input: JSON.stringify(input) })) as JobOutput<'propose'> | Problem
   }
 
-  /** Reads and checks a long body by the schema of its route. */
   async readBody(input: BodyInput): Promise<BodyOutput> {
     return (await this.#send({ job: 'read-body', input: JSON.stringify(input) })) as BodyOutput
   }
@@ -107,7 +103,7 @@ export class DocumentPool {
     return text.length <= SHORT_MAX ? here(input) : ((await this.#send({ job, input: text })) as JobOutput<N> | Problem)
   }
 
-  /** Ends all threads. Whoever still waits is told that the service stops. */
+  /** Ends all threads. Waiting callers get the problem that the service stops. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const waiting of this.#waiting.splice(0)) waiting.settle(STOPPING)
@@ -140,10 +136,7 @@ export class DocumentPool {
     thread.worker.postMessage(waiting.request)
   }
 
-  /**
-   * Nobody could catch what is thrown here when a thread has ended. Those who wait are served by the threads that work, or told when
-   * there is none; the next job tries again.
-   */
+  /** Never throws. Other threads serve those who wait; with none left they get a problem, and the next job tries. */
   #tryStart(): Thread | undefined {
     try {
       return this.#start()

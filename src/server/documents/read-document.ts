@@ -13,7 +13,6 @@ import { type Problem, problem } from '../problem.ts'
 export interface ReadDocument {
   readonly definition: PlanDefinition
   readonly source: PlanSource
-  /** Tasks that had ended when it was written. */
   readonly imported: readonly ImportedTask[] | undefined
   readonly warnings: readonly Diagnostic[]
 }
@@ -21,7 +20,6 @@ export interface ReadDocument {
 /** What is not plain JSON is read by a reader a hundred times slower, and meanwhile nobody else is answered. */
 const SLOW_MAX = 400_000
 
-/** Read and checked by an operation; everything that is wrong becomes one problem. */
 export function documentFrom(text: string, read: () => DocumentReading): ReadDocument | Problem {
   if (text.length > SLOW_MAX && readJson(text) === null) return TOO_SLOW
   const reading = read()
@@ -42,7 +40,6 @@ const TOO_SLOW = problem(413, 'too-large', `a document of more than ${SLOW_MAX /
   hint: 'send it as JSON (no key twice, numbers and text that JSON can hold), or run it where the service runs',
 })
 
-/** Everything that is wrong with a document, as one problem. */
 export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem {
   const [first] = diagnostics
   const more = diagnostics.length > 1 ? ` (and ${diagnostics.length - 1} more)` : ''
@@ -59,7 +56,6 @@ export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem 
   })
 }
 
-/** The format a name means. */
 export function formatCalled(name: string): Dialect | Problem {
   const found = findFormat(name)
   if (found.ok) return found.format

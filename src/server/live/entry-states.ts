@@ -8,13 +8,11 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { Feed } from '../../engine/engine.ts'
 import type { Entry } from '../../stores/store.ts'
 
-/** Of all plans together. */
 const TASKS_MAX = 50_000
 const PAGE = 200
 
 export class LiveFolds {
   readonly #entries: Feed['entries']
-  /** The one that moved last stands last. */
   readonly #folds = new Map<PlanId, PlanState>()
   #turn: Promise<unknown> = Promise.resolve()
 

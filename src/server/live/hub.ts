@@ -19,14 +19,12 @@ export interface LiveOptions {
   readonly log: Log
   readonly now: () => number
   readonly monotonic: () => number
-  /** How many streams one token may hold open; how often everybody who listens is told that the line stands. */
+  /** How many streams one token may hold open, and how often a heartbeat is sent. */
   readonly limits: Pick<ServerLimits, 'streams' | 'heartbeatMs'>
-  /** How many entries stay in memory for everybody. */
   readonly kept?: number
 }
 
 interface Listening {
-  /** Settles when the tail is there. */
   readonly ready: Promise<void>
   stop(): void
 }
@@ -45,10 +43,8 @@ export class Live {
   readonly #held = new Map<string, number>()
   readonly #facts = new Map<PlanId, PlanFacts>()
   readonly #folds: LiveFolds
-  /** Another one whenever plans were pruned. */
   #tail = new LiveTail(0, 0)
   #pruned = 0
-  /** Set while somebody listens. */
   #listening: Listening | null = null
   #pumping = false
   #moved = false
@@ -65,7 +61,6 @@ export class Live {
     this.#folds = new LiveFolds(options.feed.entries)
   }
 
-  /** How many listen. */
   get count(): number {
     return this.#subscribers.size
   }
@@ -85,7 +80,6 @@ export class Live {
     }
   }
 
-  /** Hears what the wish wants and the caller may see. */
   async subscribe(caller: Caller, asked: Wish): Promise<Subscriber> {
     requireRight(caller, 'read')
     const wish = inScope(caller.scope, asked)
@@ -93,7 +87,7 @@ export class Live {
     this.#listening ??= this.#listen()
     try {
       await this.#listening.ready
-      // Whoever comes now does not have to wait until a commit of another process is noticed.
+      // A new listener need not wait until commits of another process are noticed.
       await this.#forgetPruned()
     } catch (error) {
       if (this.#subscribers.size === 0) this.#stop()
@@ -151,7 +145,6 @@ export class Live {
     this.#tail.forget(this.#tail.end)
   }
 
-  /** The last entries, for clients that come back after the service was started again. */
   async #fill(): Promise<void> {
     const { feed, kept = KEPT } = this.#options
     this.#pruned = await feed.pruned()
@@ -169,7 +162,7 @@ export class Live {
     for (const subscriber of this.#subscribers) subscriber.ring()
   }
 
-  /** What was pruned is told nobody any more: who is behind reads on from the store, and finds the gap. */
+  /** Pruned entries are dropped: a listener that is behind reads from the store, and finds the gap. */
   async #forgetPruned(): Promise<void> {
     const { feed, kept = KEPT } = this.#options
     const pruned = await feed.pruned()
@@ -199,7 +192,6 @@ export class Live {
         await this.#readOutput()
         const items: LiveEntry[] = []
         for (const entry of page) items.push(new LiveEntry(entry, await this.#factsOf(entry), this.#folds))
-        // Pruned meanwhile: they are read again.
         if (tail !== this.#tail) {
           this.#moved = true
           continue
@@ -211,12 +203,12 @@ export class Live {
         await new Promise(resolve => setImmediate(resolve))
       }
     } finally {
-      // In the same breath as the last look: whoever rouses it later begins anew.
+      // In the same turn as the last check: a later call starts a new pump.
       this.#pumping = false
     }
   }
 
-  /** Behind entries that cannot be read, or were pruned at once, whoever was before them finds out by itself. */
+  /** Entries that are unreadable or pruned are skipped; listeners that need them notice by themselves. */
   async #page(): Promise<readonly Entry[]> {
     const { feed, log } = this.#options
     const tail = this.#tail
@@ -227,7 +219,6 @@ export class Live {
       if (!(error instanceof StoreDamaged)) throw error
       log.error({ error: error.message }, 'live events')
     }
-    // Where nothing can be read, there may have been something.
     const end = await feed.position()
     if (end > tail.end && (await feed.since(tail.end, 1).catch(() => [])).length === 0) {
       tail.forget(end)
@@ -244,7 +235,6 @@ export class Live {
       const isQuiet = this.#progress.get(plan)?.isQuiet !== false && events.every(({ type }) => type === 'note.added')
       this.#progress.delete(plan)
       this.#progress.set(plan, { position, version, isQuiet })
-      // Before it was made, nothing waited in it.
       if (version === 1) this.#keepInbox(plan, '')
       if (this.#progress.size > PROGRESS_PLANS_MAX) this.#progress.delete(this.#progress.keys().next().value!)
     }
@@ -266,7 +256,7 @@ export class Live {
     const [before, last] = [this.#output, await output.last()]
     this.#output = last
     if (before === null || last === before) return
-    // Nobody can read that fast: only the last of it is told.
+    // Too much to read: only the last part is sent.
     const after = Math.max(before, last - OUTPUT_PAGE)
     if (after > before) for (const { ticks } of listeners) ticks?.skip()
     for (const log of await output.since(after, last - after)) {
@@ -319,7 +309,6 @@ export class Live {
     if (this.#inboxes.size > FACTS_MAX) this.#inboxes.delete(this.#inboxes.keys().next().value!)
   }
 
-  /** When nobody listens any more, the store may be closed behind our back. */
   #complain(error: unknown, what: string): void {
     if (this.#subscribers.size > 0) this.#options.log.error({ error: String(error) }, what)
   }
@@ -331,7 +320,7 @@ export class Live {
   }
 
   async #known(plan: PlanId): Promise<PlanFacts> {
-    return this.#facts.get(plan) ?? this.#keep(plan, (await this.#options.feed.facts(plan)) ?? NOBODY_KNOWS)
+    return this.#facts.get(plan) ?? this.#keep(plan, (await this.#options.feed.facts(plan)) ?? UNKNOWN_FACTS)
   }
 
   #keep(plan: PlanId, facts: PlanFacts): PlanFacts {
@@ -342,7 +331,7 @@ export class Live {
 }
 
 /** Of a plan that was pruned while its entries were read. */
-const NOBODY_KNOWS: PlanFacts = { name: '', session: null }
+const UNKNOWN_FACTS: PlanFacts = { name: '', session: null }
 
 function inScope(scope: Scope | null, wish: Wish): Wish {
   if (scope === null) return wish

@@ -16,7 +16,7 @@ export interface Tick {
   text(naming: Naming, before?: 'gap'): string
 }
 
-/** Told only to whoever has heard of the entry it is about, so that nobody hears of an older state later. */
+/** Sent only to listeners that have seen the entry it is about, so that an older state never comes later. */
 export interface ProgressTick extends Tick {
   readonly name: 'plan.progress' | 'inbox.changed'
   readonly position: Position
@@ -67,7 +67,6 @@ export function progressTick(
   return { ...told, name: 'plan.progress', position }
 }
 
-/** Something in the plan waits for a person that did not, or no longer does. */
 export function inboxTick(
   plan: PlanId,
   facts: PlanFacts,
@@ -117,7 +116,6 @@ export class TickQueue {
   #tokens = PER_SECOND
   #since: number
   #refill: NodeJS.Timeout | null = null
-  /** By plan and name. */
   readonly #progress = new Map<string, ProgressTick>()
 
   /** `now` is monotonic; `ring` is called when there is more to take. */
@@ -136,7 +134,6 @@ export class TickQueue {
     this.#ring()
   }
 
-  /** Output was passed over, perhaps some of it for this client. */
   skip(): void {
     this.#before = 'gap'
   }
@@ -167,7 +164,6 @@ export class TickQueue {
     return text
   }
 
-  /** `after` is what the client has heard of. */
   takeProgress(naming: Naming, after: Position): string | null {
     for (const [key, tick] of this.#progress) {
       if (tick.position > after) continue

@@ -18,7 +18,6 @@ export interface Cursor {
   readonly index: number | null
 }
 
-/** Under which names entries are announced; `key` tells one way from another. */
 export interface Naming {
   readonly key: string
   /** `before`: the state it was written upon, which it may move along; null where nobody has it. */
@@ -28,7 +27,6 @@ export interface Naming {
 export const DOTTED: Naming = { key: 'dotted', announce: announcements }
 export const UNDERSCORE: Naming = { key: 'underscore', announce: underscoreAnnouncements }
 
-/** One text for each announcement of an entry, with its id. */
 export function entryFrames(
   naming: Naming,
   entry: Entry,
@@ -54,7 +52,6 @@ const idFrame = (cursor: Cursor): string => `: at ${printCursor(cursor)}\nid: ${
 export const printCursor = ({ position, index }: Cursor): string =>
   index === null ? String(position) : `${position}.${index}`
 
-/** Null for what is no cursor. */
 export function parseCursor(text: string): Cursor | null {
   const match = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(text)
   if (match === null) return null
@@ -63,9 +60,7 @@ export function parseCursor(text: string): Cursor | null {
 }
 
 interface SseOptions {
-  /** What may wait in memory for this client. */
   readonly bytesMax: number
-  /** A client that takes nothing for so long is cut off. */
   readonly silentMs: number
   readonly stopping: AbortSignal
 }
@@ -146,19 +141,13 @@ async function drainedWithin(out: Outlet, ms: number): Promise<boolean> {
   return isDrained
 }
 
-/** A response that is written bit by bit. */
 export interface Outlet {
-  /** Sends the head. */
   begin(status: number, headers: { readonly [name: string]: string }): void
   /** False when the client does not read as fast; then wait for `drained`. */
   write(text: string): boolean
-  /** Settles when there is room again, or the client has gone. */
   drained(): Promise<void>
-  /** Written and not taken by the system yet. */
   buffered(): number
-  /** Fires when the client has gone or the server stops. */
   readonly gone: AbortSignal
   end(): void
-  /** Cuts the connection. */
   destroy(): void
 }

@@ -15,12 +15,10 @@ import { LiveEntry, type LiveTail } from './tail.ts'
 
 export interface Wish {
   readonly naming: Naming
-  /** Only this one. */
   readonly plan: PlanId | null
   wants(plan: PlanId, facts: PlanFacts): boolean
   /** `unknown`: a place that nobody can make sense of. */
   readonly from: Cursor | 'now' | 'unknown'
-  /** Output and progress too. */
   readonly ticks: boolean
 }
 
@@ -34,7 +32,6 @@ export interface Around {
 
 const PAGE_MAX = 64
 const PASSED_MAX = 1_000
-/** Larger pages are read one by one. */
 const PAGE_CHARS_MAX = 64_000
 
 type Gap = 'pruned' | 'unknown' | 'damaged'
@@ -78,16 +75,12 @@ export class Subscriber {
     return new Subscriber(around, wish, { after, told: from.index, gap: null })
   }
 
-  /** Behind what it was told. */
   get cursor(): Cursor {
     if (this.#told === null) return { position: this.#after, index: null }
     return { position: this.#after + 1, index: this.#told }
   }
 
-  /**
-   * What is to be told next of the journal; null when that is nothing for now. After much that is not for this one: an empty list,
-   * so that the client can be told that the line stands.
-   */
+  /** The next frames; null: none for now. An empty list after much for other clients: time for a heartbeat. */
   async next(): Promise<readonly string[] | null> {
     for (let passed = 0; passed < PASSED_MAX; ) {
       if (this.#gap !== null) return [await this.#resync(this.#gap)]
@@ -109,7 +102,7 @@ export class Subscriber {
     return []
   }
 
-  /** New entries came. Whoever waits and wants none of them moves on without waking up. */
+  /** New entries came. A waiting client that wants none of them moves on without waking up. */
   offer(items: readonly LiveEntry[]): void {
     if (this.#wake === null) {
       this.#rung = true
@@ -140,7 +133,6 @@ export class Subscriber {
     this.#wake = null
   }
 
-  /** Until something may be there, or it is rung for. */
   async wait(): Promise<void> {
     if (!this.#rung) {
       await new Promise<void>(resolve => {
@@ -202,7 +194,7 @@ export class Subscriber {
   }
 
   async #readPage(read: (limit: number) => Promise<readonly Entry[]>): Promise<void> {
-    // Whoever reads far behind lets others have their turn.
+    // A client far behind lets others have their turn.
     await new Promise(resolve => setImmediate(resolve))
     const entries = await read(this.#limit)
     const { facts } = this.#around
@@ -211,7 +203,6 @@ export class Subscriber {
     this.#limit = chars > PAGE_CHARS_MAX ? 1 : Math.min(PAGE_MAX, this.#limit * 2)
   }
 
-  /** The version of the last entry of the plan that it was told of. */
   async #versionIn(plan: PlanId): Promise<number> {
     const isTold = async (version: number): Promise<boolean> => {
       const [entry] = await this.#around.feed.entries(plan, version - 1, 1)
@@ -229,7 +220,6 @@ export class Subscriber {
     return low
   }
 
-  /** It goes on from where the journal stands now. */
   async #resync(reason: Gap): Promise<string> {
     const position = await this.#around.feed.position()
     this.#after = position

@@ -8,7 +8,6 @@ import { DOTTED, entryFrames, type Naming } from './sse.ts'
 
 const CHARS_MAX = 4_000_000
 
-/** An entry with what everybody who hears of it must know. */
 export class LiveEntry {
   readonly entry: Entry
   readonly facts: PlanFacts
@@ -41,14 +40,12 @@ export class LiveTail {
   #begin: Position
   #end: Position
 
-  /** Begins behind `end`, and holds at most `kept`. */
   constructor(end: Position, kept: number) {
     this.#kept = kept
     this.#end = end
     this.#begin = end + 1
   }
 
-  /** The last position that is known to be there. */
   get end(): Position {
     return this.#end
   }
@@ -77,7 +74,6 @@ export class LiveTail {
     }
   }
 
-  /** Nothing up to this position can be had here any more. */
   forget(end: Position): void {
     this.#items.clear()
     this.#chars = 0

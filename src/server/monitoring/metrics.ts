@@ -21,11 +21,9 @@ export async function followJournal({ engine, meter, log, stopping }: ServerRoom
 export interface Meter {
   /** `route` is the path of the table; null where there is none. */
   answered(method: string, route: string | null, status: number, ms: number): void
-  /** An entry of the journal, by whomever it was written. */
   entry(entry: Entry): void
   streams(change: 1 | -1): void
   driven(change: 1 | -1): void
-  /** In the text format of Prometheus. */
   text(): Promise<{ readonly type: string; readonly data: string }>
 }
 
@@ -90,7 +88,7 @@ export function openMeter(version: string): Meter {
         return
       }
       case 'attempt.lost':
-        attempts.inc({ outcome: 'lost', failure: '' })
+        if (event.until === undefined) attempts.inc({ outcome: 'lost', failure: '' })
         return
       case 'retry.scheduled':
         retries.inc()

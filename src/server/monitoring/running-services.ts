@@ -14,18 +14,15 @@ import { serverFolder } from '../auth/token-file.ts'
 export interface Running {
   readonly pid: number
   readonly address: string
-  /** Does it ask for a token? */
   readonly auth: boolean
   readonly startedAt: number
 }
 
 const folderOf = (stateDir: string): string => join(serverFolder(stateDir), 'running')
 
-/** Returns how to take it back. */
 export async function noteRunning(stateDir: string, running: Running): Promise<() => Promise<void>> {
   await makeSecretFolder(serverFolder(stateDir))
   await makeSecretFolder(folderOf(stateDir))
-  // Also those that were killed are cleared away.
   listRunning(stateDir)
   const path = join(folderOf(stateDir), `${running.pid}.json`)
   await removeSecretFile(path)
@@ -35,7 +32,6 @@ export async function noteRunning(stateDir: string, running: Running): Promise<(
   }
 }
 
-/** The newest first. */
 export function listRunning(stateDir: string): readonly Running[] {
   const folder = folderOf(stateDir)
   let names: readonly string[]

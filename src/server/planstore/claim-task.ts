@@ -8,6 +8,7 @@ import { findPlan } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type Accepted, type Asking, answerOf, gone, order, orderAlso } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
+import { presentFields } from './patch.ts'
 import { showTask } from './show-task.ts'
 
 export interface ClaimAsk {
@@ -36,10 +37,7 @@ async function told(call: Asking, claimed: Accepted, { agent }: ClaimAsk) {
   const { plan, claim } = claimed
   if (claim === undefined) throw new Error('bug: a claim was accepted without a token')
   const { task, token, expiresInMs } = claim
-  const kept = {
-    ...(agent === undefined ? {} : { agent_id: agent }),
-    ...(call.once === undefined ? {} : { claim_key: call.once }),
-  }
+  const kept = presentFields({ agent_id: agent, claim_key: call.once })
   if (Object.keys(kept).length > 0 && claimed.replayed === undefined) {
     const annotated = await orderAlso(call, plan, { type: 'annotate', task, set: kept }, 'agent')
     if (isProblem(annotated)) return annotated
@@ -93,7 +91,6 @@ export async function claimNext(call: Asking, ask: NextAsk) {
 
 const PAGE = 500
 
-/** What this caller holds under this key. */
 async function claimedBefore(call: Asking, key: string): Promise<{ plan: PlanId; task: TaskName } | null> {
   const { engine } = call
   const { items } = await engine.ask({ type: 'tasks', status: 'running', assignee: call.who.actor, limit: PAGE })

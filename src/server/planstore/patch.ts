@@ -5,8 +5,6 @@ import type { Refusal } from '../../domain/refusal.ts'
 import { invalidRequest, type Problem, problem, refused } from '../problem.ts'
 import type { Asking } from '../submit-order.ts'
 
-// What was given of what may be left out: a key that holds nothing is no key.
-
 type Given<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
 
 export function presentFields<T extends object>(value: T): Given<T> {
@@ -17,16 +15,13 @@ export function presentFields<T extends object>(value: T): Given<T> {
 // only we can say is refused when it is said otherwise. `extra` is what is kept beside; its keys may be sent in it or outside.
 
 export interface News<F> {
-  /** Fields that have a meaning. */
   readonly fields: F
-  /** Keys nobody knows; null takes one away. */
+  /** Unknown keys; null removes one. */
   readonly others: JsonObject
 }
 
 interface Known {
-  /** What clients may say, by whatever name. */
   readonly fields: ReadonlySet<string>
-  /** Said again, these are said all the same. */
   readonly always: ReadonlySet<string>
 }
 
@@ -59,14 +54,11 @@ export function changedFields<F extends object>(body: F, shown: object, { fields
   }
 }
 
-/**
- * Whoever sends `state` back as it is has sent the whole body: what is in it as it was is not said anew, not even a status. `word` is
- * how a status is shown.
- */
+/** A body with an unchanged `state` was sent back whole: its unchanged fields, even the status, ask for nothing. */
 export function withoutEcho<S, F extends { readonly status?: S | undefined }>(
   body: F,
   shown: object,
-  word: (status: S) => string,
+  word: (status: S) => string = String,
 ): F {
   const [said, before] = [body as unknown as JsonObject, shown as JsonObject]
   if (said.state === undefined || said.state !== before.state) return body
@@ -75,7 +67,6 @@ export function withoutEcho<S, F extends { readonly status?: S | undefined }>(
   return Object.fromEntries(Object.entries(said).filter(entry => !isAsShown(entry))) as unknown as F
 }
 
-/** Null takes a key away. */
 export function merged(before: JsonObject, set: JsonObject): JsonObject {
   const entries = new Map<string, Json>(Object.entries(before))
   for (const [key, value] of Object.entries(set)) {

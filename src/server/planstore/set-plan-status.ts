@@ -10,7 +10,6 @@ import type { PlanStatus } from '../../domain/status.ts'
 
 import type { Order } from '../../engine/engine.ts'
 import type { DefinitionFault } from '../../format/plan/parse.ts'
-import { planWord } from '../../format/wire/planstore-fields.ts'
 import { fillOutline, type NotStarted, type Summary, startPlan as start } from '../../operations/start-plan.ts'
 import { isEmptyPlan } from '../../operations/steps-to-tasks.ts'
 import { faulty } from '../documents/read-document.ts'
@@ -28,7 +27,6 @@ const FROM: { readonly [status in PlanStatus]: readonly PlanStatus[] } = {
   cancelled: [],
 }
 
-/** Null when it may be asked for. */
 export function refuseStatus(summary: Summary, definition: PlanDefinition, wanted: PlanStatus): Problem | null {
   const { name, status, archived } = summary
   const allowed = allowedFrom(summary, definition)
@@ -36,25 +34,22 @@ export function refuseStatus(summary: Summary, definition: PlanDefinition, wante
   const isBare = isEmptyPlan(definition)
   if (isBare && !archived && wanted === 'completed' && status === 'draft')
     return illegal(`'${name}' has no tasks, and an empty plan is never complete`, allowed, isBare)
-  const isHere = archived ? 'is archived' : isBare ? 'has no tasks' : `is ${planWord(status)}`
-  return illegal(`'${name}' ${isHere} and cannot become ${planWord(wanted)}`, allowed, isBare)
+  const isHere = archived ? 'is archived' : isBare ? 'has no tasks' : `is ${status}`
+  return illegal(`'${name}' ${isHere} and cannot become ${wanted}`, allowed, isBare)
 }
 
-/** What would work now. */
 function allowedFrom({ status, archived }: Summary, definition: PlanDefinition): readonly PlanStatus[] {
   if (archived) return []
-  // Nothing is there that could begin, or be done.
   return isEmptyPlan(definition) ? FROM[status].filter(one => one !== 'active' && one !== 'completed') : FROM[status]
 }
 
 function illegal(detail: string, allowed: readonly PlanStatus[], isEmpty: boolean): Problem {
-  const words = allowed.map(planWord)
-  const ways = words.length === 0 ? 'it has ended; POST /plans makes a new one' : `it can become ${words.join(', ')}`
-  const hint = isEmpty && words.length > 0 ? `add tasks to it (POST /tasks), or ${ways}` : ways
-  return problem(409, 'illegal-transition', detail, { hint, allowed: words })
+  const ways =
+    allowed.length === 0 ? 'it has ended; POST /plans makes a new one' : `it can become ${allowed.join(', ')}`
+  const hint = isEmpty && allowed.length > 0 ? `add tasks to it (POST /tasks), or ${ways}` : ways
+  return problem(409, 'illegal-transition', detail, { hint, allowed })
 }
 
-/** Null when there was nothing to do. */
 export async function becomes(
   call: Asking,
   { id, status }: Summary,
@@ -99,7 +94,6 @@ export async function startPlan(call: Asking, plan: PlanId): Promise<Accepted | 
   return { ok: true, plan: id, name, version, events: [] }
 }
 
-/** Checks a plan beside the event loop; what keeps it from that is the problem. */
 export function checker({ rooms: { documents } }: Asking) {
   let found: Problem | null = null
   return {
@@ -113,7 +107,6 @@ export function checker({ rooms: { documents } }: Asking) {
   }
 }
 
-/** Why a plan was not started, in the words of whoever asked. */
 export async function notStarted(call: Asking, plan: PlanId, done: NotStarted): Promise<Problem> {
   switch (done.status) {
     case 'gone':
@@ -153,7 +146,6 @@ const FAULTS_MAX = 100
 /** What was seen has been changed by this very request. */
 export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expectedVersion: undefined })
 
-/** What is allowed is told in the words of whoever asked. */
 async function inWords(call: Asking, plan: PlanId, what: Order): Promise<Accepted | Problem> {
   const { expectedVersion } = call
   const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
@@ -169,7 +161,7 @@ async function inTheirWords({ engine }: Asking, plan: PlanId, refusal: Refusal, 
   // While its tasks are undone there is only the end of that, or its being cut short.
   const isUndoing = refusal.allowed?.includes('force-cancel') === true
   const ways = summary === null || current === null || isUndoing ? [] : allowedFrom(summary, current.definition)
-  const allowed = ways.map(planWord).filter(word => word !== asked)
+  const allowed = ways.filter(word => word !== asked)
   const hint = isUndoing
     ? `wait for it, or cut it short: POST /plans/${summary?.name ?? plan}/cancel with "force": true`
     : allowed.length === 0

@@ -8,18 +8,16 @@ import { CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
 import { claimNotHeld } from '../../domain/rules/task-orders.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
 import type { AnswerOf, Order, TaskRecord } from '../../engine/engine.ts'
-import { planWord, taskWord } from '../../format/wire/planstore-fields.ts'
+import { taskWord } from '../../format/wire/planstore-fields.ts'
 import { reportOrder, type WorkReport } from '../../operations/report-task.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { type Accepted, type Asking, order } from '../submit-order.ts'
 import { startPlan, unversioned } from './set-plan-status.ts'
 
-/** A task, how its plan stands, and how what it needs does. */
 export interface Standing {
   readonly record: TaskRecord
   readonly needs: readonly TaskRecord[]
   readonly summary: NonNullable<AnswerOf<'summary'>>
-  /** Its plan does one task at a time. */
   readonly isAlone: boolean
 }
 
@@ -37,7 +35,6 @@ export const isAlreadySet = ({ record: { card } }: Standing, { status, outputs }
   taskWord(card.status) === taskWord(status) &&
   (outputs === null || JSON.stringify(outputs) === JSON.stringify(card.outputs))
 
-/** Null when it may be asked for. */
 export function refuseTaskStatus(standing: Standing, wanted: WantedStatus): Problem | null {
   const allowed = allowedFrom(standing)
   if (isAlreadySet(standing, wanted) || allowed.includes(wanted.status)) return null
@@ -95,7 +92,7 @@ function allowedFrom({ record: { card }, needs, summary }: Standing): readonly T
   const isOurs = card.action !== 'external'
   switch (card.status) {
     case 'pending':
-      // A draft has readied nobody yet.
+      // In a draft no task is ready yet.
       return summary.status === 'draft' && !isOurs && needs.every(isMet) ? BEGINS : ['skipped']
     case 'ready':
       return isOurs || summary.status === 'paused' ? ['skipped'] : BEGINS
@@ -120,7 +117,7 @@ const isMet = ({ card }: TaskRecord): boolean => SATISFIES.has(card.status)
 
 function whyOf({ record: { card }, needs, summary }: Standing): string {
   if (summary.archived) return ': its plan is archived'
-  if (summary.status === 'cancelled' || summary.status === 'paused') return `: its plan is ${planWord(summary.status)}`
+  if (summary.status === 'cancelled' || summary.status === 'paused') return `: its plan is ${summary.status}`
   if (card.action !== 'external') return `: it is carried out here (${card.action}), not by clients`
   if (card.status === 'running') return card.claimedBy === null ? '' : `: ${card.claimedBy} has it`
   const asks = summary.waiting.find(({ task }) => task === card.name)?.asks
@@ -141,7 +138,6 @@ function illegal(detail: string, { record: { card }, summary }: Standing, allowe
   return problem(409, 'illegal-transition', detail, { hint, allowed: words })
 }
 
-/** What is allowed is told in the words of whoever asked. */
 async function inWords(call: Asking, { summary: { id } }: Standing, what: Order): Promise<Accepted | Problem> {
   const done = await order(call, id, what)
   if (!isProblem(done) || done.problem.type !== 'urn:planfold:problem:illegal-transition') return done

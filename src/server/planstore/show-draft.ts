@@ -3,7 +3,7 @@
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
-import type { PlanChecked } from '../../format/wire/plans.ts'
+import type { PlanChecked } from '../../format/wire/answers/plans.ts'
 import { hintText } from '../hint-text.ts'
 import { isProblem } from '../problem.ts'
 import { type Answer, ok } from '../route.ts'

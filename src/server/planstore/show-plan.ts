@@ -5,8 +5,7 @@ import { isMap, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
 import type { AnswerOf } from '../../engine/engine.ts'
-import type { OverviewItem, PlanBody, PlanItem } from '../../format/wire/plans.ts'
-import { planWord } from '../../format/wire/planstore-fields.ts'
+import type { Plan, PlanItem, PlanOverview } from '../../format/wire/answers/plans.ts'
 import type { PlanRow } from '../../stores/store.ts'
 import { isProblem } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -14,13 +13,12 @@ import type { RouteRooms } from '../service.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 export interface ShownPlan {
-  readonly body: PlanBody
+  readonly body: Plan
   /** The body as it is sent. */
   readonly text: string
   readonly version: number
 }
 
-/** Null when there is none. */
 export async function showPlan(
   { engine, rooms }: Pick<Call<unknown, unknown>, 'engine' | 'rooms'>,
   plan: string,
@@ -45,12 +43,12 @@ const STEP_FORMATS: ReadonlySet<string | null> = new Set(['plan-steps', 'step-li
 async function stepsNow(
   { engine, rooms }: Pick<Call<unknown, unknown>, 'engine' | 'rooms'>,
   { summary, definition, dialect }: Extract<AnswerOf<'record'>, { readonly summary: unknown }>,
-): Promise<PlanBody['steps'] | null> {
+): Promise<Plan['steps'] | null> {
   if (!STEP_FORMATS.has(dialect)) return []
   const board = (await engine.ask({ type: 'board', plan: summary.id })) ?? []
   const statuses = board.map(({ name, status }) => [name, status] as const)
   const printed = await rooms.documents.runOn('print', { definition, statuses, as: dialect! })
-  return isProblem(printed) ? null : (JSON.parse(printed.text) as { steps: PlanBody['steps'] }).steps
+  return isProblem(printed) ? null : (JSON.parse(printed.text) as { steps: Plan['steps'] }).steps
 }
 
 /** What was shown last of each plan: at the same version it is the same. */
@@ -63,7 +61,7 @@ function shownBy(rooms: RouteRooms): Map<string, ShownPlan> {
   return shown
 }
 
-function planBody(summary: Summary, definition: PlanDefinition, listed: PlanBody['steps']): PlanBody {
+function planBody(summary: Summary, definition: PlanDefinition, listed: Plan['steps']): Plan {
   const { annotations, progress } = summary
   const { plan_type, steps, current_step: written, ...extra } = definition.extra ?? {}
   const { current_step, client, ...kept } = annotations
@@ -78,8 +76,8 @@ function planBody(summary: Summary, definition: PlanDefinition, listed: PlanBody
     owner: definition.owner ?? null,
     labels: [...(definition.labels ?? [])],
     plan_type: typeof plan_type === 'string' ? plan_type : isChain(definition) ? 'sequential' : 'parallel',
-    steps: Array.isArray(steps) ? (steps as PlanBody['steps']) : listed,
-    status: planWord(summary.status),
+    steps: Array.isArray(steps) ? (steps as Plan['steps']) : listed,
+    status: summary.status,
     state: summary.status,
     current_step: wholeIn(current_step) ?? wholeIn(written) ?? progress.done,
     revision: summary.revision,
@@ -94,7 +92,7 @@ function planBody(summary: Summary, definition: PlanDefinition, listed: PlanBody
     shortage: summary.shortage === undefined ? undefined : { ...summary.shortage },
     origin: summary.origin,
     progress: showProgress(progress),
-    extra: { ...extra, ...kept } as PlanBody['extra'],
+    extra: { ...extra, ...kept } as Plan['extra'],
   }
 }
 
@@ -103,41 +101,30 @@ const isChain = ({ tasks }: PlanDefinition): boolean =>
   tasks.length > 1 && tasks.every(({ needs = [] }, at) => needs.join() === (tasks[at - 1]?.id ?? ''))
 
 /** Rates of success are told with the metrics, of attempts: two that differ would contradict each other. */
-export const showProgress = ({ successRate: _, ...progress }: Progress): PlanBody['progress'] =>
-  onWire(progress) as unknown as PlanBody['progress']
+export const showProgress = ({ successRate: _, ...progress }: Progress): Plan['progress'] =>
+  onWire(progress) as unknown as Plan['progress']
 
-export function planItem(row: PlanRow): PlanItem {
+/** What a row of the list gains is told by itself; some keys have other names in the PlanStore. */
+export function planItem({ goal, agent, session, endedAt, ...row }: PlanRow): PlanItem {
+  const { status, tasks, done } = row
   return {
-    id: row.id,
-    name: row.name,
-    title: row.title,
-    description: row.goal,
-    goal_id: row.goalId,
-    agent_id: row.agent,
-    session_id: row.session,
-    status: planWord(row.status),
-    state: row.status,
-    revision: row.revision,
-    version: row.version,
-    archived: row.archived,
-    tasks: row.tasks,
-    done: row.done,
-    progress: { total: row.tasks, done: row.done, ratio: ratioOf(row.done, row.tasks) },
-    created_at: iso(row.createdAt),
-    updated_at: iso(row.updatedAt),
-    started_at: isoOrNull(row.startedAt),
-    completed_at: isoOrNull(row.endedAt),
-  }
+    ...(onWire(row) as object),
+    description: goal,
+    agent_id: agent,
+    session_id: session,
+    state: status,
+    progress: { total: tasks, done, ratio: ratioOf(done, tasks) },
+    completed_at: isoOrNull(endedAt),
+  } as PlanItem
 }
 
-export function overviewItem(row: AnswerOf<'overview'>['items'][number]): OverviewItem {
-  const { counts, waiting, tokens, cost } = row
-  const told = { counts, running: counts.running, failed: counts.failed + counts.abandoned, waiting, tokens, cost }
-  return { ...planItem(row), ...told }
+export function overviewItem({ seen: _, ...row }: AnswerOf<'overview'>['items'][number]): PlanOverview {
+  const { running, failed, abandoned } = row.counts
+  return { ...planItem(row), running, failed: failed + abandoned } as PlanOverview
 }
 
 /** What clients said about when it began and ended. */
-export function clientTimes(client: unknown): PlanBody['client'] {
+export function clientTimes(client: unknown): Plan['client'] {
   const { started_at = null, completed_at = null } = (isMap(client) ? client : {}) as JsonObject
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
   return { started_at: text(started_at), completed_at: text(completed_at) }

@@ -6,14 +6,14 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import type { TaskRecord } from '../../engine/engine.ts'
 import { fromLiteral } from '../../format/expression/template.ts'
+import type { Task } from '../../format/wire/answers/tasks.ts'
 import { taskWord } from '../../format/wire/planstore-fields.ts'
-import type { TaskBody } from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
 import type { Call } from '../request.ts'
 import { iso, isoOrNull } from '../wire-names.ts'
 import { clientTimes } from './show-plan.ts'
 
-// The tasks of one request, put so that each comes behind those it needs: whoever sends several may write them in any order.
+// The tasks of one request, each behind those it needs: they may be sent in any order.
 
 export type Ordered =
   | { readonly ok: true; readonly tasks: readonly TaskDefinition[] }
@@ -57,8 +57,6 @@ export function inOrder(tasks: readonly TaskDefinition[]): Ordered {
   }
 }
 
-// Which tasks somebody means by what they write under `depends_on`: tasks of the same plan, by id or by name.
-
 /** Names are not looked up here: whether they are there is for the plan to say, when it changes. */
 export async function resolveNeeds(
   { engine }: Pick<Call<unknown, unknown>, 'engine'>,
@@ -84,32 +82,27 @@ const HINT = 'name tasks of the same plan, by id or name'
 
 type TaskRequest = Pick<Call<unknown, unknown>, 'engine'>
 
-/** Null when there is none. `version` is that of its plan. */
 export async function showTask(
   call: TaskRequest,
   plan: PlanId,
   task: string,
-): Promise<{ readonly body: TaskBody; readonly version: number } | null> {
+): Promise<{ readonly body: Task; readonly version: number } | null> {
   const found = await showTasks(call, plan, [task])
   const body = found?.bodies[0]
   return found === null || body === undefined ? null : { body, version: found.version }
 }
 
-/** Those that are there, in this order; null when there is no such plan. */
 export async function showTasks(
   { engine }: TaskRequest,
   plan: PlanId,
   tasks: readonly string[],
-): Promise<{ readonly bodies: readonly TaskBody[]; readonly version: number } | null> {
+): Promise<{ readonly bodies: readonly Task[]; readonly version: number } | null> {
   const found = await engine.ask({ type: 'records', plan, tasks })
   if (found === null) return null
   return { bodies: found.tasks.map(record => taskBody(record, { id: plan, name: found.name })), version: found.version }
 }
 
-export function taskBody(
-  { card, definition }: TaskRecord,
-  plan: { readonly id: PlanId; readonly name: string },
-): TaskBody {
+export function taskBody({ card, definition }: TaskRecord, plan: { readonly id: PlanId; readonly name: string }): Task {
   const { sequence_order: _, input_data, ...extra } = definition.extra ?? {}
   const { client, output_data, ...kept } = card.annotations
   return {
@@ -122,8 +115,8 @@ export function taskBody(
     description: definition.description ?? null,
     task_type: card.kind,
     action: card.action,
-    input_data: fromLiteral(definition.inputs ?? input_data ?? {}) as TaskBody['input_data'],
-    output_data: (output_data ?? card.outputs ?? null) as TaskBody['output_data'],
+    input_data: fromLiteral(definition.inputs ?? input_data ?? {}) as Task['input_data'],
+    output_data: (output_data ?? card.outputs ?? null) as Task['output_data'],
     status: taskWord(card.status),
     state: card.status,
     sequence_order: card.sequence,
@@ -139,7 +132,7 @@ export function taskBody(
     started_at: isoOrNull(card.startedAt),
     completed_at: isoOrNull(card.endedAt),
     client: clientTimes(client),
-    extra: { ...extra, ...kept } as JsonObject as TaskBody['extra'],
+    extra: { ...extra, ...kept } as JsonObject as Task['extra'],
   }
 }
 
@@ -166,7 +159,6 @@ export function markOf({ rooms, who, once }: MarkRequest, part = 0, again = 0): 
 /** So often is drawn: thirty bits are taken now and then, and never thrice. A lot that always falls the same is told in the end. */
 export const DRAWS_MAX = 4
 
-/** Makes names of stems, no two alike, nor like one of `taken`. Each `round` makes others. */
 export function namesFor(
   call: MarkRequest,
   taken: Iterable<string>,

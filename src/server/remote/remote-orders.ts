@@ -4,8 +4,8 @@
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { announcedEvent } from '../../domain/views/announcement.ts'
 import type { AnswerOf, Engine, Order, QueryType, Replay, TaskChanges } from '../../engine/engine.ts'
+import type { WireOrder } from '../../format/wire/declarations.ts'
 import { type DefinitionRead, hasAction, readTasks, writeTask } from '../../format/wire/definition.ts'
-import type { WireOrder } from '../../format/wire/orders.ts'
 import type { Entry } from '../../stores/store.ts'
 import { invalidRequest, type Problem } from '../problem.ts'
 

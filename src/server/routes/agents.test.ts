@@ -8,7 +8,7 @@ import { type Served, served } from '../server.fixture.ts'
 
 const agent = (name: KnownAgent['name'], version: string | null): KnownAgent => ({
   ...{ name, title: name.toUpperCase(), version, tested: '1.0', wire: 'openai-chat', install: `${name}-cli` },
-  needsModel: name === 'qwen',
+  ...{ needsModel: name === 'qwen', from: 'planfold', hasLogin: false },
   status: version === null ? 'missing' : 'installed',
   road: version === null ? null : 'acp',
   program: version === null ? null : `/opt/${name}/bin/${name}`,

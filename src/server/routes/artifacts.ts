@@ -2,39 +2,36 @@
 
 import { isSha256, type Sha256 } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
-import { artifacts } from '../../format/wire/health.ts'
 import { notFound } from '../problem.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
-import { type Asking, gone, withPlan } from '../submit-order.ts'
+import { type Asking, gone, planRoute } from '../submit-order.ts'
 
 const BYTES = 'application/octet-stream'
 
 export const artifactRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/artifacts',
     right: 'read',
     about: 'What the tasks of the plan left in the content store, by task and name.',
-    answers: { 200: { about: 'the artifacts', body: artifacts } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const items = await artifactsOf(call, plan)
-        return items === null ? gone() : ok({ items, next: null })
-      }),
+    answers: { 200: { about: 'the artifacts', body: 'ArtifactPage' } },
+    handle: async (call, { plan }) => {
+      const items = await artifactsOf(call, plan)
+      return items === null ? gone() : ok({ items, next: null })
+    },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/artifacts/:sha256',
     right: 'read',
     about: 'The bytes of an artifact of this plan.',
     answers: { 200: { about: 'its bytes, as an attachment', type: BYTES } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const found = (await artifactsOf(call, plan))?.find(({ sha256 }) => sha256 === call.params.sha256)
-        if (found !== undefined)
-          return bytes(found.sha256, await call.engine.ask({ type: 'artifact', plan, sha256: found.sha256 }))
-        return notFound(`'${name}' left no such artifact`, `list them: GET /plans/${name}/artifacts`)
-      }),
+    handle: async (call, { plan, name }) => {
+      const found = (await artifactsOf(call, plan))?.find(({ sha256 }) => sha256 === call.params.sha256)
+      if (found !== undefined)
+        return bytes(found.sha256, await call.engine.ask({ type: 'artifact', plan, sha256: found.sha256 }))
+      return notFound(`'${name}' left no such artifact`, `list them: GET /plans/${name}/artifacts`)
+    },
   }),
   route({
     method: 'GET',
@@ -44,7 +41,6 @@ export const artifactRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the bytes, as an attachment', type: BYTES } },
     handle: async call => {
       const { sha256 } = call.params
-      // Whose bytes they are cannot be told from a hash.
       if (call.who.scope !== null || !isSha256(sha256!)) return noBytes()
       return bytes(sha256, await call.engine.ask({ type: 'blob', sha256 }))
     },

@@ -1,6 +1,6 @@
 // How a browser signs in and out, and who is signed in.
 
-import { code, identity, invitation } from '../../format/wire/health.ts'
+import { code } from '../../format/wire/health.ts'
 import type { Browsers } from '../auth/browser-sign-in.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -13,7 +13,7 @@ export const authRoutes: readonly AnyRoute[] = [
     path: '/auth',
     right: 'read',
     about: 'Who you are here, and what you may do.',
-    answers: { 200: { about: 'name, role and scope', body: identity } },
+    answers: { 200: { about: 'name, role and scope', body: 'Identity' } },
     handle: async ({ who: { actor, role, scope } }) =>
       ok({ actor, role, scope: scope === null ? null : { plans: scope.plans ?? [], sessions: scope.sessions ?? [] } }),
   }),
@@ -56,7 +56,7 @@ export const authRoutes: readonly AnyRoute[] = [
     once: false,
     right: 'read',
     about: 'A new code, to open the service in a browser with what you may do.',
-    answers: { 201: { about: 'the code, and a link with it', body: invitation } },
+    answers: { 201: { about: 'the code, and a link with it', body: 'Invitation' } },
     handle: async call => {
       const browsers = browsersOf(call)
       if (isProblem(browsers)) return browsers

@@ -9,7 +9,7 @@ import type { Card } from '../../domain/views/board.ts'
 import type { Order, ScopeWait } from '../../engine/engine.ts'
 import { asLiteral } from '../../format/expression/template.ts'
 import * as wire from '../../format/wire/claims.ts'
-import { run, runBody } from '../../format/wire/claims.ts'
+import { runBody } from '../../format/wire/claims.ts'
 import { withPasses } from '../../operations/agents/passed-tests.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'
 import { assignWorker, chooseWorker } from '../../operations/goals/agent-worker.ts'
@@ -34,14 +34,13 @@ import {
   gone,
   order,
   orderAlso,
-  withPlan,
+  planRoute,
   withTask,
 } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
 // Agents at work: claim a task, say that one is still at it, report how it went. At `/tasks/:task/…`, and with the plan before it.
 
-/** With and without its plan before it. */
 export function ofTask<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
   return ['/tasks/:task', '/plans/:plan/tasks/:task'].map(family => route({ ...one, path: `${family}${path}` }))
 }
@@ -54,7 +53,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     about:
       'Claims the next task that is ready, of one plan or of all, the oldest plan first. The answer says what is to be done.',
     body: wire.claimNextBody,
-    answers: { 200: { about: 'it is yours', body: wire.claim, tag: true }, 204: { about: 'nothing is ready' } },
+    answers: { 200: { about: 'it is yours', body: 'Claim', tag: true }, 204: { about: 'nothing is ready' } },
     handle: async call => {
       const { plan_id: plan, session_id: session, agent_id: agent, kinds, lease_seconds: leaseSeconds } = call.body
       const claimed = await claimNext(call, { plan, session, agent, kinds, leaseSeconds })
@@ -67,7 +66,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Claims this task.',
     body: wire.claimBody,
-    answers: { 200: { about: 'it is yours', body: wire.claim, tag: true } },
+    answers: { 200: { about: 'it is yours', body: 'Claim', tag: true } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
         const { agent_id: agent, lease_seconds: leaseSeconds } = call.body
@@ -80,7 +79,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Keeps a claim from lapsing.',
     body: wire.heartbeatBody,
-    answers: { 200: { about: 'it stays yours', body: wire.heartbeat } },
+    answers: { 200: { about: 'it stays yours', body: 'Heartbeat' } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
         const { token, lease_seconds: seconds } = call.body
@@ -96,7 +95,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Reports how the work on a task went. What was not accepted is an error, though it is recorded.',
     body: wire.reportBody,
-    answers: { 200: { about: 'it is recorded', body: wire.taskMoved, tag: true } },
+    answers: { 200: { about: 'it is recorded', body: 'TaskMoved', tag: true } },
     handle: async call =>
       await withTask(call, async found => {
         const { plan, task } = found
@@ -130,7 +129,7 @@ export const claimRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Skips a task on purpose; the tasks that need it continue.',
     body: wire.skipBody,
-    answers: { 200: { about: 'it is skipped', body: wire.taskMoved, tag: true } },
+    answers: { 200: { about: 'it is skipped', body: 'TaskMoved', tag: true } },
     handle: async call => await moving(call, task => ({ type: 'skip', task, reason: call.body.reason })),
   }),
   ...ofTask('/retry', {
@@ -138,40 +137,39 @@ export const claimRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Tries an ended task again, with everything that needs it.',
     body: wire.retryBody,
-    answers: { 200: { about: 'it is open again', body: wire.taskMoved, tag: true } },
+    answers: { 200: { about: 'it is open again', body: 'TaskMoved', tag: true } },
     handle: async call => {
       const { reason, repeat } = call.body
       const said = { reason, ...(repeat === true ? { repeat } : {}) }
       return await moving(call, task => ({ type: 'retry', task, ...said }))
     },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/next',
     right: 'read',
     about: 'What can be worked on now, best first.',
     query: wire.nextQuery,
-    answers: { 200: { about: 'the tasks that are ready', body: wire.next, tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const ready = await readyTasks(call.engine, plan, {
-          now: call.rooms.now(),
-          explain: call.query.explain === true,
-        })
-        if (ready === null) return gone()
-        const names = ready.records.map(({ card }) => card.name)
-        const shown = await showTasks(call, plan, names)
-        return shown === null
-          ? gone()
-          : ok(
-              {
-                items: shown.bodies,
-                explained: ready.explained.map(({ task, why }) => ({ task, why: hintText(why, { plan }) })),
-                held: ready.held.map(heldOnWire),
-              },
-              shown.version,
-            )
-      }),
+    answers: { 200: { about: 'the tasks that are ready', body: 'NextTasks', tag: true } },
+    handle: async (call, { plan }) => {
+      const ready = await readyTasks(call.engine, plan, {
+        now: call.rooms.now(),
+        explain: call.query.explain === true,
+      })
+      if (ready === null) return gone()
+      const names = ready.records.map(({ card }) => card.name)
+      const shown = await showTasks(call, plan, names)
+      return shown === null
+        ? gone()
+        : ok(
+            {
+              items: shown.bodies,
+              explained: ready.explained.map(({ task, why }) => ({ task, why: hintText(why, { plan }) })),
+              held: ready.held.map(heldOnWire),
+            },
+            shown.version,
+          )
+    },
   }),
 ]
 
@@ -189,7 +187,6 @@ async function taskMoved(call: Asking, { plan, task }: TaskTarget, done: Paramet
   return ok({ task: shown.body, ...moved }, moved.version)
 }
 
-/** What was said about the work. */
 function reportOf({
   status,
   outputs,
@@ -238,8 +235,8 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
   about: 'Advances one task by hand; starts the plan if need be.',
   body: runBody,
   answers: {
-    200: { about: 'it is claimed for you', body: run, tag: true },
-    202: { about: 'the service carries it out', body: run, tag: true },
+    200: { about: 'it is claimed for you', body: 'TaskRun', tag: true },
+    202: { about: 'the service carries it out', body: 'TaskRun', tag: true },
   },
   handle: async call =>
     await withTask(call, async found => {
@@ -336,7 +333,6 @@ async function startedIfDraft(call: Asking, { plan }: TaskTarget): Promise<Accep
   return summary.status === 'draft' ? await startPlan(call, plan) : null
 }
 
-/** Null when it has them already. */
 async function withInputs(
   call: Asking,
   { plan, task }: TaskTarget,
@@ -366,7 +362,7 @@ export const agentRoutes: readonly AnyRoute[] = [
     right: 'read',
     about:
       'The coding agents that can work on tasks: which are installed where the service runs, and which passed a test there.',
-    answers: { 200: { about: 'all that are known', body: wire.agents } },
+    answers: { 200: { about: 'all that are known', body: 'Agents' } },
     handle: async ({ rooms, engine }) => {
       const agents = await rooms.agents()
       const preferred = await chooseWorker(engine, agents)
@@ -379,40 +375,39 @@ export const agentRoutes: readonly AnyRoute[] = [
       return ok({ items, next: null, preferred: preferred.status === 'chosen' ? preferred.agent : null })
     },
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/worker',
     right: 'operate',
     about:
       'Lets a coding agent work the open tasks of a plan that wait for a claim, or one of them. What somebody has claimed stays theirs; a draft is not started.',
     body: wire.workerBody,
-    answers: { 200: { about: 'the agent works them', body: wire.worker, tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const asked = { plan, worker: call.body } as Json
-        const before = call.once === undefined ? null : await call.engine.answered(call.once, asked)
-        if (before?.ok === false) return refused(before.refusal, { plan })
-        const found = findWorker(await call.rooms.agents(), call.body)
-        if (!found.ok) return refused(found.refusal)
-        const { agent } = found.worker
-        let done = before
-        if (done === null) {
-          const target = call.body.task === undefined ? null : await findTask(call, call.body.task, plan)
-          if (target !== null && isProblem(target)) return target
-          const task = target?.task as TaskName | undefined
-          const commits = call.body.commit === true && (await call.rooms.mayCommit())
-          const assigned = await assignWorker(engineOf(call), plan, found.worker, {
-            ...{ ...options(call), task, asked },
-            ...(commits ? { finish: withCommit } : {}),
-          })
-          if (!assigned.ok) return refused(assigned.refusal, { plan, task })
-          done = assigned.submitted
-        }
-        const current = await call.engine.ask({ type: 'definition', plan })
-        if (current === null) return gone()
-        const tasks = allTasks(current.definition).filter(({ action }) => agentRequest(action)?.use === agent)
-        const moved = await answerOf(call, done)
-        return ok({ agent, tasks: tasks.map(({ id }) => id), ...moved }, moved.version)
-      }),
+    answers: { 200: { about: 'the agent works them', body: 'Worker', tag: true } },
+    handle: async (call, { plan }) => {
+      const asked = { plan, worker: call.body } as Json
+      const before = call.once === undefined ? null : await call.engine.answered(call.once, asked)
+      if (before?.ok === false) return refused(before.refusal, { plan })
+      const found = findWorker(await call.rooms.agents(), call.body)
+      if (!found.ok) return refused(found.refusal)
+      const { agent } = found.worker
+      let done = before
+      if (done === null) {
+        const target = call.body.task === undefined ? null : await findTask(call, call.body.task, plan)
+        if (target !== null && isProblem(target)) return target
+        const task = target?.task as TaskName | undefined
+        const commits = call.body.commit === true && (await call.rooms.mayCommit())
+        const assigned = await assignWorker(engineOf(call), plan, found.worker, {
+          ...{ ...options(call), task, asked },
+          ...(commits ? { finish: withCommit } : {}),
+        })
+        if (!assigned.ok) return refused(assigned.refusal, { plan, task })
+        done = assigned.submitted
+      }
+      const current = await call.engine.ask({ type: 'definition', plan })
+      if (current === null) return gone()
+      const tasks = allTasks(current.definition).filter(({ action }) => agentRequest(action)?.use === agent)
+      const moved = await answerOf(call, done)
+      return ok({ agent, tasks: tasks.map(({ id }) => id), ...moved }, moved.version)
+    },
   }),
 ]

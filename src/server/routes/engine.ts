@@ -1,25 +1,19 @@
 // The Engine door over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals, as typed values. Everything
 // is checked by its schema first; what somebody may do is for the engine to say.
 
-import type { AnyQuery, Order, QueryType } from '../../engine/engine.ts'
-import { ORDER_RIGHTS } from '../../engine/permissions/needed-rights.ts'
+import type { AnyQuery } from '../../engine/engine.ts'
 import { entriesQuery } from '../../format/wire/events.ts'
-import { ORDERS, orderAnswer, orderBody } from '../../format/wire/orders.ts'
-import { QUERIES, queryAnswer, queryBody } from '../../format/wire/queries.ts'
-import { streamAnswer, streamBody } from '../../format/wire/streams.ts'
+import { orderBody } from '../../format/wire/orders.ts'
+import { queryBody } from '../../format/wire/queries.ts'
+import { streamBody } from '../../format/wire/streams.ts'
 import { orderUnsaid } from '../../operations/decide-gate.ts'
 import { refuseRoute } from '../auth/denial-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
 import { answerWithoutTokens, orderFrom } from '../remote/remote-orders.ts'
 import { answerStream, streamEntries } from '../remote/remote-reads.ts'
-
 import { ok, route } from '../route.ts'
 import { submit } from '../submit-order.ts'
-
-// Whatever the door takes can travel; the compiler says what has been forgotten.
-ORDERS satisfies { readonly [T in Order['type']]: unknown }
-QUERIES satisfies { readonly [T in QueryType]: unknown }
 
 export const engineDoorRoutes = [
   route({
@@ -29,12 +23,12 @@ export const engineDoorRoutes = [
     about: 'One order of the Engine door; the right it needs depends on its type. For `planfold/client`.',
     body: orderBody,
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 200: { about: 'what happened', body: orderAnswer } },
+    answers: { 200: { about: 'what happened', body: 'EngineSubmitted' } },
     handle: async call => {
       const { engine, who, body, once } = call
       const { plan, order: asked, expected_version: said } = body
-      // Whoever may not is told that first, whatever is wrong with the order.
-      const denial = refuseRoute(who, ORDER_RIGHTS[asked.type])
+      // Missing rights are reported first, whatever else is wrong with the order.
+      const denial = refuseRoute(who, engine.rightFor(asked.type))
       if (denial !== null) return denial
       const order = await orderFrom(engine, plan, asked)
       if (isProblem(order)) return order
@@ -57,7 +51,7 @@ export const engineDoorRoutes = [
     right: 'read',
     about: 'One query of the Engine door. Changes nothing, but for `prune`. For `planfold/client`.',
     body: queryBody,
-    answers: { 200: { about: 'the answer', body: queryAnswer } },
+    answers: { 200: { about: 'the answer', body: 'EngineAnswer' } },
     handle: async call => {
       const query: AnyQuery = call.body.query
       const answer = await call.engine.ask(query)
@@ -71,7 +65,7 @@ export const engineDoorRoutes = [
     right: 'read',
     about: 'Sessions and goals as the Engine door has them: append, read, get, list. For `planfold/client`.',
     body: streamBody,
-    answers: { 200: { about: 'the answer', body: streamAnswer } },
+    answers: { 200: { about: 'the answer', body: 'EngineStreamAnswer' } },
     handle: answerStream,
   }),
   route({

@@ -10,6 +10,7 @@ import { isProblem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, route } from '../route.ts'
 import { isSessionKnown, noSession } from '../sessions/session-history.ts'
+import { planRoute } from '../submit-order.ts'
 
 type Query = { after?: string | undefined; names: 'dotted' | 'underscore'; progress: 'true' | 'false' }
 type EventsCall = Call<Query>
@@ -40,13 +41,11 @@ export const eventRoutes = [
       return stream(call, null, plan => wanted.has(plan))
     },
   }),
-  route<Query>({
+  planRoute<Query>({
     ...shape,
     path: '/plans/:plan/events',
     about: 'What happens in one plan.',
-    handle: async call => {
-      const found = await findPlan(call, call.params.plan!)
-      if (isProblem(found)) return found
+    handle: async (call, found) => {
       return stream(call, found.plan, plan => plan === found.plan)
     },
   }),

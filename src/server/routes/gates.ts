@@ -6,16 +6,8 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { Card } from '../../domain/views/board.ts'
 import { gateAnswers, VERDICTS } from '../../domain/views/gate-answers.ts'
 import type { Waiting } from '../../domain/views/summary.ts'
-import { budget, budgetMore } from '../../format/wire/budget.ts'
-import {
-  answerBody,
-  approveBody,
-  chooseBody,
-  decideBody,
-  decided,
-  gates,
-  pushBackBody,
-} from '../../format/wire/people.ts'
+import { budgetMore } from '../../format/wire/budget.ts'
+import { answerBody, approveBody, chooseBody, decideBody, pushBackBody } from '../../format/wire/people.ts'
 import type { Schema } from '../../format/wire/wire.ts'
 import { decideGate, type GateAnswer } from '../../operations/decide-gate.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'
@@ -25,7 +17,7 @@ import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, ok, route } from '../route.ts'
-import { type Asking, answerOf, engineOf, gone, order, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, engineOf, gone, order, planRoute } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
@@ -36,24 +28,20 @@ interface Said extends GateAnswer {
 const APPROVE = 'Yes: to a gate, go on; to criteria, they hold. With the `hash` of what was shown, or `unseen: true`.'
 
 export const gateRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/gates',
     right: 'read',
     about: 'What waits for a decision in the plan, with everything an answer is bound to.',
-    answers: { 200: { about: 'the gates that are open', body: gates, tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { engine } = call
-        const [summary, board] = [
-          await engine.ask({ type: 'summary', plan }),
-          await engine.ask({ type: 'board', plan }),
-        ]
-        if (summary === null || board === null) return gone()
-        const cards = new Map(board.map(card => [card.name, card]))
-        const items = summary.waiting.map(waiting => gateItem(plan, waiting, cards.get(waiting.task) ?? null))
-        return ok({ items, next: null }, summary.version)
-      }),
+    answers: { 200: { about: 'the gates that are open', body: 'GateList', tag: true } },
+    handle: async (call, { plan }) => {
+      const { engine } = call
+      const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
+      if (summary === null || board === null) return gone()
+      const cards = new Map(board.map(card => [card.name, card]))
+      const items = summary.waiting.map(waiting => gateItem(plan, waiting, cards.get(waiting.task) ?? null))
+      return ok({ items, next: null }, summary.version)
+    },
   }),
   answering('approve', approveBody, APPROVE, async (call, body) => {
     const { rationale = '', hash, unseen, until, document } = body
@@ -111,7 +99,6 @@ export const gateRoutes: readonly AnyRoute[] = [
   })),
 ]
 
-/** What waits, as it is listed and shown. */
 export const gateItem = (
   plan: string,
   { task, asks, since, hash, ...more }: Waiting,
@@ -148,13 +135,13 @@ function answering<B>(
     about,
     body,
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 200: { about: 'it is decided', body: decided, tag: true } },
+    answers: { 200: { about: 'it is decided', body: 'Decided', tag: true } },
     handle: async call => {
       const found = await findTask(call, call.params.gate!, call.params.plan)
       if (isProblem(found)) return found
-      const meant = await said(call, call.body)
-      if (isProblem(meant)) return meant
-      return await decide(call, found, meant)
+      const target = await said(call, call.body)
+      if (isProblem(target)) return target
+      return await decide(call, found, target)
     },
   })
 }
@@ -187,39 +174,36 @@ async function editsOf(call: Asking, document: Parameters<typeof readRevision>[2
   return isProblem(found) ? found : { definition: found.definition, source: found.source }
 }
 
-// What a plan has spent and may still spend, and more of it.
-
 export const budgetRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/budget',
     right: 'read',
     about:
       'What is spent, reserved and left of the budgets of the plan, its groups and tasks, and a forecast of the rest.',
-    answers: { 200: { about: 'the budget', body: budget } },
-    handle: async call => await withPlan(call, async ({ plan }) => await budgetTold(call, plan)),
+    answers: { 200: { about: 'the budget', body: 'Budget' } },
+    handle: async (call, { plan }) => await budgetTold(call, plan),
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/budget',
     right: 'decide',
     about: 'Adds to the budget of the plan, or of a group or task. A plan that was paused for it continues.',
     body: budgetMore,
-    answers: { 200: { about: 'the budget as it is now', body: budget } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { task, time: timeMs, output: outputBytes, ...rest } = call.body
-        const about = task === undefined ? null : await findTask(call, task, plan)
-        if (about !== null && isProblem(about)) return about
-        const more = { ...rest, timeMs, outputBytes }
-        const asked = raiseOrder(
-          Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
-          about?.task ?? null,
-        )
-        if ('code' in asked) return refused(asked, { plan, task: about?.task })
-        const done = await order(call, plan, asked)
-        return isProblem(done) ? done : await budgetTold(call, plan)
-      }),
+    answers: { 200: { about: 'the budget as it is now', body: 'Budget' } },
+    handle: async (call, { plan }) => {
+      const { task, time: timeMs, output: outputBytes, ...rest } = call.body
+      const about = task === undefined ? null : await findTask(call, task, plan)
+      if (about !== null && isProblem(about)) return about
+      const more = { ...rest, timeMs, outputBytes }
+      const asked = raiseOrder(
+        Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)),
+        about?.task ?? null,
+      )
+      if ('code' in asked) return refused(asked, { plan, task: about?.task })
+      const done = await order(call, plan, asked)
+      return isProblem(done) ? done : await budgetTold(call, plan)
+    },
   }),
 ]
 

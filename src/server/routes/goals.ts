@@ -5,8 +5,8 @@ import type { Sha256 } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
+import type { DecomposedGoal, Goal, GoalItem } from '../../format/wire/answers/goals.ts'
 import * as wire from '../../format/wire/goals.ts'
-import { planWord } from '../../format/wire/planstore-fields.ts'
 import { goalParts, keepPart } from '../../operations/goals/decompose-goal.ts'
 import { goalProgress } from '../../operations/goals/goal-progress.ts'
 import type { GoalEvent, GoalRow } from '../../stores/store.ts'
@@ -30,7 +30,7 @@ export const goalRoutes = [
     right: 'operate',
     about: 'Sets a goal.',
     body: wire.newGoal,
-    answers: { 201: { about: 'the goal', body: wire.goal, tag: true } },
+    answers: { 201: { about: 'the goal', body: 'Goal', tag: true } },
     handle: async call => {
       const { id, title, parent_id, priority = PRIORITY_DEFAULT, success_criteria: criteria = [] } = call.body
       const refusal = await refuseParent(call.engine, id ?? null, parent_id ?? null)
@@ -57,7 +57,7 @@ export const goalRoutes = [
     right: 'read',
     about: 'Goals, newest first.',
     query: wire.listQuery,
-    answers: { 200: { about: 'a page of them', body: wire.goals } },
+    answers: { 200: { about: 'a page of them', body: 'GoalPage' } },
     handle: async call => {
       const { status, parent_id: parent, limit, cursor } = call.query
       const page = await call.engine.goals.list({
@@ -72,7 +72,7 @@ export const goalRoutes = [
     path: '/goals/:goal',
     right: 'read',
     about: 'One goal, with its sub-goals, its plans and how far they have come.',
-    answers: { 200: { about: 'the goal', body: wire.goal, tag: true } },
+    answers: { 200: { about: 'the goal', body: 'Goal', tag: true } },
     handle: async call => {
       const shown = await showGoal(call, call.params.goal!)
       return isProblem(shown) ? shown : ok(shown, shown.version)
@@ -84,7 +84,7 @@ export const goalRoutes = [
     right: 'operate',
     about: 'Changes a goal; a status closes it or opens it again.',
     body: wire.goalPatch,
-    answers: { 200: { about: 'the goal as it is now', body: wire.goal, tag: true } },
+    answers: { 200: { about: 'the goal as it is now', body: 'Goal', tag: true } },
     handle: change,
   }),
   route({
@@ -94,7 +94,7 @@ export const goalRoutes = [
     about:
       'Splits a goal into sub-goals, and drafts a plan for each. Existing sub-goals and drafts are kept: a repeated request continues where the last one ended.',
     body: wire.decompose,
-    answers: { 200: { about: 'the goal, with its parts and their plans', body: wire.decomposed, tag: true } },
+    answers: { 200: { about: 'the goal, with its parts and their plans', body: 'DecomposedGoal', tag: true } },
     handle: decompose,
   }),
   route({
@@ -103,13 +103,13 @@ export const goalRoutes = [
     right: 'read',
     about: 'The plans of a goal, newest first; also of one that nobody has set.',
     query: wire.plansQuery,
-    answers: { 200: { about: 'a page of them', body: wire.goalPlans } },
+    answers: { 200: { about: 'a page of them', body: 'GoalPlans' } },
     handle: async call => {
       const { engine } = call
       const goal = call.params.goal!
       const { limit, cursor } = call.query
       const page = await engine.ask({ type: 'plans', goal, archived: false, ...presentFields({ limit, cursor }) })
-      // Whoever may use some plans only sees the plans of a goal, and no goal.
+      // A token for some plans sees only the plans of a goal, not the goal.
       const isKnown = page.items.length > 0 || cursor !== undefined || engine.caller.scope !== null
       if (!isKnown && (await engine.goals.get(goal)) === null) return unknown(goal)
       return ok({ items: page.items.map(planItem), next: page.next })
@@ -117,7 +117,7 @@ export const goalRoutes = [
   }),
 ]
 
-async function showGoal({ engine }: Pick<Call, 'engine'>, id: string): Promise<wire.GoalBody | Problem> {
+async function showGoal({ engine }: Pick<Call, 'engine'>, id: string): Promise<Goal | Problem> {
   const row = await engine.goals.get(id)
   const plans = await engine.ask({ type: 'plans', goal: id, archived: false, limit: SHOWN_MAX })
   if (row === null && plans.items.length === 0) return unknown(id)
@@ -129,24 +129,14 @@ async function showGoal({ engine }: Pick<Call, 'engine'>, id: string): Promise<w
     plans: plans.items.map(({ id: plan, name, status }) => ({
       id: plan,
       name,
-      status: planWord(status),
+      status,
       state: status,
     })),
     progress: await goalProgress(engine, id, row?.status ?? 'open'),
   }
 }
 
-function goalItem({
-  id,
-  title,
-  parent,
-  priority,
-  status,
-  criteria,
-  version,
-  createdAt,
-  updatedAt,
-}: GoalRow): wire.GoalItem {
+function goalItem({ id, title, parent, priority, status, criteria, version, createdAt, updatedAt }: GoalRow): GoalItem {
   return {
     id,
     title,
@@ -160,8 +150,7 @@ function goalItem({
   }
 }
 
-/** Plans name it; nobody has said what it is. */
-const unset = (id: string): wire.GoalItem => ({
+const unset = (id: string): GoalItem => ({
   id,
   title: null,
   parent_id: null,
@@ -175,7 +164,6 @@ const unset = (id: string): wire.GoalItem => ({
 
 type DecomposeCall = Call<undefined, DraftChoice>
 
-/** Thrown out of the middle of a use case. */
 class Stopped extends Error {
   readonly why: Problem
 
@@ -203,7 +191,7 @@ async function decomposed(call: DecomposeCall): Promise<Answer> {
   }
   const found = await goalParts(engine, id, async text => must(await splitFor(call, text, choice)))
   if (found.status === 'refused') return refused(inTokenWords(call.who, found.refusal))
-  const parts: wire.DecomposedBody['parts'] = []
+  const parts: DecomposedGoal['parts'][number][] = []
   for (const part of found.parts) {
     const of = { goal_id: part.goal, title: part.title }
     if (part.plan !== null) {
@@ -231,7 +219,6 @@ async function change(call: PatchCall): Promise<Answer> {
   if (refusal !== null) return refusal
   const changes = presentFields({ title, parent: parent_id, priority, criteria: success_criteria }) as JsonObject
   const events: GoalEvent[] = []
-  // Setting it again is what opens it.
   if (status === 'open' && row.status !== 'open')
     events.push({
       type: 'goal.set',
@@ -280,7 +267,6 @@ function onceOf({ once, text }: Pick<Call<unknown, unknown>, 'once' | 'text'>): 
   return { once: { key: once, hash } }
 }
 
-/** A UUID, by lot. */
 function newId({ rooms }: Pick<Call<unknown, unknown>, 'rooms'>): string {
   const hex = Buffer.from(rooms.random(16)).toString('hex')
   const variant = '89ab'[Number.parseInt(hex[16]!, 16) & 3]

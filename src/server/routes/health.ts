@@ -1,17 +1,7 @@
 // Health, metrics, the halt of everything, and the address that memory will have.
 
-import { haltBody, haltDone, halted, lifted } from '../../format/wire/audit.ts'
-import {
-  health,
-  memoryBody,
-  memoryQuery,
-  readiness,
-  searchPage,
-  searchQuery,
-  stepsPage,
-  stepsQuery,
-  version,
-} from '../../format/wire/health.ts'
+import { haltBody } from '../../format/wire/audit.ts'
+import { memoryBody, memoryQuery, searchQuery, stepsQuery } from '../../format/wire/health.ts'
 import type { ReadBy } from '../../format/wire/wire.ts'
 import { findPlan } from '../find-plan.ts'
 import { presentFields } from '../planstore/patch.ts'
@@ -39,7 +29,7 @@ export const observingRoutes = [
     right: 'read',
     about: 'What steps took, tried and used, by plan, agent, capability, kind or time.',
     query: stepsQuery,
-    answers: { 200: { about: 'one row a group', body: stepsPage } },
+    answers: { 200: { about: 'one row a group', body: 'StepsPage' } },
     handle: async call => {
       const { plan_id, agent_id, ...asked } = call.query
       if (plan_id === undefined && call.who.scope !== null) return outOfScope('say of which plan: plan_id')
@@ -65,7 +55,7 @@ export const observingRoutes = [
     right: 'read',
     about: 'Plans, tasks and output in which words are found.',
     query: searchQuery,
-    answers: { 200: { about: 'plans first, then tasks, then output; each newest first', body: searchPage } },
+    answers: { 200: { about: 'plans first, then tasks, then output; each newest first', body: 'SearchPage' } },
     handle: async call => {
       const { q: text, plan_id, ...asked } = call.query
       const found = plan_id === undefined ? null : await findPlan(call, plan_id)
@@ -98,7 +88,7 @@ export const healthRoutes = [
     path: '/health',
     right: 'nothing',
     about: 'Is the process alive? Answers without looking at anything.',
-    answers: { 200: { about: 'it is', body: health } },
+    answers: { 200: { about: 'it is', body: 'Health' } },
     handle: async () => ok({ status: 'ok' }),
   }),
   route({
@@ -106,7 +96,7 @@ export const healthRoutes = [
     path: '/ready',
     right: 'nothing',
     about: 'Does the store answer, and is the service not about to stop?',
-    answers: { 200: { about: 'it is ready', body: readiness }, 503: { about: 'it is not', body: readiness } },
+    answers: { 200: { about: 'it is ready', body: 'Readiness' }, 503: { about: 'it is not', body: 'Readiness' } },
     handle: async ({ rooms, engine }) => {
       if (rooms.stopping.aborted) return { status: 503, body: { status: 'stopping' } }
       await engine.ask({ type: 'position' })
@@ -118,7 +108,7 @@ export const healthRoutes = [
     path: '/version',
     right: 'read',
     about: 'Which Planfold answers here.',
-    answers: { 200: { about: 'its version', body: version } },
+    answers: { 200: { about: 'its version', body: 'Version' } },
     handle: async ({ rooms }) => ok({ name: 'planfold', version: rooms.version, api: 1 }),
   }),
 ]
@@ -131,7 +121,7 @@ export const haltRoutes: readonly AnyRoute[] = [
     path: '/halt',
     right: 'read',
     about: 'Is everything halted, by whom, and why?',
-    answers: { 200: { about: 'the current state', body: halted } },
+    answers: { 200: { about: 'the current state', body: 'Halt' } },
     handle: async ({ engine }) => {
       const halt = await engine.killSwitch.halted()
       return ok({ halted: halt !== null, halt: onWire(halt) })
@@ -144,7 +134,7 @@ export const haltRoutes: readonly AnyRoute[] = [
     right: 'administer',
     about: 'Halts everything: whatever runs is ended, and nothing begins.',
     body: haltBody,
-    answers: { 200: { about: 'everything is halted', body: haltDone } },
+    answers: { 200: { about: 'everything is halted', body: 'HaltDone' } },
     handle: async call => ok(onWire(await call.engine.killSwitch.halt(call.body.reason))),
   }),
   route({
@@ -152,7 +142,7 @@ export const haltRoutes: readonly AnyRoute[] = [
     path: '/halt',
     right: 'administer',
     about: 'Lifts the halt; plans stay paused until somebody resumes them.',
-    answers: { 200: { about: 'who had halted it; null when nobody had', body: lifted } },
+    answers: { 200: { about: 'who had halted it; null when nobody had', body: 'HaltLifted' } },
     handle: async call => ok({ lifted: onWire(await call.engine.killSwitch.lift()) }),
   }),
 ]

@@ -170,6 +170,5 @@ export const homeRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-/** Three folded sheets, dark on light and light on dark. */
 const SIGN =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><style>path{fill:#1b1d23}@media(prefers-color-scheme:dark){path{fill:#eceef2}}</style><path d="M6 8l9-4v24l-9-4z" opacity=".55"/><path d="M17 4l9 5v8l-9 4z"/></svg>\n'

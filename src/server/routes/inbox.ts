@@ -1,7 +1,7 @@
 // The inbox over HTTP: what waits for a person, answering it, proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
@@ -18,14 +18,18 @@ import {
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
 import { decideReview, sightUnsaid } from '../../operations/decide-gate.ts'
+import { proposalMade, replanGoal } from '../../operations/goals/replan-goal.ts'
+import type { PreparedRevision } from '../../operations/revise-plan.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
+import { presentFields } from '../planstore/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
+import { proposeFor } from '../propose-plan.ts'
 import { options as optionsOf } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Asking, answerOf, engineOf, gone, order, withPlan } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, engineOf, gone, order, withNewer, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
 
@@ -100,7 +104,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     right: 'read',
     about: 'Everything that waits for a person, in all plans, oldest first, each with the answers this token may give.',
     query: wire.inboxQuery,
-    answers: { 200: { about: 'what waits', body: wire.inbox } },
+    answers: { 200: { about: 'what waits', body: 'Inbox' } },
     handle: async call => {
       const { plan_id, for: who } = call.query
       const only = plan_id === undefined ? null : await findPlan(call, plan_id)
@@ -120,7 +124,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     about:
       'Answers one of them, and no other: when it waits no longer, what became of it is told. Work and stopped rollbacks are for operators, everything else for approvers.',
     body: wire.inboxAnswer,
-    answers: { 200: { about: 'it is answered', body: wire.inboxAnswered, tag: true } },
+    answers: { 200: { about: 'it is answered', body: 'InboxAnswered', tag: true } },
     handle: async call => {
       const done = await answerInbox(call, call.params.id!, call.body)
       if (isProblem(done)) return done
@@ -150,7 +154,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/questions',
     right: 'read',
     about: 'Questions that agents and people asked in the middle of their work, and nobody has answered.',
-    answers: { 200: { about: 'the questions', body: wire.questions } },
+    answers: { 200: { about: 'the questions', body: 'QuestionPage' } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const items = await call.engine.ask({ type: 'questions', plan })
@@ -162,7 +166,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/questions/:question',
     right: 'read',
     about: 'One question, with its answer when there is one.',
-    answers: { 200: { about: 'the question', body: wire.question } },
+    answers: { 200: { about: 'the question', body: 'Question' } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const id = call.params.question!
@@ -177,7 +181,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Asks something in the middle of work; it waits in the inbox.',
     body: wire.newQuestion,
-    answers: { 201: { about: 'the question', body: wire.question, tag: true } },
+    answers: { 201: { about: 'the question', body: 'Question', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { text, task, form = [{ name: 'answer', type: 'text' as const }] } = call.body
@@ -200,7 +204,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
     right: 'decide',
     about: 'Answers a question.',
     body: wire.questionAnswer,
-    answers: { 200: { about: 'the question with its answer', body: wire.question, tag: true } },
+    answers: { 200: { about: 'the question with its answer', body: 'Question', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const id = call.params.question!
@@ -257,7 +261,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/proposals',
     right: 'read',
     about: 'Every revision that was proposed, oldest first, and what became of it.',
-    answers: { 200: { about: 'the proposals', body: wire.proposals } },
+    answers: { 200: { about: 'the proposals', body: 'ProposalPage' } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const cards = await call.engine.ask({ type: 'proposals', plan })
@@ -269,7 +273,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/proposals/:proposal',
     right: 'read',
     about: 'One proposal, with what it would change.',
-    answers: { 200: { about: 'the proposal', body: wire.proposal } },
+    answers: { 200: { about: 'the proposal', body: 'Proposal' } },
     handle: async call =>
       await withProposal(call, async (plan, card) => {
         const base = await call.engine.ask({ type: 'definition', plan, revision: card.on })
@@ -290,7 +294,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     about: 'Proposes a revision: a whole document, or one that is merged into the plan.',
     body: wire.newProposal,
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 201: { about: 'it is proposed', body: wire.proposed, tag: true } },
+    answers: { 201: { about: 'it is proposed', body: 'Proposed', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { document, rationale, cause, task, expected_revision, merge } = call.body
@@ -308,21 +312,40 @@ export const proposalRoutes: readonly AnyRoute[] = [
           ...named,
         }))
         if (isProblem(ordered)) return ordered
-        const { done, made } = ordered
-        const { definition, diff, summary } = made
-        const taken = done.events.find(event => event.type === 'plan.revised')
-        const proposed = done.events.find(event => event.type === 'revision.proposed')
-        const moved = await answerOf(call, done)
-        const id = proposed?.id ?? (await sameProposal(call, plan, definition)) ?? null
-        const body = {
-          id,
-          accepted: taken !== undefined,
-          revision: taken?.revision ?? null,
-          summary,
-          diff: onWire(diff),
-          ...moved,
-        }
-        return created(body, `/plans/${plan}/proposals${id === null ? '' : `/${id}`}`, moved.version)
+        const { body, at } = await proposedBody(call, ordered.done, ordered.made)
+        return created(body, at, body.version)
+      }),
+  }),
+  route({
+    method: 'POST',
+    path: '/plans/:plan/replan',
+    right: 'operate',
+    about:
+      'Drafts again what is left of a plan under way, after a failure or on request, and proposes it. What was done stays; nothing changes before somebody accepts it.',
+    body: wire.replanBody,
+    answers: { 201: { about: 'it is proposed', body: 'Replanned', tag: true } },
+    handle: async call =>
+      await withPlan(call, async ({ plan }) => {
+        const { reason: why = '', budget, look, ...named } = call.body
+        const asked = { plan, replan: call.body } as Json
+        const before = call.once === undefined ? null : await call.engine.answered(call.once, asked)
+        if (before !== null && !before.ok) return refused(before.refusal, { plan })
+        if (before !== null) return await replannedAgain(call, before)
+        const wanted = { plan, why, choice: presentFields(named) }
+        const found = await replanGoal<Problem>(call.engine, wanted, async ({ goal, choice, ...earlier }) => {
+          const proposed = await proposeFor(call, goal, { ...choice, budget, look }, earlier)
+          return isProblem(proposed) ? { problem: proposed } : proposed.proposal
+        })
+        if (found.status === 'failed') return found.problem
+        if (found.status === 'refused') return refused(inTokenWords(call.who, found.refusal), { plan })
+        const { current, revision, rationale, unfollowed } = found.replanned
+        const { definition } = revision
+        const what = { type: 'propose', definition, rationale, expectedRevision: current.revision } as const
+        const done = await order(call, plan, what, asked)
+        if (isProblem(done)) return await withNewer(call, plan, done)
+        const { body, at } = await proposedBody(call, done, revision)
+        const left = unfollowed.map(({ comment: { task, text }, why }) => ({ task, text, why }))
+        return created({ ...body, rationale, unfollowed: left }, at, body.version)
       }),
   }),
   route({
@@ -331,7 +354,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     right: 'decide',
     about: 'The proposal becomes the plan. With the `hash` of what was shown, or `unseen: true`.',
     body: wire.judgeBody,
-    answers: { 200: { about: 'it is accepted', body: wire.judged, tag: true } },
+    answers: { 200: { about: 'it is accepted', body: 'Judged', tag: true } },
     handle: async call => await judge(call, 'accepted', call.body),
   }),
   route({
@@ -340,7 +363,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     right: 'decide',
     about: 'The plan stays as it is.',
     body: wire.declineBody,
-    answers: { 200: { about: 'it is declined', body: wire.judged, tag: true } },
+    answers: { 200: { about: 'it is declined', body: 'Judged', tag: true } },
     handle: async call => await judge(call, 'declined', call.body),
   }),
   route({
@@ -348,7 +371,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     path: '/plans/:plan/reviews',
     right: 'read',
     about: 'Approvals that are looked at together, oldest first.',
-    answers: { 200: { about: 'the reviews', body: wire.reviews } },
+    answers: { 200: { about: 'the reviews', body: 'ReviewPage' } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const reviews = await call.engine.ask({ type: 'reviews', plan })
@@ -369,7 +392,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
     right: 'decide',
     about: 'Decides about the first review as a whole: all of it, or none.',
     body: wire.reviewBody,
-    answers: { 200: { about: 'it is decided', body: wire.reviewed, tag: true } },
+    answers: { 200: { about: 'it is decided', body: 'Reviewed', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan, name }) => {
         const { verdict: word, rationale = '', hash, unseen } = call.body
@@ -446,6 +469,35 @@ async function judge(
 
 const late = ({ problem: told }: Problem, card: ProposalCard): Problem =>
   problem(409, 'not-ready', fateWords(card), { hint: told.hint })
+
+/** What was proposed, or taken at once. */
+async function proposedBody(
+  call: Asking,
+  done: Accepted,
+  { definition, diff, summary }: Pick<PreparedRevision, 'definition' | 'diff' | 'summary'>,
+) {
+  const { plan } = done
+  const taken = done.events.find(event => event.type === 'plan.revised')
+  const proposed = done.events.find(event => event.type === 'revision.proposed')
+  const id = proposed?.id ?? (await sameProposal(call, plan, definition)) ?? null
+  const body = {
+    id,
+    accepted: taken !== undefined,
+    revision: taken?.revision ?? null,
+    summary,
+    diff: onWire(diff),
+    ...(await answerOf(call, done)),
+  }
+  return { body, at: `/plans/${plan}/proposals${id === null ? '' : `/${id}`}` }
+}
+
+/** Under the same key nobody drafts a second time. */
+async function replannedAgain(call: Asking, done: Accepted): Promise<Answer> {
+  const again = await proposalMade(call.engine, done)
+  if (again === null) return gone()
+  const { body, at } = await proposedBody(call, done, again)
+  return created({ ...body, rationale: again.rationale, unfollowed: [] }, at, body.version)
+}
 
 async function sameProposal({ engine }: Asking, plan: string, definition: object): Promise<string | undefined> {
   const cards = (await engine.ask({ type: 'proposals', plan })) ?? []

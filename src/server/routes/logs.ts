@@ -8,8 +8,8 @@ import { findTask } from '../find-plan.ts'
 import { presentFields } from '../planstore/patch.ts'
 import { isProblem } from '../problem.ts'
 import { withoutTokens } from '../remote/remote-orders.ts'
-import { type Answer, type AnyRoute, ok, route } from '../route.ts'
-import { type Asking, gone, withPlan, withTask } from '../submit-order.ts'
+import { type Answer, type AnyRoute, ok } from '../route.ts'
+import { type Asking, gone, planRoute, withTask } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { ofTask } from './claims.ts'
 
@@ -18,67 +18,64 @@ const LEVEL_OF = { stdout: 'info', stderr: 'warning', engine: 'debug' } as const
 }
 
 export const logRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/entries',
     right: 'read',
     about: 'The journal of the plan, oldest entry first, or newest first.',
     query: wire.entryQuery,
-    answers: { 200: { about: 'a page of it', body: wire.entries } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { cursor, before, after, limit, command } = call.query
-        const isNewestFirst = call.query.order === 'newest' || before !== undefined
-        const entries = isNewestFirst
-          ? await entriesBefore(call.engine, plan, before ?? cursor, { after: after ?? 0, limit })
-          : await call.engine.ask({ type: 'entries', plan, after: after ?? cursor ?? 0, limit })
-        if (entries === null) return gone()
-        const items = entries.map(entry => shown(entry, { command: command !== false }))
-        return ok({ items, next: entries.length < limit ? null : String(entries.at(-1)!.version) })
-      }),
+    answers: { 200: { about: 'a page of it', body: 'EntryPage' } },
+    handle: async (call, { plan }) => {
+      const { cursor, before, after, limit, command } = call.query
+      const isNewestFirst = call.query.order === 'newest' || before !== undefined
+      const entries = isNewestFirst
+        ? await entriesBefore(call.engine, plan, before ?? cursor, { after: after ?? 0, limit })
+        : await call.engine.ask({ type: 'entries', plan, after: after ?? cursor ?? 0, limit })
+      if (entries === null) return gone()
+      const items = entries.map(entry => shown(entry, { command: command !== false }))
+      return ok({ items, next: entries.length < limit ? null : String(entries.at(-1)!.version) })
+    },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/logs',
     right: 'read',
     about: 'What the tasks of the plan printed, in the order in which it was stored.',
     query: wire.logQuery,
-    answers: { 200: { about: 'a page of it', body: wire.logs } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { task, ...query } = call.query
-        const of = task === undefined ? null : await findTask(call, task, plan)
-        if (of !== null && isProblem(of)) return of
-        return await logsOf(call, plan, of?.task, query)
-      }),
+    answers: { 200: { about: 'a page of it', body: 'LogPage' } },
+    handle: async (call, { plan }) => {
+      const { task, ...query } = call.query
+      const of = task === undefined ? null : await findTask(call, task, plan)
+      if (of !== null && isProblem(of)) return of
+      return await logsOf(call, plan, of?.task, query)
+    },
   }),
   ...ofTask('/logs', {
     method: 'GET',
     right: 'read',
     about: 'What the task printed.',
     query: wire.logQuery,
-    answers: { 200: { about: 'a page of it', body: wire.logs } },
+    answers: { 200: { about: 'a page of it', body: 'LogPage' } },
     handle: async call => await withTask(call, async ({ plan, task }) => await logsOf(call, plan, task, call.query)),
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/attempts',
     right: 'read',
     about: 'Every attempt of the plan.',
     query: wire.attemptQuery,
-    answers: { 200: { about: 'a page of them', body: wire.attempts } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const page = await call.engine.ask({ type: 'attempts', plan, ...presentFields(call.query) })
-        return ok(onWire(page))
-      }),
+    answers: { 200: { about: 'a page of them', body: 'AttemptPage' } },
+    handle: async (call, { plan }) => {
+      const page = await call.engine.ask({ type: 'attempts', plan, ...presentFields(call.query) })
+      return ok(onWire(page))
+    },
   }),
   ...ofTask('/attempts', {
     method: 'GET',
     right: 'read',
     about: 'Every attempt of the task.',
     query: wire.attemptQuery,
-    answers: { 200: { about: 'a page of them', body: wire.attempts } },
+    answers: { 200: { about: 'a page of them', body: 'AttemptPage' } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) =>
         ok(onWire(await call.engine.ask({ type: 'attempts', plan, task, ...presentFields(call.query) }))),
@@ -86,7 +83,6 @@ export const logRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-/** The newest first; versions have no gaps. */
 async function entriesBefore(
   engine: Asking['engine'],
   plan: string,

@@ -41,7 +41,8 @@ export const mcpRoutes = [
       now: rooms.now,
       templates: join(rooms.stateDir, 'templates'),
       agents: rooms.agents,
-      propose: (goal: string, choice = {}) => proposeFor({ engine, rooms, signal }, goal, choice),
+      propose: (goal: string, choice = {}, earlier = {}) =>
+        proposeFor({ engine, rooms, signal }, goal, choice, earlier),
       around: async (definition: PlanDefinition) => {
         const { root, stateDir, environment } = rooms
         const found = await rooms.documents.runOn('surroundings', { definition, root, stateDir, environment })

@@ -6,25 +6,11 @@ import {
   cancelBody,
   cloneBody,
   executeBody,
-  executed,
-  madeCheckpoint,
   newCheckpoint,
   pauseBody,
   type RollbackBody,
   rollbackBody,
-  rolledBack,
-  verbDone,
 } from '../../format/wire/plans.ts'
-import {
-  analysis,
-  checkpointList,
-  checkpointPage,
-  fullPlan,
-  gitOperationList,
-  gitOperationPage,
-  planStatus,
-  sessionPlan,
-} from '../../format/wire/sessions.ts'
 import { waitForEvent } from '../../operations/archive-plan.ts'
 import { cloneOrder } from '../../operations/create-plan.ts'
 import {
@@ -42,7 +28,7 @@ import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } f
 import { planWord } from '../sessions/session-words.ts'
 import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
-import { type Asking, answerOf, clientSignal, engineOf, gone, order, withPlan } from '../submit-order.ts'
+import { type Asking, answerOf, clientSignal, engineOf, gone, order, planRoute, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { archivePlan } from './plans.ts'
 
@@ -52,7 +38,6 @@ type Foretold = Extract<RollbackPreview, { readonly ok: true }>
 
 const CHOICES = ['keep', 'take', 'merge'] as const
 
-/** Both say where to; only one of them may. */
 function askOf(body: RollbackBody): RollbackAsk | Problem {
   const { checkpoint_id, to, undo, files, tasks, files_only, keep_git, include_unclaimed, force, choices, every } = body
   if ([checkpoint_id, to, undo === true ? true : undefined].filter(one => one !== undefined).length > 1)
@@ -111,7 +96,6 @@ function conflicting(conflicts: readonly FilePreview[]): Problem {
   })
 }
 
-/** Ordered; carried out by whoever drives the plan. */
 async function goBack(
   call: Asking & { readonly signal: () => AbortSignal },
   wanted: RollbackWanted,
@@ -142,7 +126,6 @@ async function goBack(
 
 // What is done to a plan as a whole, at `/plans/:plan/…` and, as clients of sessions say it, at `/plan/:plan/…`.
 
-/** The same at both addresses. */
 function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
   return ['/plan/:plan', '/plans/:plan'].map(family => route({ ...one, path: `${family}${path}` }))
 }
@@ -155,8 +138,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
       'Starts the plan, continues it, or attaches to it if it is running. A failed plan continues with its failed tasks; completed tasks are kept. The server runs it; gates stop it.',
     body: executeBody,
     answers: {
-      200: { about: 'it was already running', body: executed, tag: true },
-      202: { about: 'it is running now', body: executed, tag: true },
+      200: { about: 'it was already running', body: 'PlanExecuted', tag: true },
+      202: { about: 'it is running now', body: 'PlanExecuted', tag: true },
     },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
@@ -169,7 +152,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Pauses the plan: no task starts, and running tasks that are safe to repeat are stopped.',
     body: pauseBody,
-    answers: { 200: { about: 'it is paused', body: verbDone, tag: true } },
+    answers: { 200: { about: 'it is paused', body: 'PlanOrderDone', tag: true } },
     handle: async call => {
       const { reason, force } = call.body
       const said = { reason, ...(force === true ? { force } : {}) } as const
@@ -180,7 +163,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     method: 'POST',
     right: 'operate',
     about: 'Continues a paused plan.',
-    answers: { 200: { about: 'it continues', body: verbDone, tag: true } },
+    answers: { 200: { about: 'it continues', body: 'PlanOrderDone', tag: true } },
     handle: async call => await verb(call, { type: 'resume' }, 'resumed'),
   }),
   ...atBoth('/cancel', {
@@ -188,7 +171,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Ends the plan for good; what declares how is undone.',
     body: cancelBody,
-    answers: { 200: { about: 'it is being cancelled, or is', body: verbDone, tag: true } },
+    answers: { 200: { about: 'it is being cancelled, or is', body: 'PlanOrderDone', tag: true } },
     handle: async call => {
       const { reason, force } = call.body
       const said = { reason, ...(force === true ? { force } : {}) } as const
@@ -200,7 +183,7 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Makes a draft of the same definition, linked to the plan it comes from.',
     body: cloneBody,
-    answers: { 201: { about: 'the new plan', body: sessionPlan, tag: true } },
+    answers: { 201: { about: 'the new plan', body: 'SessionPlan', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine } = call
@@ -217,29 +200,27 @@ export const planVerbRoutes: readonly AnyRoute[] = [
         return shown === null ? gone() : created(shown, `/plans/${made.plan}`, shown.version)
       }),
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plan/:plan',
     right: 'read',
     about: 'One plan with its steps, as clients of sessions know it.',
-    answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const shown = await showSessionPlan(call.engine, plan)
-        return shown === null ? gone() : ok(shown, shown.version)
-      }),
+    answers: { 200: { about: 'the plan', body: 'SessionPlan', tag: true } },
+    handle: async (call, { plan }) => {
+      const shown = await showSessionPlan(call.engine, plan)
+      return shown === null ? gone() : ok(shown, shown.version)
+    },
   }),
-  route({
+  planRoute({
     method: 'DELETE',
     path: '/plan/:plan',
     right: 'operate',
     about: 'Archives the plan with its tasks; one that is open is cancelled first. Its journal stays.',
     answers: { 204: { about: 'it is archived' } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const done = await archivePlan(call, plan)
-        return done !== null && isProblem(done) ? done : nothing
-      }),
+    handle: async (call, { plan }) => {
+      const done = await archivePlan(call, plan)
+      return done !== null && isProblem(done) ? done : nothing
+    },
   }),
 ]
 
@@ -262,7 +243,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     method: 'GET',
     right: 'read',
     about: 'Progress of the plan: what is running, what waits for whom, every execution, and metrics.',
-    answers: { 200: { about: 'its status', body: planStatus, tag: true } },
+    answers: { 200: { about: 'its status', body: 'SessionPlanStatus', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { engine } = call
@@ -296,7 +277,7 @@ export const lookingRoutes: readonly AnyRoute[] = [
     method: 'GET',
     right: 'read',
     about: 'What can be known without running it: waves, critical path, speed-up, and what is wrong or risky.',
-    answers: { 200: { about: 'the analysis', body: analysis } },
+    answers: { 200: { about: 'the analysis', body: 'Analysis' } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const current = await call.engine.ask({ type: 'definition', plan })
@@ -308,26 +289,25 @@ export const lookingRoutes: readonly AnyRoute[] = [
       }),
   }),
   ...(['/plan/:plan/git-operations', '/plans/:plan/git-operations'] as const).map(path =>
-    route({
+    planRoute({
       method: 'GET',
       path,
       right: 'read',
       about: 'What the plan did to the repository, in order.',
       answers: {
-        200: { about: 'the operations', body: path.startsWith('/plans') ? gitOperationPage : gitOperationList },
+        200: { about: 'the operations', body: path.startsWith('/plans') ? 'GitOperationPage' : 'GitOperationList' },
       },
-      handle: async call =>
-        await withPlan(call, async ({ plan }) => {
-          const git = await gitTracesOf(call.engine, plan)
-          return ok(path.startsWith('/plans') ? { items: git, next: null } : git)
-        }),
+      handle: async (call, { plan }) => {
+        const git = await gitTracesOf(call.engine, plan)
+        return ok(path.startsWith('/plans') ? { items: git, next: null } : git)
+      },
     }),
   ),
   ...atBoth('/full', {
     method: 'GET',
     right: 'read',
     about: 'The plan with its steps, executions, metrics, checkpoints, files and git operations, at once.',
-    answers: { 200: { about: 'all of it', body: fullPlan, tag: true } },
+    answers: { 200: { about: 'all of it', body: 'FullPlan', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const {
@@ -369,8 +349,8 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       'Files, refs and tasks stand as they did at a checkpoint. Where somebody has worked since, nothing is changed until they choose.',
     body: rollbackBody,
     answers: {
-      200: { about: 'what would happen, or what happened', body: rolledBack, tag: true },
-      202: { about: 'it has begun; the process that runs the plan carries it out', body: rolledBack, tag: true },
+      200: { about: 'what would happen, or what happened', body: 'RolledBack', tag: true },
+      202: { about: 'it has begun; the process that runs the plan carries it out', body: 'RolledBack', tag: true },
     },
     handle: async call =>
       await withPlan(call, async found => {
@@ -396,36 +376,34 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         return { status: done.status === 'rollback_started' ? 202 : 200, body: done, version: done.version }
       }),
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plan/:plan/checkpoints',
     right: 'read',
     about: 'The places the plan can go back to, oldest first, as a bare list.',
-    answers: { 200: { about: 'the checkpoints', body: checkpointList } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const all = await checkpointsOf(call.engine, plan)
-        return all === null ? gone() : ok(all)
-      }),
+    answers: { 200: { about: 'the checkpoints', body: 'CheckpointList' } },
+    handle: async (call, { plan }) => {
+      const all = await checkpointsOf(call.engine, plan)
+      return all === null ? gone() : ok(all)
+    },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/checkpoints',
     right: 'read',
     about: 'The places the plan can go back to, oldest first.',
-    answers: { 200: { about: 'the checkpoints', body: checkpointPage } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const items = await checkpointsOf(call.engine, plan)
-        return items === null ? gone() : ok({ items, next: null })
-      }),
+    answers: { 200: { about: 'the checkpoints', body: 'CheckpointPage' } },
+    handle: async (call, { plan }) => {
+      const items = await checkpointsOf(call.engine, plan)
+      return items === null ? gone() : ok({ items, next: null })
+    },
   }),
   ...atBoth('/checkpoints', {
     method: 'POST',
     right: 'operate',
     about: 'Takes a checkpoint: all files are stored, and it has a name from then on.',
     body: newCheckpoint,
-    answers: { 201: { about: 'the checkpoint', body: madeCheckpoint, tag: true } },
+    answers: { 201: { about: 'the checkpoint', body: 'CheckpointMade', tag: true } },
     handle: async call =>
       await withPlan(call, async ({ plan }) => {
         const { name } = call.body

@@ -14,7 +14,6 @@ import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
 
 import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
-import { planWord } from '../../format/wire/planstore-fields.ts'
 import { archivePlan as archive } from '../../operations/archive-plan.ts'
 import { createPlan } from '../../operations/create-plan.ts'
 import { printReport } from '../../operations/export-plan.ts'
@@ -42,7 +41,7 @@ import { invalidRequest, isProblem, notFound, type Problem, problem, refused } f
 import { CHOICE_KEYS, proposeOnce, readChoice } from '../propose-plan.ts'
 import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
-import { type Asking, clientSignal, engineOf, gone, order, submit } from '../submit-order.ts'
+import { type Asking, clientSignal, engineOf, gone, order, planRoute, submit } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
 // A plan that a request brings, made under its name or a numbered one, with what is said beside it; started when that is asked for.
@@ -56,7 +55,6 @@ interface Wanted {
   readonly session?: string | undefined
   /** What a key counts for, where a planner makes the steps. */
   readonly asked?: Json
-  /** Not the caller: a planner, or whoever saved the template. */
   readonly written?: 'others'
   readonly start: boolean
 }
@@ -96,7 +94,6 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
 
 const WAIT_MS = 10_000
 
-/** Null when it is archived. */
 export async function archivePlan(
   call: Asking & { readonly signal: () => AbortSignal },
   plan: PlanId,
@@ -131,33 +128,29 @@ export async function archivePlan(
 // Plans that change: their status, what a client keeps beside them, their outline, the order of their tasks; and their end.
 
 export const planChangeRoutes = [
-  route({
+  planRoute({
     method: 'PATCH',
     path: '/plans/:plan',
     right: 'operate',
     about:
       'Changes a plan. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
     body: wire.planPatch,
-    answers: { 200: { about: 'the plan as it is now', body: wire.plan, tag: true } },
-    handle: async call => {
-      const found = await findPlan(call, call.params.plan!)
-      if (isProblem(found)) return found
+    answers: { 200: { about: 'the plan as it is now', body: 'Plan', tag: true } },
+    handle: async (call, found) => {
       const refusal = await change(call, found.plan)
       if (refusal !== null) return refusal
       const shown = await showPlan(call, found.plan)
       return shown === null ? gone() : ok(shown.body, shown.version)
     },
   }),
-  route({
+  planRoute({
     method: 'DELETE',
     path: '/plans/:plan',
     right: 'operate',
     about: 'Archives a plan and its tasks; one that is open is cancelled first. Its history stays.',
     query: wire.deleteQuery,
     answers: { 204: { about: 'it is archived' } },
-    handle: async call => {
-      const found = await findPlan(call, call.params.plan!)
-      if (isProblem(found)) return found
+    handle: async (call, found) => {
       if (call.query.purge === true) return refusePurge(call, found)
       return (await archivePlan(call, found.plan)) ?? nothing
     },
@@ -168,7 +161,7 @@ export const planChangeRoutes = [
     right: 'operate',
     about: 'Archives several plans, and says of each what became of it.',
     body: wire.manyPlans,
-    answers: { 200: { about: 'what was done', body: wire.archivedPlans } },
+    answers: { 200: { about: 'what was done', body: 'PlansArchived' } },
     handle: async call => {
       const archived: string[] = []
       const missing: string[] = []
@@ -192,7 +185,7 @@ export const planChangeRoutes = [
     right: 'operate',
     about: 'Puts the tasks of a plan in another order, as a revision. What needs what stays as it is.',
     body: wire.newOrder,
-    answers: { 200: { about: 'the order as it is now', body: wire.planOrdered, tag: true } },
+    answers: { 200: { about: 'the order as it is now', body: 'PlanOrdered', tag: true } },
     handle: async call => {
       const found = await findPlan(call, call.params.plan!)
       return isProblem(found) ? found : await reorder(call, found.plan)
@@ -230,7 +223,7 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   ]
   const shown = (await showPlan(call, plan))?.body
   if (summary === null || current === null || shown === undefined) return gone()
-  const body = withoutEcho(call.body, shown, planWord)
+  const body = withoutEcho(call.body, shown)
   const news = changedFields(body, shown, KNOWN)
   if (isProblem(news)) return news
   const { status, reason, expected_revision } = body
@@ -265,7 +258,6 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   return moved !== null && isProblem(moved) ? moved : null
 }
 
-/** What is new of its definition; null when nothing is. */
 function outlineOf(
   definition: PlanDefinition,
   { fields, others }: News<wire.PlanPatch>,
@@ -276,7 +268,6 @@ function outlineOf(
   return Object.keys(set).length + Object.keys(extra).length === 0 ? null : { set, extra }
 }
 
-/** What is kept beside it. */
 function annotated(before: JsonObject, { fields, others }: News<wire.PlanPatch>): JsonObject {
   const { current_step, started_at, completed_at } = fields
   return {
@@ -307,7 +298,7 @@ async function reorder(call: ReorderCall, plan: PlanId): Promise<Answer> {
   if (summary === null || board === null) return gone()
   const old = stale(call, summary, call.body.expected_revision)
   if (old !== null) return old
-  const wanted = meantBy(call.body.order, board)
+  const wanted = tasksNamed(call.body.order, board)
   if (isProblem(wanted)) return wanted
   const done = await order(call, plan, { type: 'reorder', order: wanted })
   if (isProblem(done)) return done
@@ -317,8 +308,8 @@ async function reorder(call: ReorderCall, plan: PlanId): Promise<Answer> {
   return ok({ plan_id: plan, revision: current.revision, version: done.version, order: names }, done.version)
 }
 
-/** The tasks that are meant, by id or name; everything that is wrong with the list is told at once. */
-function meantBy(words: readonly string[], board: readonly Card[]): readonly TaskName[] | Problem {
+/** The tasks of the list, by id or name; all errors in it are reported at once. */
+function tasksNamed(words: readonly string[], board: readonly Card[]): readonly TaskName[] | Problem {
   const names = new Map<string, TaskName>(board.flatMap(({ id, name }) => [[id, name] as const, [name, name] as const]))
   const unknown = words.filter(word => !names.has(word))
   const seen = new Set<TaskName>()
@@ -352,8 +343,8 @@ export const planRoutes = [
     texts: ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/markdown'],
     bodyMaxBytes: LIMITS.planBytes,
     answers: {
-      200: { about: 'a dry run: it could be made, and nothing was written', body: wire.planChecked },
-      201: { about: 'the plan, a draft unless it was to be started', body: wire.planMade, tag: true },
+      200: { about: 'a dry run: it could be made, and nothing was written', body: 'PlanChecked' },
+      201: { about: 'the plan, a draft unless it was to be started', body: 'PlanMade', tag: true },
     },
     handle: make,
   }),
@@ -363,7 +354,7 @@ export const planRoutes = [
     right: 'read',
     about: 'Plans with how they stand, what waits in them for a person, and what they used.',
     query: wire.listQuery,
-    answers: { 200: { about: 'a page of them', body: wire.plans } },
+    answers: { 200: { about: 'a page of them', body: 'PlanPage' } },
     handle: async call => {
       const { goal_id: goal, agent_id: agent, session_id, conversation_id, q: text, sort: order, ...said } = call.query
       const session = session_id ?? conversation_id
@@ -381,7 +372,7 @@ export const planRoutes = [
     answers: {
       200: {
         about: 'the plan; its document as text when a format was asked for',
-        body: wire.plan,
+        body: 'Plan',
         tag: true,
         texts: ['application/yaml', 'text/plain', 'text/html'],
       },
@@ -396,15 +387,13 @@ export const planRoutes = [
       return 'session' in found ? ok(shown.body, shown.version) : asText(shown.text, shown.version)
     },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/metrics',
     right: 'read',
     about: 'How long its attempts took and how they ended, by kind of work.',
-    answers: { 200: { about: 'its metrics', body: wire.planMetrics } },
-    handle: async call => {
-      const found = await findPlan(call, call.params.plan!)
-      if (isProblem(found)) return found
+    answers: { 200: { about: 'its metrics', body: 'PlanMetrics' } },
+    handle: async (call, found) => {
       const {
         engine,
         rooms: { now },
@@ -498,7 +487,6 @@ const BESIDE_GOAL: ReadonlySet<string> = new Set([
   ...CHOICE_KEYS,
 ])
 
-/** Nobody gave it a name: its title does. */
 function titled(definition: PlanDefinition, fallback: string): PlanDefinition {
   const name = definition.name === fallback ? slug(definition.title ?? '') : null
   return name === null || !isPlanName(name) ? definition : { ...definition, name }
@@ -508,7 +496,6 @@ const NO_FORMAT = /planfold: 1/
 const SHAPES =
   'send a document {"planfold": 1, "name": …, "tasks": […]}, a graph {"title": …, "nodes": […]}, {"steps": […]}, or only {"goal": "…"}'
 
-/** What looks like nothing we know is told which shapes there are. */
 const withShapes = (fault: Problem): Problem =>
   NO_FORMAT.test(fault.problem.hint ?? '') ? { ...fault, problem: { ...fault.problem, hint: SHAPES } } : fault
 

@@ -11,7 +11,7 @@ import type { Order } from '../../engine/engine.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import type { Revision } from '../../format/plan/revisions.ts'
-import type { PlanBody } from '../../format/wire/plans.ts'
+import type { Plan } from '../../format/wire/answers/plans.ts'
 import * as plans from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/revisions.ts'
 import { redraftPlan } from '../../operations/goals/redraft-plan.ts'
@@ -25,8 +25,8 @@ import { showPlan } from '../planstore/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { options } from '../request.ts'
-import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Accepted, type Asking, answerOf, gone, submit, withNewer, withPlan } from '../submit-order.ts'
+import { type Answer, type AnyRoute, created, ok } from '../route.ts'
+import { type Accepted, type Asking, answerOf, gone, planRoute, submit, withNewer } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
 // A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands.
@@ -37,7 +37,6 @@ interface Rewritten extends Pick<ReadDocument, 'source'>, PreparedRevision {
   readonly version: number
 }
 
-/** With `merge`, what the document does not mention stays. */
 export async function readRevision(
   call: Asking,
   reference: string,
@@ -62,7 +61,6 @@ export async function readRevision(
 /** About how long a task is, written down: a plan of many tasks is a long document, also when what is laid over it is short. */
 const TASK_LENGTH = 100
 
-/** An object is written out as it would be in a file. */
 export const textOf = (document: Json): string =>
   typeof document === 'string' ? document : `${JSON.stringify(document, null, 2)}\n`
 
@@ -91,52 +89,49 @@ export async function orderRevised(
 }
 
 export const revisionRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/revisions',
     right: 'read',
     about: 'Every revision of the plan, the first first.',
-    answers: { 200: { about: 'the revisions', body: wire.revisions } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const all = await readRevisions(call.engine, plan)
-        const items = all.map((one, at) => ({ ...shown(one), summary: changed(all[at - 1], one) }))
-        return ok({ items, next: null })
-      }),
+    answers: { 200: { about: 'the revisions', body: 'RevisionPage' } },
+    handle: async (call, { plan }) => {
+      const all = await readRevisions(call.engine, plan)
+      const items = all.map((one, at) => ({ ...shown(one), summary: changed(all[at - 1], one) }))
+      return ok({ items, next: null })
+    },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/revisions/:revision',
     right: 'read',
     about: 'One revision, with its document.',
-    answers: { 200: { about: 'the revision', body: wire.revision } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const one = numbered(await readRevisions(call.engine, plan), Number(call.params.revision))
-        if (one === undefined) return unknown(name, call.params.revision!)
-        const { definition, source } = one
-        return ok({ ...shown(one), plan_id: plan, document: raisePlan(definition), text: source?.text ?? null })
-      }),
+    answers: { 200: { about: 'the revision', body: 'Revision' } },
+    handle: async (call, { plan, name }) => {
+      const one = numbered(await readRevisions(call.engine, plan), Number(call.params.revision))
+      if (one === undefined) return unknown(name, call.params.revision!)
+      const { definition, source } = one
+      return ok({ ...shown(one), plan_id: plan, document: raisePlan(definition), text: source?.text ?? null })
+    },
   }),
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/diff',
     right: 'read',
     about: 'What two revisions have in difference: by meaning, not by line.',
     query: wire.diffQuery,
-    answers: { 200: { about: 'what differs', body: wire.diff } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const all = await readRevisions(call.engine, plan)
-        const to = call.query.to ?? all.at(-1)?.revision ?? 1
-        const from = call.query.from ?? Math.max(1, to - 1)
-        const [before, after] = [numbered(all, from), numbered(all, to)]
-        if (before === undefined || after === undefined) return unknown(name, String(before === undefined ? from : to))
-        const diff = semanticDiff(before.definition, after.definition)
-        return ok({ plan_id: plan, from, to, summary: summarise(diff), diff: onWire(diff), text: explainDiff(diff) })
-      }),
+    answers: { 200: { about: 'what differs', body: 'Diff' } },
+    handle: async (call, { plan, name }) => {
+      const all = await readRevisions(call.engine, plan)
+      const to = call.query.to ?? all.at(-1)?.revision ?? 1
+      const from = call.query.from ?? Math.max(1, to - 1)
+      const [before, after] = [numbered(all, from), numbered(all, to)]
+      if (before === undefined || after === undefined) return unknown(name, String(before === undefined ? from : to))
+      const diff = semanticDiff(before.definition, after.definition)
+      return ok({ plan_id: plan, from, to, summary: summarise(diff), diff: onWire(diff), text: explainDiff(diff) })
+    },
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/revisions',
     right: 'operate',
@@ -144,69 +139,60 @@ export const revisionRoutes: readonly AnyRoute[] = [
     body: wire.newRevision,
     bodyMaxBytes: LIMITS.planBytes,
     answers: {
-      200: { about: 'nothing was written: it was a dry run, or changes nothing', body: wire.revised, tag: true },
-      201: { about: 'the plan has a new revision', body: wire.revised, tag: true },
+      200: { about: 'nothing was written: it was a dry run, or changes nothing', body: 'Revised', tag: true },
+      201: { about: 'the plan has a new revision', body: 'Revised', tag: true },
     },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const {
-          document,
-          rationale = 'revised over HTTP',
-          expected_revision,
-          merge,
-          dry_run,
-          go_on,
-          unsafe,
-        } = call.body
-        const mode = merge === true ? ('merge' as const) : ('replace' as const)
-        if (dry_run === true) {
-          const made = await readRevision(call, plan, document, mode)
-          if (isProblem(made)) return made
-          const summary = await call.engine.ask({ type: 'summary', plan })
-          if (summary === null) return gone()
-          const { version, status: state } = summary
-          return ok({
-            revision: made.from,
-            changed: false,
-            dry_run: true,
-            ...told(made),
-            plan_id: plan,
-            name,
-            state,
-            version,
-          })
-        }
-        const ordered = await orderRevised(call, plan, { document, mode }, ({ definition, source }) => ({
-          type: 'revise',
-          definition,
-          rationale,
-          source,
-          expectedRevision: expected_revision,
-          ...(go_on === true ? { goOn: unsafe ?? ('refuse' as const) } : {}),
-        }))
-        if (isProblem(ordered)) return await withNewer(call, plan, ordered)
-        const { done, made } = ordered
-        const event = done.events.find(one => one.type === 'plan.revised')
-        const moved = await answerOf(call, done)
-        // Told anew, it is told as it was: what it changed, not what it would change by now.
-        const was =
-          event === undefined ? null : await call.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })
-        const diff = event === undefined || was === null ? made.diff : semanticDiff(was.definition, event.definition)
-        const { notes } = done.replayed === true ? { notes: [] } : made
-        const fates = done.replayed === true ? [] : withReopened(made.fates, done.events)
-        const body = {
-          revision: event?.revision ?? made.from,
-          changed: event !== undefined,
-          dry_run: false,
-          ...told({ summary: summarise(diff), diff, notes, fates }),
-          ...moved,
-        }
-        return event === undefined
-          ? ok(body, moved.version)
-          : created(body, `/plans/${plan}/revisions/${event.revision}`, moved.version)
-      }),
+    handle: async (call, { plan, name }) => {
+      const { document, rationale = 'revised over HTTP', expected_revision, merge, dry_run, go_on, unsafe } = call.body
+      const mode = merge === true ? ('merge' as const) : ('replace' as const)
+      if (dry_run === true) {
+        const made = await readRevision(call, plan, document, mode)
+        if (isProblem(made)) return made
+        const summary = await call.engine.ask({ type: 'summary', plan })
+        if (summary === null) return gone()
+        const { version, status: state } = summary
+        return ok({
+          revision: made.from,
+          changed: false,
+          dry_run: true,
+          ...told(made),
+          plan_id: plan,
+          name,
+          state,
+          version,
+        })
+      }
+      const ordered = await orderRevised(call, plan, { document, mode }, ({ definition, source }) => ({
+        type: 'revise',
+        definition,
+        rationale,
+        source,
+        expectedRevision: expected_revision,
+        ...(go_on === true ? { goOn: unsafe ?? ('refuse' as const) } : {}),
+      }))
+      if (isProblem(ordered)) return await withNewer(call, plan, ordered)
+      const { done, made } = ordered
+      const event = done.events.find(one => one.type === 'plan.revised')
+      const moved = await answerOf(call, done)
+      // A repeat answers as the first time: what it changed then.
+      const was =
+        event === undefined ? null : await call.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })
+      const diff = event === undefined || was === null ? made.diff : semanticDiff(was.definition, event.definition)
+      const { notes } = done.replayed === true ? { notes: [] } : made
+      const fates = done.replayed === true ? [] : withReopened(made.fates, done.events)
+      const body = {
+        revision: event?.revision ?? made.from,
+        changed: event !== undefined,
+        dry_run: false,
+        ...told({ summary: summarise(diff), diff, notes, fates }),
+        ...moved,
+      }
+      return event === undefined
+        ? ok(body, moved.version)
+        : created(body, `/plans/${plan}/revisions/${event.revision}`, moved.version)
+    },
   }),
-  route({
+  planRoute({
     method: 'PUT',
     path: '/plans/:plan',
     right: 'operate',
@@ -215,54 +201,52 @@ export const revisionRoutes: readonly AnyRoute[] = [
     body: plans.planBody,
     texts: ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/markdown'],
     bodyMaxBytes: LIMITS.planBytes,
-    answers: { 200: { about: 'the plan as it is now', body: plans.plan, tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => await replaceDocument(call, plan, call.body as Json)),
+    answers: { 200: { about: 'the plan as it is now', body: 'Plan', tag: true } },
+    handle: async (call, { plan }) => await replaceDocument(call, plan, call.body as Json),
   }),
-  route({
+  planRoute({
     method: 'POST',
     path: '/plans/:plan/redraft',
     right: 'operate',
     about:
       'Drafts a draft again, by what people say about it, and tells what would be different. Nothing is written: keep its document as the next revision.',
     body: wire.redraftBody,
-    answers: { 200: { about: 'the next draft, and how it differs', body: wire.redraft } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const { comments, budget, ...choice } = call.body
-        const said = comments.map(({ task = null, text, field, line }) => ({
-          task,
-          text,
-          ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
-        }))
-        const asked = { plan, said, choice: presentFields(choice) }
-        const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
-          const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
-          return isProblem(proposed) ? { problem: proposed } : proposed.proposal
-        })
-        switch (drafted.status) {
-          case 'failed':
-            return drafted.problem
-          case 'refused':
-            return refused(drafted.refusal, { plan })
-          case 'drafted': {
-            const { revision, text, diff, summary, rationale, unfollowed } = drafted.redraft
-            return ok({
-              plan_id: plan,
-              name,
-              revision,
-              changed: !isEmpty(diff),
-              summary,
-              diff: onWire(diff),
-              document: text,
-              rationale,
-              unfollowed: unfollowed.map(({ comment: { task, text }, why }) => ({ task, text, why })),
-            })
-          }
-          default:
-            return drafted satisfies never
+    answers: { 200: { about: 'the next draft, and how it differs', body: 'Redraft' } },
+    handle: async (call, { plan, name }) => {
+      const { comments, budget, ...choice } = call.body
+      const said = comments.map(({ task = null, text, field, line }) => ({
+        task,
+        text,
+        ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
+      }))
+      const asked = { plan, said, choice: presentFields(choice) }
+      const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
+        const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
+        return isProblem(proposed) ? { problem: proposed } : proposed.proposal
+      })
+      switch (drafted.status) {
+        case 'failed':
+          return drafted.problem
+        case 'refused':
+          return refused(drafted.refusal, { plan })
+        case 'drafted': {
+          const { revision, text, diff, summary, rationale, unfollowed } = drafted.redraft
+          return ok({
+            plan_id: plan,
+            name,
+            revision,
+            changed: !isEmpty(diff),
+            summary,
+            diff: onWire(diff),
+            document: text,
+            rationale,
+            unfollowed: unfollowed.map(({ comment: { task, text }, why }) => ({ task, text, why })),
+          })
         }
-      }),
+        default:
+          return drafted satisfies never
+      }
+    },
   }),
 ]
 
@@ -294,11 +278,11 @@ async function replaceDocument(call: Asking, plan: PlanId, body: Json): Promise<
 const OWN_WORDS: ReadonlySet<string> = new Set(['name', 'title', 'description', 'owner', 'steps'])
 
 /** Clients send a plan back as it was shown to them: what only the service can say of it is no part of the document. */
-function documentIn(body: Json, shown: PlanBody, { extra: written = {} }: PlanDefinition): Json {
+function documentIn(body: Json, shown: Plan, { extra: written = {} }: PlanDefinition): Json {
   if (!isMap(body) || !Array.isArray(body.steps)) return body
   const { extra, ...said } = body
   const isShown = (key: string, value: Json): boolean =>
-    JSON.stringify(value) === JSON.stringify(shown[key as keyof PlanBody])
+    JSON.stringify(value) === JSON.stringify(shown[key as keyof Plan])
   const own = Object.entries(said).filter(([key, value]) => {
     if (key === 'plan_type') return Object.hasOwn(written, key) || !isShown(key, value)
     if (key === 'labels') return !isShown(key, value) || shown.labels.length > 0

@@ -6,16 +6,7 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Order } from '../../engine/engine.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
 import { slug } from '../../format/dialects/names.ts'
-import {
-  history,
-  historyQuery,
-  madeSessionPlan,
-  newSessionPlan,
-  sessionPlan,
-  sessionPlanList,
-  sessionPlanPage,
-  sessionPlanQuery,
-} from '../../format/wire/sessions.ts'
+import { historyQuery, newSessionPlan, sessionPlanQuery } from '../../format/wire/sessions.ts'
 import { writtenBy } from '../../operations/goals/plan-goal.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { Message, PlanRow } from '../../stores/store.ts'
@@ -46,7 +37,7 @@ const make = {
     'Makes a plan in a session: of a description, or of a whole document. A session that is not there is opened by it.',
   body: newSessionPlan,
   bodyMaxBytes: LIMITS.planBytes,
-  answers: { 201: { about: 'the plan', body: madeSessionPlan, tag: true } },
+  answers: { 201: { about: 'the plan', body: 'SessionPlanMade', tag: true } },
 } as const
 
 export const sessionPlanRoutes: readonly AnyRoute[] = [
@@ -60,25 +51,25 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const fault = sessionIdFault(session, { in: 'path', key: 'session' })
         if (fault !== null) return fault
         if (!isSessionInScope(call.who.scope, session)) return noSession(session)
-        const meant = await meantPlan(call, body as JsonObject, session)
-        if (isProblem(meant)) return meant
+        const target = await meantPlan(call, body as JsonObject, session)
+        if (isProblem(target)) return target
         const { message } = body
         const said = message === undefined ? {} : { message: message as Message }
         const made = await order(
           call,
           null,
-          { ...meant.order, conversation: { title: meant.title, ...said } },
-          meant.asked,
+          { ...target.order, conversation: { title: target.title, ...said } },
+          target.asked,
         )
         if (isProblem(made)) return made
         const isToRun = body.auto_execute === true
         const started = isToRun ? await orderAlso(call, made.plan, { type: 'start' }, 'start') : null
-        // It was made and cannot be run: whoever asked for both must not take it for done.
+        // It was made but cannot be run: a caller that asked for both must not take it for done.
         if (started !== null && isProblem(started))
           return { problem: { ...started.problem, plan_id: made.plan, created: true } }
         const shown = await showSessionPlan(call.engine, made.plan)
         if (shown === null) return gone()
-        const { planned, planner = null, analysis } = meant
+        const { planned, planner = null, analysis } = target
         const replayed = made.replayed === undefined ? {} : { replayed: true }
         return created(
           { ...shown, planner, planned, ...presentFields({ analysis }), auto_execute: isToRun, ...replayed },
@@ -94,7 +85,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       path,
       right: 'read',
       about: 'The active plan of a session: the running one that changed last, else the newest draft.',
-      answers: { 200: { about: 'the plan', body: sessionPlan, tag: true } },
+      answers: { 200: { about: 'the plan', body: 'SessionPlan', tag: true } },
       handle: async call => {
         const session = call.params.session!
         if (!(await isSessionKnown(call, session))) return noSession(session)
@@ -116,7 +107,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
     right: 'read',
     about: 'The plans of a session, newest first, as a bare list; a header links to what follows.',
     query: sessionPlanQuery,
-    answers: { 200: { about: 'the plans', body: sessionPlanList } },
+    answers: { 200: { about: 'the plans', body: 'SessionPlanList' } },
     handle: async call => {
       const page = await plansOf(call, call.query)
       if (isProblem(page)) return page
@@ -131,7 +122,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
     right: 'read',
     about: 'The plans of a session, newest first.',
     query: sessionPlanQuery,
-    answers: { 200: { about: 'a page of them', body: sessionPlanPage } },
+    answers: { 200: { about: 'a page of them', body: 'SessionPlanPage' } },
     handle: async call => {
       const page = await plansOf(call, call.query)
       return isProblem(page) ? page : ok(page)
@@ -144,7 +135,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
       right: 'read',
       about: 'The plans of a session in a few words each, newest first: by page, or by cursor.',
       query: historyQuery,
-      answers: { 200: { about: 'a page of them', body: history } },
+      answers: { 200: { about: 'a page of them', body: 'SessionHistory' } },
       handle: async call => {
         const { rooms, query } = call
         const session = call.params.session!
@@ -201,10 +192,8 @@ function remembered(row: PlanRow, now: number) {
 
 interface Meant {
   readonly order: Extract<Order, { readonly type: 'create' }>
-  /** What the session is called when it is opened by it. */
   readonly title: string
   readonly planned: string
-  /** Who made steps of a description, and what was found out for it. */
   readonly planner?: string
   readonly analysis?: Json
   /** The same description is planned otherwise another time; a key counts for what was asked. */

@@ -2,17 +2,7 @@
 
 import { isSessionInScope } from '../../engine/roles.ts'
 import { pauseBody } from '../../format/wire/plans.ts'
-import {
-  message,
-  messageQuery,
-  messages,
-  newMessage,
-  newSession,
-  session,
-  sessionMoved,
-  sessionQuery,
-  sessions,
-} from '../../format/wire/sessions.ts'
+import { messageQuery, newMessage, newSession, sessionQuery } from '../../format/wire/sessions.ts'
 import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
 import { presentFields } from '../planstore/patch.ts'
@@ -32,7 +22,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     right: 'operate',
     about: 'Opens a session, under an id of yours or of ours.',
     body: newSession,
-    answers: { 201: { about: 'the session', body: session, tag: true } },
+    answers: { 201: { about: 'the session', body: 'Session', tag: true } },
     handle: async call => {
       const { rooms, engine, body } = call
       const id = body.id ?? Buffer.from(rooms.random(12)).toString('hex')
@@ -61,7 +51,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     right: 'read',
     about: 'Sessions, newest first.',
     query: sessionQuery,
-    answers: { 200: { about: 'a page of them', body: sessions } },
+    answers: { 200: { about: 'a page of them', body: 'SessionList' } },
     handle: async call => {
       const { engine, query } = call
       const { status, ...page } = query
@@ -78,7 +68,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       path,
       right: 'read',
       about: 'One session.',
-      answers: { 200: { about: 'the session', body: session, tag: true } },
+      answers: { 200: { about: 'the session', body: 'Session', tag: true } },
       handle: async call => {
         const row = await findSession(call, call.params.session!)
         return isProblem(row) ? row : ok(shown(row), row.version)
@@ -90,7 +80,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       right: 'operate',
       about: 'Adds a message to a session.',
       body: newMessage,
-      answers: { 201: { about: 'the message', body: message, tag: true } },
+      answers: { 201: { about: 'the message', body: 'Message', tag: true } },
       handle: async call => {
         const { engine, body, params, expectedVersion } = call
         const row = await findSession(call, params.session!)
@@ -118,7 +108,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       right: 'operate',
       about: 'Pauses every running plan of the session.',
       body: pauseBody,
-      answers: { 200: { about: 'what was done to which plan', body: sessionMoved } },
+      answers: { 200: { about: 'what was done to which plan', body: 'SessionMoved' } },
       handle: async call => {
         const { reason, force } = call.body
         const said = { ...presentFields({ reason }), ...(force === true ? { force } : {}) } as const
@@ -130,7 +120,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       path: `${path}/resume`,
       right: 'operate',
       about: 'Continues every paused plan of the session.',
-      answers: { 200: { about: 'what was done to which plan', body: sessionMoved } },
+      answers: { 200: { about: 'what was done to which plan', body: 'SessionMoved' } },
       handle: async call => await moveSession(call, 'resumed', room => resumeSession(room, call.params.session!)),
     }),
     route({
@@ -138,7 +128,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       path: `${path}/close`,
       right: 'operate',
       about: 'Closes a session: no message is added any more. Its plans go on.',
-      answers: { 200: { about: 'the session', body: session, tag: true } },
+      answers: { 200: { about: 'the session', body: 'Session', tag: true } },
       handle: async call => {
         const { engine, params, expectedVersion } = call
         const before = await findSession(call, params.session!)
@@ -159,7 +149,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       right: 'read',
       about: 'The messages of a session, oldest first.',
       query: messageQuery,
-      answers: { 200: { about: 'a page of them', body: messages } },
+      answers: { 200: { about: 'a page of them', body: 'MessageList' } },
       handle: async call => {
         const { engine, query, params } = call
         const row = await findSession(call, params.session!)
@@ -211,8 +201,7 @@ function shownMessage(session: string, { version, at, actor, event }: Entry) {
     session_id: session,
     role,
     text,
-    ...(data === undefined ? {} : { data }),
-    ...(plan === undefined ? {} : { plan_id: plan }),
+    ...presentFields({ data, plan_id: plan }),
     by: actor,
     at: iso(at),
   }

@@ -5,6 +5,7 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { SATISFIES } from '../../domain/status.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
+import type { Evaluation as EvaluationShown } from '../../format/wire/answers/tasks.ts'
 import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/planstore.ts'
 import { taskWord } from '../../format/wire/planstore-fields.ts'
 import * as wire from '../../format/wire/tasks.ts'
@@ -37,23 +38,21 @@ import {
 import { invalidRequest, isProblem, type Problem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, created, nothing, ok, route } from '../route.ts'
-import { type Accepted, gone, order, submit } from '../submit-order.ts'
+import { type Accepted, gone, order, submit, taskRoute } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
 // Tasks that change: their status, what they need and say, what a client keeps beside them; and what is said of their work.
 
 export const taskChangeRoutes = [
-  route({
+  taskRoute({
     method: 'PATCH',
     path: '/tasks/:task',
     right: 'operate',
     about:
       'Changes a task. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
     body: wire.taskPatch,
-    answers: { 200: { about: 'the task as it is now', body: wire.taskChanged, tag: true } },
-    handle: async call => {
-      const found = await findTask(call, call.params.task!)
-      if (isProblem(found)) return found
+    answers: { 200: { about: 'the task as it is now', body: 'TaskChanged', tag: true } },
+    handle: async (call, found) => {
       const moved = await change(call, found)
       if (moved !== null && isProblem(moved)) return moved
       const shown = await showTask(call, found.plan, found.task)
@@ -64,15 +63,13 @@ export const taskChangeRoutes = [
       return ok({ ...shown.body, ...told }, shown.version)
     },
   }),
-  route({
+  taskRoute({
     method: 'DELETE',
     path: '/tasks/:task',
     right: 'operate',
     about: 'Takes a task out of its plan, as a revision. Refused while others need it.',
     answers: { 204: { about: 'it is gone from the plan; its history stays' } },
-    handle: async call => {
-      const found = await findTask(call, call.params.task!)
-      if (isProblem(found)) return found
+    handle: async (call, found) => {
       const done = await order(call, found.plan, { type: 'remove', tasks: [found.task] })
       return isProblem(done) ? done : nothing
     },
@@ -80,31 +77,27 @@ export const taskChangeRoutes = [
 ]
 
 export const evaluationRoutes = [
-  route({
+  taskRoute({
     method: 'GET',
     path: '/tasks/:task/evaluations',
     right: 'read',
     about: 'What was said of the work of a task, oldest first.',
-    answers: { 200: { about: 'the last of them', body: wire.evaluations } },
-    handle: async call => {
-      const found = await findTask(call, call.params.task!)
-      if (isProblem(found)) return found
+    answers: { 200: { about: 'the last of them', body: 'EvaluationPage' } },
+    handle: async (call, found) => {
       const [record] = (await call.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
       const said = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
       if (record === undefined || said === null) return gone()
       return ok({ items: said.map(one => evaluationBody(record.card.id, one)), next: null })
     },
   }),
-  route({
+  taskRoute({
     method: 'POST',
     path: '/tasks/:task/evaluations',
     right: 'operate',
     about: 'Says what somebody makes of the work of a task. It changes nothing about it.',
     body: wire.newEvaluation,
-    answers: { 201: { about: 'the evaluation', body: wire.evaluation, tag: true } },
-    handle: async call => {
-      const found = await findTask(call, call.params.task!)
-      if (isProblem(found)) return found
+    answers: { 201: { about: 'the evaluation', body: 'Evaluation', tag: true } },
+    handle: async (call, found) => {
       const { score, passed, metrics, notes, evaluator } = call.body
       const data = presentFields({ metrics, notes, evaluator }) as JsonObject
       const kept = Object.keys(data).length === 0 ? undefined : data
@@ -202,7 +195,6 @@ async function standingOf(engine: Call['engine'], plan: PlanId, task: TaskName):
   return { record, needs, summary, isAlone: current.definition.extra?.plan_type === 'sequential' }
 }
 
-/** Fields of its definition as they shall be. */
 async function changesOf(
   call: PatchCall,
   plan: PlanId,
@@ -250,7 +242,7 @@ function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>)
   } as JsonObject
 }
 
-function evaluationBody(task: string, { id, visit, score, passed, data, by, at }: Evaluation): wire.EvaluationBody {
+function evaluationBody(task: string, { id, visit, score, passed, data, by, at }: Evaluation): EvaluationShown {
   const said = (data ?? {}) as { metrics?: JsonObject; notes?: string; evaluator?: string }
   return {
     id,
@@ -258,7 +250,7 @@ function evaluationBody(task: string, { id, visit, score, passed, data, by, at }
     visit,
     score: score ?? null,
     passed: passed ?? null,
-    metrics: (said.metrics ?? {}) as wire.EvaluationBody['metrics'],
+    metrics: (said.metrics ?? {}) as EvaluationShown['metrics'],
     notes: said.notes ?? null,
     evaluator: said.evaluator ?? by,
     by,
@@ -273,7 +265,7 @@ export const taskRoutes = [
     right: 'operate',
     about: 'Adds a task to a plan, or several: then all of them or none. Somebody claims it and reports.',
     body: wire.newTasks,
-    answers: { 201: { about: 'the task; a list when several were sent', body: wire.tasksMade, tag: true } },
+    answers: { 201: { about: 'the task; a list when several were sent', body: 'TasksMade', tag: true } },
     handle: async call => await addTasks(call),
   }),
   route({
@@ -282,18 +274,16 @@ export const taskRoutes = [
     right: 'read',
     about: 'Tasks of a plan by their sequence; of all plans, those that came last first.',
     query: wire.listQuery,
-    answers: { 200: { about: 'a page of them', body: wire.tasks } },
+    answers: { 200: { about: 'a page of them', body: 'TaskPage' } },
     handle: async call => await listTasks(call),
   }),
-  route({
+  taskRoute({
     method: 'GET',
     path: '/tasks/:task',
     right: 'read',
     about: 'One task, by id or as `plan:task`.',
-    answers: { 200: { about: 'the task', body: wire.task, tag: true } },
-    handle: async call => {
-      const found = await findTask(call, call.params.task!)
-      if (isProblem(found)) return found
+    answers: { 200: { about: 'the task', body: 'Task', tag: true } },
+    handle: async (call, found) => {
       const shown = await showTask(call, found.plan, found.task)
       return shown === null ? gone() : ok(shown.body, shown.version)
     },
@@ -303,7 +293,7 @@ export const taskRoutes = [
     path: '/tasks/:task/dependencies',
     right: 'read',
     about: 'What a task needs, with statuses, and which tasks need it.',
-    answers: { 200: { about: 'both', body: wire.dependencies } },
+    answers: { 200: { about: 'both', body: 'TaskDependencies' } },
     handle: async call => {
       const found = await findTask(call, call.params.task!)
       return isProblem(found) ? found : await showDependencies(call, found.plan, found.task)
@@ -337,10 +327,7 @@ async function addTasks(call: AddCall): Promise<Answer> {
   )
 }
 
-/**
- * The names under which they were added. A name of ours that is taken is made again. Under a key the rounds make the same names each
- * time, and which of them was answered only the key knows: it refuses the others as something else.
- */
+/** Names of ours that are taken are made again. Under a key the rounds make the same names: a repeat finds its own. */
 async function added(
   call: AddCall,
   plan: PlanId,
@@ -401,7 +388,6 @@ function sent(body: wire.NewTasks): Sent {
   return tasks === undefined ? { list: [body as wire.NewTask], isBatch: false } : { list: tasks, outer, isBatch: true }
 }
 
-/** What each of them needs, or everything that is wrong with what was sent. */
 async function needsOf(
   call: AddCall,
   plan: PlanId,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
 import type { Template } from '../../format/templates/document.ts'
 import { readTemplateFile, type Shelved, shelfWith } from '../../format/templates/shelf.ts'
+import type { TemplateItem, Template as TemplateShown } from '../../format/wire/answers/templates.ts'
 import * as wire from '../../format/wire/templates.ts'
 import {
   findTemplate,
@@ -28,9 +29,9 @@ export const templateRoutes = [
     path: '/templates',
     right: 'read',
     about: 'All templates there are, by name; one that cannot be used says why.',
-    answers: { 200: { about: 'all of them', body: wire.templates } },
+    answers: { 200: { about: 'all of them', body: 'TemplatePage' } },
     handle: async ({ rooms }) => {
-      const items: wire.TemplateItem[] = []
+      const items: TemplateItem[] = []
       for (const shelved of await shelfWith(folderOf(rooms))) items.push(await listed(shelved))
       return ok({ items, next: null })
     },
@@ -40,7 +41,7 @@ export const templateRoutes = [
     path: '/templates/:template',
     right: 'read',
     about: 'One template, with its parameters and its document.',
-    answers: { 200: { about: 'the template', body: wire.template } },
+    answers: { 200: { about: 'the template', body: 'Template' } },
     handle: async ({ rooms, params }) => {
       const found = await find(rooms, params.template!)
       return isProblem(found) ? found : ok(shown(found.shelved, found.template))
@@ -52,7 +53,7 @@ export const templateRoutes = [
     right: 'operate',
     about: 'Saves a plan as a template; values of the plan may become parameters.',
     body: wire.newTemplate,
-    answers: { 201: { about: 'the template', body: wire.templateSaved } },
+    answers: { 201: { about: 'the template', body: 'TemplateSaved' } },
     handle: async call => {
       const { plan_id, name, parameters = {}, replace = false } = call.body
       const refusal = refuseScoped(call)
@@ -67,7 +68,6 @@ export const templateRoutes = [
       if (printed.status === 'unfit') return problem(422, 'invalid', printed.message, { hint: printed.hint })
       const { template } = printed
       const kept = await keepTemplate(folderOf(call.rooms), template, { replace })
-      // Whoever asks twice asks once.
       if (kept.status === 'taken' && !kept.isSame)
         return problem(409, 'exists', `there is a template '${name}' already`, {
           hint: "choose another name, or say 'replace'",
@@ -83,7 +83,7 @@ export const templateRoutes = [
     right: 'operate',
     about: 'Makes a plan of a template and the values for its parameters.',
     body: wire.fromTemplate,
-    answers: { 201: { about: 'the plan', body: wire.planMade, tag: true } },
+    answers: { 201: { about: 'the plan', body: 'PlanMade', tag: true } },
     handle: async call => {
       const found = await find(call.rooms, call.params.template!)
       if (isProblem(found)) return found
@@ -140,7 +140,7 @@ async function find(
   }
 }
 
-async function listed(shelved: Shelved): Promise<wire.TemplateItem> {
+async function listed(shelved: Shelved): Promise<TemplateItem> {
   const { name, origin, hides } = shelved
   const read = await readTemplateFile(shelved)
   if (!read.ok)
@@ -159,7 +159,7 @@ async function listed(shelved: Shelved): Promise<wire.TemplateItem> {
   return { ...body, parameters: parameters.map(one => one.name), fault: null }
 }
 
-function shown({ name, origin, hides }: Shelved, template: Template): wire.TemplateBody {
+function shown({ name, origin, hides }: Shelved, template: Template): TemplateShown {
   const { title, about, version, hash, text, parameters } = template
   return {
     name,
@@ -169,10 +169,9 @@ function shown({ name, origin, hides }: Shelved, template: Template): wire.Templ
     about,
     template_version: version,
     hash,
-    parameters: parameters as unknown as wire.TemplateBody['parameters'],
+    parameters: parameters as unknown as TemplateShown['parameters'],
     document: text,
   }
 }
 
-/** Where files lie is nobody's business outside. */
 const plain = (message: string): string => message.replaceAll(/\S*\/(\S+\.yaml)/g, '$1')

@@ -11,40 +11,38 @@ import { SAFE_TEXT } from '../../safety/text/terminal.ts'
 import { hintText } from '../hint-text.ts'
 import type { Call } from '../request.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
-import { gone, withPlan, withTask } from '../submit-order.ts'
+import { gone, planRoute, taskRoute, withTask } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { gateItem } from './gates.ts'
 
 export const viewRoutes: readonly AnyRoute[] = [
-  route({
+  planRoute({
     method: 'GET',
     path: '/plans/:plan/state',
     right: 'read',
     about:
       'The whole plan as it stands, to be carried on by whoever asks: listen to its events behind `position`, and apply each entry behind `version`.',
-    answers: { 200: { about: 'the state', body: wire.state, tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan, name }) => {
-        const state = await call.engine.ask({ type: 'state', plan })
-        return state === null ? gone() : ok({ plan_id: plan, name, ...state }, state.version)
-      }),
+    answers: { 200: { about: 'the state', body: 'PlanState', tag: true } },
+    handle: async (call, { plan, name }) => {
+      const state = await call.engine.ask({ type: 'state', plan })
+      return state === null ? gone() : ok({ plan_id: plan, name, ...state }, state.version)
+    },
   }),
-  route({
+  taskRoute({
     method: 'GET',
     path: '/plans/:plan/tasks/:task',
     right: 'read',
     about:
       'Everything about one task: its definition, attempts, criteria with evidence, changed files, the end of its output, cost, and what would run.',
     query: wire.taskPageQuery,
-    answers: { 200: { about: 'the task', body: wire.taskPage, tag: true } },
-    handle: async call =>
-      await withTask(call, async ({ plan, task }) => {
-        const { engine, query } = call
-        const page = await engine.ask({ type: 'taskPage', plan, task })
-        if (page === null) return gone()
-        const changes = mayInspect(call) ? await engine.ask({ type: 'taskChanges', plan, task, ...query }) : null
-        return ok({ plan_id: plan, ...taskBody(page), changes: onWire(changes) }, page.version)
-      }),
+    answers: { 200: { about: 'the task', body: 'TaskPageAnswer', tag: true } },
+    handle: async (call, { plan, task }) => {
+      const { engine, query } = call
+      const page = await engine.ask({ type: 'taskPage', plan, task })
+      if (page === null) return gone()
+      const changes = mayInspect(call) ? await engine.ask({ type: 'taskChanges', plan, task, ...query }) : null
+      return ok({ plan_id: plan, ...taskBody(page), changes: onWire(changes) }, page.version)
+    },
   }),
   route({
     method: 'GET',
@@ -52,7 +50,7 @@ export const viewRoutes: readonly AnyRoute[] = [
     right: 'read',
     about:
       'One gate, or task that asks for something, with everything an answer agrees to: what exactly runs, all changes line by line, what it releases, who must agree.',
-    answers: { 200: { about: 'the gate', body: wire.gatePage, tag: true } },
+    answers: { 200: { about: 'the gate', body: 'GatePage', tag: true } },
     handle: async call =>
       await withTask({ ...call, params: { ...call.params, task: call.params.gate! } }, async ({ plan, task }) => {
         const { engine } = call
@@ -125,7 +123,6 @@ function taskBody(page: TaskPage) {
 
 const decisionBody = ({ at, ...decision }: TaskPage['decisions'][number]) => ({ ...decision, at: iso(at) })
 
-/** Of all attempts; null for what none of them tells. */
 function usedIn(attempts: TaskPage['attempts']): Used {
   const all = attempts.flatMap(({ used }) => used ?? [])
   const sum = (key: Exclude<keyof Used, 'reported'>): number | null =>
@@ -152,7 +149,6 @@ function agreeing({ asks, votes = [] }: Waiting, consent: Consent | null) {
   }
 }
 
-/** The words as every face says them, and what they are made from. */
 function consentBody({ hash, shown, patches, files }: Consent, { releases }: Waiting) {
   const contents = {
     patches: new Map(Object.entries(patches)),

@@ -18,7 +18,6 @@ import type { Call } from '../request.ts'
 
 export interface HistoryAsk {
   readonly session: string
-  /** Null: whatever their status is. */
   readonly statuses: readonly PlanStatus[] | null
   readonly text?: string
 }
@@ -43,7 +42,6 @@ export async function rowsFrom(engine: Engine, ask: HistoryAsk, limit: number, c
   }
 }
 
-/** One page by its number, and how many there are in all. */
 export async function rowsOfPage(
   engine: Engine,
   ask: HistoryAsk,
@@ -88,14 +86,13 @@ export async function findSession(call: Asking, id: string): Promise<SessionRow 
   return (await call.engine.sessions.get(id)) ?? noSession(id)
 }
 
-/** A plan may name a session that nobody opened. */
+/** A plan may name a session that was never opened. */
 export const isSessionKnown = async ({ engine }: Asking, id: string): Promise<boolean> =>
   isSessionInScope(engine.caller.scope, id) && (await isKnown(engine, id))
 
 export const noSession = (id: string): Problem =>
   notFound(`there is no session '${id.slice(0, 100)}'`, 'list them: GET /sessions')
 
-/** An id somebody chose; null when it is a good one. */
 export function sessionIdFault(
   id: string,
   where: { readonly in: 'body' | 'path'; readonly key: string },
@@ -108,7 +105,6 @@ export function sessionIdFault(
 
 const ID_HINT = 'use letters and digits, with dots, dashes, colons and the like allowed inside, at most 128'
 
-/** The options of an append to a stream: of what is asked, whoever asks it. */
 export function onceFor({ once }: Pick<Asking, 'once'>, what: Json) {
   if (once === undefined) return {}
   const hash = createHash('sha256').update(canonicalJson(what)).digest('hex') as Sha256

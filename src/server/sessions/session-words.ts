@@ -3,11 +3,9 @@
 
 import type { TaskState } from '../../domain/state/state.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
+import type { SessionWord, StepWord } from '../../format/wire/answers/fields.ts'
 
-export type PlanWord = 'pending' | 'executing' | 'paused' | 'completed' | 'failed' | 'cancelled'
-export type StepWord = 'pending' | 'running' | 'completed' | 'failed' | 'skipped' | 'cancelled' | 'retrying'
-
-const PLAN: { readonly [status in PlanStatus]: PlanWord } = {
+const PLAN: { readonly [status in PlanStatus]: SessionWord } = {
   draft: 'pending',
   active: 'executing',
   blocked: 'executing',
@@ -29,7 +27,6 @@ const STEP: { readonly [status in TaskStatus]: StepWord } = {
   cancelled: 'cancelled',
 }
 
-export const planWord = (status: PlanStatus): PlanWord => PLAN[status]
-/** It waits for its next attempt: `retrying`. */
+export const planWord = (status: PlanStatus): SessionWord => PLAN[status]
 export const stepWord = ({ status, retryAt }: Pick<TaskState, 'status' | 'retryAt'>): StepWord =>
   status === 'ready' && retryAt !== null ? 'retrying' : STEP[status]

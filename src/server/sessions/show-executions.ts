@@ -5,21 +5,21 @@ import type { Json } from '../../domain/json.ts'
 import { gitOperationsOf } from '../../domain/views/git-operations.ts'
 import { successRate } from '../../domain/views/summary.ts'
 import type { AnswerOf, Engine } from '../../engine/engine.ts'
+import type { Checkpoint, Execution, ExecutionMetrics } from '../../format/wire/answers/sessions.ts'
 import { readJournal } from '../../operations/read-journal.ts'
 import type { MetricRow } from '../../stores/store.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
-/** More than anybody looks at in one answer; the rest is in `GET /plans/:plan/attempts`. */
 const EXECUTIONS_MAX = 1_000
 
-export async function executionsOf(engine: Engine, plan: PlanId) {
+export async function executionsOf(engine: Engine, plan: PlanId): Promise<readonly Execution[]> {
   const { items } = await engine.ask({ type: 'attempts', plan, limit: EXECUTIONS_MAX })
   return items.map(({ task, visit, attempt, status, startedAt, endedAt, durationMs, exit, failureClass }) => ({
     plan_id: plan,
     step_id: task,
     visit,
     attempt,
-    status: status === 'succeeded' ? ('success' as const) : status,
+    status: status === 'succeeded' ? 'success' : status,
     started_at: iso(startedAt),
     completed_at: isoOrNull(endedAt),
     duration_ms: durationMs,
@@ -30,7 +30,11 @@ export async function executionsOf(engine: Engine, plan: PlanId) {
 }
 
 /** One vocabulary for all of it: steps are counted by the status of their tasks, attempts by how they ended. */
-export async function metricsOf(engine: Engine, plan: PlanId, { progress }: NonNullable<AnswerOf<'summary'>>) {
+export async function metricsOf(
+  engine: Engine,
+  plan: PlanId,
+  { progress }: NonNullable<AnswerOf<'summary'>>,
+): Promise<ExecutionMetrics> {
   const rows = (await engine.ask({ type: 'metrics', plan })) ?? []
   const sum = (key: Exclude<keyof MetricRow, 'kind'>): number => rows.reduce((all, row) => all + row[key], 0)
   const [attempts, durationMs] = [sum('attempts'), sum('durationMs')]
@@ -50,7 +54,7 @@ export async function metricsOf(engine: Engine, plan: PlanId, { progress }: NonN
   }
 }
 
-export async function checkpointsOf(engine: Engine, plan: PlanId) {
+export async function checkpointsOf(engine: Engine, plan: PlanId): Promise<readonly Checkpoint[] | null> {
   const all = await engine.ask({ type: 'checkpoints', plan })
   return (
     all?.map(({ name, version, at, task, why, paths, standing }) => ({
@@ -68,7 +72,7 @@ export async function checkpointsOf(engine: Engine, plan: PlanId) {
   )
 }
 
-const WHY: { readonly [why in 'after' | 'asked' | 'task' | 'every' | 'risky' | 'ended']: (task: string) => string } = {
+const WHY: { readonly [why in Checkpoint['why']]: (task: string) => string } = {
   after: task => `after ${task}`,
   asked: () => 'taken by hand',
   ended: () => 'taken when the fork ended',

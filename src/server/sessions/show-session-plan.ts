@@ -7,12 +7,13 @@ import { allTasks } from '../../domain/state/task-index.ts'
 import { ENDED, type PlanStatus } from '../../domain/status.ts'
 import type { Card } from '../../domain/views/board.ts'
 import type { Engine } from '../../engine/engine.ts'
-import type { PLAN_WORDS } from '../../format/wire/sessions.ts'
+import type { SessionWord } from '../../format/wire/answers/fields.ts'
+import type { SessionPlan, SessionStep } from '../../format/wire/answers/sessions.ts'
 import { iso, isoOrNull } from '../wire-names.ts'
 import { planWord, stepWord } from './session-words.ts'
 
 /** What a word of the dialect means; the canonical words mean themselves. */
-export function statusesFor(word: (typeof PLAN_WORDS)[number] | 'running' | PlanStatus): readonly PlanStatus[] {
+export function statusesFor(word: SessionWord | 'running' | PlanStatus): readonly PlanStatus[] {
   if (word === 'executing' || word === 'running') return ['active', 'blocked']
   if (word === 'planning') return []
   return [word === 'pending' ? 'draft' : word]
@@ -24,12 +25,10 @@ export const descriptionOf = (plan: {
   readonly name: string
 }) => plan.goal ?? plan.title ?? plan.name
 
-/** What was said beside a document that has a goal of its own. */
 const saidBeside = ({ extra }: PlanDefinition): string | null =>
   typeof extra?.description === 'string' ? extra.description : null
 
-/** Null when the plan has gone. */
-export async function showSessionPlan(engine: Engine, plan: string) {
+export async function showSessionPlan(engine: Engine, plan: string): Promise<SessionPlan | null> {
   const [summary, current, board] = [
     await engine.ask({ type: 'summary', plan }),
     await engine.ask({ type: 'definition', plan }),
@@ -57,7 +56,7 @@ export async function showSessionPlan(engine: Engine, plan: string) {
   }
 }
 
-function stepOf(plan: PlanDefinition, card: Card, task: TaskDefinition | undefined) {
+function stepOf(plan: PlanDefinition, card: Card, task: TaskDefinition | undefined): SessionStep {
   const attempts = (task?.retry ?? plan.defaults?.retry)?.attempts ?? 1
   return {
     id: card.name,
@@ -77,7 +76,7 @@ function stepOf(plan: PlanDefinition, card: Card, task: TaskDefinition | undefin
   }
 }
 
-function resultOf({ status, outputs, reason, attempt, startedAt, endedAt }: Card) {
+function resultOf({ status, outputs, reason, attempt, startedAt, endedAt }: Card): SessionStep['result'] {
   if (!ENDED.has(status)) return null
   const success = status === 'completed' || status === 'skipped'
   return {

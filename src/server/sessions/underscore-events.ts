@@ -3,8 +3,9 @@
 // a step stands after an event is not said by the event alone, so the state is moved along: whoever folds what is told here sees
 // what GET /plan/:plan/status shows.
 
-import type { Event, EventType } from '../../domain/event.ts'
-import { tasksOf } from '../../domain/event-kinds.ts'
+import type { Event } from '../../domain/event.ts'
+import { tasksOf } from '../../domain/events/event-row.ts'
+import { rowOf } from '../../domain/events/event-table.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { dueAt } from '../../domain/instant.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -13,7 +14,8 @@ import { evolve } from '../../domain/state/evolve.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Announcement, type PlanFacts, RESYNC, type ToldEntry } from '../../domain/views/announcement.ts'
 
-import { type PlanWord, planWord, type StepWord, stepWord } from './session-words.ts'
+import type { SessionWord, StepWord } from '../../format/wire/answers/fields.ts'
+import { planWord, stepWord } from './session-words.ts'
 
 const UNDERSCORE = [
   'plan_created',
@@ -30,7 +32,6 @@ const UNDERSCORE = [
 ] as const
 export type UnderscoreName = (typeof UNDERSCORE)[number]
 
-/** Every name a face of that kind may listen to. */
 export const ANNOUNCED_UNDERSCORE: readonly string[] = [...UNDERSCORE, RESYNC]
 
 /** More tasks moved at once are told as one change of the plan. */
@@ -41,9 +42,8 @@ interface Said {
   readonly data: JsonObject
 }
 
-/** How it stands after an event; null where nobody knows. */
 interface Stands {
-  readonly plan: PlanWord | null
+  readonly plan: SessionWord | null
   readonly steps: readonly Step[]
 }
 interface Step {
@@ -64,7 +64,6 @@ export function underscoreAnnouncements(
     .map(({ name, data }) => ({ name, data: underscoreData(name, entry.plan, facts, entry.at, data) }))
 }
 
-/** The one shape of them all. */
 export function underscoreData(
   type: UnderscoreName | typeof RESYNC,
   plan: PlanId | null,
@@ -75,17 +74,8 @@ export function underscoreData(
   return JSON.stringify({ type, session_id: facts?.session ?? null, plan_id: plan, timestamp, data })
 }
 
-/** These move tasks they do not name. */
-const WIDE: ReadonlySet<EventType> = new Set([
-  'plan.revised',
-  'plan.cancelled',
-  'plan.aborted',
-  'plan.finished',
-  'rollback.finished',
-])
-
 function moved(state: PlanState, event: Event, now: number): Stands {
-  const before = WIDE.has(event.type) ? wordsIn(state) : null
+  const before = rowOf(event).rows?.(event) === 'all' ? wordsIn(state) : null
   evolve(state, event, now)
   const named: Step[] = tasksOf(event).map(task => {
     const found = state.tasks.get(task)
@@ -150,7 +140,7 @@ function saidOf(event: Event, { plan, steps }: Stands): readonly Said[] {
   }
 }
 
-const standing = (plan: PlanWord | null): JsonObject => (plan === null ? {} : { status: plan })
+const standing = (plan: SessionWord | null): JsonObject => (plan === null ? {} : { status: plan })
 
 function made({ type, origin, definition }: Extract<Event, { type: 'plan.created' }>): Said {
   const { title, goal, name } = definition

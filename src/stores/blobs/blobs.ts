@@ -58,7 +58,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     const path = this.#path(id)
     const there = await stat(path).catch(absent)
     if (there?.size === bytes.length) {
-      // Somebody relies on it again from now on, so that it is not pruned before they have said so.
+      // In use from now on, so that it is not pruned before it is referenced.
       if ((await utimes(path, this.#seconds(), this.#seconds()).catch(absent)) !== null) return id
     }
     const temporary = `${dirname(path)}.${this.#options.newId()}.tmp`
@@ -132,7 +132,6 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
   unpin: Pins['unpin'] = name => this.#pins.unpin(name)
   pins = (): Iterable<readonly [string, string]> => this.#pins.all()
 
-  /** Bytes on disk, packs and all. */
   bytesUsed(): number {
     let bytes = this.#packs.bytes()
     for (const folder of listed(this.#options.folder)) {
@@ -189,10 +188,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     return loose?.mtimeMs ?? this.#packs.storedAt(id)
   }
 
-  /**
-   * For the collector: takes it out unless somebody has relied on it since `before`. It is moved aside, its time looked at
-   * once more, and then deleted, so that nobody touches it in between unseen. One in a pack is only marked, until `tidy`.
-   */
+  /** For the collector: moved aside, checked for use since `before`, then deleted. In a pack marked until `tidy`. */
   remove(id: Sha256, before: Millis = Number.POSITIVE_INFINITY): boolean {
     const path = this.#path(id)
     if (this.#packs.has(id)) this.#packs.markDead(id)
@@ -208,7 +204,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     return true
   }
 
-  /** Before collecting: what a collector that died moved aside stands where it stood. */
+  /** Before collecting: puts back what a dead collector had moved aside. */
   bringBack(): void {
     this.#packs.bringBack()
     this.#packs.reload()

@@ -51,7 +51,6 @@ export class Pins {
     absentAsNull(() => syncFolderNow(this.#folder))
   }
 
-  /** The notes by name, for whoever looks for what is reachable. */
   *all(): Generator<readonly [string, string]> {
     for (const name of listed(this.#folder)) {
       const note = name.endsWith('.tmp') ? null : this.pinned(name)
@@ -74,7 +73,6 @@ interface Collecting {
   readonly now: () => Millis
   readonly newId: () => string
   readonly failpoint: (name: string) => void
-  /** Verified. */
   readonly read: (id: Sha256) => Uint8Array | null
   readonly syncFolder: (folder: string) => Promise<void>
   /** The folder whose forgotten temporaries are removed, with those of packs and pins. */

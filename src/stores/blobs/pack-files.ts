@@ -22,8 +22,6 @@ import { makeFolder } from '../../safety/files/directory.ts'
 import type { Batch } from '../../workspace/workspace.ts'
 import { StoreDamaged, StoreFull, SyncFailed } from '../store.ts'
 
-// Writing files and folders so that they outlive a power cut.
-
 export function writeDurably(path: string, bytes: Uint8Array, seconds: number): void {
   const file = openSync(path, 'wx', 0o600)
   try {
@@ -44,7 +42,7 @@ export function syncFolderNow(folder: string): void {
   }
 }
 
-/** A full disk gets its own name, and so does a sync that failed: whoever meets that must stop. */
+/** A full disk gets its own error, and so does a failed sync, after which the process must stop. */
 export function full(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (syscall === 'fsync' || syscall === 'fdatasync')
@@ -78,7 +76,6 @@ interface Member {
   readonly length: number
 }
 
-/** Collects the bytes of one pack. */
 export class PackBytes {
   #bytes = Buffer.allocUnsafe(64 * 1024)
   #length = 0
@@ -95,10 +92,8 @@ export class PackBytes {
     this.#length += bytes.length
   }
 
-  /** The content of a member that is not on disk yet. */
   read = ({ offset, length }: Member): Uint8Array => Buffer.from(this.#bytes.subarray(offset, offset + length))
 
-  /** The whole file and its name. */
   finish(): { readonly name: Sha256; readonly bytes: Buffer } {
     const index = Buffer.alloc(this.members.length * ROW_BYTES)
     for (const [at, { id, length }] of this.members.entries()) {
@@ -122,7 +117,6 @@ export class PackBytes {
   }
 }
 
-/** The index of a pack on disk, proved by its name. */
 function readIndex(path: string, name: Sha256): readonly Member[] {
   const file = openSync(path, 'r')
   try {
@@ -145,7 +139,6 @@ function readIndex(path: string, name: Sha256): readonly Member[] {
   }
 }
 
-/** The bytes of one member; shorter than it should be when the pack was cut. */
 function readMember(path: string, { offset, length }: Member): Buffer {
   const file = openSync(path, 'r')
   try {
@@ -177,7 +170,6 @@ export const GONE = '.gone'
 interface Pack {
   readonly name: Sha256
   readonly members: readonly Member[]
-  /** Those of its members that the collector has found unreachable. */
   readonly dead: Set<Sha256>
 }
 
@@ -186,7 +178,6 @@ export class Packs {
   readonly #now: () => Millis
   readonly #packs = new Map<Sha256, Pack>()
   readonly #places = new Map<Sha256, { readonly pack: Pack; readonly member: Member }>()
-  /** What the folder's times were when it was last read. */
   #seen = ''
   readonly damaged = new Map<Sha256, Error>()
 
@@ -205,7 +196,6 @@ export class Packs {
     return found === null ? null : this.timeOf(found.pack.name)
   }
 
-  /** The bytes as they are stored, not verified. */
   read(id: Sha256): Buffer | null {
     for (let tried = 0; tried < 3; tried++) {
       const found = this.#find(id)
@@ -228,7 +218,7 @@ export class Packs {
     return listed(this.folder).reduce((sum, name) => sum + (sizeAt(join(this.folder, name)) ?? 0), 0)
   }
 
-  /** Somebody relies on this blob from now on. False when it is not here after all. */
+  /** Marks the blob as used from now on. False when it is not here after all. */
   touch(id: Sha256, touched: Set<Sha256>): boolean {
     for (let tried = 0; tried < 3; tried++) {
       const found = this.#find(id)
@@ -246,7 +236,6 @@ export class Packs {
     return false
   }
 
-  /** A pack that was just written whole and durably. */
   added(name: Sha256, members: readonly Member[]): void {
     this.#learn({ name, members, dead: new Set() })
   }
@@ -286,7 +275,7 @@ export class Packs {
     return true
   }
 
-  /** What a collector that died has left under its other name stands where it stood. */
+  /** Puts back what a dead collector had renamed. */
   bringBack(only?: Sha256): void {
     for (const entry of listed(this.folder)) {
       if (!entry.endsWith(`.pack${GONE}`) || (only !== undefined && !entry.startsWith(only))) continue
@@ -399,7 +388,6 @@ interface BatchRoom {
   readonly syncFolder: (folder: string) => Promise<void>
   /** Refuses when so many more bytes would be too many, besides those of this batch that are not on disk yet. */
   readonly demandRoom: (bytes: number, waiting: number) => void
-  /** A full disk gets its own name. */
   readonly full: (error: unknown) => unknown
 }
 
@@ -413,7 +401,6 @@ export class BatchPacks implements Batch {
   readonly #writing = new Set<Promise<void>>()
   #failed: { readonly error: unknown } | null = null
   #bytes = 0
-  /** Of those, the ones that are not on disk yet. */
   #waiting = 0
 
   constructor(room: BatchRoom) {
@@ -444,7 +431,6 @@ export class BatchPacks implements Batch {
     return id
   }
 
-  /** Waits until not too much is under way. */
   async room(): Promise<void> {
     while (this.#writing.size >= AT_ONCE || (this.#waiting > WAITING_MAX_BYTES && this.#writing.size > 0))
       await Promise.race(this.#writing)

@@ -4,7 +4,7 @@
 
 import type { Command, CommandOf } from '../../domain/command.ts'
 import { decide } from '../../domain/decide.ts'
-import type { Event } from '../../domain/event.ts'
+import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS } from '../../domain/limits.ts'
 import { refuse } from '../../domain/refusal.ts'
@@ -27,7 +27,6 @@ export interface Appending {
   readonly leaseMsOf: (owner: string) => number | undefined
   /** Resuming replays about this many events at most, or one for each task when there are more: folds are not free. */
   readonly foldEvery: number
-  /** Told about a plan whose tail has grown long enough for a stored fold. */
   readonly foldDue: (plan: PlanId, kept: Kept) => void
 }
 
@@ -139,13 +138,13 @@ function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: nu
   try {
     return decide(kept.state, command, now)
   } catch (bug) {
-    // It may have been changed half-way; nobody may see it again.
+    // It may be half changed and must not be used again.
     states.drop(plan)
     throw bug
   }
 }
 
-/** The fence and the lease, looked at where nobody can change them any more (law L5). */
+/** Fence and lease, checked where no other writer can change them (law L5). */
 function demandLease(
   head: Head,
   plan: PlanId,
@@ -161,10 +160,7 @@ function demandLease(
   }
 }
 
-/**
- * Whoever writes without pause leaves the heartbeat's thread few moments to get at the store; so a lease of which a third is
- * used up is renewed by the write itself, in the commit that happens anyway.
- */
+/** A busy writer leaves the heartbeat's thread little time, so its commits renew a lease that is a third used up. */
 function renewOnTheWay(tables: Tables, { leaseMsOf }: Appending, head: Head, now: number): void {
   const leaseMs = leaseMsOf(head.owner!)
   if (leaseMs === undefined || head.ownerExpires! - now > (leaseMs * 2) / 3) return
@@ -203,7 +199,7 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
 
 /** The hold of an agent begins and ends with the entry: one that dies before its first heartbeat must lapse too. */
 function followClaim(tables: Tables, room: Appending, { no, state }: Kept, event: Event): void {
-  const isEnd = event.type === 'attempt.succeeded' || event.type === 'attempt.failed' || event.type === 'attempt.lost'
+  const isEnd = isAttemptEnd(event)
   if (!isEnd && (event.type !== 'attempt.started' || event.claim === undefined)) return
   const task = state.tasks.get(event.task)
   if (task?.definition.action.type !== 'external') return

@@ -19,9 +19,8 @@ interface RecentEntry {
 
 export class Recent {
   #followers = 0
-  /** Written, and not committed yet. */
   #pending: RecentEntry[] = []
-  /** One position after the other: where somebody else has written in between, they begin anew. */
+  /** Consecutive positions: after a write by another process they start anew. */
   #entries: RecentEntry[] = []
   #chars = 0
 
@@ -38,7 +37,7 @@ export class Recent {
     return this.#followers > 0
   }
 
-  /** Written inside a transaction; nobody sees it before `committed`. */
+  /** Written inside a transaction; invisible before `committed`. */
   wrote(plan: PlanId, entry: StoredEntry): void {
     this.#pending.push({ plan, entry })
   }
@@ -58,10 +57,7 @@ export class Recent {
     this.#chars = 0
   }
 
-  /**
-   * What we wrote right behind a position: nothing when we have not written there yet. Null when the next entry is not at hand, so that
-   * only the store can tell. What others write is never here.
-   */
+  /** What this process wrote right behind a position. Null: not at hand, so only the store can tell. */
   since(after: Position, limit: number): readonly RecentEntry[] | null {
     const [first] = this.#entries
     if (first === undefined || after + 1 < first.entry.position) return null
@@ -126,7 +122,6 @@ export class Changes {
     }
   }
 
-  /** Soon, once, however many commits come before it. */
   announce(): void {
     if (this.#announced || this.#listeners.size === 0) return
     this.#announced = true
@@ -174,7 +169,7 @@ export async function* watchEntries(
   let after = options.after
   let wake = () => {}
   let moved = true
-  // False from when the store was read to its end until somebody else commits: only then is memory as good as the store.
+  // False from the end of reading the store until another process commits: only then memory is as good.
   let isElsewhere = true
   // That end. What is missing before it was pruned, though it may be in memory.
   let end: Position = 0
@@ -186,7 +181,6 @@ export async function* watchEntries(
   const next = (): VerifiedEntries => {
     after = Math.max(after, end)
     const ours = isElsewhere ? null : (recent?.since(after, PAGE) ?? null)
-    // As this process wrote them.
     if (ours !== null) return { entries: ours.map(one => readEntry(one.plan, one.entry, room.blobs)), fault: null }
     return room.transactions.read(tables => {
       const page = read(tables, room.blobs, { after, plan, verifier })
@@ -202,7 +196,7 @@ export async function* watchEntries(
   })
   const stopFollowing = recent?.follow()
   signal.addEventListener('abort', rouse)
-  // Whoever waits for what comes next has work, also in a process that has none besides.
+  // Waiting for the next entry keeps the process alive.
   const hold = setInterval(() => {}, HOLD_MS)
   try {
     while (!signal.aborted) {

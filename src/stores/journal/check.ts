@@ -32,9 +32,7 @@ type Fault = CheckReport['faults'][number]
 
 export interface CheckBlobs extends BodyBlobs {
   has(id: Sha256): boolean
-  /** Every blob there is. */
   ids(): Iterable<Sha256>
-  /** On disk, all together. */
   bytesUsed(): number
 }
 
@@ -125,7 +123,6 @@ function demandEnd(head: Head | null, plan: PlanId, end: { readonly version: num
     throw new Error(`the journal of plan ${plan} does not end where it must`)
 }
 
-/** Returns how many entries it read. */
 function checkPlan(
   tables: Tables,
   blobs: CheckBlobs,
@@ -161,7 +158,6 @@ function checkPlan(
       if (fold?.version === entry.version) {
         const whole = foldHash(entry.hash, fold.body) === fold.hash
         const packed = whole ? unpackStored(fold) : null
-        // One of another format is not used by anybody.
         const same = packed === null ? whole : isDeepStrictEqual(packed, plain(packFold(kept.state)))
         if (!same) fault(`the stored fold at version ${fold.version} is not the fold of the journal`, REBUILD)
       }
@@ -241,7 +237,6 @@ function checkStreams(tables: Tables, kind: StreamKind, fault: (what: string) =>
   }
 }
 
-/** The blobs an event relies on. */
 function blobsOf(event: Event): readonly Sha256[] {
   switch (event.type) {
     case 'attempt.started':
@@ -310,7 +305,6 @@ export function chained(
   from: {
     readonly after: number
     readonly previous: string
-    /** Given when the page is the last one. */
     readonly head: Head | null
   },
   blobs: BodyBlobs,

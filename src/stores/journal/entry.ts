@@ -26,7 +26,6 @@ export interface StoredEntry {
 /** The content store as the journal uses it, inside a transaction and therefore without waiting. */
 export interface BodyBlobs {
   putNow(bytes: Uint8Array): Sha256
-  /** Verified; null when there is no such blob. */
   getNow(id: Sha256): Uint8Array | null
 }
 
@@ -63,7 +62,7 @@ export function openEntry(previous: string, plan: PlanId, stored: StoredEntry, b
   return readEntry(plan, stored, blobs)
 }
 
-/** The same for whoever folds: its events alone, because a command makes nothing true. */
+/** Only the events, for folding: a command makes nothing true. */
 export function openEvents(
   previous: string,
   plan: PlanId,
@@ -75,7 +74,6 @@ export function openEvents(
   return { version: stored.version, now: stored.at, events, hash: stored.hash }
 }
 
-/** Reads a row without looking at the chain. */
 export function readEntry(plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Entry {
   const { position, version, at: now, actor, fence, hash } = stored
   const { command, events } = bodyOf(plan, stored, blobs)
@@ -123,7 +121,7 @@ function upcast(body: Body): Body {
   return body
 }
 
-/** Of an altered entry anything may be read, so whoever asks for the type of an event must find one. */
+/** An altered entry may hold anything, but every event must have a type. */
 const isTyped = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
 

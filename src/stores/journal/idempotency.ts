@@ -10,7 +10,6 @@ import type { States } from './plan-states.ts'
 
 const ONCE_KEPT_MS = 48 * 60 * 60_000
 
-/** What the key was used for; null when it is new, or was used so long ago that it is forgotten. */
 export function usedFor(
   tables: Tables,
   actor: Actor,
@@ -24,7 +23,6 @@ export function usedFor(
   return refuse('conflict', 'this Idempotency-Key was used for something else', 'use a new key for what is new')
 }
 
-/** The first answer again, with the state as of now. */
 export function answerAgain(tables: Tables, room: { states: States; blobs: BodyBlobs }, used: OnceRecord): Updated {
   const plan = used.id as PlanId
   const no = tables.journal.planNo(plan)
@@ -54,7 +52,6 @@ export function remember(
   tables.once.put({ actor, key: once.key, hash: once.hash, ...answer, at: now })
 }
 
-/** Forgets keys that nobody will use again. Writes nothing when there are none. */
 export async function forgetKeys(transactions: Transactions, now: Millis): Promise<void> {
   const before = now - ONCE_KEPT_MS
   if (!transactions.read(tables => tables.once.hasBefore(before))) return

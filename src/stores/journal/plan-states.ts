@@ -22,13 +22,10 @@ const PAGE = 500
 /** Of stored folds; one of another format is not used. */
 const FOLD_FORMAT = 3
 
-/** A state in memory and where its chain stands. */
 export interface Kept {
   readonly no: number
   readonly state: PlanState
-  /** The hash of the last entry folded in. */
   hash: string
-  /** The version of the entry that holds the current definition. */
   definitionVersion: number
   /** Events folded since the last stored fold; what a resume would have to replay. */
   tail: number
@@ -43,7 +40,6 @@ export class States {
     this.#blobs = blobs
   }
 
-  /** The plan's number when it is at hand; saves a look-up. */
   numberOf(plan: PlanId): number | undefined {
     return this.#kept.get(plan)?.no
   }
@@ -77,7 +73,6 @@ export class States {
     this.#keep(plan, kept)
   }
 
-  /** Marks a state as changed by a transaction that is not committed yet. */
   touch(plan: PlanId): void {
     this.#touched.add(plan)
   }
@@ -111,7 +106,6 @@ export class States {
   }
 }
 
-/** Folds one entry in. */
 export function foldEntry(kept: Kept, entry: Pick<Entry, 'version' | 'now' | 'events' | 'hash'>): void {
   for (const event of entry.events) {
     evolve(kept.state, event, entry.now)
@@ -138,10 +132,7 @@ function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: 
 
 // ── stored folds ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/**
- * Starts from the stored fold when there is a good one, else from nothing: a fold is a short cut, and the journal tells the same
- * without it. `check` tells of a fold that is not used.
- */
+/** Starts from the stored fold if it is good, else from nothing: the journal leads to the same state. */
 function openFold(tables: Tables, plan: PlanId, no: number, blobs: BodyBlobs): Kept {
   const fold = tables.journal.fold(no)
   const last = fold === null ? null : tables.journal.entry(no, fold.version)
@@ -180,7 +171,6 @@ export async function packStored(
 export const foldHash = (entryHash: string, body: Uint8Array): Sha256 =>
   digest('sha256', Buffer.concat([Buffer.from(entryHash), body])) as Sha256
 
-/** Null for a fold of another format: it may lack what is kept by now, and is not used. */
 export function unpackStored(fold: StoredFold): JsonObject | null {
   const { format, ...packed } = JSON.parse(inflateSync(fold.body).toString()) as JsonObject
   return format === FOLD_FORMAT ? packed : null
@@ -219,7 +209,6 @@ export class Glances {
     return state
   }
 
-  /** Plans were taken out. */
   forget(): void {
     this.#found.clear()
     this.#seen.clear()

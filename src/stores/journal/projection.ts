@@ -2,6 +2,8 @@
 // in the transaction of the entry (law L2); `check` computes them again from the journal and compares.
 
 import type { Event } from '../../domain/event.ts'
+import { tasksOf } from '../../domain/events/event-row.ts'
+import { rowOf } from '../../domain/events/event-table.ts'
 import type { Millis, PlanName, TaskName } from '../../domain/id.ts'
 import { type PlanState, sequenceOf, type TaskState } from '../../domain/state/state.ts'
 import { NOTHING } from '../../domain/state/task-index.ts'
@@ -12,12 +14,9 @@ import type { AttemptRow } from '../store.ts'
 export interface PlanRecord {
   readonly name: PlanName
   readonly title: string | null
-  /** What the plan is for, in the words of its definition. */
   readonly goalText: string | null
-  /** The goal stream it belongs to. */
   readonly goal: string | null
   readonly session: string | null
-  /** Who is to carry it out. */
   readonly agent: string | null
   readonly status: PlanStatus
   readonly revision: number
@@ -56,7 +55,6 @@ export interface Changes {
   readonly state: PlanState
   /** The tasks whose rows changed; `all` when the definition did or the whole plan was cancelled. */
   readonly tasks: readonly TaskState[] | 'all'
-  /** The tasks that are new, when not all rows are looked at. */
   readonly added: readonly TaskState[]
   readonly attempts: readonly AttemptChange[]
 }
@@ -92,68 +90,15 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
   let added: Set<TaskName> | null = null
   const attempts: AttemptChange[] = []
   for (const event of events) {
-    switch (event.type) {
-      case 'plan.created':
-      case 'plan.revised':
-      case 'plan.cancelled':
-      case 'plan.aborted':
-        planMoved = true
-        all = true
-        break
-      case 'plan.finished':
-        planMoved = true
-        // What was lost on the way to the end of a plan that was given up is cancelled with it.
-        all ||= event.status !== 'completed'
-        break
-      case 'plan.started':
-      case 'plan.paused':
-      case 'plan.resumed':
-      case 'plan.reopened':
-      case 'plan.archived':
-      case 'rollback.started':
-        planMoved = true
-        break
-      case 'task.readied':
-      case 'task.blocked':
-      case 'task.unblocked':
-      case 'task.reopened':
-        for (const name of event.tasks) names.add(name)
-        break
-      case 'attempt.started':
-      case 'attempt.succeeded':
-      case 'attempt.failed':
-      case 'attempt.lost': {
-        names.add(event.task)
-        const change = attemptChange(event, now, state)
-        if (change !== null) attempts.push(change)
-        break
-      }
-      case 'task.imported':
-        for (const { task } of event.tasks) names.add(task)
-        break
-      case 'task.added':
-        added ??= new Set()
-        for (const { id } of event.tasks) added.add(id)
-        break
-      case 'task.skipped':
-      case 'task.failed':
-      case 'task.abandoned':
-      case 'attempt.parked':
-      case 'report.refused':
-      case 'retry.scheduled':
-      case 'gate.opened':
-      case 'gate.decided':
-      case 'task.substituted':
-        names.add(event.task)
-        break
-      case 'rollback.finished':
-        planMoved = true
-        all = true
-        break
-      default:
-        // Changes no row of plans, tasks or attempts.
-        break
-    }
+    const rows = rowOf(event).rows?.(event)
+    planMoved ||= rows === 'plan' || rows === 'all'
+    all ||= rows === 'all'
+    if (event.type === 'task.added') {
+      added ??= new Set()
+      for (const name of tasksOf(event)) added.add(name)
+    } else if (rows === 'tasks') for (const name of tasksOf(event)) names.add(name)
+    const change = attemptChange(event, now, state)
+    if (change !== null) attempts.push(change)
   }
   if (all) return { planMoved, state, tasks: 'all', added: NOTHING, attempts }
   const tasks: TaskState[] = []
@@ -170,42 +115,30 @@ export function project(events: readonly Event[], now: Millis, state: PlanState)
   }
 }
 
-type AttemptEvent = Extract<Event, { readonly type: `attempt.${'started' | 'succeeded' | 'failed' | 'lost'}` }>
-
-function attemptChange(event: AttemptEvent, at: Millis, state: PlanState): AttemptChange | null {
+function attemptChange(event: Event, at: Millis, state: PlanState): AttemptChange | null {
+  if (!('attempt' in event)) return null
   const ordinal = state.tasks.get(event.task)?.ordinal
   if (ordinal === undefined) return null
-  const { visit, attempt } = event
+  const row = { ordinal, visit: event.visit, attempt: event.attempt, at }
   switch (event.type) {
     case 'attempt.started':
-      return { type: 'started', ordinal, visit, attempt, at }
+      return { type: 'started', ...row }
     case 'attempt.lost':
-      return {
-        type: 'ended',
-        ordinal,
-        visit,
-        attempt,
-        at,
-        status: 'lost',
-        durationMs: null,
-        exit: null,
-        failureClass: null,
-      }
+      return { type: 'ended', ...row, status: 'lost', durationMs: null, exit: null, failureClass: null }
     case 'attempt.succeeded':
     case 'attempt.failed': {
       const { result } = event
       return {
         type: 'ended',
-        ordinal,
-        visit,
-        attempt,
-        at,
+        ...row,
         status: result.status,
         durationMs: result.durationMs ?? null,
         exit: result.exit ?? null,
         failureClass: result.status === 'failed' ? result.failure.class : null,
       }
     }
+    default:
+      return null
   }
 }
 
@@ -251,7 +184,6 @@ export function taskRecord(task: TaskState): TaskRecord {
 
 export const assigneeOf = (task: TaskState): string | null => keptOrNull(task.definition.assignee ?? task.claim?.by)
 
-/** The row of an attempt after a change; what memory keeps and `check` expects. */
 export function attemptAfter(before: AttemptRecord | undefined, change: AttemptChange): AttemptRecord {
   const { ordinal, visit, attempt, at } = change
   if (change.type === 'started') {

@@ -14,16 +14,14 @@ import type { CheckBlobs } from './check.ts'
 import { readEntry } from './entry.ts'
 
 export interface PruneBlobs extends CheckBlobs {
-  /** When it was stored; null when it is not there. */
   storedAt(id: Sha256): Millis | null
   sizeOf(id: Sha256): number
-  /** False when somebody has relied on it since `before`, or when it goes later, in `tidy`. */
+  /** False when it was used since `before`, or when it is removed later, in `tidy`. */
   remove(id: Sha256, before: Millis): boolean
   /** Undoes what a collector that died has left half done. */
   bringBack?(): void
   /** Ends a collection: says what went only now. */
   tidy?(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }>
-  /** Notes, by name, about blobs which nobody else names yet. */
   pins?(): Iterable<readonly [name: string, note: string]>
   unpin(name: string): void
 }
@@ -39,7 +37,6 @@ export async function prune(
   const { blobsBefore = options.before } = options
   const { transactions, blobs, now } = room
   const due = transactions.read(tables => tables.upkeep.prunable(options.before))
-  // Of an archived plan no new ones are written.
   const notes = [...(blobs.pins?.() ?? [])]
   const numbers = transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
   const gone = new Set(numbers)
@@ -67,7 +64,7 @@ export async function prune(
     for (const plan of pruned) for (const [name] of notesOf(notes, plan)) blobs.unpin(name)
   }
   if (!options.dryRun) blobs.bringBack?.()
-  // Listed before anybody is asked who needs what: a blob that appears later is not a candidate at all.
+  // Listed before references are collected: a blob that appears later is not a candidate.
   const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
   // Only now, after the plans are gone: one that moved just in time is still there, and so is all it names.
   const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? gone : new Set()))
@@ -121,7 +118,7 @@ function isRestorable(
   return last !== null && last + Math.min(keptMs, keptMaxMs) > now
 }
 
-/** Does the journal tell of what the note names? Of one that cannot be read nobody knows. */
+/** Is the note recorded in the journal? For an unreadable note that is unknown. */
 function isTold(note: string, saved: ReadonlySet<Sha256>): boolean {
   try {
     return (JSON.parse(note) as readonly RestoreNote[]).every(one => saved.has(one.saved))
@@ -138,7 +135,6 @@ const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'ro
 
 const hasOverwritten = (event: Event): boolean => 'result' in event && event.result.wrote?.overwrote !== undefined
 
-/** Every blob that a kept entry names, directly or through a manifest. */
 function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): ReadonlySet<Sha256> {
   const found = new Set<Sha256>()
   const name = (text: string) => {

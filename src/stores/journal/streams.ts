@@ -23,7 +23,6 @@ import { remember, usedFor } from './idempotency.ts'
 const READ_DEFAULT = 200
 const READ_MAX = 2_000
 
-/** The row after an event; a refusal when the event makes no sense there. */
 type Fold<E, R> = (
   before: R | null,
   event: E,
@@ -126,7 +125,6 @@ function appendToStream<E, R extends Row>(
   return { ok: true, id, version }
 }
 
-/** Why nothing can be said in this session; null when it can be. */
 export function refuseToTalk(tables: Tables, session: string): Refusal | null {
   if (!isKept(session)) return refuse('invalid', 'no session can have this id', 'use letters and digits')
   const head = tables.streams.head('session', session)
@@ -221,7 +219,6 @@ export const foldGoal: Fold<GoalEvent, GoalRow> = (before, event, { id, version,
   }
 }
 
-/** Folds a whole stream again, for `check`. */
 export function refold(
   kind: StreamKind,
   id: string,

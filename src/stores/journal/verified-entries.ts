@@ -10,7 +10,6 @@ import { type BodyBlobs, entryHash, GENESIS, readEntry, type StoredEntry, Unknow
 export type PlanRow = StoredEntry & { readonly plan: PlanId }
 
 export interface VerifiedEntries {
-  /** All entries before the first fault. */
   readonly entries: readonly Entry[]
   readonly fault: ChainBroken | null
 }
@@ -55,7 +54,6 @@ export class EntryVerifier {
   }
 }
 
-/** Reads the body of a row whose hash is right. */
 export function entryOf(row: PlanRow, blobs: BodyBlobs): Entry {
   try {
     return readEntry(row.plan, row, blobs)

@@ -73,10 +73,7 @@ function isLapsed({ clock, host }: Pick<Keeping, 'clock' | 'host'>, claim: Claim
   return claim.boot === host.boot ? claim.expires <= clock.monotonic() : claim.until <= clock.now()
 }
 
-/**
- * Looked at inside the transaction that would end the claim: a sign of life may have come since it was found to have lapsed. Null when
- * it has lapsed, and for every other command.
- */
+/** Checked in the transaction that ends the claim, because a heartbeat may have come since. Null when it has lapsed. */
 export function refuseAlive(
   tables: Tables,
   room: Pick<Keeping, 'clock' | 'host'>,

@@ -52,7 +52,7 @@ export class LeasesOnTables implements Leases {
     const stop = async () => {
       if (!this.#owners.delete(id)) return
       await beat?.stop()
-      // Whoever comes next finds that its process is gone, and removes it.
+      // The next process finds this one gone, and removes its row.
       await transactions.write(tables => tables.owners.remove(id)).catch(passOverFull)
     }
     this.#owners.set(id, { leaseMs, lost, stop })
@@ -98,7 +98,6 @@ export class LeasesOnTables implements Leases {
     )
   }
 
-  /** Renews every lease of this process by hand; those that lapsed are lost. */
   async renew(): Promise<void> {
     for (const [id, { leaseMs, lost }] of this.#owners) {
       const renewed = await this.#room.transactions.write(tables =>

@@ -44,10 +44,7 @@ export function reservationsOn({ transactions }: { readonly transactions: Transa
   }
 }
 
-/**
- * The command without the preparations whose files another plan holds, or held since they were looked at; those tasks are passed
- * over and prepared again later. A claim is refused instead.
- */
+/** Without tasks whose files another plan holds, or held since they were looked at: those are prepared again later. */
 export function granted(tables: Tables, no: number, command: Command): Command | Refusal {
   if (command.type === 'claim' && command.prepared?.reserves !== undefined) {
     const { reserves } = command.prepared
@@ -87,7 +84,6 @@ export function followReservations(
   if (isTouched) releaseOver(tables, no, state, position)
 }
 
-/** Makes the rows of a plan those that its journal says. */
 export function rebuildReservations(tables: Tables, no: number, state: PlanState): void {
   const position = tables.journal.lastPosition()
   releaseOver(tables, no, state, position)
@@ -99,7 +95,6 @@ export function rebuildReservations(tables: Tables, no: number, state: PlanState
   }
 }
 
-/** The same for all plans, each in a transaction of its own. */
 export async function rebuildAllReservations(transactions: Transactions, states: States): Promise<void> {
   for (const no of transactions.read(tables => tables.upkeep.plans())) {
     await transactions.write(tables => {
@@ -139,7 +134,6 @@ function mayRelease({ type }: Event): boolean {
   }
 }
 
-/** Ends the rows whose visit is over. */
 function releaseOver(tables: Tables, no: number, state: PlanState, position: Position): void {
   const rows = tables.reservations.of(no)
   if (rows.length === 0) return
@@ -190,7 +184,6 @@ function isInTheWay(
   return plan === null || !within.includes(plan.id)
 }
 
-/** With `wanted`: only the paths of the row that overlap. */
 function told(tables: Tables, row: ReservationRow, wanted?: readonly string[]): ScopeHolder {
   const plan = tables.journal.planOf(row.no)!
   const { paths } = row.reserves

@@ -25,7 +25,6 @@ export interface PlanSource {
 
 export class PlanIndexing {
   readonly #source: PlanSource
-  /** Those that were looked at so far; null when there is none. */
   readonly #docs = new Map<TaskName | null, Doc | null>()
   readonly #steps = new Map<string, Step>()
   readonly #changed = new Set<TaskName | null>()
@@ -88,7 +87,6 @@ export class PlanIndexing {
     }
   }
 
-  /** Everything, for `check`. */
   all(): { readonly docs: readonly Doc[]; readonly steps: readonly Step[] } {
     this.#define()
     return { docs: [...this.#docs.values()].filter(doc => doc !== null), steps: [...this.#steps.values()] }
@@ -214,7 +212,6 @@ function whole(value: unknown): number | null {
   return found === null ? null : Math.round(found)
 }
 
-/** Names in a list, or objects that have one; each once. */
 function names(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return []
   const found = new Set<string>()

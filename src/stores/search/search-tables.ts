@@ -20,17 +20,14 @@ export interface Doc {
   readonly text: string
 }
 
-/** One attempt. */
 export interface Step {
   readonly task: TaskName
   readonly visit: number
   readonly attempt: number
   readonly startedAt: Millis
-  /** Who carried it out: whoever had claimed it, or `engine`. */
   readonly agent: string
   readonly kind: string | null
   readonly capabilities: readonly string[]
-  /** Null while it is under way. */
   readonly ended: StepEnd | null
 }
 
@@ -65,7 +62,6 @@ export type StepsWhere = Pick<StepsQuery, 'agent' | 'capability' | 'kind' | 'sin
 }
 
 export interface SearchWhere {
-  /** As they were written; at least one. */
   readonly words: readonly string[]
   readonly no: number | null
   readonly within: PlanSet | null
@@ -94,9 +90,7 @@ export interface IndexTable {
   putStep(no: number, step: Step): void
 
   lastLog(): number
-  /** Output behind a number, oldest first. */
   unreadLogs(after: number, limit: number): readonly UnreadLog[]
-  /** How many bytes of a task's output can be found. */
   logBytes(no: number, ordinal: number): number
   addLog(log: UnreadLog, bytes: number): void
 
@@ -105,7 +99,6 @@ export interface IndexTable {
   /** Oldest first, behind the one given. */
   ended(where: StepsWhere, after: EndedStep | null, limit: number): readonly EndedStep[]
 
-  /** Everything is to be caught up again from the beginning. */
   clear(): void
   /** What does not fit together, apart from what the journal says. */
   faults(): readonly string[]

@@ -108,7 +108,6 @@ class Sum {
       attempts,
       ...this.#outcomes,
       retries: this.#retries,
-      // There is no group without an attempt.
       successRate: successRate(this.#outcomes)!,
       durationMs: {
         sum: sorted.reduce((sum, ms) => sum + ms, 0),
@@ -127,11 +126,9 @@ class Sum {
   }
 }
 
-/** What has no name comes first. */
 const byText = (a: string | null, b: string | null): number =>
   a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1
 
-/** Undefined for the first page. */
 function openGroup(query: StepsQuery): string | null | undefined {
   const place = unseal('steps', query)
   if (place === null) return undefined

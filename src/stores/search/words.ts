@@ -23,7 +23,6 @@ export function wordsOf(text: string): readonly string[] {
     .slice(0, WORDS_MAX)
 }
 
-/** Does every word begin a word of the text? */
 export function holdsWords(text: string, words: readonly string[]): boolean {
   const wanted = words.map(folded)
   const found = new Set<string>()

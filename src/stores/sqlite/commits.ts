@@ -32,7 +32,6 @@ export interface CommitOptions {
   readonly failpoint?: ((name: string) => void) | undefined
   /** How long another process may hold the write lock before a request is given up. */
   readonly busyMs: number
-  /** Is the file that was opened still where it was? */
   readonly isThere: () => boolean
 }
 
@@ -90,7 +89,6 @@ export class Commits implements Transactions {
     return this.#known
   }
 
-  /** Waits for what was asked, then refuses everything. */
   async close(): Promise<void> {
     if (this.#queue.length > 0) {
       await new Promise<void>(resolve => {
@@ -144,7 +142,7 @@ export class Commits implements Transactions {
     }
   }
 
-  /** Somebody with a newer program may have come meanwhile: what its tables mean nobody here can know. */
+  /** A newer program may have migrated the tables meanwhile, whose meaning this one cannot know. */
   #refuseNewer(): void {
     const found = this.#room.writer.connection.pragma('user_version') as number
     if (found <= SCHEMA_VERSION) return

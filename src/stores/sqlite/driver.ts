@@ -60,7 +60,6 @@ export class Connection {
     this.prepare('COMMIT').run()
   }
 
-  /** The value of a pragma. */
   pragma(text: string): Value | undefined {
     const row = this.#database.prepare(`PRAGMA ${text}`).get() as Row | undefined
     return row === undefined ? undefined : Object.values(row)[0]

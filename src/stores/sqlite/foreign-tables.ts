@@ -18,14 +18,12 @@ const ROWS_MAX = 200_000
 const COPY_MAX_BYTES = 2 * 1024 * 1024 * 1024
 const BUSY_MS = 2_000
 
-/** Is it a database, by its first bytes? */
 export function databaseKind(path: string): 'sqlite' | 'duckdb' | null {
   const head = headOf(path)
   if (head.toString('latin1', 0, 16) === 'SQLite format 3\0') return 'sqlite'
   return head.toString('latin1', 8, 12) === 'DUCK' ? 'duckdb' : null
 }
 
-/** `columns` leaves columns out of a table, by name. */
 export function readForeignTables(
   path: string,
   names: readonly string[],
@@ -86,7 +84,6 @@ const refused = (message: string, hint: string): ForeignTables => ({ ok: false, 
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** Bytes as text, where they are text. */
 function plain(row: { readonly [column: string]: null | number | string | Uint8Array }): ForeignRow {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [

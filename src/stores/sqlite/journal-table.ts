@@ -172,7 +172,6 @@ export class SqliteJournal implements JournalTable {
   }
 }
 
-/** From a row of the columns of `ENTRY`. */
 export function entryOf([position, version, at, actor, fence, body, blob, hash]: readonly Value[]): StoredEntry {
   return {
     position: position as number,

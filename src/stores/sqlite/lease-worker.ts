@@ -42,7 +42,7 @@ parentPort.once('message', () => stop('stopped'))
 beat()
 `
 
-/** It holds one row in its hands; megabytes, so that a thread beside the engine costs next to nothing. */
+/** It holds one row; small limits, so that the thread costs next to nothing. */
 const SMALL = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
 
 export function threadHeartbeat(path: string): Heartbeat {

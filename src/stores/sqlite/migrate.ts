@@ -45,7 +45,7 @@ function signsOf(connection: Connection): { application: unknown; empty: boolean
   }
 }
 
-/** A program that works with the tables as they are must not find others under its hands. */
+/** A running program must not have its tables changed. */
 export function refuseWhileDriven(connection: Connection, host: Host, monotonic: number, known = SCHEMA_VERSION): void {
   const version = connection.pragma('user_version') as number
   if (version === 0 || version >= known) return

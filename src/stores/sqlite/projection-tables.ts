@@ -309,11 +309,9 @@ export class Conditions {
 // The three orders tasks are listed in: as columns, as the key a cursor bears, and as a condition for what comes behind one.
 
 interface TaskOrder {
-  /** The name its cursors bear. */
   readonly list: string
   /** Of all plans; `plan` is the column with the number of the plan. */
   readonly columns: (plan: string) => string
-  /** Within one plan. */
   readonly within: string
   readonly key: (row: Row) => readonly number[]
   readonly compare: (a: readonly number[], b: readonly number[]) => number
@@ -323,7 +321,6 @@ interface TaskOrder {
 
 const orderOf = (query: TaskQuery): TaskOrder => ORDERS[query.order ?? 'plan']
 
-/** Null on the first page. */
 const openTaskCursor = (query: TaskQuery, order: TaskOrder): readonly number[] | null =>
   openCursor(order.list, order.key({}).length, query)
 
@@ -408,7 +405,7 @@ function stretches(query: TaskQuery, no: number | null): readonly Stretch[] {
   const both =
     query.status === undefined ? asked : [query.status].filter(each => asked.length === 0 || asked.includes(each))
   if (query.statuses === undefined && query.status === undefined) {
-    // Whoever asks for somebody's tasks gets them status by status: that is how their index is cut.
+    // Tasks of an assignee are read status by status, as their index is ordered.
     if (no !== null || query.assignee === undefined) return [along(query, no, undefined)]
     return TASK_STATUSES.map(status => along(query, no, status))
   }

@@ -116,7 +116,6 @@ function byWords(
   return all(sql, from, where, 'w.rowid', limit)
 }
 
-/** Along the tasks that wait: few do, however many plans are active. */
 function waiting(sql: Connection, query: PlanQuery, before: number | undefined, limit: number): readonly Row[] {
   const where = rest({ ...query, status: undefined }, [])
   where.add(`w.status = 'waiting' AND p.status = 'active' AND NOT ${MOVES}`)

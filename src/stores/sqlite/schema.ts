@@ -10,10 +10,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/**
- * The value is one of these words. Said with `instr`, because SQLite builds a small index for every `IN` list each time it
- * checks one, which costs more than the write itself.
- */
+/** One of these words. With `instr`, because SQLite builds an index for every `IN` list each time it checks one. */
 export const oneOf = (column: string, ...words: readonly string[]): string =>
   `instr('|${words.join('|')}|', '|' || ${column} || '|') > 0`
 
@@ -302,6 +299,5 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ]
 
-/** The oldest schema this program can bring to its own. */
 export const SCHEMA_FIRST = MIGRATIONS[0]!.number
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.number

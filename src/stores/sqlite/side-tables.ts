@@ -135,7 +135,6 @@ const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires'
 /** While nobody holds a plan, its row says how far its journal reached. */
 const REACHED = `reached = coalesce((SELECT max(version) FROM entries WHERE plan_no = heads.plan_no), 0)`
 
-/** `wrote` is told of every row written here, because heads at hand hold what they say. */
 export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
   return {
     add({ id, host, boot, pids, pid, startTime, expires }) {

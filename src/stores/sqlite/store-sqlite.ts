@@ -33,7 +33,6 @@ import { sqliteClaims, sqliteLogs, sqliteOnce, sqliteOwners, sqliteReservations,
 import { sqliteUpkeep } from './upkeep-tables.ts'
 
 export interface StoreSqliteOptions {
-  /** The state folder; made when it is not there. */
   readonly folder: string
   readonly clock: Clock
   readonly host: Host
@@ -127,7 +126,6 @@ export class StoreSqlite extends StoreOnTables {
   }
 }
 
-/** `recent`: of the connection that writes. */
 export function tablesOn(connection: Connection, recent?: Recent): Tables & { readonly journal: SqliteJournal } {
   let writes = 0
   const wrote = () => {
@@ -198,7 +196,7 @@ function makeDurableFolder(folder: string): void {
   for (const made of makeFolder(folder, 0o700).toReversed()) syncFolderNow(dirname(made))
 }
 
-/** A removed file can still be written to by whoever has it open; that it is the same one tells its number. */
+/** A removed file can still be written to while it is open; the inode tells whether it is the same. */
 function watched(path: string): () => boolean {
   const opened = statSync(path)
   return () => {

@@ -42,7 +42,6 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
         .prepare(`INSERT INTO pruned SELECT p.id, p.name, e.version, e.hash, (SELECT max(position) FROM entries), ?
           FROM plans p JOIN last_entries e USING (plan_no) WHERE p.plan_no = ?`)
         .run(at, no)
-      // Words first, while it can be told whose they are.
       sql.prepare('DELETE FROM doc_words WHERE rowid IN (SELECT doc_no FROM docs WHERE plan_no = ?)').run(no)
       sql.prepare('DELETE FROM log_words WHERE rowid IN (SELECT seq FROM task_logs WHERE plan_no = ?)').run(no)
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)

@@ -39,7 +39,6 @@ export function fileStateIn(folder: HeldFolder, name: BytePath, now: number): St
   return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes, links, stamp }
 }
 
-/** What the name at the path stands for; null when there is nothing, or one may not look. */
 export function lookAt(root: HeldFolder, path: BytePath): BigIntStats | null {
   try {
     return within(root, path, (folder, name) => folder.look(name))
@@ -49,7 +48,6 @@ export function lookAt(root: HeldFolder, path: BytePath): BigIntStats | null {
   }
 }
 
-/** The mode of a folder that stands there, or the usual one. */
 export function modeAt(root: HeldFolder, path: BytePath): number {
   const stat = lookAt(root, path)
   return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755

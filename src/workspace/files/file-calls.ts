@@ -62,7 +62,6 @@ export function makeFolder(parent: HeldFolder, name: BytePath): HeldFolder {
   return parent.enter(name)
 }
 
-/** False when there is something in it. */
 export const dropFolder = (parent: HeldFolder, name: BytePath): boolean =>
   attempt(['ENOTEMPTY', 'EEXIST', 'ENOENT'], () => fs.rmdirSync(parent.at(name)))
 
@@ -73,7 +72,6 @@ export function synced(folder: number): Promise<void> {
   )
 }
 
-/** Takes the name away, if it is there. */
 export function removeName(path: Buffer): Promise<void> {
   return new Promise((done, fail) =>
     fs.unlink(path, error => (error === null || codeOf(error) === 'ENOENT' ? done() : fail(error))),
@@ -98,21 +96,19 @@ export interface Fresh {
   readonly stamp: Stamp
 }
 
-/** Written, and not durable yet. */
 export async function writeFresh(
   folder: HeldFolder,
   name: BytePath,
   {
     bytes,
     mode,
-    breathe,
-  }: { readonly bytes: Uint8Array; readonly mode: number; readonly breathe: () => Promise<void> },
+    yieldTurn,
+  }: { readonly bytes: Uint8Array; readonly mode: number; readonly yieldTurn: () => Promise<void> },
 ): Promise<Fresh> {
-  // Seen by nobody else yet: the folder is ours alone.
   const file = fs.openSync(folder.at(name), 'wx', mode & 0o777)
   try {
     for (let at = 0; at < bytes.length; ) {
-      if (at > 0) await breathe()
+      if (at > 0) await yieldTurn()
       at += fs.writeSync(file, bytes, at, Math.min(bytes.length - at, AT_ONCE_BYTES))
     }
     let stamp = stampOf(fs.fstatSync(file, { bigint: true }))

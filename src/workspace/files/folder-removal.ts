@@ -43,10 +43,7 @@ export async function fileStamps(folder: string): Promise<FileStamps> {
 
 const SLASH = Buffer.from('/')
 
-/**
- * Moves a folder aside that was judged after `judged` was taken. Answers with the files that are different now: then the folder
- * stands where it was. With none it is ready for `deleteAside`.
- */
+/** Moves the folder aside unless files changed since `judged`; returns those. With none, `deleteAside` may follow. */
 export async function setAside(path: string, plan: PlanId, judged: FileStamps): Promise<readonly string[]> {
   const { looking, removed } = namesFor(path, plan)
   await deleteAside(path, plan)

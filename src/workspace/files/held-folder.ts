@@ -20,7 +20,6 @@ const GLANCE = { throwIfNoEntry: false } as const
 export class HeldFolder {
   readonly fd: number
   readonly #path: string
-  /** Where it stood when it was opened. */
   readonly #stood: string
   readonly #stoodPlain: boolean
 
@@ -49,10 +48,7 @@ export class HeldFolder {
     return fs.lstatSync(this.at(name), LOOK) ?? null
   }
 
-  /**
-   * What stands under this name where the folder was opened: quicker than looking, but the folder may have been moved, and
-   * a link put in its place. Null when there is nothing, or nothing can be said.
-   */
+  /** Quicker than `look`, but by path: the folder may have been moved. Null when there is nothing or it is unknown. */
   glance(name: BytePath): fs.Stats | null {
     const path = `${this.#stood}/${name}`
     try {
@@ -76,7 +72,6 @@ export class HeldFolder {
     return Buffer.from(`${this.#path}/${name}`, 'latin1')
   }
 
-  /** The same folder once more, to be closed on its own. */
   again(): HeldFolder {
     return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#stood)
   }
@@ -87,16 +82,13 @@ export class HeldFolder {
 }
 
 export interface ReadFile {
-  /** Valid until the next file is read. */
   readonly bytes: Uint8Array
   readonly sha256: Sha256
   readonly stamp: Stamp
   readonly settled: boolean
-  /** How many names the file has. */
   readonly links: number
 }
 
-/** As much of a folder as reading takes. */
 export interface Readable {
   openFile(name: BytePath): number
   look(name: BytePath): fs.BigIntStats | null

@@ -17,7 +17,6 @@ type Part =
 
 const SLASH = 0x2f
 
-/** Null when it is malformed; such a pattern matches nothing. */
 function readGlob(pattern: string): Glob | null {
   const parts: Part[] = []
   for (let at = 0; at < pattern.length; ) {
@@ -56,7 +55,6 @@ function readGlob(pattern: string): Glob | null {
 }
 
 function matchesGlob(glob: Glob, text: string): boolean {
-  /** The places in the text that the parts so far can have led to. */
   let places = new Set([0])
   for (const part of glob) {
     const next = new Set<number>()
@@ -141,7 +139,6 @@ const CLASSES: { readonly [name: string]: RegExp | undefined } = Object.assign(O
 export interface IgnoreRules {
   /** The folder the file stands in, '' for the workspace, with a slash at its end otherwise. */
   readonly base: string
-  /** What the file said. */
   readonly text: string
   readonly rules: readonly Rule[]
 }

@@ -9,7 +9,7 @@ const PROC = '/proc'
 const O_ACCMODE = 3
 const POLL_MS = 10
 const POLLS = 100
-const BREATHE_PROCESSES = 32
+const YIELD_PROCESSES = 32
 
 /** Processes may end meanwhile, and those of other users cannot be read: both are passed over. */
 function orNone<T>(read: () => T, none: T): T {
@@ -27,7 +27,7 @@ function writes(process: string, descriptor: string): boolean {
 }
 
 /** The names in the folder that somebody has open for writing. `folder` is the end of its path, and found nowhere else. */
-async function openForWriting(folder: string, breathe: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
+async function openForWriting(folder: string, yieldTurn: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
   const found = new Set<BytePath>()
   const inFolder = `/${folder}/`
   const processes = orNone(() => fs.readdirSync(PROC), []).filter(name => /^\d+$/.test(name))
@@ -37,15 +37,15 @@ async function openForWriting(folder: string, breathe: () => Promise<void>): Pro
       const begin = path.lastIndexOf(inFolder)
       if (begin >= 0 && writes(process, descriptor)) found.add(path.slice(begin + inFolder.length))
     }
-    if (at % BREATHE_PROCESSES === BREATHE_PROCESSES - 1) await breathe()
+    if (at % YIELD_PROCESSES === YIELD_PROCESSES - 1) await yieldTurn()
   }
   return found
 }
 
-/** Waits, for a moment, until nobody writes into the files of this folder any more; answers with those that stay open. */
-export async function untilClosed(folder: string, breathe: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
+/** Waits briefly until no process writes into this folder's files; answers with those that stay open. */
+export async function untilClosed(folder: string, yieldTurn: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
   for (let poll = 1; ; poll++) {
-    const open = await openForWriting(folder, breathe)
+    const open = await openForWriting(folder, yieldTurn)
     if (open.size === 0 || poll === POLLS) return open
     await new Promise(done => setTimeout(done, POLL_MS))
   }

@@ -23,7 +23,6 @@ export function placeName(name: string, { root, stateDir }: Folders): string {
   return way === '..' ? name : `${name}-${hash('sha256', way).slice(0, 16)}`
 }
 
-/** The content store with notes of this folder's own. */
 export function notesOf(blobs: SnapshotBlobs, folders: Folders): SnapshotBlobs {
   const named = (name: string): string => placeName(name, folders)
   return {

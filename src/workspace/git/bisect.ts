@@ -12,7 +12,6 @@ export interface Bisection<T> {
   readonly good: number
   readonly bad: number
   readonly skipped: ReadonlySet<number>
-  /** Skips since the last real verdict. */
   readonly misses: number
   readonly probes: number
   readonly isFirstTried?: boolean

@@ -38,17 +38,14 @@ export interface OurBranch {
   readonly branch: string
   readonly ref: string
   readonly tip: Oid
-  /** Where it was made. */
   readonly base: Oid
 }
 
-/** The branch of a plan or task, which must be there and made by this plan. */
 export async function ourBranch(repository: Repository, owner: Owner): Promise<OurBranch> {
   const [seen] = await branchesOf(repository, owner)
   return demandOurs(seen!)
 }
 
-/** A branch as it was seen: it may not be there, or not be ours. */
 export interface SeenBranch {
   readonly owner: Owner
   readonly branch: string
@@ -56,7 +53,6 @@ export interface SeenBranch {
   readonly base: Oid | null
 }
 
-/** The branches of these, with one process. */
 export async function branchesOf<T extends readonly Owner[]>(
   repository: Repository,
   ...owners: T

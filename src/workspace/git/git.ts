@@ -34,7 +34,7 @@ export interface Git {
   ground(): Promise<GitAnswer<GitGround>>
   /** The little that a checkpoint needs, with one process; null, and none, where there is no repository. */
   standing(): Promise<GitAnswer<GitStanding | null>>
-  /** Is the repository that of this folder? Whatever writes into it is refused when it is not, and whoever plans to can ask before. */
+  /** Is the repository that of this folder? Writes are refused when it is not; planning can ask before. */
   mayWrite(): Promise<GitAnswer<null>>
   /** Makes the branch of a plan or of one of its tasks at `base`, without moving HEAD; finds it again when this plan made it. */
   ensureBranch(request: BranchRequest): Promise<GitAnswer<PlanBranch>>
@@ -74,7 +74,6 @@ export interface GitGround {
   readonly commit: Oid | null
 }
 
-/** Who a branch, commit or worktree is for. */
 export interface Owner {
   readonly plan: PlanId
   readonly name: PlanName
@@ -83,7 +82,6 @@ export interface Owner {
 }
 
 export interface BranchRequest extends Owner {
-  /** A revision: HEAD, a branch, a tag or a commit. */
   readonly base: string
   readonly at: Millis
 }
@@ -106,7 +104,6 @@ export type PathContent =
   | { readonly from: 'link'; readonly target: string }
   | { readonly from: 'nothing' }
 
-/** What to do when the branch is checked out in a working tree. */
 export type WhenCheckedOut =
   | 'refuse'
   /** Move the branch, leave files and index there as they are: git then shows the difference as staged changes. */
@@ -124,7 +121,7 @@ export interface CommitRequest extends Owner {
   readonly ignored?: 'commit' | 'leave'
   /** The same key never commits twice: a commit that carries it is found again. */
   readonly key?: string
-  /** The blob that holds how the work ended, so that whoever finds the commit need not do it again. */
+  /** The blob with the result of the work, so that a commit found again need not be redone. */
   readonly result?: string
   /** `stage` also records the committed paths in the index where the branch is checked out: for worktrees of ours. */
   readonly whenCheckedOut?: 'refuse' | 'stage'
@@ -135,9 +132,7 @@ export type Committed =
       readonly status: 'committed'
       readonly commit: Oid
       readonly operation: RefOperation
-      /** How many paths it changed. */
       readonly paths: number
-      /** Left out because git ignores them. */
       readonly left: readonly string[]
     }
   | { readonly status: 'found'; readonly commit: Oid; readonly operation: RefOperation }
@@ -160,7 +155,6 @@ export interface WorktreeRequest extends Owner {
 
 export interface AddedWorktree {
   readonly worktree: Worktree
-  /** The branch, also when it was made before, and the worktree. */
   readonly operations: readonly GitOperation[]
 }
 
@@ -172,7 +166,6 @@ export interface Worktree {
 
 export interface ScratchRequest {
   readonly plan: PlanId
-  /** Absolute, with no link in it. */
   readonly path: string
   readonly commit: string
 }
@@ -193,7 +186,6 @@ export interface TaskRequest extends TaskOwner {
   readonly key: string
   /** Begin anew, whatever was committed under this key. */
   readonly again: boolean
-  /** The absolute folder the worktrees of this plan are put into. */
   readonly folder: string
   readonly at: Millis
 }
@@ -203,13 +195,11 @@ export type BegunTask =
       readonly status: 'found'
       /** The blob that holds how it ended; null when the commit names none. */
       readonly result: string | null
-      /** Its worktree, when that is still there. */
       readonly path: string | null
     }
   | {
       readonly status: 'ready'
       readonly path: string
-      /** The folder of it that the workspace is in the repository. */
       readonly workspace: string
       readonly operations: readonly GitOperation[]
       /** The refs that hold what an attempt before had left there. */
@@ -229,9 +219,7 @@ export type LandedTask =
       readonly branch: PlanBranch
       /** Null when there was nothing to merge. */
       readonly merge: RefOperation | null
-      /** What was cleared away. */
       readonly operations: readonly GitOperation[]
-      /** Why the worktree stays. */
       readonly kept: Failure | null
     }
 
@@ -240,7 +228,7 @@ export interface RemovalRequest extends Owner {
   readonly at: Millis
   /** Ignored folders and files that can be made again, e.g. `node_modules`. Any other ignored file stops the removal. */
   readonly expendable?: readonly string[]
-  /** With it the folder is moved aside before it is deleted, so that whoever is cut off never leaves a half of it behind. */
+  /** Moves the folder aside before deleting it, so that an interruption never leaves half of it. */
   readonly stored?: StoredFiles
 }
 
@@ -248,12 +236,11 @@ export interface RemovalRequest extends Owner {
 export interface StoredFiles {
   /** Of these paths in the worktree, those whose content as it stands is stored elsewhere. */
   readonly has: (paths: readonly string[]) => Promise<ReadonlySet<string>>
-  /** The files of the worktree, seen before anybody judged them: whatever is different at the end stops the removal. */
+  /** The files of the worktree before they were judged: any difference at the end stops the removal. */
   readonly judged: FileStamps
 }
 
 export interface MergeRequest extends Owner {
-  /** The task whose branch is merged into the branch of the plan. */
   readonly task: TaskName
   readonly message: string
   readonly actor: Actor
@@ -294,7 +281,6 @@ export interface RollbackStep {
   readonly from: Oid | null
   readonly to: Oid | null
   readonly why: string
-  /** Commands a person may run next. */
   readonly run: readonly string[]
 }
 

@@ -6,7 +6,6 @@ import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 export type CommitType = 'feat' | 'fix' | 'chore'
 
 export interface MessageRequest {
-  /** The kind of the task, in any vocabulary. */
   readonly kind?: string
   readonly title: string
   readonly body?: string
@@ -57,7 +56,6 @@ export interface Trailers {
   readonly task?: TaskName
   readonly actor: Actor
   readonly key?: string
-  /** The blob that holds how the work ended. */
   readonly result?: string
 }
 
@@ -74,7 +72,6 @@ export function withTrailers(message: string, trailers: Trailers): string {
   return `${text === '' ? 'chore(plan): work' : text}\n\n${written.join('\n')}\n`
 }
 
-/** One line of plain text; also what a trailer's value becomes. */
 export function oneLine(text: string): string {
   return text
     .replace(/\p{Cs}/gu, '\ufffd')

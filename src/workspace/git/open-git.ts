@@ -39,7 +39,6 @@ function openStanding(options: RepositoryOptions, known: KnownSettings): Standin
     const env = { ...base, ...settingsEnvironment(settings) }
     const output = await runGit(STATUS, { cwd: place.top, env, cutOff: 'keep' })
     const lines = fields(output)
-    // Nobody looked whether a file behind a filter has changed.
     if (settings.filters.size > 0 && lines.some(line => /^[12] .[MT]/.test(line))) return await standingOf(options)
     const said = (word: string) => lines.find(line => line.startsWith(`# branch.${word} `))?.slice(word.length + 10)
     const [commit, branch] = [said('oid'), said('head')]
@@ -63,7 +62,6 @@ const STATUS = [
   '--ignore-submodules=dirty',
 ]
 
-/** The same by the long way. */
 async function standingOf(options: RepositoryOptions): Promise<GitStanding> {
   const repository = await Repository.open(options)
   return {
@@ -111,7 +109,7 @@ async function removeScratch(
   { plan, path }: Omit<ScratchRequest, 'commit'>,
 ): Promise<{ readonly removed: boolean }> {
   if (!(await ours(repository, plan, path))) return { removed: false }
-  // Twice: once for what stands in it, once for the lock.
+  // Twice: once for its content, once for the lock.
   await repository.git(['worktree', 'remove', '--force', '--force', '--', path])
   return { removed: true }
 }
@@ -133,10 +131,7 @@ async function ours(repository: Repository, plan: PlanId, path: string): Promise
 
 const COMMITS_MAX = 100_000
 
-/**
- * The commits after `good` up to and with `bad`, oldest first, along the first parents: on that line one commit follows
- * the other, so everything before the culprit is good and everything after it is bad. A merge stands for its side branch.
- */
+/** After `good` up to `bad`, oldest first, along first parents: there all before the culprit is good, all after it bad. */
 async function commitsBetween(repository: Repository, request: CommitRange): Promise<readonly CommitLine[]> {
   const [good, bad] = [await repository.demandCommit(request.good), await repository.demandCommit(request.bad)]
   if (!(await repository.isAncestor(good, bad))) {

@@ -8,7 +8,6 @@ export function isRefOperation(operation: GitOperation): operation is RefOperati
   return 'before' in operation
 }
 
-/** All operations on one ref, in order. */
 export interface RefChain {
   readonly ref: string
   readonly operations: readonly RefOperation[]

@@ -9,7 +9,6 @@ import { oneLine } from './message.ts'
 export interface PrFacts {
   readonly plan: { readonly name: string; readonly title?: string; readonly goal?: string; readonly status: string }
   readonly tasks: readonly PrTask[]
-  /** Gates as they were decided. */
   readonly decisions: readonly {
     readonly task: string
     readonly verdict: string
@@ -24,7 +23,6 @@ export interface PrTask {
   readonly name: string
   readonly title?: string
   readonly status: string
-  /** Criteria as they were judged. */
   readonly criteria?: readonly { readonly criterion: string; readonly holds: boolean | null }[]
 }
 

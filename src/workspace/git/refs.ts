@@ -42,7 +42,6 @@ export function isRef(ref: string): boolean {
     .every(part => part !== '' && !part.startsWith('.') && !part.startsWith('-') && !part.endsWith('.lock'))
 }
 
-/** The mark of a branch or tag, by its full name. */
 export const markOf = (plan: PlanId, ref: string): string => madeRef(plan, ref.replace(/^refs\/(?:heads\/)?/, ''))
 
 export const madeRef = (plan: PlanId, branch: string): string => `refs/planfold/made/${plan}/${branch}`
@@ -52,12 +51,10 @@ export function backupRef(plan: string, at: Millis, ref: string): string {
   return `refs/planfold/backup/${plan}/${time}/${ref.replace(/^refs\//, '')}`
 }
 
-/** What a ref points at: the object itself, for an annotated tag the tag. Null when there is no such ref. */
 export async function refTarget(repository: Repository, ref: string): Promise<Oid | null> {
   return (await tipsOf(repository, [ref]))[0] ?? null
 }
 
-/** The same for several, with one process. */
 export async function tipsOf(repository: Repository, refs: readonly string[]): Promise<readonly (Oid | null)[]> {
   for (const ref of refs) demandRef(ref)
   const format = '%(refname)%00%(objectname)%00%(symref)%00'
@@ -133,7 +130,6 @@ export async function checkedOutIn(repository: Repository, ref: string): Promise
   return places
 }
 
-/** The main working tree and all linked ones, with their own part of the repository. */
 export async function workTrees(
   repository: Repository,
 ): Promise<readonly { readonly path: string; readonly gitDir: string }[]> {
@@ -148,7 +144,6 @@ export async function workTrees(
   return found
 }
 
-/** The part of the repository that belongs to the working tree of this folder. */
 export async function gitDirAt(repository: Repository, path: string): Promise<string> {
   const known = (await workTrees(repository)).find(each => each.path === path)
   return known?.gitDir ?? (await repository.line(['rev-parse', '--absolute-git-dir'], { cwd: path }))

@@ -16,7 +16,6 @@ import { fields } from './run-git.ts'
 import { indexChanges, told } from './tree-content.ts'
 import { allWorktrees, isOurs, type ListedWorktree, reasonOf } from './worktree.ts'
 
-/** A refusal that names everything that stands in the way. */
 export class InTheWay extends Refused {
   readonly files: ReadonlyMap<string, LoneFile>
   constructor(message: string, hint: string, files: ReadonlyMap<string, LoneFile>) {

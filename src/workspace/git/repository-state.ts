@@ -30,10 +30,7 @@ export function statusLines(output: GitOutput): readonly StatusLine[] {
   return output.cutOff ? all.slice(0, -1) : all
 }
 
-/**
- * How much is staged, not staged, not tracked or in conflict. Files behind a filter such as git-lfs, which is never run from here, do
- * not count: nobody looked whether they changed.
- */
+/** Counts staged, unstaged, untracked and conflicting files; none behind a filter, which is never run from here. */
 export async function dirtyCount(repository: Repository): Promise<number> {
   const args = [
     'status',
@@ -67,7 +64,6 @@ const UNDER_WAY = [
   ['BISECT_START', 'bisect'],
 ] as const
 
-/** What a person is in the middle of in one working tree. */
 export async function underWay(gitDir: string): Promise<readonly string[]> {
   const found = await Promise.all(
     UNDER_WAY.map(async ([file, word]) => {

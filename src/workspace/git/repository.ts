@@ -85,7 +85,6 @@ export class Repository {
     return new Repository({ ...places, scratch: options.scratch }, settings, env)
   }
 
-  /** Runs git at the top of the working tree. */
   async git(args: readonly string[], asking: Asking = {}): Promise<GitOutput> {
     const { cwd = this.top, env, ...rest } = asking
     return await runGit(args, { cwd, env: env === undefined ? this.#env : { ...this.#env, ...env }, ...rest })
@@ -99,7 +98,6 @@ export class Repository {
     return (await this.git(args, { codes: [0, 1] })).code === 0
   }
 
-  /** The commit a revision names; null when it names none. */
   async commitOf(revision: string): Promise<Oid | null> {
     const odd = /[\p{Cc}\p{Cs} ]|^-|^$|\.\./u
     if (odd.test(revision) || revision.length > 500) {
@@ -125,7 +123,6 @@ export class Repository {
     return await this.succeeds(['merge-base', '--is-ancestor', demandOid(old), demandOid(young)])
   }
 
-  /** A folder for private files, gone when the work is done. */
   async inScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
     await mkdir(this.scratch, { recursive: true })
     const folder = await mkdtemp(join(this.scratch, 'git-'))

@@ -23,7 +23,7 @@ import { allWorktrees, isOurs as isOurWorktree } from './worktree.ts'
 
 const ASK_TIMEOUT_MS = 10_000
 
-/** Why we believe that somebody has one of these commits; null when nobody is known to. Oldest first. */
+/** Why we believe that others have one of these commits; null when none is known to. Oldest first. */
 async function whoHas(
   repository: Repository,
   ref: string,
@@ -34,7 +34,6 @@ async function whoHas(
   if (oldest === undefined) return null
   const recorded = operations.find(each => each.type === 'branch.pushed' && commits.includes(each.commit))
   if (recorded?.type === 'branch.pushed') return `it was pushed to ${recorded.remote}`
-  // Whoever has one of them has the oldest.
   if (await isPushed(repository, oldest)) return 'a remote-tracking branch contains it'
   for (const { name, url } of repository.settings.remotes) {
     if (!isFolder(url)) continue
@@ -48,7 +47,6 @@ async function whoHas(
   return null
 }
 
-/** A tag that a remote on this machine has. */
 async function whoHasRef(repository: Repository, ref: string): Promise<string | null> {
   for (const { name, url } of repository.settings.remotes) {
     if (!isFolder(url)) continue
@@ -256,7 +254,6 @@ async function commitsOf(repository: Repository, base: Oid, end: Oid): Promise<r
   return (await repository.line(args)).split('\n').filter(isOid)
 }
 
-/** Worktrees that were added and not removed again. */
 function leftWorktrees(operations: readonly GitOperation[]) {
   const left = new Map<string, { readonly path: string; readonly commit: string; readonly ref: string }>()
   for (const each of operations) {

@@ -89,7 +89,7 @@ async function foundDone(
   step: RollbackStep,
 ): Promise<readonly GitOperation[]> {
   const { target: ref, from } = step
-  const told = lastTold(request, ref)
+  const told = lastShown(request, ref)
   if (told === null) return []
   const { plan, name, at } = request
   const isTag = ref.startsWith('refs/tags/')
@@ -110,7 +110,7 @@ async function foundDone(
   return [{ ...record(type), backup }]
 }
 
-function lastTold(request: RollbackRequest, ref: string): RefOperation | null {
+function lastShown(request: RollbackRequest, ref: string): RefOperation | null {
   return chainOf(request.operations, ref).at(-1) ?? null
 }
 
@@ -126,7 +126,7 @@ async function putAwayMark(repository: Repository, request: RollbackRequest, ref
 
 async function takeOutMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
   const mark = markOf(request.plan, ref)
-  const backup = lastTold(request, ref)?.backup
+  const backup = lastShown(request, ref)?.backup
   if (backup === undefined || (await refTarget(repository, mark)) !== null) return
   const kept = `${backup.slice(0, -ref.replace('refs/', '').length)}${mark.replace('refs/', '')}`
   const made = await refTarget(repository, kept)
@@ -136,7 +136,7 @@ async function takeOutMark(repository: Repository, request: RollbackRequest, ref
 async function revert(repository: Repository, request: RollbackRequest, step: RollbackStep): Promise<RefOperation> {
   const { plan, name, actor, at } = request
   const [ref, tip, before] = [step.target, step.from!, step.to!]
-  const after = lastTold(request, ref)!.after!
+  const after = lastShown(request, ref)!.after!
   const reverted = await revertedTree(repository, { before, after, tip })
   if (reverted.status === 'conflict') {
     const hint = `revert manually: git revert --no-edit ${before.slice(0, 12)}..${after.slice(0, 12)}`

@@ -26,10 +26,8 @@ export interface GitOutput {
   readonly cutOff: boolean
 }
 
-/** The text of standard output without its last line feed. */
 export const line = (output: GitOutput): string => output.stdout.toString('utf8').replace(/\n$/, '')
 
-/** The fields of output that ends every field with NUL; one character per byte. */
 export function fields(output: GitOutput): readonly string[] {
   const text = output.stdout.toString('latin1')
   if (text === '') return []
@@ -139,7 +137,6 @@ function missing(): Error {
   }
 }
 
-/** The sub-command of a whole argument vector. */
 function told(argv: readonly string[]): string {
   return argv[SETTINGS.length] ?? argv[0] ?? ''
 }

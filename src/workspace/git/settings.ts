@@ -12,12 +12,10 @@ export interface Settings {
   /** Names of filter drivers that have a command, e.g. `lfs`. */
   readonly filters: ReadonlySet<string>
   readonly remotes: readonly { readonly name: string; readonly url: string }[]
-  /** Line ends are turned although no attribute says so. */
   readonly autocrlf: boolean
   readonly user: { readonly name: string | null; readonly email: string | null }
   /** Another file is included, which may change while those that name it do not. */
   readonly includes: boolean
-  /** The configuration says where the working tree is. */
   readonly worktree: boolean
   /** Handed to every git as GIT_CONFIG_KEY_n and _VALUE_n, which take any name, unlike `-c`. */
   readonly overrides: readonly (readonly [key: string, value: string])[]

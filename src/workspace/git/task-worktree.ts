@@ -60,7 +60,6 @@ export async function mergeTask(repository: Repository, request: LandRequest): P
   }
 }
 
-/** On the plan's branch, where it is merged, or on the task's own. */
 async function findWork(repository: Repository, request: TaskOwner, key: string): Promise<Oid | null> {
   const { plan, name } = request
   for (const seen of await branchesOf(repository, { plan, name }, request)) {
@@ -149,7 +148,6 @@ async function emptied(
   return aside
 }
 
-/** The branch of a task goes; commits that are not in the plan's branch are kept under a backup ref. */
 async function droppedBranch(
   repository: Repository,
   request: TaskOwner & { readonly at: number },

@@ -20,9 +20,7 @@ export interface TreeChange {
 
 export interface BuiltTree {
   readonly tree: Oid
-  /** What differs from the commit it was built on. */
   readonly changes: readonly TreeChange[]
-  /** Left out because git ignores them. */
   readonly left: readonly string[]
 }
 
@@ -103,7 +101,6 @@ function changes(output: GitOutput): readonly TreeChange[] {
   return found
 }
 
-/** Lines for `update-index -z --index-info`. */
 export function indexInfo(entries: readonly TreeChange[]): Buffer {
   return joined(entries.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}`))
 }
@@ -146,7 +143,6 @@ function repositoryPath(repository: Repository, text: string): BytePath {
   return `${pathBytes(repository.prefix)}${path}`
 }
 
-/** Attributes that ask for a conversion, by path; refuses what a filter would have to convert. */
 async function attributesOf(repository: Repository, paths: readonly BytePath[]): Promise<ReadonlySet<BytePath>> {
   const filtered = await filteredPaths(repository, paths)
   for (const [path, filter] of filtered) {
@@ -166,7 +162,6 @@ async function attributesOf(repository: Repository, paths: readonly BytePath[]):
   return special
 }
 
-/** Parts paths of the workspace into those that stand there and those that do not. */
 async function sorted(
   repository: Repository,
   wanted: ReadonlyMap<BytePath, PathContent>,

@@ -87,10 +87,7 @@ export async function isOurs(repository: Repository, worktree: ListedWorktree, p
   return note === plan && worktree.reason === ''
 }
 
-/**
- * Where a worktree of this plan has the branch checked out, its index goes along when the branch is moved, so that the next commit
- * there finds nothing staged. What else somebody staged stays; so do all files. Done before the branch moves, and harmless alone.
- */
+/** Moves the index of a worktree of this plan along with its branch. Other staged content and all files stay. */
 export async function stageInOurs(
   repository: Repository,
   plan: PlanId,
@@ -110,10 +107,8 @@ export const reasonOf = (plan: PlanId): string => `planfold ${plan}`
 
 export interface ListedWorktree {
   readonly path: string
-  /** Null while HEAD is detached. */
   readonly branch: string | null
   readonly head: Oid
-  /** Why it is locked; empty when it is not. */
   readonly reason: string
 }
 
@@ -171,7 +166,6 @@ export async function fill(repository: Repository, path: string, plan: PlanId): 
   await writeFile(join(gitDir, FILLED), plan)
 }
 
-/** Says that all files are there. */
 export async function noteFilled(repository: Repository, path: string, plan: PlanId): Promise<void> {
   const gitDir = await gitDirAt(repository, path)
   await writeFile(join(gitDir, FILLED), plan)

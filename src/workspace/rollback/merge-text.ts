@@ -73,7 +73,6 @@ function hunksOf(from: readonly string[], to: readonly string[]): readonly Hunk[
   return hunks
 }
 
-/** Lines with their ends; null when it is no text. */
 function textLines(bytes: Uint8Array): readonly string[] | null {
   if (bytes.length > BYTES_MAX || bytes.includes(0) || !isUtf8(bytes)) return null
   return (

@@ -25,11 +25,8 @@ export interface Preparing extends Assessing {
   readonly blobs: SnapshotBlobs
 }
 
-/** What was found right before the first change. */
 export interface Begun {
-  /** Of what is to be written, read and verified, as much as may stay in memory. */
   readonly contents: ReadonlyMap<Sha256, Uint8Array>
-  /** The files that were read, by their paths. */
   readonly seen: ReadonlyMap<string, Stamp>
 }
 
@@ -99,7 +96,6 @@ function stampsOf(assessed: readonly Assessed[]): ReadonlyMap<string, Stamp> {
   )
 }
 
-/** A snapshot of these paths only, as they are now. */
 function save(look: Look, batch: Batch, assessed: readonly Assessed[]): Sha256 {
   const parts = assessed.map(({ path, have }): [BytePath, Part] =>
     'blocked' in have ? [path, { type: 'left', reason: have.blocked }] : [path, have.entry],
@@ -124,19 +120,18 @@ function onceEach(root: HeldFolder): Look {
   }
 }
 
-/** The snapshot's text with what was edited since the plan left it. */
 async function joinTexts(
   blobs: SnapshotBlobs,
   { left, have, want }: Assessed,
 ): Promise<{ readonly bytes: Buffer; readonly mode: number } | null> {
   if (left?.type !== 'file' || !('entry' in have) || !('entry' in want)) return null
   if (have.entry?.type !== 'file' || want.entry?.type !== 'file') return null
-  // Nobody knows whose lines are whose: joined with itself, all would stay and be called merged.
+  // The plan left what the snapshot has, so there is no second edit to merge with.
   if (left.sha256 === want.entry.sha256) return null
   const [base, mine, theirs] = await Promise.all([left, have.entry, want.entry].map(({ sha256 }) => blobs.get(sha256)))
   if (!base || !mine || !theirs) return null
   const bytes = mergeText(base, mine, theirs)
-  // A mode somebody has set since is an edit too.
+  // A changed mode is an edit too.
   return bytes === null ? null : { bytes, mode: have.entry.mode === left.mode ? want.entry.mode : have.entry.mode }
 }
 
@@ -170,7 +165,6 @@ function demandAside(root: HeldFolder): void {
     refuse('logic', 'the folder may not be written in; nothing was changed', 'check owner and mode')
 }
 
-/** The contents that are to be written; one that joins texts is made, and stored, later. */
 function wanted(assessed: readonly Assessed[], choices: ReadonlyMap<string, Choice>): ReadonlySet<Sha256> {
   const taken = assessed.filter(({ preview }) => {
     if (preview.will === 'leave') return false

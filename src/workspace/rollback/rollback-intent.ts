@@ -22,7 +22,6 @@ export interface Intent {
   readonly about: string | null
   readonly target: Sha256
   readonly saved: Sha256
-  /** Sorted, parents before what they hold. */
   readonly steps: readonly Step[]
   /** Folders that had to be opened for writing, and the mode they shall have again. */
   readonly modes: readonly (readonly [path: string, mode: number])[]

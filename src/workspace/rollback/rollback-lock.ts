@@ -17,7 +17,6 @@ const WAIT_LOOKS = 6_000
 const CAPTURES_MAX = 5
 
 export interface Hold {
-  /** No other hold ever has this name. */
   readonly name: string
   release(): void
 }
@@ -29,10 +28,8 @@ interface Sign {
 }
 
 let number = 0
-/** The signs of this process that are up, by their paths. */
 const ours = new Set<string>()
 
-/** Refuses when another process is at it. */
 export async function holdRollbacks(place: { readonly root: string; readonly stateDir: string }): Promise<Hold> {
   makeFolder(place.stateDir, 0o700)
   const folder = join(place.stateDir, placeName(FOLDER, place))
@@ -61,10 +58,7 @@ export async function holdRollbacks(place: { readonly root: string; readonly sta
   }
 }
 
-/**
- * Captures write scopes while nobody rolls back here, and once more when somebody did meanwhile: half of a rollback is no state to
- * go back to, and a file that is being replaced has a second name for a moment.
- */
+/** Captures again if a rollback ran meanwhile: half of a rollback is no state to go back to. */
 export function captureBetweenRollbacks(
   place: { readonly root: string; readonly stateDir: string },
   workspace: Workspace,
@@ -87,7 +81,6 @@ export function captureBetweenRollbacks(
   }
 }
 
-/** Answers when nobody rolls back here, or after half a minute. */
 export const waitForRollbacks = (place: { readonly root: string; readonly stateDir: string }): Promise<void> =>
   quiet(join(place.stateDir, placeName(FOLDER, place)))
 

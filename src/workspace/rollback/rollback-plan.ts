@@ -23,10 +23,8 @@ export interface Assessing {
   readonly target: Side
   readonly state: readonly string[] | null
   readonly now: () => number
-  /** Sees every content that stands there, while it is in memory. */
   readonly keep?: (entry: TreeEntry & { readonly type: 'file' }, bytes: Uint8Array) => void
-  /** Lets others run. */
-  readonly breathe: () => Promise<void>
+  readonly yieldTurn: () => Promise<void>
 }
 
 export async function assess(room: Assessing, writeSet: WriteSet): Promise<readonly Assessed[]> {
@@ -42,7 +40,7 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
     const found = 'entry' in have ? withoutBytes(have) : have
     const preview = previewOf(room, left, path, wasLeft, found, want)
     assessed.push({ path, left: wasLeft, have: found, want, preview })
-    if (assessed.length % 32 === 0) await room.breathe()
+    if (assessed.length % 32 === 0) await room.yieldTurn()
   }
   return assessed
 }

@@ -46,7 +46,6 @@ import type { Intent, Step } from './rollback-intent.ts'
 
 // What one step of a rollback amounts to, and whether what is found is what it means.
 
-/** Must what stands there go, or only get another mode? */
 function isReplaced({ have, want, apart }: Step): boolean {
   if (have === null) return false
   if (have.type === 'file' && want?.type === 'file') return have.sha256 !== want.sha256 || apart === true
@@ -59,7 +58,6 @@ function isSwap(step: Step): boolean {
   return isReplaced(step) && have!.type !== 'directory' && want !== null && want.type !== 'directory'
 }
 
-/** Is a content to be written, and not only a mode set? */
 const needsFresh = (step: Step): boolean =>
   step.want?.type === 'file' && (step.have?.type !== 'file' || isReplaced(step))
 
@@ -85,10 +83,9 @@ export interface Stepping {
   readonly root: HeldFolder
   readonly blobs: SnapshotBlobs
   readonly now: () => number
-  readonly breathe: () => Promise<void>
+  readonly yieldTurn: () => Promise<void>
   /** Before: a step may be done, or half done. */
   readonly begun: 'before' | Begun
-  /** Told where a kill leaves things half done, for tests. */
   readonly failpoint?: ((name: string) => void) | undefined
 }
 
@@ -99,7 +96,7 @@ interface Stepped {
 }
 
 const AT_ONCE = 64
-const BREATHE_STEPS = 16
+const YIELD_STEPS = 16
 const EDITED = 'edited during the rollback'
 const HOLDS_OTHERS = 'the folder contains other files'
 const NO_FOLDER = 'its folder is gone'
@@ -129,7 +126,6 @@ class Steps {
   readonly #steps: readonly Numbered[]
   readonly #left = new Map<BytePath, string>()
   readonly #kept: { path: string; sha256: Sha256 }[] = []
-  /** New files, by the number of their step. */
   readonly #fresh = new Map<number, Stamp>()
   readonly #resuming: boolean
   /** As people see it, from the root of the workspace. */
@@ -170,7 +166,7 @@ class Steps {
     for (const [path, mode] of this.#finalModes()) this.#guarded(path, () => this.#setMode(path, mode, 'directory'))
     await this.#sync()
     const replacedAny = this.#steps.some(step => this.#aside.look(asideName(step)) !== null)
-    const open = replacedAny ? await untilClosed(this.#asidePath, this.#room.breathe) : NONE
+    const open = replacedAny ? await untilClosed(this.#asidePath, this.#room.yieldTurn) : NONE
     this.#room.failpoint?.('rollback.drop:before')
     await this.#side(this.#steps, step => this.#dropAside(step, open))
     return this.#result()
@@ -190,7 +186,7 @@ class Steps {
     for (const [at, step] of steps.entries()) {
       this.#room.failpoint?.(`rollback.${what}:before`)
       await act(step).catch(error => this.#refused(step.at, error))
-      if (at % BREATHE_STEPS === BREATHE_STEPS - 1) await this.#room.breathe()
+      if (at % YIELD_STEPS === YIELD_STEPS - 1) await this.#room.yieldTurn()
     }
   }
 
@@ -207,8 +203,8 @@ class Steps {
       this.#leave(step.at, LOST)
       return null
     }
-    const { breathe } = this.#room
-    const fresh = await writeFresh(this.#aside, freshName(step), { bytes, mode: want.mode, breathe })
+    const { yieldTurn } = this.#room
+    const fresh = await writeFresh(this.#aside, freshName(step), { bytes, mode: want.mode, yieldTurn })
     this.#fresh.set(step.number, fresh.stamp)
     return fresh
   }
@@ -277,7 +273,7 @@ class Steps {
     return seen !== undefined && stat?.isFile() === true && isSameFile(seen, stampOf(stat))
   }
 
-  /** False when somebody has the name, or it is not to be had any more. */
+  /** False when the name is taken, or the file is gone. */
   #putBack(step: Numbered): boolean {
     const from = this.#aside.at(asideName(step))
     const back = within(this.#room.root, step.at, (folder, name) => {
@@ -335,7 +331,6 @@ class Steps {
     return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
   }
 
-  /** Folders that were opened get their mode again, those of the snapshot theirs; children first. */
   #finalModes(): readonly (readonly [BytePath, number])[] {
     const modes = new Map(this.#intent.modes.map(([path, mode]) => [pathBytes(path), mode]))
     for (const { at, want } of this.#steps) {
@@ -373,7 +368,7 @@ class Steps {
   /** Somebody may have written into the old file, through a descriptor opened before it was moved. */
   async #dropAside(step: Numbered, open: ReadonlySet<BytePath>): Promise<void> {
     const name = asideName(step)
-    // Deleting may wait for the disk, and nobody waits for a single one.
+    // Asynchronous, because deleting may wait for the disk.
     if (needsFresh(step)) await removeName(this.#aside.at(freshName(step)))
     if (!isReplaced(step)) return
     const standing = fileStateIn(this.#aside, name, ANY_TIME)

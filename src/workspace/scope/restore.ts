@@ -17,7 +17,6 @@ export interface Restoring {
   readonly contentOf: (file: Entry & { readonly type: 'file' }) => Promise<Uint8Array>
 }
 
-/** Returns the paths it changed. */
 export async function carryOut(
   { changes, extraDirectories }: Difference,
   restoring: Restoring,

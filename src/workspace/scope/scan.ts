@@ -21,14 +21,13 @@ import { Making, totalsOf } from '../snapshots/write-tree.ts'
 import { type Batch, PROTECTED } from '../workspace.ts'
 
 const DEPTH_MAX = 200
-const BREATHE_BYTES = 2 * 1024 * 1024
+const YIELD_BYTES = 2 * 1024 * 1024
 const ENTRY_COSTS_BYTES = 8 * 1024
 /** The cache on disk is that of the whole workspace: only a scope of more files is worth reading it. */
 const FILES_WITHOUT_CACHE = 100
 
 export const HARD_LINK = 'hard link: its content is kept, its other names are not'
 
-/** What was captured, as trees: `load` reads the rows of one directory. */
 export interface ScopeTree {
   readonly tree: Sha256
   readonly load: (tree: Sha256) => Promise<Tree>
@@ -42,7 +41,7 @@ export interface ScanOptions {
   readonly cache: StatCache
   /** Where contents and trees are stored. Null: one only looks, and nothing of it is remembered. */
   readonly batch: Batch | null
-  /** Hashes whose content is not in the store after all: whoever has one of them is read again. */
+  /** Hashes whose content is missing in the store: their files are read again. */
   readonly distrust: ReadonlySet<Sha256>
   /** What a manifest says stands here. If it is of another type now, that is in scope with all it holds. */
   readonly expected?: ScopeTree
@@ -57,7 +56,6 @@ export interface Scan {
   readonly left: readonly Left[]
   /** Special files: seen, but nothing that could be stored. A restore takes them away. */
   readonly special: readonly Left[]
-  /** Directories in which there is nothing at all. */
   readonly empty: ReadonlySet<BytePath>
   /** When a path, or a directory on the way, was changed last, by the file system's own mark; '' is the root. */
   readonly changedAt: (path: BytePath) => Millis | undefined
@@ -80,7 +78,6 @@ interface ScanPosition {
   readonly depth: number
   /** Everything below belongs to the scope, whatever the patterns say. */
   readonly whole: boolean
-  /** The rows that a manifest says stand here. */
   readonly expected: Tree | null
 }
 
@@ -154,7 +151,7 @@ class ScopeScan {
         const row = await this.#row(folder, place, name, known)
         if (row !== null) made.add(name, row)
       }
-      if (this.#worked > BREATHE_BYTES) await this.#breathe()
+      if (this.#worked > YIELD_BYTES) await this.#yieldTurn()
     }
     const manifest = this.#manifest(made)
     const seen = glances === null ? {} : { glances }
@@ -220,7 +217,6 @@ class ScopeScan {
     this.#changedAt.set(path, Number(stat.ctimeMs))
     if (!stat.isSymbolicLink()) {
       this.#special.push({ path, reason: LEFT.special })
-      // It stands where others may look for it.
       return { type: 'left', reason: LEFT.special }
     }
     try {
@@ -301,7 +297,6 @@ class ScopeScan {
     this.#worked += ENTRY_COSTS_BYTES
   }
 
-  /** Of what cannot be had nothing is said but its name. */
   #leave(path: BytePath, reason: string): null {
     this.#left.push({ path, reason })
     return null
@@ -342,7 +337,7 @@ class ScopeScan {
     }
   }
 
-  async #breathe(): Promise<void> {
+  async #yieldTurn(): Promise<void> {
     this.#worked = 0
     this.#options.tell?.(this.#entries)
     await this.#options.batch?.room()
@@ -357,7 +352,6 @@ const joined = (above: BytePath, name: BytePath): BytePath => (above === '' ? na
 const isSameList = (raw: readonly BytePath[], before: readonly BytePath[] | undefined): boolean =>
   before !== undefined && before.length === raw.length && raw.every((name, at) => name === before[at])
 
-/** Removes a temporary file of ours whose writer is gone. */
 function sweep(folder: HeldFolder, name: BytePath): void {
   try {
     process.kill(writerOf(bytesOf(name))!, 0)

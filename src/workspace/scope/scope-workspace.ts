@@ -48,11 +48,9 @@ export interface WorkspaceOptions {
   readonly root: string
   readonly stateDir: string
   readonly blobs: Pick<SnapshotBlobs, 'put' | 'get' | 'batch' | 'touch'>
-  /** Wall clock in milliseconds. Without it no file counts as settled, and all are read each time. */
   readonly now?: () => number
   /** That of the same folder's snapshots; without it, one of its own. */
   readonly cache?: () => StatCache
-  /** Told now and then while many files are looked at. */
   readonly onProgress?: OnProgress
 }
 
@@ -71,9 +69,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
 }
 
 interface Room {
-  /** Where files are changed. */
   readonly root: Directory
-  /** Where they are looked at. */
   readonly folder: HeldFolder
   readonly state: readonly string[] | null
   readonly tell: (entries: number) => void
@@ -85,7 +81,6 @@ type Opened = Pick<Manifest, 'patterns' | 'left'> & ScopeTree
 class WorkspaceOfFolder {
   readonly #options: WorkspaceOptions
   #cache: StatCache | null = null
-  /** Trees seen lately, by their hash. */
   #trees = new Map<Sha256, Tree>()
 
   constructor(options: WorkspaceOptions) {
@@ -170,7 +165,7 @@ class WorkspaceOfFolder {
     const stands = await unequal(target, sideOf(checked))
     const rest = differenceOf({ ...target, entries: stands.entries }, { found: stands.found, left: checked.left })
     if (rest.unknown.length > 0) cannot('restore everything', rest.unknown)
-    // Somebody works there right now: whoever restores looks at everything again.
+    // The file is being edited right now: a restore looks at everything again.
     const moved = rest.changes.map(({ path }) => ({ path, reason: 'changed again' }))
     if (moved.length > 0) cannot('restore everything', moved, 'transient')
     return { saved, changed: changed.map(pathText), manifest: target.id, left: told(manifest.left) }
@@ -278,7 +273,6 @@ const sideOf = ({ tree, trees }: Scan): ScopeTree => ({ tree, load: async id => 
 const leftIn = ({ left, special }: Scan): readonly Left[] =>
   [...left, ...special].sort((a, b) => (a.path < b.path ? -1 : 1))
 
-/** What differs from a manifest, and when it was changed. */
 async function changesIn(manifest: Opened, scan: Scan) {
   const { entries, found } = await unequal(manifest, sideOf(scan))
   const difference = differenceOf({ ...manifest, entries }, { found, left: scan.left })
@@ -295,7 +289,6 @@ async function changesIn(manifest: Opened, scan: Scan) {
   return { changes, left: told(left), changedAt }
 }
 
-/** The paths that differ otherwise than was judged: somebody has worked there since. */
 function unjudged(judged: readonly Change[], now: readonly Change[]): readonly Left[] {
   const known = new Map(judged.map(({ path, after }) => [path, JSON.stringify(after)]))
   return now.flatMap(({ path, after }) =>
@@ -324,7 +317,6 @@ async function unequal(before: ScopeTree, after: ScopeTree): Promise<Both> {
   return both
 }
 
-/** Every path of both. */
 async function whole(before: ScopeTree, after: ScopeTree): Promise<Both> {
   const { entries } = await unequal(before, NO_TREE)
   const { found } = await unequal(NO_TREE, after)

@@ -8,7 +8,6 @@ import { type BytePath, type Entry, type Left, type Manifest, textOf } from './m
 
 export type Found = Entry | { readonly type: 'special' }
 
-/** What stands in the scope now, or the part of it that is compared. */
 export interface Standing {
   readonly found: ReadonlyMap<BytePath, Found>
   readonly left: readonly Left[]
@@ -21,7 +20,6 @@ export interface Change {
 }
 
 export interface Difference {
-  /** Sorted, parents before their children. */
   readonly changes: readonly Change[]
   readonly extraDirectories: readonly BytePath[]
   /** Paths that would have to change but whose present content could not be read, with the reason. */
@@ -45,10 +43,7 @@ export function differenceOf(manifest: Manifest, scan: Standing): Difference {
   return { changes, extraDirectories, unknown }
 }
 
-/**
- * The extra directories that somebody working in the scope has made: those the patterns mean, those that are empty, and
- * those that hold a change. Any other only lies on the way to a place where there is nothing.
- */
+/** Directories somebody made: matched by the patterns, empty, or with a change. Others only lie on the way. */
 export function madeDirectories(
   { changes, extraDirectories }: Difference,
   patterns: readonly string[],

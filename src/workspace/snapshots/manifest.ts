@@ -14,14 +14,12 @@ export type Entry =
   | { readonly type: 'link'; readonly target: BytePath }
   | { readonly type: 'directory'; readonly mode: number }
 
-/** What a scope holds, or the part of it that is looked at. */
 export interface Manifest {
   readonly patterns: readonly string[]
   readonly entries: ReadonlyMap<BytePath, Entry>
   readonly left: readonly Left[]
 }
 
-/** As it is stored. */
 export interface TreeManifest {
   readonly patterns: readonly string[]
   readonly tree: Sha256

@@ -25,7 +25,7 @@ export interface Materialising {
   readonly from: Side
   /** By path: what stands there instead; null: nothing. */
   readonly instead: ReadonlyMap<BytePath, TreeEntry | null>
-  readonly breathe: () => Promise<void>
+  readonly yieldTurn: () => Promise<void>
 }
 
 export interface Written {
@@ -135,7 +135,7 @@ class Writing {
       for (const each of ended) if (each.status === 'rejected') throw each.reason
     }
     await synced(held.fd)
-    await this.#room.breathe()
+    await this.#room.yieldTurn()
   }
 
   async #below(
@@ -184,7 +184,6 @@ function chosen(entry: TreeEntry | null, instead: Instead | null): TreeEntry | n
   return { type: 'directory', mode: FOLDER_MODE }
 }
 
-/** What could not be finished goes. */
 async function discard(path: string): Promise<void> {
   try {
     await removeTree(path)

@@ -20,7 +20,6 @@ interface Node {
   readonly below: Map<BytePath, Node>
 }
 
-/** Adds the snapshot to the batch. `modeOf` is asked for folders that were not named. */
 export function writePartial(
   batch: Batch,
   parts: ReadonlyMap<BytePath, Part>,

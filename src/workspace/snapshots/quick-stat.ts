@@ -11,7 +11,6 @@ import type { BytePath } from './manifest.ts'
 import type { CachedFile } from './stat-cache.ts'
 
 export interface Glances {
-  /** What they were made of. */
   readonly known: ReadonlyMap<BytePath, CachedFile>
   /** In the order of the names; null where no settled file is known. */
   readonly files: readonly (CachedFile | null)[]

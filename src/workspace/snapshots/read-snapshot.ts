@@ -13,12 +13,10 @@ import { isNeverCaptured } from './tree-walk.ts'
 
 export const NOT_CAPTURED = 'not captured by this snapshot'
 
-/** What a snapshot says about a path. */
 export type Said = { readonly entry: TreeEntry | null } | { readonly left: string }
 
 export interface Side {
   readonly tree: Sha256
-  /** When only these paths were captured. */
   readonly only: ReadonlySet<BytePath> | null
   readonly load: (tree: Sha256) => Promise<Tree>
 }
@@ -83,7 +81,6 @@ export interface Found {
   readonly left: Left[]
 }
 
-/** Sorted, parents before what they hold. */
 export async function differences(a: Side, b: Side, patterns: readonly string[] | null): Promise<Found> {
   const found: Found = { changes: [], left: [] }
   await compare(found, a, b, patterns, '', a.tree, b.tree)

@@ -32,13 +32,11 @@ export interface SnapshotsOptions {
   readonly root: string
   readonly stateDir: string
   readonly blobs: door.SnapshotBlobs
-  /** Wall clock in milliseconds. Without it no file counts as settled, and all are read each time. */
   readonly now?: () => number
   /** Larger files are left out, and named. */
   readonly fileMaxBytes?: number
   /** Shared with what captures write scopes in the same folder; without it, one of its own. */
   readonly cache?: () => StatCache
-  /** Told now and then while many files are looked at. */
   readonly onProgress?: door.OnProgress
   /** How long to wait before files that changed just now are looked at once more. */
   readonly pauseMs?: number
@@ -47,7 +45,6 @@ export interface SnapshotsOptions {
 }
 
 const WALKS_MAX = 3
-/** So often it waits for rollbacks of others. */
 const TURNS_MAX = 5
 /** A large walk takes long enough by itself; after a small one we wait, so that a writer gets on with it. */
 const LARGE_ENTRIES = 2_000
@@ -62,7 +59,7 @@ interface Room {
   readonly root: HeldFolder
   readonly state: readonly string[] | null
   readonly now: () => number
-  readonly breathe: () => Promise<void>
+  readonly yieldTurn: () => Promise<void>
   readonly tell: (entries: number) => void
 }
 
@@ -70,7 +67,6 @@ class SnapshotsOfFolder implements door.Snapshots {
   readonly #options: SnapshotsOptions
   #cache: StatCache | null = null
   #last: Promise<unknown> = Promise.resolve()
-  /** Manifests seen lately, by their hash. */
   #trees = new Map<Sha256, Tree>()
 
   constructor(options: SnapshotsOptions) {
@@ -147,12 +143,12 @@ class SnapshotsOfFolder implements door.Snapshots {
     instead: Iterable<readonly [path: string, entry: door.TreeEntry | null]> = [],
   ): Promise<door.Materialised> {
     return flat(
-      await this.#alone('writing a snapshot into a folder', async ({ breathe }) => {
+      await this.#alone('writing a snapshot into a folder', async ({ yieldTurn }) => {
         const { blobs } = this.#options
         const from = await openSnapshot(blobs, snapshot, this.#recall())
         if (from.only !== null)
           refuse('logic', 'this snapshot contains only some paths', 'begin with one of the whole workspace')
-        const written = await materialise({ blobs, from, instead: checkedParts(instead, null), breathe }, folder)
+        const written = await materialise({ blobs, from, instead: checkedParts(instead, null), yieldTurn }, folder)
         return { files: written.files, left: told(written.left) }
       }),
     )
@@ -278,7 +274,6 @@ class SnapshotsOfFolder implements door.Snapshots {
     return ended
   }
 
-  /** The workspace as one side of a comparison; nothing is stored. */
   async #asItIs(room: Room, scopes: readonly string[]): Promise<Side> {
     const { tree, trees } = await this.#walk(room, scopes, null, { distrust: new Set(), unstable: new Set() })
     return { tree, only: null, load: async id => trees.get(id)! }
@@ -324,7 +319,7 @@ class SnapshotsOfFolder implements door.Snapshots {
           // Without a clock nothing is ever old enough to be settled.
           const now = this.#options.now ?? (() => Number.NEGATIVE_INFINITY)
           const state = await stateInside(this.#options)
-          return await reportWork(this.#options.onProgress, tell => work({ root, state, now, breathe, tell }))
+          return await reportWork(this.#options.onProgress, tell => work({ root, state, now, yieldTurn, tell }))
         } finally {
           root.close()
         }
@@ -335,7 +330,7 @@ class SnapshotsOfFolder implements door.Snapshots {
   }
 }
 
-const breathe = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+const yieldTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 /** Of the files that were fresh: those that are not any more what was stored. Somebody is writing them. */
 async function changedAgain({ root }: Room, { fresh, entries }: Walked, pauseMs: number): Promise<readonly BytePath[]> {

@@ -31,7 +31,6 @@ export interface Stamp {
 
 export interface CachedFile extends Stamp {
   readonly row: TreeRow & { readonly type: 'file' }
-  /** Was it settled when it was hashed? */
   readonly settled: boolean
 }
 
@@ -41,9 +40,7 @@ export interface CachedDirectory {
   readonly listed?: { readonly raw: readonly BytePath[]; readonly sorted: readonly BytePath[] }
   /** Of the names in `listed`; some of `files` may have been read since. */
   readonly glances?: Glances
-  /** What decided which of its files are ignored. */
   readonly rules?: readonly IgnoreRules[]
-  /** The manifest made of it last, in this process. */
   readonly made?: {
     readonly id: Sha256
     readonly names: readonly BytePath[]
@@ -103,7 +100,6 @@ export class StatCache {
     this.#directories = directories
   }
 
-  /** What the last scan of these patterns saw. */
   scope(patterns: readonly string[]): ReadonlyMap<BytePath, CachedDirectory> {
     return this.#scopes.get(JSON.stringify(patterns)) ?? NOTHING
   }
@@ -138,7 +134,6 @@ export class StatCache {
     this.#stale += count
   }
 
-  /** Keeps it for processes to come, when that is worth it; whether it succeeds does not matter. */
   save(): void {
     let files = 0
     for (const directory of this.directories.values()) files += directory.files.size

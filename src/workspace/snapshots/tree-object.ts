@@ -88,7 +88,6 @@ export interface SnapshotRoot {
   readonly tree: Sha256
   readonly totals: Totals
   readonly scopes: readonly string[]
-  /** When only these paths, and no others, were captured. */
   readonly only: readonly BytePath[] | null
 }
 

@@ -25,7 +25,7 @@ export const ASIDE = '.planfold-aside'
 const DEPTH_MAX = 200
 const ENTRIES_MAX = 2_000_000
 const IGNORE_MAX_BYTES = 1024 * 1024
-const BREATHE_BYTES = 2 * 1024 * 1024
+const YIELD_BYTES = 2 * 1024 * 1024
 const ENTRY_COSTS_BYTES = 8 * 1024
 
 export interface WalkOptions {
@@ -42,14 +42,12 @@ export interface WalkOptions {
   readonly batch: Batch | null
   readonly now: () => number
   readonly maxBytes: number
-  /** Called now and then with the number of files and directories looked at so far. */
   readonly tell?: ((entries: number) => void) | undefined
 }
 
 export interface Walked {
   readonly tree: Sha256
   readonly totals: Totals
-  /** Everything but what is ignored. */
   readonly left: readonly Left[]
   /** What was taken from the cache: it must be in the store, and stay there. */
   readonly reused: readonly Sha256[]
@@ -122,7 +120,7 @@ class TreeWalk {
         const row = found === null || !('enter' in found) ? found : await this.#below(folder, place, name, found.enter)
         if (row !== null) made.add(name, row)
       }
-      if (this.#worked > BREATHE_BYTES) await this.#breathe()
+      if (this.#worked > YIELD_BYTES) await this.#yieldTurn()
     }
     const manifest = this.#manifest(made)
     const seen = glances === null ? {} : { glances }
@@ -278,7 +276,7 @@ class TreeWalk {
     return { type: 'left', reason }
   }
 
-  async #breathe(): Promise<void> {
+  async #yieldTurn(): Promise<void> {
     this.#worked = 0
     this.#options.tell?.(this.#entries)
     await this.#options.batch?.room()

@@ -1,21 +1,17 @@
 // `planfold agents allow AGENT --login|--no-login`: whether an agent is lent the person's own login. Says first what that means.
 
-import type { AgentLogin } from '../../../domain/plan-rules/agent-login.ts'
-import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
+import type { AgentLogin } from '../../../domain/plan-rules/agent-request.ts'
 import { loginOf, setLogin } from '../../../operations/agents/agent-login.ts'
-import { answer } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { declined, EXIT, notConfirmed, usage } from '../../exit.ts'
+import { answer, type Context, declined, EXIT, notConfirmed, usage } from '../../command.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { done, personOf, placeOf } from '../policy/policy.ts'
 
 export interface AllowOptions {
-  /** Absent when neither was said. */
   readonly login?: boolean
   readonly yes?: true
 }
 
-export async function allowLogin(context: Context, agent: AgentName, { login, yes }: AllowOptions): Promise<number> {
+export async function allowLogin(context: Context, agent: string, { login, yes }: AllowOptions): Promise<number> {
   if (login === undefined) throw usage('allow what?', `planfold agents allow ${agent} --login, or --no-login`)
   const place = placeOf(context)
   const person = await personOf(context)
@@ -30,7 +26,7 @@ export async function allowLogin(context: Context, agent: AgentName, { login, ye
   return EXIT.done
 }
 
-async function agree(context: Context, agent: AgentName, login: AgentLogin, isSaid: boolean): Promise<void> {
+async function agree(context: Context, agent: string, login: AgentLogin, isSaid: boolean): Promise<void> {
   if (!context.settings.json) context.stderr.write(`${risk(agent, login).join('\n')}\n`)
   if (isSaid) return
   if (context.terminal === null || context.settings.json)
@@ -38,7 +34,7 @@ async function agree(context: Context, agent: AgentName, login: AgentLogin, isSa
   if (!(await confirm(context, `Lend ${agent} your login?`))) throw declined('nothing was allowed')
 }
 
-const risk = (agent: AgentName, { files, hosts }: AgentLogin): readonly string[] => [
+const risk = (agent: string, { files, hosts }: AgentLogin): readonly string[] => [
   `In every task that starts ${agent}, in all your workspaces:`,
   `- it gets your real login, ${files.map(file => `~/${file}`).join(' and ')}, inside its sandbox. An agent that is misled can read it, also`,
   '  write it into files of the workspace. What it renews in these files is copied back to your home.',

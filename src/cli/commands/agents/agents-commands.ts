@@ -1,13 +1,8 @@
 // The options and help of the commands that bring Planfold into coding agents: prime, hook and install; and of those that Planfold starts.
 
 import { Argument, type Command, Option } from 'commander'
-import { AGENT_NAMES, type AgentName as StartedAgent } from '../../../domain/plan-rules/agent-request.ts'
-import { AGENTS, type AgentName } from '../../../operations/install/agent-files.ts'
 import type { Act } from '../../context.ts'
 import { count } from '../option-values.ts'
-import type { AllowOptions } from './agent-login.ts'
-import type { InstallOptions } from './install.ts'
-import type { PrimeOptions } from './prime.ts'
 
 export function addAgents(program: Command, act: Act): void {
   const agents = program
@@ -16,6 +11,7 @@ export function addAgents(program: Command, act: Act): void {
     .addHelpText(
       'after',
       `
+Agents of your own are rows of ~/.config/planfold/agents.yaml; a workspace cannot add one.
 An agent runs in the sandbox, with its own home folder. Its model is called through Planfold, which counts every token. An agent that
 uses your own login calls its own servers instead, and nothing is counted.
 
@@ -28,30 +24,28 @@ Examples:
 
   agents
     .command('list', { isDefault: true })
-    .description('list the agents, their versions and the protocol of each')
-    .action(() => act(async context => (await import('./agents.ts')).listAgents(context)))
+    .description('list the agents, where each comes from, their versions and the protocol of each')
+    .action(act(async () => (await import('./agents.ts')).listAgents))
 
   agents
     .command('test')
     .description('test an agent: it fixes a failing test in a temporary folder, with a scripted model (free)')
-    .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
-    .action((agent: StartedAgent) => act(async context => (await import('./agents.ts')).tryAgent(context, agent)))
+    .argument('<agent>', 'its name')
+    .action(act(async () => (await import('./agents.ts')).tryAgent))
 
   agents
     .command('allow')
     .description('let an agent use your own login (subscription), or stop that')
-    .addArgument(new Argument('<agent>', 'its name').choices(AGENT_NAMES))
+    .argument('<agent>', 'its name')
     .option('--login', 'pass your login into its sandbox; asks first')
     .option('--no-login', 'do not pass your login; its model is called through Planfold')
     .option('-y, --yes', 'do not ask')
-    .action((agent: StartedAgent, options: AllowOptions) =>
-      act(async context => (await import('./agent-login.ts')).allowLogin(context, agent, options)),
-    )
+    .action(act(async () => (await import('./agent-login.ts')).allowLogin))
 
   program
     .command('install')
     .description('add Planfold to a coding agent, or remove it')
-    .addArgument(new Argument('<agent>', 'the agent').choices(AGENTS))
+    .argument('<agent>', 'its name, such as claude')
     .option('--project', 'for everybody who works in this project (default)')
     .option('--user', 'for you, in all projects')
     .option('-n, --dry-run', 'only show what would be written')
@@ -67,9 +61,7 @@ Examples:
   planfold install codex --user --dry-run
   planfold install opencode --uninstall`,
     )
-    .action((agent: AgentName, options: InstallOptions) =>
-      act(async context => (await import('./install.ts')).install(context, agent, options)),
-    )
+    .action(act(async () => (await import('./install.ts')).install))
 
   program
     .command('hook')
@@ -81,7 +73,7 @@ Examples:
 It reads the JSON of the agent on standard input: Claude Code, Codex (PreToolUse) or Gemini CLI (BeforeTool). It prints a
 denial, or nothing. It always exits with 0. \`planfold install claude\` adds it. Shell commands are not checked.`,
     )
-    .action(() => act(async context => (await import('./hook.ts')).preToolUse(context)))
+    .action(act(async () => (await import('./hook.ts')).preToolUse))
 
   program
     .command('prime')
@@ -93,7 +85,5 @@ denial, or nothing. It always exits with 0. \`planfold install claude\` adds it.
         .choices(['text', 'claude-hook', 'codex-hook', 'gemini-hook'])
         .default('text'),
     )
-    .action((plan: string | undefined, options: PrimeOptions) =>
-      act(async context => (await import('./prime.ts')).prime(context, plan, options)),
-    )
+    .action(act(async () => (await import('./prime.ts')).prime))
 }

@@ -68,6 +68,14 @@ test('Codex says that the hook must be trusted, Cursor that nobody has tested it
   expect(cursor.stdout).toContain('Cursor was not tested')
 })
 
+test('an agent that no row says how to install is refused, with those that can be', async () => {
+  await expect(place.say(context => install(context, 'vim', {}))).resolves.toMatchObject({
+    exit: 'usage',
+    stderr: "unknown agent 'vim'",
+  })
+  await expect(place.say(context => install(context, 'grok', {}))).resolves.toMatchObject({ exit: 'usage' })
+})
+
 test('a file that cannot be changed is named, and nothing is written', async () => {
   await place.write('opencode.json', '{ "mcp": { "planfold": 1 } }')
   const before = await place.hash()

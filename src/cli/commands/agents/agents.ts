@@ -3,53 +3,52 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { agentsAt, compose, locate, openAgentModel } from '../../../compose.ts'
-import { AGENT_LOGINS } from '../../../domain/plan-rules/agent-login.ts'
-import type { AgentName } from '../../../domain/plan-rules/agent-request.ts'
+import { agentsAt, compose, openAgentModel } from '../../../compose.ts'
 import { trusted } from '../../../engine/roles.ts'
 import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import { recordPass, withPasses } from '../../../operations/agents/passed-tests.ts'
 import {
   type AgentTest,
   makeTestFolder,
-  TEST_MODELS,
   TEST_SCRIPT,
   TEST_STEPS,
   testAgent,
+  testModel,
 } from '../../../operations/agents/test-agent.ts'
+import { installHint } from '../../../operations/goals/worker-request.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
+import { knownAgents, unknownAgent } from '../../../safety/known-agents.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { CliError, EXIT } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, printNote, usage } from '../../command.ts'
 import { table } from '../../terminal/table.ts'
 import { placeOf } from '../policy/policy.ts'
 
-const placeHere = ({ cwd, environment, settings }: Context) => ({
-  environment,
-  root: locate({ cwd, environment, dir: settings.dir }).root,
-})
-
 export async function listAgents(context: Context): Promise<number> {
-  const lent = await lentLogins(placeOf(context))
-  const place = placeHere(context)
-  const agents = (await withPasses(place, await agentsAt(place))).map(({ passedAt, ...agent }) => ({
+  const place = placeOf(context)
+  const lent = await lentLogins(place)
+  const { file, faults } = await knownAgents(place)
+  const agents = (await withPasses(place, await agentsAt(place))).map(({ passedAt, hasLogin, ...agent }) => ({
     ...agent,
     passedAt: passedAt === null ? null : new Date(passedAt).toISOString(),
-    login: AGENT_LOGINS[agent.name] === undefined ? null : lent.includes(agent.name) ? 'lent' : 'possible',
+    login: !hasLogin ? null : lent.includes(agent.name) ? 'lent' : 'possible',
   }))
-  answer(context, { agents }, () => {
-    const rows = agents.map(({ name, title, status, road, version, tested, install, login, passedAt }) => [
-      name,
-      title,
-      status === 'missing' ? `not installed: npm install -g ${install}` : `${version ?? 'unknown version'} (${road})`,
-      tested,
+  for (const { message, hint } of faults)
+    printNote(context, `${escapeForTerminal(message)} (${escapeForTerminal(hint)})`)
+  answer(context, { agents, file, faults }, () => {
+    const rows = agents.map(({ status, road, version, login, passedAt, ...agent }) => [
+      agent.name,
+      escapeForTerminal(agent.title),
+      agent.from === 'user' ? 'you' : 'Planfold',
+      status === 'missing'
+        ? `not installed${agent.install === null ? '' : `: npm install -g ${escapeForTerminal(agent.install)}`}`
+        : `${version ?? 'unknown version'} (${road})`,
+      escapeForTerminal(agent.tested ?? ''),
       passedAt === null ? '' : `passed ${passedAt.slice(0, 10)}`,
       login === 'lent' ? 'your login, not counted' : 'through Planfold, counted',
     ])
     return table(
       context.paint,
-      ['agent', 'name', 'installed', 'tested with', 'your test', 'its model'],
+      ['agent', 'name', 'from', 'installed', 'tested with', 'your test', 'its model'],
       rows,
       context.terminal?.columns() ?? null,
     )
@@ -57,16 +56,15 @@ export async function listAgents(context: Context): Promise<number> {
   return EXIT.done
 }
 
-export async function tryAgent(context: Context, name: AgentName): Promise<number> {
-  const place = placeHere(context)
+export async function tryAgent(context: Context, name: string): Promise<number> {
+  const place = placeOf(context)
   const found = (await agentsAt(place)).find(agent => agent.name === name)
-  if (found === undefined || found.status === 'missing')
-    throw new CliError(
-      EXIT.failed,
-      'agent:missing',
-      `${found?.title ?? name} is not installed`,
-      `npm install -g ${found?.install ?? name}; its program must be on PATH`,
-    )
+  if (found === undefined) {
+    const { message, hint } = unknownAgent(name, await knownAgents(place))
+    throw usage(message, hint)
+  }
+  if (found.status === 'missing')
+    throw new CliError(EXIT.failed, 'agent:missing', `${found.title} is not installed`, installHint(found))
   const stop = new AbortController()
   const release = context.onSignal(() => stop.abort())
   try {
@@ -76,7 +74,7 @@ export async function tryAgent(context: Context, name: AgentName): Promise<numbe
         EXIT.failed,
         'agent:unfit',
         `${found.title} ${found.version ?? '(version unknown)'} does not fit: ${tested.why ?? 'the test does not pass'}`,
-        tested.hint ?? `tested was version ${found.tested}; install that one`,
+        tested.hint ?? (found.tested === null ? undefined : `tested was version ${found.tested}; install that one`),
         [],
         { ...tested },
       )
@@ -123,7 +121,7 @@ async function tryIn(
   const composed = await compose({ cwd: root, root, environment, caller: trusted('planfold') })
   try {
     const { engine, worker } = composed
-    return await testAgent({ engine, worker, monotonic: () => performance.now(), signal }, name, TEST_MODELS[wire])
+    return await testAgent({ engine, worker, monotonic: () => performance.now(), signal }, name, testModel(wire))
   } finally {
     await composed.close()
     await model.close()

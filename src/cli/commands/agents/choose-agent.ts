@@ -1,35 +1,30 @@
 // Which coding agent works a plan: the one that is named, the one last used here, the only one installed, or the one a person picks.
 
 import { agentsAt, locate, modelsAt } from '../../../compose.ts'
-import { AGENT_NAMES, type AgentName, isAgentName } from '../../../domain/plan-rules/agent-request.ts'
 import { lentLogins } from '../../../operations/agents/agent-login.ts'
 import { type AgentWorker, chooseWorker } from '../../../operations/goals/agent-worker.ts'
-import { type StartableAgent, withStandardModel } from '../../../operations/goals/worker-request.ts'
+import { installHint, type StartableAgent, withStandardModel } from '../../../operations/goals/worker-request.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
 import { programBehind } from '../../../safety/environment.ts'
 import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { printNote } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { CliError, type Context, EXIT, printNote, usage } from '../../command.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { askLine } from '../../terminal/line-input.ts'
 
 export interface WorkerOptions {
-  /** The agent. */
   readonly with?: string
-  /** The model that it asks, `provider/name`. */
   readonly model?: string
 }
 
-/** Null: nobody is there, and the person would rather wait until somebody claims the tasks. */
+/** Null: without a terminal to ask at, or the person wants the tasks to wait for a claim. */
 export async function workerFor(
   context: Context,
   engine: Pick<CallerEngine, 'ask'> | null,
   options: WorkerOptions,
 ): Promise<AgentWorker | null> {
-  const named = options.with === undefined ? undefined : nameOf(options.with)
+  const named = options.with
   const { cwd, environment, settings } = context
   const behind = programBehind(environment)
   if (behind !== null)
@@ -41,6 +36,7 @@ export async function workerFor(
     )
   const place = locate({ cwd, environment, dir: settings.dir })
   const agents = await agentsHere({ environment, ...place })
+  if (named !== undefined) demandKnown(agents, named)
   const choice = await chooseWorker(engine, agents, named)
   switch (choice.status) {
     case 'chosen':
@@ -54,8 +50,8 @@ export async function workerFor(
     case 'missing': {
       const { agent } = choice
       if (agent !== null) {
-        const { title, install } = known(agents, agent)
-        throw new CliError(EXIT.failed, 'agent:missing', `${title} is not installed`, `npm install -g ${install}`)
+        const missing = known(agents, agent)
+        throw new CliError(EXIT.failed, 'agent:missing', `${missing.title} is not installed`, installHint(missing))
       }
       return await withoutAgent(context, agents)
     }
@@ -64,19 +60,19 @@ export async function workerFor(
   }
 }
 
-function nameOf(word: string): AgentName {
-  if (isAgentName(word)) return word
+function demandKnown(agents: readonly StartableAgent[], word: string): void {
+  if (agents.some(({ name }) => name === word)) return
   const message =
     word === 'planfold' ? 'Planfold has no agent of its own yet' : `'${word.slice(0, 60)}' is not a known agent`
-  throw usage(message, `use one of: ${AGENT_NAMES.join(', ')}`)
+  throw usage(message, `use one of: ${agents.map(({ name }) => name).join(', ')}`)
 }
 
-const known = (agents: readonly StartableAgent[], name: AgentName): StartableAgent =>
+const known = (agents: readonly StartableAgent[], name: string): StartableAgent =>
   agents.find(one => one.name === name)!
 
 const isAsked = ({ terminal, settings }: Context): boolean => terminal !== null && !settings.json
 
-async function pick(context: Context, names: readonly AgentName[]): Promise<AgentName> {
+async function pick(context: Context, names: readonly string[]): Promise<string> {
   const all = names.join(', ')
   if (!isAsked(context)) throw usage(`several agents are installed: ${all}`, `name one: --with ${names[0]}`)
   for (;;) {
@@ -89,7 +85,7 @@ async function pick(context: Context, names: readonly AgentName[]): Promise<Agen
 }
 
 async function withoutAgent(context: Context, agents: readonly KnownAgent[]): Promise<null> {
-  const how = agents.slice(0, SHOWN).map(({ install }) => `npm install -g ${install}`)
+  const how = agents.flatMap(({ install }) => (install === null ? [] : `npm install -g ${install}`)).slice(0, SHOWN)
   const hint = `install one, such as: ${how.join(' or ')}; planfold agents lists all`
   if (isAsked(context)) {
     printNote(context, `no coding agent is installed here; ${hint}`)
@@ -100,7 +96,6 @@ async function withoutAgent(context: Context, agents: readonly KnownAgent[]): Pr
 
 const SHOWN = 3
 
-/** The coding agents, with the models that they would ask. */
 export async function agentsHere(place: UserRulesPlace & { readonly root: string; readonly stateDir: string }) {
   const [agents, models] = [await agentsAt(place), await modelsAt(place).list()]
   return withStandardModel(agents, models, await lentLogins(place))

@@ -4,7 +4,7 @@ import { isMap } from '../../../domain/json.ts'
 import type { Context } from '../../context.ts'
 
 const INPUT_MAX_BYTES = 64 * 1024 * 1024
-/** Agents write their input at once; where nothing comes, somebody tries the hook by hand. */
+/** Agents write their input at once; without input, a person is trying the hook by hand. */
 const SILENCE_MS = 300
 
 /** The object, as soon as it is whole; undefined where none comes. */
@@ -22,7 +22,6 @@ export async function readHookInput({ terminal, stdin }: Context): Promise<HookI
       chunks.push(chunk)
       bytes += chunk.length
       if (bytes > INPUT_MAX_BYTES) return undefined
-      // Some agents leave the pipe open.
       const input = endsObject(chunk) ? objectIn(chunks) : undefined
       if (input !== undefined) return input
     }
@@ -37,7 +36,6 @@ export interface HookInput {
 
 const endsObject = (chunk: Uint8Array): boolean => /\}\s*$/.test(Buffer.from(chunk.subarray(-16)).toString('latin1'))
 
-/** Undefined while the text is not whole. */
 function objectIn(chunks: readonly Uint8Array[]): HookInput | undefined {
   try {
     const input: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
@@ -47,7 +45,6 @@ function objectIn(chunks: readonly Uint8Array[]): HookInput | undefined {
   }
 }
 
-/** A field of the input, where it is text. */
 export function textIn(input: HookInput | undefined, key: string): string | undefined {
   const value = input?.[key]
   return typeof value === 'string' && value !== '' ? value : undefined
@@ -71,7 +68,6 @@ const field =
     return path === undefined ? [] : [path]
   }
 
-/** The tools that write files, of Claude Code, Codex and Gemini CLI. */
 const WRITERS: { readonly [tool: string]: (given: HookInput) => readonly string[] } = {
   Write: field('file_path'),
   Edit: field('file_path'),

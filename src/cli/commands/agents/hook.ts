@@ -5,8 +5,7 @@
 import { isAbsolute } from 'node:path'
 import { type DeniedWrite, deniedWrite, heldScopes } from '../../../operations/agents/write-guard.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { type Context, withState } from '../../context.ts'
-import { complaintOf, EXIT } from '../../exit.ts'
+import { type Context, complaintOf, EXIT, withState } from '../../command.ts'
 import { type HookInput, readHookInput, textIn, writtenPaths } from './hook-input.ts'
 import { sessionNames } from './session-names.ts'
 
@@ -22,7 +21,6 @@ export async function preToolUse(context: Context): Promise<number> {
     }
   } catch (error) {
     const complaint = complaintOf(error)
-    // Where there are no plans, nothing is claimed.
     if (complaint?.code !== 'no-state') {
       const why = complaint?.message ?? (error instanceof Error ? error.message : String(error))
       context.stderr.write(`planfold hook: ${escapeForTerminal(why)}\n`)
@@ -46,8 +44,8 @@ async function judge(context: Context, input: HookInput, paths: readonly string[
   return await withState({ ...context, cwd: from }, { create: false, reading: true }, async composed => {
     const { engine, root, stateDir } = composed
     const home = environment.HOME ?? ''
-    const meant = paths.map(path => (path.startsWith('~/') && isAbsolute(home) ? `${home}${path.slice(1)}` : path))
-    return await deniedWrite({ root, stateDir, cwd }, await heldScopes(engine, [...new Set(names)]), meant)
+    const target = paths.map(path => (path.startsWith('~/') && isAbsolute(home) ? `${home}${path.slice(1)}` : path))
+    return await deniedWrite({ root, stateDir, cwd }, await heldScopes(engine, [...new Set(names)]), target)
   })
 }
 

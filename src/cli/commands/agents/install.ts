@@ -5,13 +5,7 @@ import { delimiter, join, relative } from 'node:path'
 import { locate } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import { patchOf } from '../../../format/text/patch.ts'
-import {
-  type AgentCommands,
-  type AgentName,
-  type AgentSetup,
-  agentSetup,
-  type InstallScope,
-} from '../../../operations/install/agent-files.ts'
+import { type AgentSetup, agentSetup, type InstallScope } from '../../../operations/install/agent-files.ts'
 import {
   type FileChange,
   type InstallPlan,
@@ -19,10 +13,9 @@ import {
   planUninstall,
 } from '../../../operations/install/install-agent.ts'
 import { recordFolder } from '../../../operations/install/install-record.ts'
+import { knownAgents } from '../../../safety/known-agents.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { CliError, declined, EXIT, notConfirmed, usage } from '../../exit.ts'
+import { answer, CliError, type Context, declined, EXIT, notConfirmed, usage } from '../../command.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { VERSION } from '../../version.ts'
 
@@ -34,7 +27,7 @@ export interface InstallOptions {
   readonly uninstall?: boolean
 }
 
-export async function install(context: Context, agent: AgentName, options: InstallOptions): Promise<number> {
+export async function install(context: Context, agent: string, options: InstallOptions): Promise<number> {
   const { cwd, environment, settings } = context
   if (options.project === true && options.user === true)
     throw usage('--project and --user cannot be used together', 'use one of them; --project is the default')
@@ -42,15 +35,19 @@ export async function install(context: Context, agent: AgentName, options: Insta
   if (!home.startsWith('/'))
     throw usage('HOME is not set, so your settings cannot be found', 'set HOME to your home folder')
   const scope: InstallScope = options.user === true ? 'user' : 'project'
-  const project = locate({ cwd, environment, dir: settings.dir }).root
-  const setup = agentSetup(agent, scope, { project, home, environment }, commandsOf(agent))
+  const { root: project, stateDir } = locate({ cwd, environment, dir: settings.dir })
+  const { installable } = await knownAgents({ environment, root: project, stateDir })
+  const row = installable.find(({ name }) => name === agent)
+  const setup = row === undefined ? null : agentSetup(row, scope, { project, home, environment }, VERSION)
+  if (setup === null)
+    throw usage(`unknown agent '${agent.slice(0, 60)}'`, `one of ${installable.map(({ name }) => name).join(', ')}`)
   const ask = { setup, scope, records: recordFolder(home, environment) }
   const isUninstall = options.uninstall === true
   const plan = isUninstall ? await planUninstall(ask) : await planInstall(ask)
   if (!plan.ok) throw refusalOf(plan)
   const base = scope === 'project' ? project : home
   const isWritten = await carryOut(context, plan, options, base)
-  const next = isUninstall ? [] : nextSteps(context, setup, scope)
+  const next = isUninstall ? [] : nextSteps(context, setup)
   const changes = plan.changes.map(({ path, before, after }) => ({
     path,
     what: before === null ? 'create' : after === null ? 'delete' : 'change',
@@ -63,21 +60,6 @@ export async function install(context: Context, agent: AgentName, options: Insta
   ])
   return EXIT.done
 }
-
-/** The program by its name: the same file must work for everybody who has Planfold. A failure never stops the agent. */
-const commandsOf = (agent: AgentName): AgentCommands => ({
-  program: 'planfold',
-  mcp: ['mcp'],
-  prime: ['prime'],
-  hooks: {
-    claude: 'planfold prime --format claude-hook || true',
-    codex: 'planfold prime --format codex-hook || true',
-    gemini: 'planfold prime --format gemini-hook || true',
-  },
-  guard: 'planfold hook pre-tool-use || true',
-  install: `planfold install ${agent}`,
-  version: VERSION,
-})
 
 /** False when nothing was to be written, or only to be shown. */
 async function carryOut(
@@ -137,30 +119,16 @@ function outcome(
   ]
 }
 
-function nextSteps({ environment }: Context, { agent }: AgentSetup, scope: InstallScope): readonly string[] {
+function nextSteps({ environment }: Context, { next }: AgentSetup): readonly string[] {
   const isFound = (environment.PATH ?? '')
     .split(delimiter)
     .some(folder => statSync(join(folder, 'planfold'), { throwIfNoEntry: false })?.isFile() === true)
   return [
-    ...STEPS[agent](scope),
+    `Next: ${next}`,
     ...(isFound
       ? []
       : ['`planfold` is not on your PATH, so the agent cannot start it: run `npm link` in the repository of Planfold']),
   ]
-}
-
-const STEPS: { readonly [agent in AgentName]: (scope: InstallScope) => readonly string[] } = {
-  claude: scope => [
-    `Next: start Claude Code here, version 2.1.157 or newer; \`/plugin\` lists it.${scope === 'project' ? ' It loads plugins of a project only in a folder that you trust.' : ''}`,
-  ],
-  codex: scope => [
-    `Next: you must now trust it in Codex, or Codex skips its hooks without a word: start codex, then /hooks.${scope === 'project' ? ' It also reads these files only in a folder that you trust.' : ''}`,
-  ],
-  opencode: () => ['Next: start opencode here; it loads the plugin by itself.'],
-  gemini: scope => [
-    `Next: start gemini here; \`/mcp\` lists the server. It asks before it calls a tool.${scope === 'project' ? ' It starts servers and hooks of a project only in a folder that you trust.' : ''}`,
-  ],
-  cursor: () => ['Next: open the folder in Cursor and switch the server on in its MCP settings.'],
 }
 
 function refusalOf({ refused }: Extract<InstallPlan, { ok: false }>): CliError {

@@ -6,9 +6,7 @@ import { PRIME_TOKENS, PRIME_TOKENS_MIN, primeText } from '../../../operations/a
 import { tokensOf } from '../../../operations/agents/token-budget.ts'
 import type { Missing } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answerDocument } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { complaintOf, EXIT, usage } from '../../exit.ts'
+import { answerDocument, type Context, complaintOf, EXIT, usage, withState } from '../../command.ts'
 import { demandTarget } from '../../find-target.ts'
 import { callerName } from '../../open-state.ts'
 import { readHookInput, textIn } from './hook-input.ts'
@@ -47,7 +45,7 @@ const textOf = (found: Prime, maxTokens: number): string =>
     more: `Read the rest with plan_read, or with \`planfold show ${found.name}\`.`,
   })
 
-/** Whatever is wrong with the plan, the agent starts as if we were not there, and is told in one line. */
+/** An error in the plan must not keep the agent from starting: it gets one line about it. */
 async function textForHook(context: Context, word: string | undefined, maxTokens: number): Promise<string> {
   try {
     const found = await readPrime(context, word, async () => null, textIn(await readHookInput(context), 'session_id'))

@@ -22,8 +22,6 @@ import { type CliError, EXIT, notFound, usage } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { clearStale, type MirrorOption, mirrorFolder, writeMirror } from '../../plan-mirror.ts'
 
-// `planfold export [PLAN] --mirror`: writes the mirror of one plan, or of all, anew from the journal.
-
 export async function exportMirror(context: Context, word: string | undefined, option: MirrorOption): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const folder = mirrorFolder(context, composed, option) ?? composed.root
@@ -48,15 +46,12 @@ export interface ExportOptions {
   readonly format?: string
   readonly out?: string
   readonly original?: boolean
-  /** Instead of printing: write the mirror anew. */
   readonly mirror?: MirrorOption
 }
 
-/** More of what is lost is counted, not told. */
 const LOST_MAX = 20
 const NAMES_MAX = 5
 
-/** What is lost of several tasks is one line, with the names of the first of them. */
 export function lostLines(format: string, lost: readonly string[]): readonly string[] {
   const groups = new Map<string, string[]>()
   for (const line of lost) {
@@ -85,18 +80,17 @@ export async function exportPlan(
   if (format === 'journal' && options.out !== undefined)
     throw usage('--to journal only writes to standard output', 'redirect it: planfold export --to journal > FILE')
   return await withState(context, { create: false }, async composed => {
-    const meant = await findPlan(composed.engine, word, { looking: true })
-    if (options.original === true) return await original(context, composed.engine, meant, options.out)
-    if (format === 'journal') return await journal(context, composed, meant.plan)
-    const done = await printPlan(composed.engine, meant, format)
-    if (done.status === 'gone') throw new Error(`the plan ${meant.plan} has gone`)
+    const target = await findPlan(composed.engine, word, { looking: true })
+    if (options.original === true) return await original(context, composed.engine, target, options.out)
+    if (format === 'journal') return await journal(context, composed, target.plan)
+    const done = await printPlan(composed.engine, target, format)
+    if (done.status === 'gone') throw new Error(`the plan ${target.plan} has gone`)
     if (done.status !== 'exported') throw unexported(format, done)
     for (const line of lostLines(format, done.document.lost)) printNote(context, line)
     return await give(context, done.document, options.out)
   })
 }
 
-/** Why there is no document. */
 function unexported(format: string, done: Exclude<PlanExport, { readonly status: 'exported' | 'gone' }>): CliError {
   switch (done.status) {
     case 'no-format':
@@ -118,15 +112,19 @@ function unexported(format: string, done: Exclude<PlanExport, { readonly status:
   }
 }
 
-/** The text the current revision was read from. */
-async function original(context: Context, engine: Engine, meant: PlanTarget, out: string | undefined): Promise<number> {
-  const done = await exportOriginal(engine, meant)
+async function original(
+  context: Context,
+  engine: Engine,
+  target: PlanTarget,
+  out: string | undefined,
+): Promise<number> {
+  const done = await exportOriginal(engine, target)
   if (done.status === 'no-text')
     throw notFound(
-      `revision ${done.revision} of '${meant.name}' was not created from a file`,
+      `revision ${done.revision} of '${target.name}' was not created from a file`,
       done.last === null
-        ? `print it instead: planfold export ${meant.name}`
-        : `the last revision with a file is ${done.last}: planfold revisions show ${meant.name} ${done.last} --original`,
+        ? `print it instead: planfold export ${target.name}`
+        : `the last revision with a file is ${done.last}: planfold revisions show ${target.name} ${done.last} --original`,
     )
   return await give(context, done.document, out)
 }
@@ -141,7 +139,6 @@ async function give(context: Context, given: ExportedPlan, out: string | undefin
   return EXIT.done
 }
 
-/** One file; or several in a folder, for a dialect that is a folder. */
 async function writeOut(context: Context, out: string, given: ExportedPlan): Promise<readonly string[]> {
   const { isFolder } = await import('../../plan-file.ts')
   if (!/[\\/]$/.test(out) && !(await isFolder(context, out))) {
@@ -158,7 +155,7 @@ async function writeOut(context: Context, out: string, given: ExportedPlan): Pro
   return files.map(file => join(out, file.name))
 }
 
-/** All of it or nothing: whoever reads the file never sees half of one. */
+/** By rename, so that a reader never sees half of a file. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const { rename, rm, writeFile } = await import('node:fs/promises')
   const draft = `${path}.${process.pid}.part`
@@ -174,7 +171,6 @@ async function writeWhole(path: string, text: string): Promise<void> {
   }
 }
 
-/** One entry a line; with --json each in its envelope. */
 async function journal(context: Context, { engine }: Composed, plan: PlanId): Promise<number> {
   for await (const entries of readJournal(engine, plan, 0)) {
     for (const entry of entries)

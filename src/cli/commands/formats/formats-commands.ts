@@ -4,9 +4,6 @@ import type { Command } from 'commander'
 
 import type { Act } from '../../context.ts'
 import { collectValues } from '../option-values.ts'
-import type { ShowOptions } from './template-list.ts'
-import type { NewOptions } from './template-new.ts'
-import type { SaveOptions } from './template-save.ts'
 
 export function addTemplates(program: Command, act: Act): void {
   const template = program.command('template').description('list, show, fill in or save plan templates')
@@ -14,16 +11,14 @@ export function addTemplates(program: Command, act: Act): void {
   template
     .command('list')
     .description('list built-in templates and your own')
-    .action(() => act(async context => (await import('./template-list.ts')).templateList(context)))
+    .action(act(async () => (await import('./template-list.ts')).templateList))
 
   template
     .command('show')
     .description('show a template: purpose, parameters and plan file')
     .argument('<name>', 'name of the template')
     .option('--parameters', 'show only the parameters')
-    .action((name: string, options: ShowOptions) =>
-      act(async context => (await import('./template-list.ts')).templateShow(context, name, options)),
-    )
+    .action(act(async () => (await import('./template-list.ts')).templateShow))
 
   template
     .command('new')
@@ -35,9 +30,7 @@ export function addTemplates(program: Command, act: Act): void {
     .option('--name <name>', 'name of the plan (default: name of the file or the template)')
     .option('--run', 'run the plan at once')
     .option('-f, --force', 'overwrite an existing file')
-    .action((name: string, options: NewOptions) =>
-      act(async context => (await import('./template-new.ts')).templateNew(context, name, options)),
-    )
+    .action(act(async () => (await import('./template-new.ts')).templateNew))
 
   template
     .command('save')
@@ -46,7 +39,5 @@ export function addTemplates(program: Command, act: Act): void {
     .option('--name <name>', 'name of the template')
     .option('--parameter <name=value>', 'turn this value into a parameter; repeat for more', collectValues)
     .option('--replace', 'overwrite a template of the same name')
-    .action((plan: string, options: SaveOptions) =>
-      act(async context => (await import('./template-save.ts')).templateSave(context, plan, options)),
-    )
+    .action(act(async () => (await import('./template-save.ts')).templateSave))
 }

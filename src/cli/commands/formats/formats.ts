@@ -1,12 +1,8 @@
 // `planfold formats`: every way of writing a plan that is read here, and which of them are printed, too.
 
-import { answer, answerDocument } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, answerDocument, type Context, EXIT } from '../../command.ts'
 import { table } from '../../terminal/table.ts'
 import { VERSION } from '../../version.ts'
-
-// `planfold schema`: the JSON Schema of the plan document, for editors; or the OpenAPI document of the service, for clients.
 
 export async function schema(context: Context, { http }: { readonly http?: boolean } = {}): Promise<number> {
   const document = http === true ? await httpDocument() : await planDocument()

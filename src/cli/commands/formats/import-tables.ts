@@ -14,7 +14,6 @@ import { parsePlanText, readText, refuseSketch } from '../../plan-file.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { type ImportOptions, type Made, make, tasks } from './import.ts'
 
-/** The tables a file holds; null when it holds none. */
 export async function tablesIn(context: Context, word: string, from: string | undefined): Promise<JsonObject | null> {
   if (from !== undefined && from !== 'task-tables') return null
   const path = resolve(context.cwd, word)
@@ -39,13 +38,11 @@ export async function tablesIn(context: Context, word: string, from: string | un
   const { Source } = await import('../../../format/dialects/source.ts')
   const { isTables } = await import('../../../format/dialects/planstore/task-tables.ts')
   const text = await readText(context, word)
-  // Cheap before dear: few documents are tables.
   if (!text.includes('"task_plans"')) return null
   const { map } = new Source(text)
   return map !== null && isTables(map) ? map : null
 }
 
-/** How the import of one row went. */
 type Told =
   | (Made & { readonly row: string; readonly ok: true; readonly notes: number; readonly notesFailed: string | null })
   | {
@@ -80,7 +77,7 @@ export async function importTables(
         if (complaint === null) throw error
         if (exit === EXIT.done) exit = complaint.exit
         const { code, hint } = complaint
-        // The text of a row was made here: a place in it tells nobody anything, the row does.
+        // The text of a row was generated here, so its lines mean nothing to the user; the row does.
         const [first] = complaint.diagnostics
         const message = first === undefined ? complaint.message : saidOf(first)
         told.push({ row: id, ok: false, error: { code, message, hint } })

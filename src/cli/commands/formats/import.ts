@@ -9,13 +9,10 @@ import { allTasks } from '../../../domain/state/task-index.ts'
 import type { Dialect } from '../../../format/dialects/dialect.ts'
 import { createPlan } from '../../../operations/create-plan.ts'
 import { createOrder } from '../../../operations/run-plan.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, type FileDiagnostic, refused, usage } from '../../exit.ts'
+import { answer, type Context, EXIT, type FileDiagnostic, printNote, refused, usage, withState } from '../../command.ts'
 import { isFolder, type PlanFile, parsePlanText, readPlanFolder, readText, refuseSketch } from '../../plan-file.ts'
 
 export interface ImportOptions {
-  /** The dialect, whatever it looks like. */
   readonly from?: string
   readonly name?: string
   readonly start?: boolean
@@ -29,7 +26,7 @@ export async function importPlan(context: Context, word: string, options: Import
   if (tables !== null) return await (await import('./import-tables.ts')).importTables(context, word, tables, options)
   const file = await readOne(context, word, options)
   refuseSketch(file)
-  await tellWarnings(context, file.warnings)
+  await warnAboutEnvironment(context, file.warnings)
   return await withState(context, { create: true }, async composed => {
     const made = await make(composed, file, options)
     const { dialect, ended } = file.told
@@ -61,7 +58,7 @@ const isChain = (tasks: readonly TaskDefinition[]): boolean =>
   tasks.length > 1 &&
   tasks.every(({ needs = [] }, at) => needs.length === Math.min(at, 1) && (at === 0 || needs[0] === tasks[at - 1]!.id))
 
-/** What somebody was working on stays in progress when the plan is started; in a draft nothing is. */
+/** Work in progress stays so when the plan is started; a draft has none. */
 async function goOnWithWork(context: Context, composed: Composed, file: PlanFile, made: Made): Promise<void> {
   const { underWay } = file.told
   if (underWay.size === 0) return
@@ -112,11 +109,9 @@ export interface Made {
   readonly status: 'draft' | 'active'
 }
 
-/** The plan, and started when that was asked for. */
 export async function make(composed: Composed, file: PlanFile, options: ImportOptions): Promise<Made> {
   const named =
     options.name === undefined ? file : { ...file, definition: { ...file.definition, name: options.name as PlanName } }
-  // The document was checked when it was read.
   const start = options.start === true ? { check: 'checked' as const } : undefined
   const done = await createPlan(composed.engine, { ...createOrder(named), written: 'others' }, { start })
   if (done.status === 'refused') throw refused(done.refusal)
@@ -127,7 +122,7 @@ export async function make(composed: Composed, file: PlanFile, options: ImportOp
   return { plan: made.plan, name: made.name, version: started.accepted.version, status: 'active' }
 }
 
-export async function tellWarnings(context: Context, warnings: readonly FileDiagnostic[]): Promise<void> {
+export async function warnAboutEnvironment(context: Context, warnings: readonly FileDiagnostic[]): Promise<void> {
   if (warnings.length === 0) return
   const { printDiagnostics } = await import('../../text/diagnostics.ts')
   for (const line of printDiagnostics(context.paint, warnings)) printNote(context, line)

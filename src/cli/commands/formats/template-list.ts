@@ -2,17 +2,12 @@
 
 import { describeType } from '../../../format/templates/parameters.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { CliError, EXIT } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT } from '../../command.ts'
 import { table } from '../../terminal/table.ts'
 import { exampleCommand } from './template-new.ts'
 import { findTemplate, readShelved, type Shelved, shelf } from './template-shelf.ts'
 
-// `planfold template show NAME`: what a template is for, its parameters, and the document itself.
-
 export interface ShowOptions {
-  /** Only the parameters, not the document. */
   readonly parameters?: boolean
 }
 

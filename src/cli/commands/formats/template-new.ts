@@ -10,9 +10,7 @@ import type { Template } from '../../../format/templates/document.ts'
 import { describeType, exampleOf, type Parameter, type Problem } from '../../../format/templates/parameters.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { envelope, print, printNote } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { CliError, type Context, EXIT, envelope, print, printNote, usage } from '../../command.ts'
 import { type PlanFile, parsePlanText, readPlanFile, readText } from '../../plan-file.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { faulty, findTemplate } from './template-shelf.ts'
@@ -52,14 +50,12 @@ async function readSettings(
   return Object.fromEntries(given)
 }
 
-/** `key=value`; the value may hold further `=`. */
 export function halves(word: string, option: string): readonly [name: string, value: string] {
   const at = word.indexOf('=')
   if (at < 1) throw usage(`'${word}' has no value`, `write ${option} name=value`)
   return [word.slice(0, at), word.slice(at + 1)]
 }
 
-/** The least that makes a plan, as a command to type. */
 export function exampleCommand(name: string, parameters: readonly Parameter[], command?: string): string {
   const words = parameters
     .filter(({ required }) => required)
@@ -117,7 +113,6 @@ function shellWord(text: string): string {
 
 export interface NewOptions extends SetOptions {
   readonly out?: string
-  /** The plan's name. */
   readonly name?: string
   readonly run?: boolean
   readonly force?: boolean
@@ -160,7 +155,7 @@ export async function readFilledIn(context: Context, path: string, options: SetO
   if (!made.ok) throw faulty(path, text, made.diagnostics)
   const { printYaml } = await import('../../../format/plan/print.ts')
   const file = await parsePlanText(path, printYaml(made.definition))
-  // Lines of the text that was made mean nothing to whoever wrote the template.
+  // Lines of the generated text mean nothing to the author of the template.
   const locate: PlanFile['locate'] = fault => ({ ...file.locate(fault), file: path, line: 1, column: 1, source: '' })
   return { ...file, warnings: faulty(path, text, made.warnings).diagnostics, locate }
 }
@@ -172,7 +167,6 @@ interface Made {
 }
 
 async function hand(context: Context, { definition, text, warnings }: Made, options: NewOptions): Promise<number> {
-  // A plan that runs has a file, so that it can be run again.
   const out = options.out ?? (options.run === true ? `${definition.name}.yaml` : '-')
   if (out === '-' && options.run === true) throw usage('a plan that is run needs a file', 'name one with --out')
   if (out !== '-') await write(resolve(context.cwd, out), out, text, options)
@@ -191,7 +185,6 @@ async function hand(context: Context, { definition, text, warnings }: Made, opti
   return EXIT.done
 }
 
-/** As told, or as the file is called; else the template says. */
 async function planName({ name, out }: NewOptions): Promise<string | undefined> {
   if (name !== undefined) {
     if (!isPlanName(name))
@@ -201,7 +194,6 @@ async function planName({ name, out }: NewOptions): Promise<string | undefined> 
   if (out === undefined || out === '-') return undefined
   const { planNameFrom } = await import('../../../format/plan/parse.ts')
   const from = planNameFrom(out)
-  // `plan.yaml` says nothing about the plan.
   return from === null || from === 'plan' ? undefined : from
 }
 
@@ -218,7 +210,6 @@ async function write(path: string, shown: string, text: string, { force }: NewOp
   }
 }
 
-/** Everything at once: people read a list, programs the message; both get a command that would do. */
 function missing(context: Context, template: Template, problems: readonly Problem[], command?: string): CliError {
   const { paint } = context
   const example = exampleCommand(template.name, template.parameters, command)

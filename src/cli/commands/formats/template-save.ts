@@ -2,9 +2,7 @@
 
 import { dirname } from 'node:path'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, printNote, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { isFile, readPlanFile } from '../../plan-file.ts'
 import { hintText } from '../../text/hint-text.ts'

@@ -4,13 +4,11 @@ import { join } from 'node:path'
 import type { Template } from '../../../format/templates/document.ts'
 import type { Shelved, ShelvedRead } from '../../../format/templates/shelf.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
-import type { Context } from '../../context.ts'
-import { CliError, EXIT, notFound, usage } from '../../exit.ts'
+import { CliError, type Context, EXIT, notFound, usage } from '../../command.ts'
 import { locator } from '../../plan-file.ts'
 
 export type { Shelved } from '../../../format/templates/shelf.ts'
 
-/** All there are, by name. */
 export async function shelf(context: Context): Promise<readonly Shelved[]> {
   const { shelfWith } = await import('../../../format/templates/shelf.ts')
   return await shelfWith(await ownFolder(context))
@@ -28,7 +26,6 @@ export async function findTemplate(
   throw notFound(`there is no template '${name}'`, hint)
 }
 
-/** Throws a Complaint with every fault at its place when the file is not a template. */
 export async function readShelved(shelved: Shelved): Promise<Template> {
   const { readTemplateFile } = await import('../../../format/templates/shelf.ts')
   const read = await readTemplateFile(shelved)
@@ -41,7 +38,6 @@ const unusable = (
   { text, diagnostics, message, hint }: Extract<ShelvedRead, { readonly ok: false }>,
 ): CliError => (text === '' ? usage(message, hint) : faulty(path, text, diagnostics))
 
-/** What is wrong with a template, or with the plan made of it, as a complaint. */
 export function faulty(path: string, text: string, diagnostics: readonly Diagnostic[]): CliError {
   const placed = diagnostics.map(locator(text, line => ({ file: path, line })))
   const [first] = placed

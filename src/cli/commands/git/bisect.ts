@@ -18,9 +18,7 @@ import {
   verdictOf,
 } from '../../../operations/bisection.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, printNote, refused, usage, withState } from '../../command.ts'
 import { shortEnd } from '../../text/wait-text.ts'
 
 export interface BisectOptions {
@@ -68,7 +66,6 @@ export async function bisect(context: Context, command: readonly string[], optio
   })
 }
 
-/** Null for what is no file, or too large to be a script. */
 async function hashOf(path: string): Promise<string | null> {
   const found = await stat(path).catch(() => null)
   if (found?.isFile() !== true || found.size > SCRIPT_BYTES_MAX) return null
@@ -189,7 +186,7 @@ const ORDER = {
   toggles: 'what one of them breaks stays broken with those after it',
 } as const
 
-/** What nobody has tried is known only when the order means something. */
+/** Untested candidates have a known result only when the order means something. */
 function assumed({ over, candidates }: BisectQuestion, tries: Ended['tries']): readonly string[] {
   const left = candidates.length - new Set(tries.map(({ index }) => index)).size
   return left === 0 || over === 'commits'

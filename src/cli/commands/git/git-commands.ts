@@ -4,8 +4,6 @@ import type { Command } from 'commander'
 
 import type { Act } from '../../context.ts'
 import { collectValues, duration, OPTIONAL_PLAN } from '../option-values.ts'
-import type { BisectOptions } from './bisect.ts'
-import type { PrOptions } from './pr.ts'
 
 export function addRepository(program: Command, act: Act): void {
   program
@@ -15,9 +13,7 @@ export function addRepository(program: Command, act: Act): void {
     .option('--write <file>', 'write the text to this file (default: standard output)')
     .option('--create', 'create the pull request with gh; the branch must be pushed already')
     .option('--base <branch>', 'with --create: target branch')
-    .action((plan: string | undefined, options: PrOptions) =>
-      act(async context => (await import('./pr.ts')).pr(context, plan, options)),
-    )
+    .action(act(async () => (await import('./pr.ts')).pr))
 
   program
     .command('bisect')
@@ -42,7 +38,5 @@ Examples:
   planfold bisect --toggle CACHE=on --toggle FAST=1 -- ./check.sh
   planfold bisect --inputs cases.txt -- ./parse {}`,
     )
-    .action((command: string[], options: BisectOptions) =>
-      act(async context => (await import('./bisect.ts')).bisect(context, command, options)),
-    )
+    .action(act(async () => (await import('./bisect.ts')).bisect))
 }

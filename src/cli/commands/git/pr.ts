@@ -15,7 +15,6 @@ import { findPlan } from '../../find-target.ts'
 export interface PrOptions {
   readonly write?: string
   readonly create?: boolean
-  /** The branch it shall be merged into. */
   readonly base?: string
 }
 
@@ -65,7 +64,7 @@ function noGh(context: Context, { title, body }: PullRequest, branch: string, te
   })
 }
 
-/** Put between signs so that they link to nobody and nothing; it has no width, and belongs to the text that is copied. */
+/** Between characters, so that nothing becomes a link or a mention; it has no width and is copied with the text. */
 const WORD_JOINER = '\u2060'
 
 /** Line by line: the text was written by many, and may hold anything. */
@@ -135,7 +134,6 @@ const QUIET = [
   ['core.pager', 'cat'],
 ] as const
 
-/** Settings for git as variables, behind those that are there. */
 function quietGit(environment: Context['environment']): { readonly [name: string]: string } {
   const count = Number(environment.GIT_CONFIG_COUNT ?? 0)
   const from = Number.isSafeInteger(count) && count >= 0 ? count : 0

@@ -13,12 +13,9 @@ import {
 } from '../../../operations/goals/plan-goal.ts'
 import type { PlanProposal, Wish } from '../../../planners/planner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { type CliError, EXIT, notFound, refused, usage } from '../../exit.ts'
+import { answer, type CliError, type Context, EXIT, notFound, refused, usage, withState } from '../../command.ts'
 import { type PlanOptions, plannerFor, roomsWithoutState, whileDrafting } from './plan.ts'
 
-/** A part of the goal as it is told. */
 interface Told {
   readonly goal: string | null
   readonly title: string
@@ -70,7 +67,6 @@ export async function decompose(context: Context, text: string, options: PlanOpt
 const refusedWithHint = (refusal: Refusal): CliError =>
   refusal.code === 'not-found' ? notFound(refusal.message, 'list them: planfold goals') : refused(refusal)
 
-/** Shows the parts and their plans, and keeps nothing. */
 async function preview(context: Context, text: string, options: PlanOptions): Promise<number> {
   if (options.goal !== undefined) throw usage('--dry-run and --goal cannot be used together', 'use one of them')
   const rooms = roomsWithoutState(context, options)

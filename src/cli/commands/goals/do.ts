@@ -39,11 +39,8 @@ import {
 
 export interface DoOptions {
   readonly with?: string
-  /** The model that the agent asks. */
   readonly model?: string
-  /** For all of it, as `2 USD`. */
   readonly budget?: string
-  /** Runs the commands of the project before the draft. */
   readonly look?: boolean
   /** Approve the draft. The change is still reviewed. */
   readonly yes?: boolean
@@ -65,7 +62,7 @@ export async function doGoal(context: Context, words: readonly string[], options
     if (said === '')
       throw usage('no goal is open here', 'say what you want: planfold do "make transfers resume after a failure"')
     const worker = await workerFor(context, composed.engine, options)
-    await tellUncounted(context, composed, worker, budget)
+    await warnUncounted(context, composed, worker, budget)
     if (worker !== null && !(await composed.sandbox.check()).ok)
       printNote(
         context,
@@ -114,8 +111,8 @@ function budgetOf(text: string): Budget {
   }
 }
 
-/** A limit that cannot be kept is said before anything is spent. */
-async function tellUncounted(
+/** Warns about limits that cannot be enforced, before anything is spent. */
+async function warnUncounted(
   { environment, ...context }: Context,
   { root, stateDir }: Composed,
   worker: AgentWorker | null,
@@ -126,7 +123,7 @@ async function tellUncounted(
   printNote({ environment, ...context }, `${worker.agent} uses your login: what it spends is not counted${asks}`)
 }
 
-/** A goal that is open already: as a draft it is shown again, else it goes on where it stood. */
+/** A goal that is open already: its draft is shown again, or its plan continues. */
 async function goOn(
   context: Context,
   composed: Composed,
@@ -162,7 +159,6 @@ async function goOn(
   return await decide(context, composed, draft)
 }
 
-/** `--yes` at a terminal: the draft was shown. */
 const approvalOf = async (context: Context, composed: Composed, draft: Draft) =>
   context.terminal === null ? null : await showCommands(context, composed, draft)
 
@@ -209,7 +205,6 @@ interface Change {
   readonly review: Waiting
 }
 
-/** The last screen: the whole change, what it cost, and what becomes of it. */
 async function decideChange(context: Context, composed: Composed, change: Change): Promise<number | 'decided'> {
   const { plan, name, review } = change
   const { engine } = composed
@@ -260,7 +255,7 @@ async function editedBefore({ engine }: Composed, plan: PlanId): Promise<readonl
   return preview.files.map(({ path }) => path).filter(path => changed.includes(path))
 }
 
-/** Whoever leaves here has decided nothing. */
+/** Ctrl+C here decides nothing. */
 async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -270,7 +265,6 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Where the person has worked on a file of the plan meanwhile, they say what becomes of it. */
 async function undoAll(context: Context, composed: Composed, { plan, name }: Change): Promise<number | null> {
   const preview = await previewRollback(composed.engine, { plan, kind: 'rollback', ask: {} })
   const edited = preview?.ok === true ? undecidedFiles(preview.files, {}) : []

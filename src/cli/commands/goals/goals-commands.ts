@@ -1,11 +1,8 @@
 // The options and help of the commands that begin with a goal. The code of a command is loaded when it is called.
 
-import { type Command, Option } from 'commander'
-import { AGENT_NAMES } from '../../../domain/plan-rules/agent-request.ts'
+import type { Command } from 'commander'
 import type { Act } from '../../context.ts'
 import { count } from '../option-values.ts'
-import type { DoOptions } from './do.ts'
-import type { PlanOptions } from './plan.ts'
 
 export function addGoals(program: Command, act: Act): void {
   program
@@ -28,9 +25,7 @@ Examples:
 The agent works in the sandbox. Then you see the whole change: approve it (it is committed on the branch plan/NAME; your
 branch and your uncommitted files stay as they are), send it back with a comment, or undo all of it.`,
     )
-    .action((goal: string[], options: DoOptions) =>
-      act(async context => (await import('./do.ts')).doGoal(context, goal, options)),
-    )
+    .action(act(async () => (await import('./do.ts')).doGoal))
 
   program
     .command('plan')
@@ -43,9 +38,7 @@ branch and your uncommitted files stay as they are), send it back with a comment
     .option('--model <name>', 'draft with this model, PROVIDER/NAME (default: the default model in your settings)')
     .option('--budget <amount>', "limit for drafting with a model: '3 USD', '40 calls', '600k tokens'")
     .option('--drafts <n>', 'let the model draft it up to 3 times, and keep the draft with the fewest faults', count)
-    .addOption(
-      new Option('--with <agent>', 'let your own coding agent draft it; it can only read').choices(AGENT_NAMES),
-    )
+    .option('--with <agent>', 'let your own coding agent draft it; it can only read')
     .option('--worker <agent>', 'let this coding agent work the tasks of the draft, once it is approved')
     .option('--template <name>', 'draft from this template, filled from the goal')
     .option('--split', 'make a sub-goal of each request in the goal, with a draft for each')
@@ -70,16 +63,12 @@ Examples:
 
 The draft is saved. Nothing of it runs before you approve it here, or with \`planfold run NAME\`.`,
     )
-    .action((goal: string[], options: PlanOptions) =>
-      act(async context => (await import('./plan.ts')).plan(context, goal, options)),
-    )
+    .action(act(async () => (await import('./plan.ts')).plan))
 
   program
     .command('goals')
     .description('list goals, or show one with its sub-goals, plans and progress')
     .argument('[goal]', 'id of the goal')
     .option('--all', 'include achieved and dropped goals')
-    .action((goal: string | undefined, options: { readonly all?: boolean }) =>
-      act(async context => (await import('./goals.ts')).goals(context, goal, options)),
-    )
+    .action(act(async () => (await import('./goals.ts')).goals))
 }

@@ -5,9 +5,7 @@ import type { Engine } from '../../../engine/engine.ts'
 import { type GoalProgress, goalProgress } from '../../../operations/goals/goal-progress.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { GoalRow } from '../../../stores/store.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, notFound } from '../../exit.ts'
+import { answer, type Context, EXIT, notFound, withState } from '../../command.ts'
 
 const LISTED_MAX = 200
 const DEPTH_MAX = 10

@@ -59,26 +59,16 @@ export interface PlanOptions {
   /** `provider/name`; naming one is consent to ask it. */
   readonly model?: string
   readonly template?: string
-  /** What a model may be used for it, as `3 USD`. */
   readonly budget?: string
-  /** A model drafts so many times, and the best draft is kept. */
   readonly drafts?: number
-  /** The person's own coding agent, by its name. */
   readonly with?: string
-  /** A plan for each wish in the goal. */
   readonly split?: boolean
-  /** Plans for a goal that was set before, by its id. */
   readonly goal?: string
-  /** Drafts this plan again from its recording. */
   readonly replay?: string
-  /** The coding agent that works the tasks. */
   readonly worker?: string
-  /** What becomes of the plan that was drawn. */
   readonly finish?: PlanningChoices['finish']
   readonly dryRun?: boolean
-  /** Runs the commands of the project before, to see what fails today. */
   readonly look?: boolean
-  /** It has as long as `do` has. */
   readonly isLongLook?: true
   /** Approve at once. Gates of the plan ask all the same. */
   readonly yes?: boolean
@@ -134,7 +124,6 @@ export async function plan(context: Context, words: readonly string[], given: Pl
   })
 }
 
-/** `--worker`: the tasks of the draft are worked by an agent. */
 async function finished(
   context: Context,
   engine: Composed['engine'] | null,
@@ -146,7 +135,6 @@ async function finished(
   return { ...options, finish: definition => finishDraft(definition, { worker, commits: false }) }
 }
 
-/** The goal; where it names nothing to work on, with what the person adds. */
 export async function clearGoal(context: Context, rooms: PlanningRooms, goal: string): Promise<string> {
   if (!(await isUnclear(rooms, goal))) return goal
   const message = `'${goal.trim().slice(0, 60)}' does not say what to work on`
@@ -164,13 +152,9 @@ export interface Draft {
   readonly plan: PlanId
   readonly name: string
   readonly options: PlanOptions
-  /** The latest that was drafted. */
   proposal: PlanProposal
-  /** What others wrote and would run, as it was last printed whole. */
   told: readonly string[]
-  /** What the person wrote in the editor, as long as it is no plan. */
   unread?: string | undefined
-  /** Carries it out once it is approved, when that is not all. */
   readonly carry?: (moved: Approved) => Promise<number>
 }
 
@@ -234,7 +218,7 @@ const BAD_INPUT: ReadonlySet<string> = new Set([
   'template:unusable',
 ])
 
-/** Whoever sits at a terminal is asked at once; Ctrl+C stops a model in its middle. */
+/** At a terminal the person is asked at once; Ctrl+C stops a model in the middle of an answer. */
 export async function whileDrafting<T>(
   context: Context,
   { planner, repository }: Pick<PlanningRooms, 'planner' | 'repository'>,
@@ -262,17 +246,13 @@ export async function whileDrafting<T>(
   const release = context.onSignal(() => stop.abort())
   try {
     if (planner.name === 'agent') printNote(context, `${agent ?? 'the agent'} reads the repository and drafts a plan …`)
-    // The others do not use what it finds yet; a model's checks are tried.
-    if (look !== true || (planner.name !== 'heuristic' && planner.name !== 'model')) return await work(choices)
+    if (look !== true || planner.name === 'template') return await work(choices)
     const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
     const maxMs = isLongLook === true ? LOOK_MS.do : LOOK_MS.plan
-    if (planner.name === 'model')
-      return await work({
-        ...choices,
-        runCheck: await checksOnCopy(lookPlace(context, repository), { maxMs, ...choices }),
-      })
-    const looked = await lookFirst(lookPlace(context, repository), { maxMs, ...choices })
-    return await work({ ...choices, looked })
+    const place = lookPlace(context, repository)
+    const looked = await lookFirst(place, { maxMs, ...choices })
+    const tried = planner.name === 'model' ? { runCheck: await checksOnCopy(place, { maxMs, ...choices }) } : {}
+    return await work({ ...choices, looked, ...tried })
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { code = 'planning', message, hint } = error.failure
@@ -358,7 +338,6 @@ const renamed = (definition: PlanDefinition, name: string): PlanDefinition => ({
   name: name as PlanDefinition['name'],
 })
 
-/** Without an approval nobody was shown what it runs. */
 export async function approve(
   context: Context,
   composed: Composed,
@@ -376,10 +355,7 @@ export async function approve(
   return await startAndDrive(context, composed, moved, { wait: options.wait === true })
 }
 
-/**
- * What a model or an agent wrote is the person's own only where they saw the command, as it is now: what was not printed yet is
- * printed first, and `confirm` asks about it. Null when they do not agree.
- */
+/** Prints the commands that others wrote and this person has not seen yet, then asks. Null when they refuse. */
 export async function showCommands(
   context: Context,
   { engine }: Pick<Composed, 'engine'>,
@@ -391,7 +367,6 @@ export async function showCommands(
   if (!isByOthers(planner)) return {}
   const { lines, tasks } = shownCommands(definition, isTask)
   if (!same(lines, draft.told)) {
-    // The JSON of a draft holds all of its document.
     if (!context.settings.json) printDocument(context, commandSection(context, planner, definition))
     draft.told = lines
     if (!(await confirm())) return null
@@ -451,7 +426,6 @@ export async function decide(context: Context, composed: Composed, draft: Draft)
   }
 }
 
-/** The draft as it stands then, in the editor of the person; what comes back must be a plan. */
 async function edit(context: Context, composed: Composed, draft: Draft): Promise<void> {
   const { plan, name } = draft
   const { environment } = context
@@ -486,7 +460,6 @@ async function edit(context: Context, composed: Composed, draft: Draft): Promise
 
 /** The variable may hold options, so a shell splits it, as git does it. */
 async function openEditor({ cwd, environment }: Context, editor: string, file: string): Promise<void> {
-  // `vi` must not be a program that lies in the repository.
   const PATH = helperPath(environment.PATH, foreignFolders(cwd, environment.HOME))
   const code = await new Promise<number>((resolve, reject) => {
     const env = { ...environment, PATH }
@@ -553,7 +526,6 @@ function readComment(said: string, tasks: ReadonlySet<string>): PlanComment {
   return { task, text, ...(Object.keys(found).length === 0 ? {} : { place: found }) }
 }
 
-/** A word before a colon that is written like the name of a task. */
 const strangerIn = (said: string): readonly string[] =>
   /^([a-z][a-z0-9-]*)(?:\.\w+)?(?::\d+)?:\s/.exec(said)?.slice(1) ?? []
 

@@ -7,9 +7,7 @@ import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { recordedDraft, replayDraft } from '../../../operations/goals/replay-draft.ts'
 import { PlanningFailure } from '../../../planners/planner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 
 export async function replay(context: Context, word: string): Promise<number> {

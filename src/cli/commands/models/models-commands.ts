@@ -3,7 +3,6 @@
 import { type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
 import { since } from '../plans/log.ts'
-import type { UsageOptions } from './models.ts'
 
 export function addModels(program: Command, act: Act): void {
   const models = program
@@ -24,17 +23,17 @@ Examples:
   models
     .command('list', { isDefault: true })
     .description('list the models in your settings, with address, key and price; calls nothing')
-    .action(() => act(async context => (await import('./models.ts')).listModels(context)))
+    .action(act(async () => (await import('./models.ts')).listModels))
 
   models
     .command('test')
     .description('test a model with one small question')
     .argument('[model]', 'PROVIDER/NAME (default: the default model in your settings)')
-    .action((model: string | undefined) => act(async context => (await import('./models.ts')).tryModel(context, model)))
+    .action(act(async () => (await import('./models.ts')).tryModel))
 
   models
     .command('usage')
     .description('show calls, tokens and cost, by model')
     .addOption(new Option('--since <when>', 'since when: 7d (ago) or a timestamp').argParser(since))
-    .action((options: UsageOptions) => act(async context => (await import('./models.ts')).showUsage(context, options)))
+    .action(act(async () => (await import('./models.ts')).showUsage))
 }

@@ -6,15 +6,9 @@ import type { ModelCost, Models } from '../../../models/model.ts'
 import { modelUsage, type UsageSum } from '../../../operations/models/model-usage.ts'
 import { testModel } from '../../../operations/models/test-model.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { CliError, EXIT } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT } from '../../command.ts'
 import { table } from '../../terminal/table.ts'
 import { momentOf, type Since } from '../plans/log.ts'
-
-export interface UsageOptions {
-  readonly since?: Since
-}
 
 function modelsOf({ cwd, environment, settings }: Context): Models {
   const place = locate({ cwd, environment, dir: settings.dir })
@@ -74,7 +68,7 @@ export async function tryModel(context: Context, use: string | undefined): Promi
   }
 }
 
-export async function showUsage(context: Context, { since }: UsageOptions): Promise<number> {
+export async function showUsage(context: Context, { since }: { readonly since?: Since }): Promise<number> {
   const when = since === undefined ? {} : { since: momentOf(since, context.now()) }
   const report = await modelUsage(modelsOf(context), when)
   answer(context, report, () => {

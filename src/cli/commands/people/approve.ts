@@ -9,9 +9,7 @@ import type { Engine, OpenReview, Order } from '../../../engine/engine.ts'
 import { decideReview } from '../../../operations/decide-gate.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, refused, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, printNote, refused, usage, withState } from '../../command.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { answerGate, type GateOptions, orderAndTell, printAccepted, remarkHowToGoOn } from '../../order.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
@@ -19,12 +17,8 @@ import { hintText } from '../../text/hint-text.ts'
 import { endedUnanswered, fieldWords, inboxLines, optionWords } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
 
-// `planfold push-back PLAN TASK -m WHAT`: not like this. An earlier task is done again, with what was said, and all that came
-// after it.
-
 export interface PushBackOptions extends GateOptions {
   readonly message: string
-  /** The task that is done again; the last one the gate needs when not said. */
   readonly to?: string
 }
 
@@ -41,14 +35,10 @@ export async function pushBack(
   }))
 }
 
-// `planfold review [PLAN]`: everything that asks for approval in the open window, looked at together and decided together, in one entry:
-// all of it, or none.
-
 export interface ReviewOptions {
   readonly approve?: boolean
   readonly reject?: boolean
   readonly message?: string
-  /** Of the review as it was seen. */
   readonly hash?: string
 }
 
@@ -137,7 +127,6 @@ async function decide(
 // nobody knows: it happened. With --edit: yes to the plan as it is written there, which becomes its next revision.
 
 export interface ApproveOptions extends GateOptions {
-  /** The whole document, as it is approved. */
   readonly edit?: string
 }
 
@@ -165,8 +154,6 @@ export async function approve(
   })
 }
 
-// `planfold reject PLAN TASK`: no to what a task asks; the task fails, or goes back where `on: { rejected: … }` says.
-
 export async function reject(
   context: Context,
   first: string,
@@ -176,9 +163,6 @@ export async function reject(
   return await answerGate(context, first, second, options, () => ({ verdict: 'rejected' }))
 }
 
-// `planfold choose PLAN TASK OPTION`: takes one of the options of a decision; it is the outcome of the task.
-
-/** Of a person's edits: what else is chosen for single paths. */
 export interface ChooseOptions extends GateOptions {
   readonly keep?: readonly string[]
   readonly take?: readonly string[]
@@ -253,8 +237,6 @@ async function listOptions(context: Context, words: readonly string[], single: C
 const each = (paths: readonly string[] = [], choice: 'keep' | 'take' | 'merge'): EditChoices =>
   Object.fromEntries(paths.map(path => [path, choice]))
 
-// `planfold answer PLAN TASK|ID NAME=VALUE…`: fills in the form of a question gate, or of a question that an agent asked under an id.
-
 export interface AnswerOptions {
   readonly message?: string
   /** Of what was seen; refused when something else is asked by now. */
@@ -320,7 +302,7 @@ async function gateOrder(
   }
 }
 
-/** Without a word, what may be said is told; a form whose fields may all be left out can be sent empty with `--`. */
+/** Without words, lists the possible answers; a form with only optional fields can be sent empty with `--`. */
 function demandWords(form: readonly Field[], words: readonly string[]): void {
   if (words.length > 0 || form.every(field => field.optional === true || field.default !== undefined)) return
   throw usage('missing answer', `write NAME=VALUE; fields: ${form.map(fieldWords).join('; ')}`)

@@ -10,12 +10,10 @@ import { isFieldName } from '../../../domain/plan-rules/form.ts'
 import type { AskedQuestion } from '../../../engine/engine.ts'
 import { keepClaim } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, notFound, usage } from '../../exit.ts'
+import { answer, type Context, EXIT, notFound, printNote, usage, withState } from '../../command.ts'
 import { findPlan, findPlanOrTask } from '../../find-target.ts'
 import { Follower } from '../../live/follower.ts'
-import { submit, tellPeople } from '../../order.ts'
+import { sendNotifications, submit } from '../../order.ts'
 import { answerLines, endedUnanswered } from '../../text/inbox-text.ts'
 import { valuesFor } from './form-values.ts'
 
@@ -54,7 +52,6 @@ export function fieldOf(word: string): Field {
   return { ...field, default: value }
 }
 
-/** A JSON or YAML list of fields, or an object with `fields`. */
 async function formFrom(context: Context, path: string): Promise<readonly Field[]> {
   const { readText } = await import('../../plan-file.ts')
   const { readDocument } = await import('../../../format/text/document.ts')
@@ -108,7 +105,6 @@ export interface AskOptions {
   readonly id?: string
 }
 
-/** A question without a form wants a text. */
 const PLAIN: readonly Field[] = [{ name: 'answer', type: 'text' }]
 
 export async function ask(context: Context, words: readonly string[], options: AskOptions): Promise<number> {
@@ -131,7 +127,7 @@ export async function ask(context: Context, words: readonly string[], options: A
           context,
           `it waits in the inbox; wait for the answer: planfold ask ${name} --id ${question.id} --wait`,
         )
-      await tellPeople(composed, plan)
+      await sendNotifications(composed, plan)
       return EXIT.done
     }
     printNote(context, `${question.id} waits in the inbox: planfold answer ${name} ${question.id} NAME=VALUE`)
@@ -150,7 +146,6 @@ interface Asked {
   readonly plan: PlanId
   readonly name: string
   readonly question: AskedQuestion
-  /** The answer comes behind this entry. */
   readonly version: number
 }
 
@@ -181,7 +176,7 @@ async function askedBefore(composed: Composed, word: string | undefined, words: 
   return { plan, name, question, version }
 }
 
-/** Until it is answered, the plan has ended, the time is over, or somebody stops us. The question stays. */
+/** Until it is answered, the plan ends, the time is up, or the user interrupts. The question stays. */
 async function waitFor(context: Context, composed: Composed, asked: Asked, options: AskOptions): Promise<number> {
   const { plan, name, version, question } = asked
   const { id, task } = question
@@ -224,7 +219,6 @@ async function waitFor(context: Context, composed: Composed, asked: Asked, optio
   }
 }
 
-/** Often enough for the shortest claim anybody sensible makes. */
 const HEARTBEAT_MS = 15_000
 
 function tell(context: Context, { plan, name, question }: Asked): void {

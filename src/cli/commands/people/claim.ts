@@ -8,29 +8,20 @@ import { type ClaimAsk, claimTask, claimWhenReady } from '../../../operations/cl
 import type { TaskTarget } from '../../../operations/find-target.ts'
 import { keepClaim, reportTask, type TaskReported, type WorkReport } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, printNote, withDir } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, refused, usage } from '../../exit.ts'
+import { answer, type Context, EXIT, printNote, refused, usage, withDir, withState } from '../../command.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
-import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, tellPeople } from '../../order.ts'
+import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, sendNotifications } from '../../order.ts'
 import { refuseUnreadablePolicy } from '../../plan-file.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 
-// `planfold heartbeat PLAN TASK`: still at it; the claim lasts for another while.
-
-export interface HeartbeatOptions {
-  readonly token: string
-  readonly lease?: number
-}
-
 export async function heartbeat(
   context: Context,
   first: string,
   second: string | undefined,
-  options: HeartbeatOptions,
+  options: { readonly token: string; readonly lease?: number },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
@@ -51,16 +42,11 @@ export async function heartbeat(
 // for its next attempt, and for one whose outcome nobody knows. Before completed work of unsafe effect is done a second time, the
 // person at the terminal is asked; without one, `--repeat` says that it is meant.
 
-export interface RetryOptions {
-  readonly message?: string
-  readonly repeat?: boolean
-}
-
 export async function retry(
   context: Context,
   first: string,
   second: string | undefined,
-  { message: reason, repeat = false }: RetryOptions,
+  { message: reason, repeat = false }: { readonly message?: string; readonly repeat?: boolean },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
@@ -82,13 +68,10 @@ export async function retry(
   })
 }
 
-// `planfold fail PLAN TASK --message … [--mode NAME]`: reports an external task as failed; a known failure mode leads where it says.
-
 export interface FailOptions {
   readonly message: string
   readonly token?: string
   readonly retryable?: boolean
-  /** The failure mode it was recognised as. */
   readonly mode?: string
 }
 
@@ -105,8 +88,6 @@ export async function fail(
     return EXIT.done
   })
 }
-
-// `planfold done PLAN TASK`: reports an external task as done, with its outputs.
 
 export interface DoneOptions {
   readonly token?: string
@@ -139,7 +120,6 @@ export async function done(
   })
 }
 
-/** Which checks failed, and how to go on: report `again`, or give it back. */
 export function remarkUnaccepted(
   context: Context,
   { verdicts, kept, failure }: Unaccepted,
@@ -155,7 +135,6 @@ export function remarkUnaccepted(
     readonly again: string
   },
 ): void {
-  // The first one is in the sentence that was just printed.
   for (const { criterion, evidence } of verdicts.filter(({ holds }) => holds === false).slice(1))
     printNote(
       context,
@@ -168,7 +147,6 @@ export function remarkUnaccepted(
   printNote(context, `or give it back: planfold release ${name} ${task}`)
 }
 
-/** Reports, tells what then happened, and how to go on. */
 async function report(
   context: Context,
   composed: Composed,
@@ -180,7 +158,7 @@ async function report(
   if (done.status === 'refused') throw refused(done.refusal)
   printAccepted(context, done.accepted)
   // Whose report is not accepted reports again, whether or not the plan runs.
-  if (done.unaccepted?.kept === true) await tellPeople(composed, done.accepted.plan)
+  if (done.unaccepted?.kept === true) await sendNotifications(composed, done.accepted.plan)
   else await remarkHowToGoOn(context, composed, done.accepted.plan)
   return done
 }
@@ -224,8 +202,6 @@ function pair(text: string): readonly [string, Json] {
   }
 }
 
-// `planfold release PLAN TASK`: gives a claim back, also that of somebody who is gone. What was changed since the claim stays, and is named.
-
 export async function release(
   context: Context,
   first: string,
@@ -238,8 +214,6 @@ export async function release(
     return EXIT.done
   })
 }
-
-// `planfold skip PLAN TASK -m …`: passes over a task; whatever needs it goes on as if it were done.
 
 export async function skip(
   context: Context,
@@ -254,14 +228,9 @@ export async function skip(
   })
 }
 
-// `planfold claim [PLAN] [TASK]`: takes an external task in hand, for a while; prints the token that reports it, and what is to
-// be done. Without a plan, the next of all plans.
-
 export interface ClaimOptions {
   readonly lease?: number
-  /** Stay until there is something to claim. */
   readonly wait?: boolean
-  /** Of waiting. */
   readonly timeout?: number
 }
 
@@ -309,7 +278,6 @@ export async function claim(
   })
 }
 
-/** An exit code when nothing came while it was waited for. */
 async function claimNow(
   context: Context,
   { engine }: Composed,

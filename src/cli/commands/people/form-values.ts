@@ -24,10 +24,10 @@ export function valuesFor(form: readonly Field[], words: readonly string[]): Jso
         name,
         form.map(one => one.name),
       )
-      const meant = form.find(one => one.name === near)
+      const target = form.find(one => one.name === near)
       throw usage(
         `nobody asked for '${name}'`,
-        meant === undefined ? `asked for: ${names(form)}` : `did you mean '${meant.name}'?${choicesText(meant)}`,
+        target === undefined ? `asked for: ${names(form)}` : `did you mean '${target.name}'?${choicesText(target)}`,
       )
     }
     if (Object.hasOwn(values, name)) throw usage(`'${name}' is answered twice`, 'say it once')
@@ -44,7 +44,6 @@ const isBare = ({ name, type, choices = [] }: Field, word: string): boolean =>
 const choicesText = ({ choices = [] }: Field): string =>
   choices.length === 0 ? '' : ` Its answers: ${choices.join(', ')}`
 
-/** A text as the value of a field; complains where it is none. */
 export function valueFrom({ name, type }: Field, text: string): Json {
   switch (type) {
     case 'text':

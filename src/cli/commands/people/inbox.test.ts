@@ -87,6 +87,7 @@ describe('an answer by id', () => {
           submit,
           answered: (...asked) => engine.answered(...asked),
           caller: engine.caller,
+          rightFor: order => engine.rightFor(order),
           as: who => engine.as(who),
           ask: query => engine.ask(query),
           watch: o => engine.watch(o),

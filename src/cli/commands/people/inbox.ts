@@ -13,9 +13,7 @@ import {
   rollbackAgain,
 } from '../../../operations/answer-inbox.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, notFound, refused, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, notFound, printNote, refused, usage, withState } from '../../command.ts'
 import { remarkHowToGoOn } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { commandText, wordsFor } from '../../text/hint-text.ts'
@@ -25,14 +23,7 @@ import { type ChoiceOptions, goBack } from '../undo/go-back.ts'
 import { type DoneOptions, outputsOf } from './claim.ts'
 import { valuesFor } from './form-values.ts'
 
-// `planfold inbox`: everything that waits for a person, in all plans, oldest first, each with an id and the commands that answer
-// it.
-
-export interface InboxOptions {
-  readonly for?: string
-}
-
-export async function inbox(context: Context, options: InboxOptions): Promise<number> {
+export async function inbox(context: Context, options: { readonly for?: string }): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
     const { items: all, restored, unreadable } = await engine.ask({ type: 'inbox' })
     const items = options.for === undefined ? all : all.filter(item => isFor(item, options.for!))
@@ -61,9 +52,7 @@ export async function inbox(context: Context, options: InboxOptions): Promise<nu
 
 export interface InboxAnswerOptions extends Pick<DoneOptions, 'output' | 'outputs' | 'outcome'> {
   readonly message?: string
-  /** Of what was seen. */
   readonly hash?: string
-  /** Of `push-back`: the task that is done again. */
   readonly to?: string
 }
 
@@ -86,7 +75,6 @@ export async function answerInbox(
       to: options.to,
       outputs: outputs ?? undefined,
     })
-    // A claim is told with its briefing, and a rollback is shown before it is ordered.
     const passOn = ({ asks }: InboxEntry, answer: string): boolean =>
       (asks.type === 'work' && answer === 'claim') || (asks.type === 'rollback' && answer !== 'leave')
     const done = await giveAnswer(composed.engine, id, said, { passOn })
@@ -105,7 +93,6 @@ export async function answerInbox(
   return await claim(context, found.plan, found.task ?? undefined, {})
 }
 
-/** A form may be filled in without a word before it. */
 function answerIn(
   item: Pick<InboxEntry, 'asks' | 'answers'>,
   word: string,
@@ -117,10 +104,10 @@ function answerIn(
     if (word === 'answer') return { answer: word, answers: valuesFor(asks.form, more) }
     if (!words.includes(word)) return { answer: 'answer', answers: valuesFor(asks.form, [word, ...more]) }
   }
-  const meant = answerMeant(item, word)
-  if (meant === 'choose' && word !== 'choose') return { answer: word }
+  const target = answerMeant(item, word)
+  if (target === 'choose' && word !== 'choose') return { answer: word }
   const wanted = word === 'choose' ? 1 : 0
-  if (words.includes(meant) && more.length !== wanted)
+  if (words.includes(target) && more.length !== wanted)
     throw usage(
       wanted === 1 ? 'missing option' : `'${more.join(' ')}' is not expected here`,
       asks.type === 'decision' ? `one of ${asks.options.map(option => option.id).join(', ')}` : "say why with -m 'why'",

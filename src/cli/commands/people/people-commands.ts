@@ -3,20 +3,12 @@
 import { type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
 import { usage } from '../../exit.ts'
-import type { GateOptions } from '../../order.ts'
 import { collectValues, count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
-import type { NoteOptions } from '../plans/note.ts'
-import type { AnswerOptions, ApproveOptions, ChooseOptions, PushBackOptions, ReviewOptions } from './approve.ts'
-import type { AskOptions } from './ask.ts'
-import type { ClaimOptions, DoneOptions, FailOptions, HeartbeatOptions, RetryOptions } from './claim.ts'
-import type { ReportOptions } from './report.ts'
+import type { ChooseOptions } from './approve.ts'
 
 const TASK = 'name of the task'
 
-/**
- * One word is a task of the only unfinished plan, two are a plan and its task. Commander reads required arguments first, so both are
- * optional to it; the usage line says what people must write, and a missing task is refused before the command begins.
- */
+/** Both are optional for commander, which reads required arguments first: one word is a task, two are plan and task. */
 const withTask = (command: Command, words: string): Command =>
   command
     .usage(`[options] ${words}`)
@@ -54,16 +46,12 @@ Examples:
   planfold claim release notes --lease 30m
   planfold done release notes --token TOKEN --output text=...`,
     )
-    .action((plan: string | undefined, task: string | undefined, options: ClaimOptions) =>
-      act(async context => (await import('./claim.ts')).claim(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./claim.ts')).claim))
 
   taskCommand('heartbeat', 'extend a claim')
     .requiredOption('--token <token>', 'token of the claim')
     .option('--lease <duration>', 'extend it by this time, e.g. 10m', duration)
-    .action((plan: string, task: string | undefined, options: HeartbeatOptions) =>
-      act(async context => (await import('./claim.ts')).heartbeat(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./claim.ts')).heartbeat))
 
   taskCommand('done', 'report an external task as completed (short for `report --status done`)')
     .option('--token <token>', 'token of the claim')
@@ -81,18 +69,14 @@ Examples:
 If nobody has claimed the task, it is claimed for you. Planfold then runs its acceptance checks. If one fails, the report is
 refused: fix the work and report again.`,
     )
-    .action((plan: string, task: string | undefined, options: DoneOptions) =>
-      act(async context => (await import('./claim.ts')).done(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./claim.ts')).done))
 
   taskCommand('fail', 'report an external task as failed (short for `report --status failed`)')
     .requiredOption('-m, --message <text>', 'what went wrong')
     .option('--token <token>', 'token of the claim')
     .option('--retryable', 'a retry may help')
     .option('--mode <name>', 'which of the `failure_modes` of the task occurred')
-    .action((plan: string, task: string | undefined, options: FailOptions) =>
-      act(async context => (await import('./claim.ts')).fail(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./claim.ts')).fail))
 
   program
     .command('report')
@@ -124,9 +108,7 @@ Examples:
 Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.
 --tick is only recorded; the checks still run.`,
     )
-    .action((plan: string | undefined, task: string | undefined, options: ReportOptions) =>
-      act(async context => (await import('./report.ts')).report(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./report.ts')).report))
 
   const seen = ['--hash <hash>', 'decide only if the request still has this hash'] as const
 
@@ -145,24 +127,18 @@ Examples:
   planfold approve release review -m 'looks good'
   planfold approve release publish                confirm that the interrupted task succeeded`,
     )
-    .action((plan: string, task: string | undefined, options: ApproveOptions) =>
-      act(async context => (await import('./approve.ts')).approve(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./approve.ts')).approve))
 
   taskCommand('reject', 'reject a request; for an interrupted task: record that it failed')
     .option('-m, --message <text>', 'why')
     .option(...seen)
-    .action((plan: string, task: string | undefined, options: GateOptions) =>
-      act(async context => (await import('./approve.ts')).reject(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./approve.ts')).reject))
 
   taskCommand('push-back', 'request changes: run an earlier task again, with your comment')
     .requiredOption('-m, --message <text>', 'what to change; the task gets this text')
     .option('--to <task>', 'task to run again, with all tasks after it (default: the one before the gate)')
     .option(...seen)
-    .action((plan: string, task: string | undefined, options: PushBackOptions) =>
-      act(async context => (await import('./approve.ts')).pushBack(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./approve.ts')).pushBack))
 
   withTask(
     program.command('choose').description('choose an option of a decision, or what to do with files you edited'),
@@ -174,34 +150,30 @@ Examples:
     .option('--keep <path>', 'keep your edit of this file; repeat for more', collectValues)
     .option('--take <path>', 'take the version of this file from before the task', collectValues)
     .option('--merge <path>', 'keep your edit of this file, remove what the task wrote', collectValues)
-    .action((plan: string, task: string | undefined, option: string | undefined, options: ChooseOptions) =>
-      act(async context =>
-        (await import('./approve.ts')).choose(
-          context,
-          [plan, task, option].filter(word => word !== undefined),
-          options,
-        ),
-      ),
+    .action(
+      act(async () => {
+        const { choose } = await import('./approve.ts')
+        return (context, plan?: string, task?: string, option?: string, options: ChooseOptions = {}) =>
+          choose(
+            context,
+            [plan, task, option].filter(word => word !== undefined),
+            options,
+          )
+      }),
     )
 
   taskCommand('retry', 'let a task run again; `resume` runs it')
     .option('-m, --message <text>', 'why')
     .option('--repeat', 'also re-run completed tasks that are unsafe to repeat')
-    .action((plan: string, task: string | undefined, options: RetryOptions) =>
-      act(async context => (await import('./claim.ts')).retry(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./claim.ts')).retry))
 
   taskCommand('release', 'give up a claim (also one of somebody else), so that the task can be claimed again')
     .option('-m, --message <text>', 'why')
-    .action((plan: string, task: string | undefined, options: { message?: string }) =>
-      act(async context => (await import('./claim.ts')).release(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./claim.ts')).release))
 
   taskCommand('skip', 'skip a task')
     .requiredOption('-m, --message <text>', 'why')
-    .action((plan: string, task: string | undefined, options: { message: string }) =>
-      act(async context => (await import('./claim.ts')).skip(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./claim.ts')).skip))
 
   program
     .command('note')
@@ -211,9 +183,7 @@ Examples:
     .requiredOption('-m, --message <text>', 'the comment')
     .option('--field <name>', 'the field of the task, or of the plan, that it is about: write, instruction, …')
     .option('--line <n>', 'the line of that text, or of the plan file', count)
-    .action((plan: string | undefined, task: string | undefined, options: NoteOptions) =>
-      act(async context => (await import('../plans/note.ts')).note(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('../plans/note.ts')).note))
 }
 
 export function addAsking(program: Command, act: Act): void {
@@ -241,9 +211,7 @@ Examples:
   planfold ask release deploy 'May I use the old key?' --field ok:boolean --wait --timeout 30m
   planfold ask release --id 5b8n1q3s --wait`,
     )
-    .action((words: string[], options: AskOptions) =>
-      act(async context => (await import('./ask.ts')).ask(context, words, options)),
-    )
+    .action(act(async () => (await import('./ask.ts')).ask))
 
   program
     .command('answer')
@@ -253,9 +221,7 @@ Examples:
     .argument('[values...]', 'NAME=VALUE for each field; only VALUE if there is one field')
     .option('-m, --message <text>', 'why')
     .option('--hash <hash>', 'answer only if the question still has this hash')
-    .action((plan: string, question: string, values: string[], options: AnswerOptions) =>
-      act(async context => (await import('./approve.ts')).answerQuestion(context, plan, question, values, options)),
-    )
+    .action(act(async () => (await import('./approve.ts')).answerQuestion))
 
   program
     .command('review')
@@ -265,7 +231,5 @@ Examples:
     .option('--reject', 'reject all of them')
     .option('-m, --message <text>', 'why')
     .option('--hash <hash>', 'decide only if the list still has this hash')
-    .action((plan: string | undefined, options: ReviewOptions) =>
-      act(async context => (await import('./approve.ts')).review(context, plan, options)),
-    )
+    .action(act(async () => (await import('./approve.ts')).review))
 }

@@ -6,18 +6,14 @@ import { claimedTasks } from '../../../operations/agents/claimed-tasks.ts'
 import { setStatus } from '../../../operations/agents/set-status.ts'
 import { tickCriteria } from '../../../operations/agents/tick-criteria.ts'
 import type { TaskTarget } from '../../../operations/find-target.ts'
-import { answer, withDir } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, refused, usage } from '../../exit.ts'
+import { answer, type Context, EXIT, refused, usage, withDir, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
-import { acceptedLines, remarkHowToGoOn, tellPeople } from '../../order.ts'
+import { acceptedLines, remarkHowToGoOn, sendNotifications } from '../../order.ts'
 import { type DoneOptions, outputsOf, remarkUnaccepted } from './claim.ts'
 
 export interface ReportOptions extends DoneOptions {
   readonly status: 'done' | 'failed'
-  /** How it is known to be done, or what went wrong. */
   readonly message?: string
-  /** Criteria that are met, by their text or number. */
   readonly tick?: readonly string[]
   readonly retryable?: boolean
   readonly mode?: string
@@ -62,16 +58,14 @@ export async function report(
       next: (isKept ? [again] : isMore ? [`planfold next ${name} --claim`] : []).map(line => withDir(context, line)),
     }
     answer(context, data, () => acceptedLines(accepted))
-    if (isKept) await tellPeople(composed, plan)
+    if (isKept) await sendNotifications(composed, plan)
     else await remarkHowToGoOn(context, composed, plan)
     if (unaccepted === null) return EXIT.done
     remarkUnaccepted(context, unaccepted, { name, task, claim, again })
-    // A report that was not accepted is a failure, and a script must see it.
     return EXIT.failed
   })
 }
 
-/** Before anything is opened: what is said must fit the status. */
 function checkOptions({ status, message, outcome, retryable, mode }: ReportOptions): void {
   if (status === 'failed' && message === undefined)
     throw usage('a failure report needs a message', "add -m 'what went wrong'")
@@ -81,7 +75,6 @@ function checkOptions({ status, message, outcome, retryable, mode }: ReportOptio
     throw usage(`${odd} does not go with --status ${status}`, `leave ${odd} out, or report the other status`)
 }
 
-/** The task that is named, else the only one that the caller has claimed, in the plan that is named or in all. */
 async function reportedTask(
   { engine }: Composed,
   first: string | undefined,

@@ -8,9 +8,7 @@ import { printMoney } from '../../../format/text/units.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
 import type { SurroundingFault } from '../../../operations/policy/plan-surroundings.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { isFile, type PlanFile, readPlanFile, surroundingsOf } from '../../plan-file.ts'
 import type { Paint } from '../../terminal/paint.ts'
@@ -105,7 +103,6 @@ function costs({ tasks, unsaid, plan }: Analysis['cost']): string {
   return `${sums}${tasks.length > 0 && unsaid > 0 ? `, ${number(unsaid, 'task')} not declared` : ''}${plan === null ? '' : `; the plan allows ${printMoney(plan)}`}`
 }
 
-/** Of one code the first few are told in full, the others by name. */
 function told(findings: readonly Placed[], paint: Paint): readonly string[] {
   if (findings.length === 0) return [`${paint.green('✔')} no problems found`]
   const byCode = new Map<string, Placed[]>()
@@ -160,7 +157,6 @@ function names(all: readonly string[]): string {
   return all.length > NAMES_MAX ? `${shown}, … (+${all.length - NAMES_MAX})` : shown
 }
 
-/** A long path is told by its ends. */
 function chain(tasks: readonly string[]): string {
   if (tasks.length <= NAMES_MAX && width(tasks.join(' → ')) < 200) return tasks.join(' → ')
   return `${tasks.slice(0, 4).join(' → ')} → … (${Math.max(0, tasks.length - 6)} more) → ${tasks.slice(-2).join(' → ')}`
@@ -174,11 +170,8 @@ function listed(counts: Analysis['counts']['action']): string {
 
 const number = numberOf
 
-// A plan to look at, from a document or from the store, with where its tasks stand. A file is only read.
-
 interface LookedAt {
   readonly definition: PlanDefinition
-  /** Empty for a file. */
   readonly statuses: ReadonlyMap<string, TaskStatus>
   /** Null for a plan of the store. */
   readonly file: PlanFile | null
@@ -208,15 +201,12 @@ export async function lookAt(
 }
 
 export interface AnalyzeCommandOptions {
-  /** Warnings count like errors. */
   readonly strict?: boolean
   /** The length of a task that says none, in milliseconds. */
   readonly assume?: number
-  /** How many tasks may stand side by side. */
   readonly maxTasks?: number
 }
 
-/** A finding about a file knows where it is written. */
 export type Placed = Finding & { readonly file?: string; readonly line?: number; readonly column?: number }
 
 export async function analyze(
@@ -270,7 +260,6 @@ type Around = Omit<SurroundingFault, 'hint'> & { readonly hint?: string; readonl
 
 const AROUND_MAX = 20
 
-/** What policies, secrets, runners and databases here will refuse. */
 function aroundLines(surroundings: readonly Around[], paint: Paint): readonly string[] {
   if (surroundings.length === 0) return []
   const left = surroundings.length - AROUND_MAX

@@ -9,9 +9,7 @@ import { oneLine, pictureOf, type Scene } from '../../../format/pictures/scene.t
 import { svg } from '../../../format/pictures/svg.ts'
 import { tree } from '../../../format/pictures/tree.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answerDocument } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { EXIT, usage } from '../../exit.ts'
+import { answerDocument, type Context, EXIT, usage } from '../../command.ts'
 import { type Paint, symbol } from '../../terminal/paint.ts'
 import { padded, width } from '../../terminal/table.ts'
 import { lookAt } from './analyze.ts'
@@ -40,7 +38,6 @@ export function text(scene: Scene, paint: Paint): readonly string[] {
     if (leads.has(from)) leads.get(from)!.push(shown)
     else leads.set(from, [shown])
   }
-  // What has no wave, because it is in a circle or nothing leads there, comes last.
   const order = [...items.keys()].sort((a, b) => rank(waveOf[a]!) - rank(waveOf[b]!) || a - b)
   return order.map(at => {
     const { task, status } = items[at]!

@@ -2,10 +2,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-
-// The plan that `planfold init` writes: small, runs anywhere, and shows tasks, needs, a gate, a retry and an edit.
+import { answer, type Context, withState } from '../../command.ts'
 
 export const EXAMPLE_PLAN = `# A Planfold plan. Check it with 'planfold validate plan.yaml', run it with 'planfold run plan.yaml'.
 # Stop it with Ctrl-C or kill it at any time: 'planfold resume' continues where it stopped.

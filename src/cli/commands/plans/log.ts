@@ -3,16 +3,14 @@
 import { InvalidArgumentError } from 'commander'
 import type { Composed } from '../../../compose.ts'
 import type { Event } from '../../../domain/event.ts'
-import { tasksOf } from '../../../domain/event-kinds.ts'
+import { tasksOf } from '../../../domain/events/event-row.ts'
 import type { Millis, PlanId, TaskName } from '../../../domain/id.ts'
 import { isSetback, type Moment, timeline } from '../../../domain/views/timeline.ts'
 import { readDuration } from '../../../format/text/units.ts'
 import { readJournal } from '../../../operations/read-journal.ts'
 import { escapeForTerminal, indentedLines } from '../../../safety/text/terminal.ts'
 import type { Entry } from '../../../stores/store.ts'
-import { answer, envelope, printNote, withDir } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, usage } from '../../exit.ts'
+import { answer, type Context, EXIT, envelope, printNote, usage, withDir, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { Follower } from '../../live/follower.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
@@ -45,7 +43,6 @@ export interface LogOptions {
   readonly failed?: boolean
 }
 
-/** What is told: of which plan, which task, which lines. */
 interface Told {
   readonly plan: PlanId
   readonly name: string
@@ -63,8 +60,8 @@ export async function log(
   if (options.output === true && options.failed === true)
     throw usage('--failed and --output cannot be used together', 'use one of them, or name the failed task')
   return await withState(context, { create: false }, async composed => {
-    const meant = await findPlanOrTask(composed.engine, first, second, { removed: true, looking: true })
-    const { plan, task } = meant
+    const target = await findPlanOrTask(composed.engine, first, second, { removed: true, looking: true })
+    const { plan, task } = target
     const removed = task === null ? null : await composed.engine.ask({ type: 'removed', plan, task })
     if (removed !== null)
       printNote(
@@ -88,7 +85,7 @@ export async function log(
       (from === null || moment.at >= from) &&
       (grep === undefined || holds(moment.text, grep) || holds(moment.actor, grep)) &&
       (options.failed !== true || isSetback(event))
-    const told: Told = { ...meant, after, wants }
+    const told: Told = { ...target, after, wants }
     return stays ? await follow(context, composed, told) : await past(context, composed, told)
   })
 }
@@ -108,7 +105,6 @@ async function past(context: Context, { engine }: Composed, told: Told): Promise
   return EXIT.done
 }
 
-/** Until the plan ends, the reader goes away, or Ctrl-C. */
 async function follow(context: Context, { engine }: Composed, told: Told): Promise<number> {
   const { plan } = told
   const stop = stopping(context)

@@ -7,9 +7,7 @@ import type { Engine } from '../../../engine/engine.ts'
 import { openPlans, type PlanOrTask } from '../../../operations/find-target.ts'
 import { type NextSteps, nextSteps } from '../../../operations/next-step.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, usage } from '../../exit.ts'
+import { answer, type Context, EXIT, usage, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { symbol } from '../../terminal/paint.ts'
 import { briefingLines, leftLines } from '../../text/briefing-text.ts'
@@ -18,7 +16,6 @@ import { scopeWaitLines } from '../../text/wait-text.ts'
 
 export interface NextOptions {
   readonly explain?: boolean
-  /** Take the next one in hand instead of listing all. */
   readonly claim?: boolean
   readonly lease?: number
 }
@@ -43,12 +40,10 @@ export async function next(
   return await withState(context, { create: false }, async ({ engine }) => {
     const open = first === undefined ? await openPlans(engine, PLANS_MAX) : []
     const several = open.length > 1 ? open.map(({ id, name }) => ({ plan: id, name, task: null })) : null
-    // The oldest plan first, as whoever claims without naming one would get them.
     several?.sort((a, b) => (a.plan < b.plan ? -1 : 1))
     const meant = several ?? [await findPlanOrTask(engine, first, second, { looking: true })]
     const looks: Look[] = []
     for (const one of meant) looks.push(await look(engine, one, options))
-    // Where nothing is ready in the only plan, the next question would be why.
     const [only] = looks
     if (
       several === null &&
@@ -77,7 +72,6 @@ export async function next(
   })
 }
 
-/** So many tasks are explained where nobody asked for it. */
 const EXPLAINED_MAX = 10
 const PLANS_MAX = 500
 
@@ -120,7 +114,6 @@ function lines(context: Context, look: Look): readonly string[] {
   })
 }
 
-/** Children of one task of which the same is said share a line: `'test/*' (8 tasks) needs 'lint'`. */
 export function explainedLines(explained: Look['explained']): readonly string[] {
   const groups = new Map<string, { line: string; readonly as: string; count: number }>()
   for (const { task, why } of explained) {

@@ -1,15 +1,12 @@
 // `planfold note [PLAN] [TASK] -m …`: a remark in the journal, for whoever reads it later.
 
 import { indentedLines } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
-import { submit, tellPeople } from '../../order.ts'
+import { sendNotifications, submit } from '../../order.ts'
 
 export interface NoteOptions {
   readonly message: string
-  /** Which part of the task, or of the plan, it is about. */
   readonly field?: string
   readonly line?: number
 }
@@ -35,8 +32,7 @@ export async function note(
       { plan, name, version, events },
       () => `note added to ${name}${task === null ? '' : ` ${task}`}: ${indentedLines(options.message, 2)}`,
     )
-    // A remark moves nothing: what to do next is as before.
-    await tellPeople(composed, plan)
+    await sendNotifications(composed, plan)
     return EXIT.done
   })
 }

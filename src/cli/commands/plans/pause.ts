@@ -13,10 +13,8 @@ import { type Context, withState } from '../../context.ts'
 import { drive, unsafeRunning } from '../../drive.ts'
 import { CliError, declined, EXIT, notConfirmed, usage } from '../../exit.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
-import { printAccepted, remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { printAccepted, remarkHowToGoOn, sendNotifications, submit } from '../../order.ts'
 import { confirm } from '../../terminal/confirm.ts'
-
-// `planfold halt`: the kill switch. Ends all work of all plans in this store; nothing begins until it is lifted.
 
 export interface HaltOptions {
   readonly message?: string
@@ -55,7 +53,6 @@ export async function halt(context: Context, { message, lift, show }: HaltOption
   })
 }
 
-/** As many as `resume --all` takes up. */
 const RESUMED_MAX = 200
 
 function staysPaused([first, ...others]: readonly PlanRow[]): readonly string[] {
@@ -69,13 +66,9 @@ const REASON_KEPT = 'your reason was not recorded; to change the reason, lift th
 const words = ({ by, at, reason }: Halt): string =>
   `halted by ${escapeForTerminal(by)} at ${new Date(at).toISOString()}${reason === null ? '' : `: ${escapeForTerminal(reason)}`}`
 
-// `planfold cancel [PLAN]`: ends a plan early. What was done and declares a compensation is compensated, last first; when
-// nobody drives the plan that happens here. `--force` skips it.
-
 export interface CancelOptions {
   readonly force?: boolean
   readonly message?: string
-  /** Do not ask, although no plan is named. */
   readonly yes?: boolean
 }
 
@@ -86,14 +79,14 @@ export async function cancel(
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word)
-    if (word === undefined && yes !== true && !(await isMeant(context, name))) throw declined('nothing was changed')
+    if (word === undefined && yes !== true && !(await isConfirmed(context, name))) throw declined('nothing was changed')
     printAccepted(context, await submit(composed, plan, { type: 'cancel', force, reason }))
     const summary = await composed.engine.ask({ type: 'summary', plan })
     if (summary === null || summary.endedAt !== null || summary.holder?.alive === true) {
-      await tellPeople(composed, plan)
+      await sendNotifications(composed, plan)
       return EXIT.done
     }
-    // Nobody drives it: what is left to stop and to undo is done here, so there is nothing to say about how to go on.
+    // No other process drives it, so stopping and undoing is done here, and there is no next step to print.
     await drive(context, composed, { plan, name, since: summary.version, wait: false })
     const failed = await failedSince(composed, plan, summary.version)
     if (failed.length > 0)
@@ -108,8 +101,8 @@ export async function cancel(
   })
 }
 
-/** A plan that nobody named is not stopped for good without a word about it: at a terminal by an answer, in a script by `--yes`. */
-async function isMeant(context: Context, name: string): Promise<boolean> {
+/** Cancelling a plan without naming it needs consent: an answer at a terminal, in a script `--yes`. */
+async function isConfirmed(context: Context, name: string): Promise<boolean> {
   if (context.terminal !== null && !context.settings.json) return await confirm(context, `cancel ${name} for good?`)
   throw notConfirmed(
     `nothing was changed: this cancels '${name}' for good, and without its name and a terminal that needs --yes`,
@@ -117,7 +110,6 @@ async function isMeant(context: Context, name: string): Promise<boolean> {
   )
 }
 
-/** Compensations that ended without success. */
 async function failedSince(
   { engine }: Composed,
   plan: PlanId,
@@ -131,9 +123,6 @@ async function failedSince(
     }
   return failed
 }
-
-// `planfold pause [PLAN]`: starts nothing new; whoever drives the plan ends what may be run again and waits for the rest. With
-// `--session`, every plan of the session that is under way.
 
 export interface PauseOptions {
   readonly message?: string

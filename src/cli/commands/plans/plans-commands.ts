@@ -6,16 +6,7 @@ import { PLAN_STATUSES } from '../../../domain/status.ts'
 import type { Act } from '../../context.ts'
 import { planWord } from '../../terminal/paint.ts'
 import { collectValues, count, duration, OPTIONAL_PLAN, position } from '../option-values.ts'
-import type { AnalyzeCommandOptions } from './analyze.ts'
-import type { GraphOptions } from './graph.ts'
-import type { ListOptions } from './list.ts'
-import { type LogOptions, since } from './log.ts'
-import type { NextOptions } from './next.ts'
-import type { CancelOptions, HaltOptions, PauseOptions } from './pause.ts'
-import type { ResumeOptions } from './resume.ts'
-import type { RunOptions } from './run.ts'
-import type { ShowOptions } from './show.ts'
-import type { StatusOptions } from './status.ts'
+import { since } from './log.ts'
 
 export function addLooking(program: Command, act: Act): void {
   program
@@ -23,9 +14,7 @@ export function addLooking(program: Command, act: Act): void {
     .description('show progress and what a plan waits for')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('--session <id>', 'show the running plan of this session')
-    .action((word: string | undefined, options: StatusOptions) =>
-      act(async context => (await import('./status.ts')).status(context, word, options)),
-    )
+    .action(act(async () => (await import('./status.ts')).status))
 
   program
     .command('show')
@@ -33,9 +22,7 @@ export function addLooking(program: Command, act: Act): void {
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', 'name of the task')
     .option('--all', 'show the full approval request')
-    .action((plan: string | undefined, task: string | undefined, options: ShowOptions) =>
-      act(async context => (await import('./show.ts')).show(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./show.ts')).show))
 
   program
     .command('list')
@@ -47,7 +34,7 @@ export function addLooking(program: Command, act: Act): void {
     .option('--all', 'include archived plans')
     .option('--limit <n>', 'print at most this many', count)
     .option('--cursor <cursor>', 'continue where the last page ended')
-    .action((options: ListOptions) => act(async context => (await import('./list.ts')).list(context, options)))
+    .action(act(async () => (await import('./list.ts')).list))
 
   program
     .command('log')
@@ -67,9 +54,7 @@ Examples:
   planfold log release --since 2h --failed
   planfold log release build --output --grep error`,
     )
-    .action((plan: string | undefined, task: string | undefined, options: LogOptions) =>
-      act(async context => (await import('./log.ts')).log(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./log.ts')).log))
 
   program
     .command('next')
@@ -79,9 +64,7 @@ Examples:
     .option('-e, --explain', 'say for each task why it is ready or not')
     .option('--claim', 'claim the next external task, as `planfold claim` does')
     .option('--lease <duration>', 'with --claim: it expires after this time without a heartbeat, e.g. 10m', duration)
-    .action((plan: string | undefined, task: string | undefined, options: NextOptions) =>
-      act(async context => (await import('./next.ts')).next(context, plan, task, options)),
-    )
+    .action(act(async () => (await import('./next.ts')).next))
 
   program
     .command('analyze')
@@ -90,9 +73,7 @@ Examples:
     .option('--strict', 'treat warnings as errors (exit 2)')
     .option('--assume <duration>', 'duration of tasks without an estimate (default: 1m)', duration)
     .option('--max-tasks <n>', 'warn if there are more top-level tasks (default: 7)', count)
-    .action((word: string | undefined, options: AnalyzeCommandOptions) =>
-      act(async context => (await import('./analyze.ts')).analyze(context, word, options)),
-    )
+    .action(act(async () => (await import('./analyze.ts')).analyze))
 
   program
     .command('graph')
@@ -104,22 +85,20 @@ Examples:
     .option('--mermaid', 'print a Mermaid flowchart')
     .option('--dot', 'print DOT for Graphviz')
     .option('--svg', 'print an SVG picture')
-    .action((word: string | undefined, options: GraphOptions) =>
-      act(async context => (await import('./graph.ts')).graph(context, word, options)),
-    )
+    .action(act(async () => (await import('./graph.ts')).graph))
 }
 
 export function addDriving(program: Command, act: Act): void {
   program
     .command('init')
     .description('set up Planfold here and write an example plan')
-    .action(() => act(async context => (await import('./init.ts')).init(context)))
+    .action(act(async () => (await import('./init.ts')).init))
 
   program
     .command('validate')
     .description('check plan files')
     .argument('<file...>', 'plan files; - reads standard input')
-    .action((files: string[]) => act(async context => (await import('./validate.ts')).validate(context, files)))
+    .action(act(async () => (await import('./validate.ts')).validate))
 
   program
     .command('run')
@@ -155,9 +134,7 @@ Running a file again continues the plan. If the file changed, the plan is update
 run again; failed, undone and changed tasks are. A completed or cancelled plan starts over under the next free name
 (hello-2); --again does the same with a failed plan.`,
     )
-    .action((word: string | undefined, options: RunOptions) =>
-      act(async context => (await import('./run.ts')).run(context, word, options)),
-    )
+    .action(act(async () => (await import('./run.ts')).run))
 
   program
     .command('resume')
@@ -171,9 +148,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
       'write the state of the plan to a file in this folder (default: plans) and keep it updated',
     )
     .option('-w, --wait', 'keep running while the plan waits for people or agents')
-    .action((word: string | undefined, options: ResumeOptions) =>
-      act(async context => (await import('./resume.ts')).resume(context, word, options)),
-    )
+    .action(act(async () => (await import('./resume.ts')).resume))
 
   program
     .command('pause')
@@ -182,9 +157,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
     .option('--session <id>', 'pause all running plans of this session')
     .option('-f, --force', 'also stop unsafe tasks; you decide later whether they succeeded')
     .option('-m, --message <text>', 'why')
-    .action((word: string | undefined, options: PauseOptions) =>
-      act(async context => (await import('./pause.ts')).pause(context, word, options)),
-    )
+    .action(act(async () => (await import('./pause.ts')).pause))
 
   program
     .command('halt')
@@ -192,7 +165,7 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
     .option('-m, --message <text>', 'why')
     .option('--lift', 'allow work again; plans stay paused until you resume them')
     .option('--show', 'only show whether work is halted')
-    .action((options: HaltOptions) => act(async context => (await import('./pause.ts')).halt(context, options)))
+    .action(act(async () => (await import('./pause.ts')).halt))
 
   program
     .command('cancel')
@@ -201,7 +174,5 @@ run again; failed, undone and changed tasks are. A completed or cancelled plan s
     .option('-f, --force', 'stop at once, without undo steps (`compensate:`)')
     .option('-m, --message <text>', 'why')
     .option('-y, --yes', 'do not ask for confirmation if no plan is named')
-    .action((word: string | undefined, options: CancelOptions) =>
-      act(async context => (await import('./pause.ts')).cancel(context, word, options)),
-    )
+    .action(act(async () => (await import('./pause.ts')).cancel))
 }

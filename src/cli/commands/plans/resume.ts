@@ -5,19 +5,16 @@ import type { Composed } from '../../../compose.ts'
 import { openPlans } from '../../../operations/find-target.ts'
 import { sessionPlans } from '../../../operations/session-plans.ts'
 import type { PlanRow } from '../../../stores/store.ts'
-import { printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { complaintOf, EXIT, usage } from '../../exit.ts'
+import { type Context, complaintOf, EXIT, printNote, usage, withState } from '../../command.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import type { MirrorOption } from '../../plan-mirror.ts'
 import { stoppedRollback } from '../../text/rollback-result.ts'
-import { startAndDrive, tellWarnings } from './run.ts'
+import { startAndDrive, warnAboutEnvironment } from './run.ts'
 
 export interface ResumeOptions {
   readonly all?: boolean
   readonly session?: string
   readonly wait?: boolean
-  /** With `all`: stay, and take over plans whose process dies. */
   readonly watch?: boolean
   readonly mirror?: MirrorOption
 }
@@ -28,7 +25,7 @@ const HOW_TO_START = '`planfold list --session ID` shows its plans; `planfold ru
 export async function resume(context: Context, word: string | undefined, options: ResumeOptions): Promise<number> {
   demandOneChoice(word, options)
   return await withState(context, { create: false }, async composed => {
-    tellWarnings(context, composed)
+    warnAboutEnvironment(context, composed)
     if (options.watch === true) return await watchOver(context, composed)
     if (options.all === true) return await resumeAll(context, composed, await openPlans(composed.engine, 200), options)
     if (options.session !== undefined) {
@@ -41,21 +38,20 @@ export async function resume(context: Context, word: string | undefined, options
     }
     const { plan, name } = await findPlan(composed.engine, word, { all: 'planfold resume --all' })
     const summary = await composed.engine.ask({ type: 'summary', plan })
-    // Nobody who leaves out the name means to start what was only proposed.
+    // Without a name, a draft is not started: it was only proposed.
     if (word === undefined && summary?.status === 'draft')
       throw usage(
         `${name} is a draft that was never started`,
         `\`planfold show ${name}\` shows it; \`planfold run ${name}\` starts it`,
       )
     const since = summary?.version ?? 0
-    // A plan that failed continues as with `run PLAN`, unless its rollback stopped and needs a decision first.
     const isStopped = (await stoppedRollback(composed.engine, plan)) !== null
     const goOn = isStopped ? {} : { goOn: { rationale: `resume ${name}` } }
     return await startAndDrive(context, composed, { plan, name, since, ...goOn }, options)
   })
 }
 
-/** What says which plans are meant is said once; more than one would be ignored without a word. */
+/** Only one way to choose plans may be given; further ones would be ignored silently. */
 function demandOneChoice(word: string | undefined, { all, session, watch }: ResumeOptions): void {
   const said = [
     ...(word === undefined ? [] : [`a plan ('${word}')`]),
@@ -64,7 +60,6 @@ function demandOneChoice(word: string | undefined, { all, session, watch }: Resu
     ...(watch === true ? ['--watch'] : []),
   ]
   const [first, second] = said
-  // With --watch, --all says the same once more.
   if (second === undefined || (said.length === 2 && all === true && watch === true)) return
   throw usage(`${first} and ${second} cannot be used together`, 'use one of them')
 }

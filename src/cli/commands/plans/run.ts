@@ -36,20 +36,14 @@ import { asYouLine, noSandboxLine } from '../../text/run-mode-text.ts'
 import { thrownShort } from '../../text/wait-text.ts'
 import type { SetOptions } from '../formats/template-new.ts'
 
-// `planfold run FILE|PLAN`: makes the plan, or finds it again, starts it and drives it to its end.
-
 export interface RunOptions extends SetOptions {
-  /** Run an ended plan afresh although something in it happened that may not happen twice. */
   readonly again?: boolean
-  /** Of a plan that failed and goes on: do once more, or leave done, what is unsafe to repeat and would run again. */
   readonly repeat?: boolean
   readonly keepDone?: boolean
   readonly dryRun?: boolean
   readonly wait?: boolean
-  /** The coding agent that works the external tasks, and the model it asks. */
   readonly with?: string
   readonly model?: string
-  /** False with --no-start. */
   readonly start: boolean
   readonly mirror?: MirrorOption
 }
@@ -64,7 +58,7 @@ export async function run(context: Context, given: string | undefined, options: 
         'give the file of its template',
       )
     return await withState(context, { create: false }, async composed => {
-      tellWarnings(context, composed)
+      warnAboutEnvironment(context, composed)
       const { plan, name } = await findPlan(composed.engine, word)
       const since = await versionOf(composed, plan)
       if (options.with !== undefined) await assign(context, composed, plan, options)
@@ -80,7 +74,7 @@ export async function run(context: Context, given: string | undefined, options: 
   refuseSketch(file)
   const ofFile = [...(await tellFileWarnings(context, file)), ...(await tellLoosePolicy(context, file))]
   return await withState(context, { create: true }, async composed => {
-    tellWarnings(context, composed)
+    warnAboutEnvironment(context, composed)
     await refuseRepository(composed, file)
     const around = await tellSurroundings(context, composed, file.definition.name, { file, ...options })
     const warnings = [...ofFile, ...around]
@@ -123,7 +117,7 @@ async function planFileHere(context: Context): Promise<string> {
   throw usage('name a plan file or a plan', commands === '' ? '`planfold init` writes an example plan' : commands)
 }
 
-/** Told at its place in the file, before the plan is made. A plan that is there already has begun where it was to begin. */
+/** Reported at its place in the file, before the plan is made. An existing plan has begun already. */
 export async function refuseRepository({ engine, git }: Composed, file: PlanFile): Promise<void> {
   const { gitFaults, usesGit } = await import('../../../operations/check-plan.ts')
   if (!usesGit(file.definition)) return
@@ -138,7 +132,6 @@ export async function refuseRepository({ engine, git }: Composed, file: PlanFile
 /** As `--json` tells it; the place is missing where it is about no line of a file. */
 type Warning = Pick<Diagnostic, 'severity' | 'message' | 'hint'> & Partial<Omit<FileDiagnostic, 'source'>>
 
-/** With --json each is a line before the events. */
 function printWarnings(context: Context, warnings: readonly Warning[]): void {
   if (!context.settings.json) return
   for (const warning of warnings) context.stdout.write(envelope({ data: { type: 'warning', ...warning } }))
@@ -151,7 +144,6 @@ async function tellFileWarnings(context: Context, { warnings }: PlanFile): Promi
   return warnings.map(({ source: _, ...warning }) => warning)
 }
 
-/** Where the policy of the plan lets more happen without a question than usual. */
 async function tellLoosePolicy(context: Context, { definition }: PlanFile): Promise<readonly Warning[]> {
   const { sandbox, gates } = definition.policy ?? {}
   const lines = [
@@ -162,10 +154,7 @@ async function tellLoosePolicy(context: Context, { definition }: PlanFile): Prom
   return lines.map(message => ({ severity: 'warning', message }))
 }
 
-/**
- * Before a plan begins, or begins afresh from its file: what around it will let a task fail or wait. What keeps it from starting is an
- * error, and nothing is made; of a plan that is there already it is refused when it starts. A plan that has begun has been told.
- */
+/** What around a plan will make a task fail or wait, before it begins. What keeps the plan from starting is thrown. */
 async function tellSurroundings(
   context: Context,
   { engine }: Composed,
@@ -190,19 +179,16 @@ async function tellSurroundings(
 
 const TOLD_MAX = 20
 
-/** What in the environment is not followed. */
-export function tellWarnings(context: Context, { warnings }: Composed): void {
+export function warnAboutEnvironment(context: Context, { warnings }: Composed): void {
   for (const warning of warnings) printNote(context, `warning: ${warning}`)
 }
 
 interface Moved extends Pick<GoingOptions, 'goOn' | 'approval'> {
   readonly plan: PlanId
   readonly name: string
-  /** Its document has just been checked. */
   readonly checked?: true
 }
 
-/** Whatever state the plan is in, brings it to move, if it may. */
 export async function startAndDrive(
   context: Context,
   composed: Composed,
@@ -215,7 +201,7 @@ export async function startAndDrive(
     readonly continuedBy?: string
   },
 ): Promise<number> {
-  // Going on may end it at once, when nothing is left to do; then only that is told.
+  // Continuing may end the plan at once, when nothing is left to do; then only that is printed.
   const now = await composed.engine.ask({ type: 'summary', plan: plan.plan })
   const isOver = now !== null && PLAN_ENDED.has(now.status) && now.version > plan.since
   if (!isOver)
@@ -224,7 +210,7 @@ export async function startAndDrive(
     } catch (error) {
       throw thrownShort(plan.name, error) ?? error
     }
-  await tellNoSandbox(context, composed, plan.plan)
+  await warnNoSandbox(context, composed, plan.plan)
   return await drive(context, composed, {
     ...plan,
     wait: options.wait === true,
@@ -235,15 +221,14 @@ export async function startAndDrive(
   })
 }
 
-/** Once for each plan, when it starts: which tasks can write outside the workspace. */
 async function tellAsYou(context: Context, { engine }: Composed, plan: PlanId): Promise<void> {
   const open = ((await engine.ask({ type: 'board', plan })) ?? []).filter(({ status }) => !ENDED.has(status))
   const line = context.settings.json ? null : asYouLine(open)
   if (line !== null) printNote(context, line)
 }
 
-/** The limits of the person's own tasks cannot be kept here. How to install a sandbox is said once for the machine. */
-async function tellNoSandbox(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
+/** Warns that the tasks' limits are not enforced here; how to install a sandbox is said once for each machine. */
+async function warnNoSandbox(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   const isMeant = ({ runs, author, status }: Card) => runs === 'held' && author === 'person' && !ENDED.has(status)
   const { policy } = (await engine.ask({ type: 'definition', plan }))?.definition ?? {}
@@ -321,7 +306,6 @@ const keptAsDraft = (name: string, { exit, code, message, hint }: CliError): Cli
     `${hint === null ? '' : `${hint}; `}then planfold run ${name}, or run the changed file again`,
   )
 
-/** Under which policy it begins, when anybody but the plan says something. */
 async function tellPolicy(context: Context, { engine }: Composed, plan: string): Promise<void> {
   const layers = (await engine.ask({ type: 'definition', plan }))?.policy
   if (layers === undefined) return
@@ -336,7 +320,6 @@ async function tellPolicy(context: Context, { engine }: Composed, plan: string):
 const POLICY_LINES_MAX = 12
 
 async function endedAs({ engine, worker }: Composed, { id, name, status }: Summary): Promise<CliError> {
-  // Whoever drove it may have died before anybody was told of its end.
   await worker.tell(id)
   if ((await stoppedRollback(engine, id)) !== null)
     return new CliError(
@@ -386,7 +369,6 @@ export async function dryRun(context: Context, word: string, set: SetOptions = {
   })
 }
 
-/** A state folder among the temporary files, thrown away afterwards: the project is only looked at. */
 export async function withScratchState<T>(context: Context, body: (composed: Composed) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'planfold-dry-run-'))
   try {
@@ -426,7 +408,6 @@ export interface TakenUp {
   readonly since: number
 }
 
-/** What becomes of a plan that has ended, and of what happened in it and may not happen twice. */
 export interface TakeUpOptions {
   readonly again?: boolean
   readonly repeat?: boolean

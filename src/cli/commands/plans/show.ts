@@ -1,6 +1,7 @@
 // `planfold show PLAN [TASK]`: a plan with all its tasks, or one task with everything known about it.
 
 import type { Composed } from '../../../compose.ts'
+import { sandboxedCommand } from '../../../domain/actions/actions.ts'
 import { keyText } from '../../../domain/budget/budget-text.ts'
 import { ownBudget } from '../../../domain/budget/ledger.ts'
 import type { Shown } from '../../../domain/gates/consent.ts'
@@ -23,9 +24,7 @@ import { printMoney } from '../../../format/text/units.ts'
 import { spentSoFar } from '../../../operations/agents/spent-so-far.ts'
 import { escapeForTerminal, indentedLines, shellWord } from '../../../safety/text/terminal.ts'
 import type { AttemptRow } from '../../../stores/store.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief, briefLines } from '../../terminal/one-line.ts'
@@ -49,7 +48,6 @@ import { noSandboxLine } from '../../text/run-mode-text.ts'
 import { taskWord } from '../../text/run-summary.ts'
 
 export interface ShowOptions {
-  /** Leave nothing out of what somebody is asked to agree to. */
   readonly all?: boolean
 }
 
@@ -84,7 +82,6 @@ async function showPlan(context: Context, { engine, sandbox }: Composed, plan: P
   answer(context, { summary, tasks: cards }, () => {
     if (summary === null) return []
     const columns = terminal?.columns() ?? null
-    // The title is worth more than the effect, which `show PLAN TASK` tells.
     const isNarrow = columns !== null && columns < NARROW
     const isDriven = summary.holder?.alive === true
     const rows = cards.map(card => [
@@ -119,7 +116,6 @@ async function showPlan(context: Context, { engine, sandbox }: Composed, plan: P
   })
 }
 
-/** A task that ran when the process died is called what its plan is called. */
 function statusCell(
   card: Card,
   isDriven: boolean,
@@ -130,7 +126,6 @@ function statusCell(
     : { text: taskWord(card.status), tint: tint(paint, card.status) }
 }
 
-/** Why it stands where it stands, below its row. */
 function reasonLines({ reason }: Card, columns: number | null, paint: Paint): readonly string[] {
   if (reason === null || reason === '') return []
   const text = brief(reason)
@@ -138,15 +133,12 @@ function reasonLines({ reason }: Card, columns: number | null, paint: Paint): re
 }
 
 interface ShownTask {
-  /** Of the plan. */
   readonly name: string
   readonly isDriven: boolean
   readonly card: Card
   readonly definition: TaskDefinition | null
   readonly attempts: readonly AttemptRow[]
-  /** What appeared or changed beside its scope while its last attempt ran. */
   readonly beside: readonly string[]
-  /** Of its criteria about tests, as they were judged last. */
   readonly tests: readonly TestRun[]
   readonly network: readonly (CountedDecision & { readonly visit: number; readonly attempt: number })[]
   readonly preview: string | null
@@ -155,7 +147,6 @@ interface ShownTask {
   readonly asks: readonly string[]
   /** It is a command that nothing holds to what it says it writes. */
   readonly isFree: boolean
-  /** By the agent that works on it, or did last. */
   readonly spent: AgentSpend | null
 }
 
@@ -223,13 +214,11 @@ async function showTask(
   )
 }
 
-/** What is asked in the middle of its work. */
 const askedInWork = (name: string, inWork: NonNullable<Summary['asked']>, paint: Paint): readonly string[] => [
   '',
   ...waitingLines({ name, waiting: [], claimable: 0, asked: inWork }, paint),
 ]
 
-/** As it was written; a child of a group as it was expanded. */
 function definitionOf(definition: PlanDefinition, task: TaskName): TaskDefinition | null {
   const written = definition.tasks.find(each => each.id === task)
   return written ?? allTasks(definition).find(each => each.id === task) ?? null
@@ -249,7 +238,6 @@ async function shownTo(engine: Engine, waiting: Waiting | null): Promise<Shown |
   return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown)
 }
 
-/** What it asks, and what exactly an approval would agree to. */
 async function askedLines(
   context: Context,
   engine: Engine,
@@ -356,7 +344,6 @@ function taskLines(
   const lines = [`${symbol(paint, sign)} ${paint.bold(card.name)} ${state.tint(state.text)}`]
   for (const [name, text] of fields)
     if (text !== null && text !== '') lines.push(`  ${paint.dim(name.padEnd(8))} ${indentedLines(text, 11)}`)
-  // What the table below tells is not told twice.
   const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
   if (told !== null) lines.push(...briefingLines(told, paint, isFree))
   if (told !== null && card.status === 'ready') lines.push(...leftLines(told, { plan, visit: card.visit }, paint))
@@ -389,7 +376,7 @@ function taskLines(
 }
 
 function commandOf(definition: TaskDefinition | null): string {
-  if (definition?.action.type !== 'run') return ''
-  const { command } = definition.action
+  const command = definition === null ? null : sandboxedCommand(definition.action)
+  if (command === null) return ''
   return 'argv' in command ? command.argv.map(shellWord).join(' ') : command.script.trimEnd()
 }

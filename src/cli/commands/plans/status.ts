@@ -9,9 +9,7 @@ import { openPlans } from '../../../operations/find-target.ts'
 import { activePlan } from '../../../operations/session-plans.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import type { Holder } from '../../../stores/store.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, notFound } from '../../exit.ts'
+import { answer, type Context, EXIT, notFound, withState } from '../../command.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { ago, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
@@ -27,22 +25,18 @@ import { planTable } from './list.ts'
 
 type Held = Summary & { readonly holder: Holder | null }
 
-export interface StatusOptions {
-  readonly session?: string
-}
-
 export async function status(
   context: Context,
   asked: string | undefined,
-  { session }: StatusOptions = {},
+  { session }: { readonly session?: string } = {},
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
     const word = session === undefined ? asked : await activeOf(engine, session, asked)
-    const open = word === undefined ? await openPlans(engine) : []
+    const open = word === undefined ? await openPlans(engine, 50, 'overview') : []
     const halted = await engine.killSwitch.halted()
     const halting = halted === null ? [] : [haltedLine(halted, context)]
     if (word === undefined && open.length !== 1) {
-      const lines = open.length === 0 ? await lastEnded(engine, context) : await planTable(context, engine, open)
+      const lines = open.length === 0 ? await lastEnded(engine, context) : planTable(context, open)
       answer(context, { items: open, halted }, () => [...halting, ...lines])
       return EXIT.done
     }
@@ -66,7 +60,6 @@ export async function status(
   })
 }
 
-/** The name of the session's active plan. */
 async function activeOf(engine: Engine, session: string, word: string | undefined): Promise<string> {
   await demandSession(engine, session, word)
   const active = await activePlan(engine, session)
@@ -77,7 +70,6 @@ async function activeOf(engine: Engine, session: string, word: string | undefine
   )
 }
 
-/** Agents read this too: who may lift it knows how, or asks `planfold halt --help`. */
 function haltedLine({ by, at, reason }: Halt, { paint, now }: Context): string {
   return `${paint.red('‖ all plans are halted')} by ${brief(by)} ${ago(at, now())}${reason === null ? '' : `: ${brief(reason)}`}; nothing starts until a person lifts the halt`
 }
@@ -99,7 +91,6 @@ interface ShownPlan {
   readonly summary: Held
   readonly board: readonly Card[]
   readonly held: readonly ScopeWait[]
-  /** Lines about what is half done. */
   readonly left: readonly string[]
 }
 
@@ -148,7 +139,6 @@ function statusLines(
 
 const HALF_MADE_MAX = 5
 
-/** What agents that are gone, or gave their claim back, left in the files. */
 async function halfMade(
   engine: Engine,
   { id, name }: Held,
@@ -171,7 +161,6 @@ async function rollbackStopped(engine: Engine, { id, endedAt }: Held, { paint }:
     : `  ${paint.yellow('rollback')} stopped: ${brief(why).replace(/\.$/, '')}. Next: planfold inbox`
 }
 
-/** Only what is quickly known: the commit, and what was judged. */
 async function movedLine(engine: Engine, { id, name, status, startedAt }: Held): Promise<string | null> {
   if (startedAt === null || status === 'completed' || status === 'cancelled') return null
   const drift = await engine.ask({ type: 'drift', plan: id, files: false })

@@ -12,9 +12,7 @@ import { type CriterionKind, criterionKind } from '../../../format/dialects/play
 import { oneLine } from '../../../format/pictures/scene.ts'
 import { DIAGNOSTICS_MAX } from '../../../format/text/diagnostic.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, print, printNote } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { CliError, EXIT, type FileDiagnostic } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, type FileDiagnostic, print, printNote } from '../../command.ts'
 import { type PlanFile, readPlanFile, withSurroundings } from '../../plan-file.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { type Cell, table } from '../../terminal/table.ts'
@@ -29,9 +27,8 @@ interface ShownCriterion {
   readonly task: string | null
   readonly key: 'done' | 'accept' | 'preconditions' | 'postconditions' | 'gate' | 'failure_modes'
   readonly judgedBy: CriterionKind
-  /** The expression, the command, or the sentence. */
   readonly text: string
-  /** How somebody put it in words, when something else was made of it. */
+  /** The author's own words, when the criterion was derived from them. */
   readonly words: string | null
 }
 
@@ -97,14 +94,13 @@ export async function validate(context: Context, files: readonly string[]): Prom
       good.push(read)
     } catch (error) {
       if (!(error instanceof CliError) || error.diagnostics.length === 0) throw error
-      // No plan starts beside such a file, so it is told once.
+      // The policy applies to every plan, so the error is reported once.
       if (error.code === 'invalid-policy') throw error
       wrong.push(...error.diagnostics)
       if (error.diagnostics.length >= DIAGNOSTICS_MAX) cut = true
     }
   }
   if (wrong.length > 0) {
-    // Of one file no more are told.
     const atLeast = cut ? 'at least ' : ''
     const faults = `${atLeast}${wrong.length} ${wrong.length === 1 ? 'error' : 'errors'}`
     throw new CliError(
@@ -122,7 +118,6 @@ export async function validate(context: Context, files: readonly string[]): Prom
       ok: true,
       name: definition.name,
       dialect: told.dialect,
-      /** Why it can be looked at but not run; empty for a plan. */
       sketch: told.sketch,
       tasks: tasksOf(file, writerOfFile(file, context)),
       criteria: criteriaOf(definition),
@@ -144,7 +139,6 @@ export async function validate(context: Context, files: readonly string[]): Prom
   return EXIT.done
 }
 
-/** Of a plan that uses git, whether the repository here is fit for it. */
 async function askRepository(context: Context, file: PlanFile): Promise<void> {
   const { usesGit } = await import('../../../operations/check-plan.ts')
   if (!usesGit(file.definition)) return

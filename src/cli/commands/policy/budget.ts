@@ -6,9 +6,7 @@ import type { Money } from '../../../domain/plan.ts'
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { raiseOrder } from '../../../operations/policy/raise-budget.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, refused } from '../../exit.ts'
+import { answer, type Context, EXIT, refused, withState } from '../../command.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { orderAndTell } from '../../order.ts'
 import { table } from '../../terminal/table.ts'
@@ -81,7 +79,7 @@ function forecastLines({ forecast: { tasks, unknown, samples, rest }, blocks }: 
 
 function rounded(rest: NonNullable<Report['forecast']['rest']>): typeof rest {
   const { cost, ...others } = rest
-  // What is counted one by one is rounded to the nearest: of 1.2 attempts nobody makes two.
+  // Counted units are rounded to the nearest whole number.
   const whole = Object.fromEntries(
     Object.entries(others).map(([key, value]) => [
       key,

@@ -21,9 +21,7 @@ import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
 import type { Person } from '../../../safety/policy/policy-log.ts'
 import type { Answer } from '../../../safety/safety-refusal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, notFound, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, notFound, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { callerName } from '../../open-state.ts'
 import { table } from '../../terminal/table.ts'
@@ -65,7 +63,6 @@ const NOTHING_SAID = [
   'Add a rule: planfold policy allow network ADDRESS',
 ]
 
-/** What is wrong in a file of them is told there. */
 async function layersAt(place: UserRulesPlace): Promise<readonly PolicyLayer[]> {
   const read = await currentLayers(place)
   if (!read.ok) {
@@ -76,7 +73,6 @@ async function layersAt(place: UserRulesPlace): Promise<readonly PolicyLayer[]> 
   return done(read)
 }
 
-/** Those are told with their own words. */
 const isNetworkOfPlan = (key: string, from: PolicyLine['from']): boolean =>
   key.startsWith('network') && (from === 'plan' || from === 'task')
 
@@ -103,9 +99,9 @@ interface FoundPlan {
 /** `show` may be left out, so a slip in the name of another command looks like a plan. */
 async function planOrCommand(context: Context, word: string): Promise<FoundPlan> {
   return await planIn(context, word).catch(error => {
-    const meant = error instanceof CliError && error.code === 'not-found' ? suggest(word, COMMANDS) : null
-    if (meant === null) throw error
-    throw usage(`there is no plan '${word}', and no command 'policy ${word}'`, `did you mean 'policy ${meant}'?`)
+    const target = error instanceof CliError && error.code === 'not-found' ? suggest(word, COMMANDS) : null
+    if (target === null) throw error
+    throw usage(`there is no plan '${word}', and no command 'policy ${word}'`, `did you mean 'policy ${target}'?`)
   })
 }
 
@@ -244,7 +240,6 @@ export async function allow(context: Context, address: string, { project }: Rule
   return EXIT.done
 }
 
-/** What a bare host stands for; other forms say it themselves. */
 function meaningOf(address: string): string {
   const parsed = parseNetworkRule(address)
   if (!parsed.ok || parsed.rule.scheme !== 'any') return ''
@@ -264,7 +259,6 @@ export async function remove(context: Context, address: string, { project }: Rul
   return EXIT.done
 }
 
-/** In whose name, and when. */
 export async function personOf({ cwd, environment, settings: { as, dir }, now }: Context): Promise<Person> {
   const by = await callerName({ cwd, environment, word: partText, create: false, dir, as })
   return { by, at: now() }

@@ -11,9 +11,7 @@ import { readKeyFile } from '../../../safety/files/secret-file.ts'
 import { isSealedBy, makeSeal, readSeal, type Seal } from '../../../safety/seal.ts'
 import { inCell, markdownCode, markdownText } from '../../../safety/text/markdown.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, print } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, print, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { cut } from '../../terminal/table.ts'
@@ -28,7 +26,6 @@ export interface VerifyOptions {
   readonly keyFile?: string
 }
 
-/** What became of one seal. */
 interface Checked {
   readonly plan: string
   readonly name: string
@@ -49,15 +46,15 @@ export async function verify(context: Context, word: string | undefined, options
     const { engine } = composed
     const seals = options.seal === undefined ? [] : await readSeals(resolve(context.cwd, options.seal))
     const key = options.keyFile === undefined ? null : await keyOf(context, composed, options.keyFile)
-    const meant =
+    const target =
       word === undefined && (options.all === true || seals.length > 0)
         ? null
         : await findPlan(engine, word, { looking: true })
-    const wanted = meant === null ? seals : seals.filter(({ plan }) => plan === meant.plan)
-    if (meant !== null && seals.length > 0 && wanted.length === 0)
-      throw usage(`there is no seal of '${meant.name}' in ${options.seal}`, 'leave the plan out to check every seal')
+    const wanted = target === null ? seals : seals.filter(({ plan }) => plan === target.plan)
+    if (target !== null && seals.length > 0 && wanted.length === 0)
+      throw usage(`there is no seal of '${target.name}' in ${options.seal}`, 'leave the plan out to check every seal')
     const plans =
-      meant !== null ? [meant.plan] : options.all === true ? await allPlans(composed) : wanted.map(({ plan }) => plan)
+      target !== null ? [target.plan] : options.all === true ? await allPlans(composed) : wanted.map(({ plan }) => plan)
     const chains: Chain[] = []
     for (const plan of new Set(plans)) {
       const at = wanted.filter(each => each.plan === plan).map(({ version }) => version)
@@ -123,7 +120,6 @@ async function allPlans({ engine }: Composed): Promise<readonly string[]> {
   return found.reverse()
 }
 
-/** One seal on each line. */
 async function readSeals(path: string): Promise<readonly Seal[]> {
   const bytes = await readFile(path).catch(() => null)
   if (bytes === null) throw usage(`the seal '${path}' cannot be read`, 'name the file that `planfold audit seal` wrote')
@@ -151,7 +147,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The key, or a complaint that says why it may not be used. */
 export async function keyOf(context: Context, { stateDir, root }: Composed, path: string): Promise<Uint8Array> {
   const read = await readKeyFile(resolve(context.cwd, path), [
     { folder: stateDir, is: 'the state folder' },
@@ -241,7 +236,6 @@ export async function audit(context: Context, word: string | undefined, options:
       default:
         format satisfies never
     }
-    // In the middle of another format it would be taken for a part of it.
     if (trail.fault !== null && format !== 'text') context.stderr.write(`${faultLine(context, trail)}\n`)
     return trail.fault === null ? EXIT.done : EXIT.failed
   })

@@ -5,16 +5,13 @@ import type { ContractLine } from '../../../domain/views/contract.ts'
 
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 
 type Contract = NonNullable<AnswerOf<'contract'>>
 
 export interface ContractOptions {
-  /** Only what does not hold or has not been judged. */
   readonly open?: boolean
 }
 

@@ -6,9 +6,7 @@ import type { PlanId, TaskName } from '../../../domain/id.ts'
 import type { Digest } from '../../../domain/views/digest.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Page, PlanRow } from '../../../stores/store.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
 import { symbol, tint } from '../../terminal/paint.ts'
@@ -43,7 +41,7 @@ export async function digest(context: Context, words: readonly string[], options
         items.push(told)
         states.set(plan, state)
       } catch (error) {
-        // One damaged plan must not hide how the others stand; whoever named it is told as ever.
+        // One damaged plan must not hide the others; named on the command line, it is reported as an error.
         if (!(error instanceof Error) || error.name !== 'StoreDamaged' || words.length > 0) throw error
         unreadable.push({ plan, name, why: error.message })
       }
@@ -60,7 +58,6 @@ export async function digest(context: Context, words: readonly string[], options
   })
 }
 
-/** Open, or changed since then. */
 async function moving(
   { engine }: Composed,
   since: number,

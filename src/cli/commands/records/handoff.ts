@@ -7,14 +7,11 @@ import { type ArtifactFile, artifactFiles } from '../../../domain/views/handoff.
 import type { Engine } from '../../../engine/engine.ts'
 import { plainText } from '../../../safety/text/markdown.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 
 export interface HandoffOptions {
   readonly out?: string
-  /** The same, as it was called before. */
   readonly write?: string
   readonly force?: boolean
 }
@@ -57,7 +54,7 @@ const printed = (text: string): readonly string[] =>
     .slice(2)
     .map(line => escapeForTerminal(line))
 
-/** What git or we keep is nobody's to write into by hand; links are followed to where the files would be. */
+/** The folders of git and Planfold are not for handoffs; links are followed to where the files would be written. */
 async function demandOutside(folder: string, stateDir: string): Promise<void> {
   const [real, state] = await Promise.all([whereItIs(folder), whereItIs(stateDir)])
   const inGit = real.split(sep).some(part => part.toLowerCase() === '.git')
@@ -70,7 +67,6 @@ async function demandOutside(folder: string, stateDir: string): Promise<void> {
   )
 }
 
-/** The real path, also of what is not there yet. */
 async function whereItIs(path: string): Promise<string> {
   const there = await realpath(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' && dirname(path) !== path) return null
@@ -79,7 +75,7 @@ async function whereItIs(path: string): Promise<string> {
   return there ?? join(await whereItIs(dirname(path)), basename(path))
 }
 
-/** Named by their content, so what stands there under that name with those bytes is it; anything else is written anew. */
+/** Named by their hash, so an existing file with that name and those bytes is kept; anything else is replaced. */
 async function writeArtifacts(
   engine: Engine,
   folder: string,
@@ -97,7 +93,6 @@ async function writeArtifacts(
   return written
 }
 
-/** What an earlier handoff wrote begins with the same line. */
 async function demandOurs(path: string, text: string): Promise<void> {
   const mark = text.slice(0, text.indexOf('\n'))
   const there = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -113,7 +108,7 @@ async function demandOurs(path: string, text: string): Promise<void> {
   )
 }
 
-/** Whole or not at all; a link that stands there is replaced, not followed. */
+/** Whole or not at all; a link is replaced, not followed. */
 async function replace(path: string, text: string | Uint8Array): Promise<void> {
   const beside = `${path}.planfold-new`
   try {

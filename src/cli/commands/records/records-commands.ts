@@ -4,17 +4,12 @@ import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
 import { collectValues, OPTIONAL_PLAN } from '../option-values.ts'
-import type { InboxAnswerOptions, InboxOptions } from '../people/inbox.ts'
+import type { InboxAnswerOptions } from '../people/inbox.ts'
 import { since } from '../plans/log.ts'
-import type { AuditOptions, SealOptions, VerifyOptions } from './audit.ts'
-import type { ContractOptions } from './contract.ts'
-import type { DigestOptions } from './digest.ts'
-import type { HandoffOptions } from './handoff.ts'
 
 const DAY_MS = 86_400_000
 const KEY = 'file with the signing key; private, outside the workspace and the state folder'
 
-/** A subcommand; main prints its errors. */
 const wordIn =
   (group: Command) =>
   (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
@@ -44,18 +39,14 @@ Examples:
   planfold digest release --since 7d
   planfold digest --since 2026-11-15T08:30:00Z --json`,
     )
-    .action((plans: string[], options: DigestOptions) =>
-      act(async context => (await import('./digest.ts')).digest(context, plans, options)),
-    )
+    .action(act(async () => (await import('./digest.ts')).digest))
 
   program
     .command('contract')
     .description('list the acceptance checks of a plan with their latest results')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('--open', 'only failed and pending checks')
-    .action((plan: string | undefined, options: ContractOptions) =>
-      act(async context => (await import('./contract.ts')).contract(context, plan, options)),
-    )
+    .action(act(async () => (await import('./contract.ts')).contract))
 
   program
     .command('handoff')
@@ -70,9 +61,7 @@ Examples:
 Example:
   planfold handoff release --out docs/release`,
     )
-    .action((plan: string | undefined, options: HandoffOptions) =>
-      act(async context => (await import('./handoff.ts')).handoff(context, plan, options)),
-    )
+    .action(act(async () => (await import('./handoff.ts')).handoff))
 }
 
 function addInbox(program: Command, act: Act): void {
@@ -92,9 +81,7 @@ Examples:
   const word = wordIn(inbox)
   word('list', 'list requests with their ids and the commands that answer them', { isDefault: true })
     .option('--for <name>', 'only requests for this person or role, and requests for everyone')
-    .action((options: InboxOptions) =>
-      act(async context => (await import('../people/inbox.ts')).inbox(context, options)),
-    )
+    .action(act(async () => (await import('../people/inbox.ts')).inbox))
   word('answer', 'answer a request by its id')
     .argument('<id>', 'id, as listed')
     .argument(
@@ -107,8 +94,12 @@ Examples:
     .option('--output <name=value>', 'with done: set an output; repeat for more', collectValues)
     .option('--outputs <file>', 'with done: read outputs from a JSON file')
     .option('--outcome <name>', 'with done: outcome to report; selects the next task')
-    .action((id: string, [word = '', ...more]: string[], options: InboxAnswerOptions) =>
-      act(async context => (await import('../people/inbox.ts')).answerInbox(context, id, word, options, more)),
+    .action(
+      act(async () => {
+        const { answerInbox } = await import('../people/inbox.ts')
+        return (context, id: string, [word = '', ...more]: string[], options: InboxAnswerOptions) =>
+          answerInbox(context, id, word, options, more)
+      }),
     )
 }
 
@@ -131,22 +122,16 @@ Examples:
     .argument('[plan]', OPTIONAL_PLAN)
     .addOption(new Option('--format <format>', 'output format').choices(['text', 'jsonl', 'markdown']))
     .addOption(new Option('--since <when>', 'only after this time: 7d (ago) or a timestamp').argParser(since))
-    .action((plan: string | undefined, options: AuditOptions) =>
-      act(async context => (await import('./audit.ts')).audit(context, plan, options)),
-    )
+    .action(act(async () => (await import('./audit.ts')).audit))
   word('verify', 'verify the hash chain of the log, and its signatures')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('--all', 'verify all plans')
     .option('--seal <file>', 'file with signatures from `audit seal`, one per line')
     .option('--key-file <file>', KEY)
-    .action((plan: string | undefined, options: VerifyOptions) =>
-      act(async context => (await import('./audit.ts')).verify(context, plan, options)),
-    )
+    .action(act(async () => (await import('./audit.ts')).verify))
   word('seal', 'sign the current log; store the signature outside this machine')
     .argument('[plan]', OPTIONAL_PLAN)
     .requiredOption('--key-file <file>', KEY)
     .option('--out <file>', 'write the signature to this new file (default: standard output)')
-    .action((plan: string | undefined, options: SealOptions) =>
-      act(async context => (await import('./audit.ts')).seal(context, plan, options)),
-    )
+    .action(act(async () => (await import('./audit.ts')).seal))
 }

@@ -4,9 +4,7 @@
 import type { Json } from '../../../domain/json.ts'
 import type { Replay, ReplayFault } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { cut } from '../../terminal/table.ts'
 

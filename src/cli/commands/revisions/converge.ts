@@ -16,10 +16,8 @@ import {
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { howToStartOver } from '../../../operations/run-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { envelope, print, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
+import { CliError, type Context, EXIT, envelope, print, printNote, refused, withState } from '../../command.ts'
 import { drive } from '../../drive.ts'
-import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { isFile, refuseUnreadablePolicy } from '../../plan-file.ts'
 import { shownState } from '../../text/plan-state.ts'
@@ -27,12 +25,10 @@ import { claimNext } from '../../text/run-summary.ts'
 import { setMoving, unsafeOf } from '../plans/run.ts'
 
 export interface ConvergeOptions {
-  /** A script for each criterion that does not hold; without it, whoever claims the task makes it hold. */
   readonly with?: string
   readonly rounds: number
   readonly timeout?: number
   readonly wait?: boolean
-  /** Of a plan that failed and goes on: do once more, or leave done, what is unsafe to repeat and would run again. */
   readonly repeat?: boolean
   readonly keepDone?: boolean
 }
@@ -161,7 +157,6 @@ async function tellEnd(
   }
 }
 
-/** What it waits for, and what to do about that first. */
 async function waitOf(
   engine: Engine,
   { plan, name }: PlanTarget,

@@ -2,16 +2,13 @@
 
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 
 type Drift = NonNullable<AnswerOf<'drift'>>
 
 export interface DriftOptions {
-  /** Also what the plan's own tasks wrote. */
   readonly all?: boolean
 }
 
@@ -27,7 +24,6 @@ export async function drift(context: Context, word: string | undefined, options:
   })
 }
 
-/** Something moved that was not the plan's own doing, or did not hold. */
 export const hasDrifted = ({ commit, files, unmet, outputs }: Drift): boolean =>
   commit?.by === 'somebody' || files.some(({ by }) => by === 'somebody') || unmet.length + outputs.length > 0
 

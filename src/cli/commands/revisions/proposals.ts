@@ -11,18 +11,14 @@ import { explainDiff } from '../../../format/plan/diff-text.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { type CurrentPlan, type PreparedRevision, readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { declined, EXIT, notFound, usage } from '../../exit.ts'
+import { answer, type Context, declined, EXIT, notFound, printNote, usage, withState } from '../../command.ts'
 import { findPlan, findTask } from '../../find-target.ts'
-import { remarkHowToGoOn, submit, tellPeople } from '../../order.ts'
+import { remarkHowToGoOn, sendNotifications, submit } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { shownCommands } from '../../text/proposal-text.ts'
 import { currentOf, prepare, readRevisionFile, told, writtenAs } from './revise.ts'
-
-// `planfold proposals [PLAN] [ID]`: the revisions that were proposed, what became of each, and what one of them would change.
 
 export async function proposals(context: Context, word: string | undefined, id: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
@@ -92,7 +88,6 @@ function statusOf({ paint }: Context, card: ProposalCard): string {
 
 export interface JudgeOptions {
   readonly message?: string
-  /** Of what was looked at. */
   readonly hash?: string
 }
 
@@ -175,15 +170,10 @@ async function meant(engine: Engine, first: string, second: string | undefined) 
   return { plan: { plan, name }, card }
 }
 
-// `planfold propose PLAN FILE -m WHY`: a rewritten plan that becomes the next revision when somebody agrees to it. What would change
-// is told; with --dry-run nothing else happens.
-
 export interface ProposeOptions {
   readonly merge?: boolean
   readonly message: string
-  /** What was observed. */
   readonly cause?: string
-  /** The task it is about. */
   readonly task?: string
   readonly expectRevision?: number
   readonly dryRun?: boolean
@@ -228,7 +218,6 @@ export interface Proposing {
   readonly revision: PreparedRevision
 }
 
-/** Proposes it, and says what would change and how it is decided. */
 export async function submitProposal(
   context: Context,
   composed: Composed,
@@ -260,7 +249,7 @@ export async function submitProposal(
       ? ['', `decide with: planfold accept ${plan.name} ${id}   or: planfold decline ${plan.name} ${id} -m 'why'`]
       : []),
   ])
-  // Where nobody drives the plan, nobody else would tell whoever is to decide.
-  await tellPeople(composed, plan.plan)
+  // No process drives the plan, so this one has to send the notification.
+  await sendNotifications(composed, plan.plan)
   return EXIT.done
 }

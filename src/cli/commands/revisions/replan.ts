@@ -3,15 +3,12 @@
 import { pastPlans } from '../../../operations/goals/plan-goal.ts'
 import { replanGoal } from '../../../operations/goals/replan-goal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { refused } from '../../exit.ts'
+import { type Context, printNote, refused, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { type PlanOptions, plannerFor, proposed } from '../goals/plan.ts'
 import { submitProposal } from './proposals.ts'
-import { prepare } from './revise.ts'
 
-export interface ReplanOptions extends Pick<PlanOptions, 'planner' | 'model' | 'budget' | 'with'> {
+export interface ReplanOptions extends Pick<PlanOptions, 'planner' | 'model' | 'budget' | 'with' | 'look'> {
   readonly message?: string
 }
 
@@ -24,18 +21,17 @@ export async function replan(context: Context, word: string, options: ReplanOpti
     const choice = Object.fromEntries(Object.entries(named).filter(([, one]) => one !== undefined))
     const asked = { plan: plan.plan, why, choice }
     const found = await replanGoal(engine, asked, async ({ goal, comments, draft, choice: chosen, progress }) => {
-      const { agent: by, ...drafting } = { ...chosen, budget: options.budget }
+      const { agent: by, ...drafting } = { ...chosen, budget: options.budget, look: options.look }
       const drafted = { ...drafting, with: by } as PlanOptions
       const rooms = { planner: plannerFor(planners, drafted), repository, past: await pastPlans(engine) }
       const { proposal } = await proposed(context, rooms, { goal, comments, options: drafted, draft, progress })
       return proposal
     })
+    if (found.status === 'failed') return found.problem
     if (found.status === 'refused') throw refused(found.refusal)
-    const { current, definition, rationale, unfollowed } = found.replanned
+    const { current, revision, rationale, unfollowed } = found.replanned
     for (const { comment, why: not } of unfollowed)
       printNote(context, `comment not applied: ${escapeForTerminal(`${comment.text} (${not})`)}`)
-    const written = { definition, ended: new Map(), mode: 'replace' as const, by: 'id' as const }
-    const revision = prepare(current, { written })
     return await submitProposal(context, composed, { plan, current, revision }, { rationale })
   })
 }

@@ -29,7 +29,6 @@ import { printDiagnostics } from '../../text/diagnostics.ts'
 // The text a plan is revised with: read like any plan document, in any dialect.
 
 export interface Written extends Pick<PlanDocument, 'definition'> {
-  /** What the text says has ended. */
   readonly ended: PlanDocument['told']['ended']
   readonly source: PlanSource
   readonly warnings: readonly FileDiagnostic[]
@@ -54,13 +53,11 @@ export async function readRevisionFile(
 }
 
 export interface ReviseOptions {
-  /** Keep what the text does not mention. */
   readonly merge?: boolean
   readonly replace?: boolean
   readonly message?: string
   readonly expectRevision?: number
   readonly dryRun?: boolean
-  /** Names of tasks, with commas. */
   readonly remove?: string
   readonly order?: string
   readonly ids?: 'generated'
@@ -140,7 +137,6 @@ export async function currentOf(
   return current
 }
 
-/** What is wrong with it is told; nothing is written either way. */
 export function prepare(current: CurrentPlan, edits: RevisionEdits): PreparedRevision {
   const prepared = prepareRevision(current, edits)
   if (prepared.status === 'prepared') return prepared.revision

@@ -2,15 +2,8 @@
 
 import { type Command, Option } from 'commander'
 
-import { AGENT_NAMES } from '../../../domain/plan-rules/agent-request.ts'
 import type { Act } from '../../context.ts'
 import { count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
-import type { ConvergeOptions } from './converge.ts'
-import type { DriftOptions } from './drift.ts'
-import type { JudgeOptions, ProposeOptions } from './proposals.ts'
-import type { ReplanOptions } from './replan.ts'
-import type { ReviseOptions } from './revise.ts'
-import type { ShowRevisionOptions } from './revisions.ts'
 
 const ROUNDS = 5
 
@@ -32,9 +25,7 @@ export function addReplanning(program: Command, act: Act): void {
 Running tasks continue. A proposal is for the current revision; if the plan changes first, the proposal expires.
 \`policy.replan\` decides whether proposals wait for a person (ask), apply automatically (auto) or are refused (never).`,
     )
-    .action((plan: string, file: string, options: ProposeOptions) =>
-      act(async context => (await import('./proposals.ts')).propose(context, plan, file, options)),
-    )
+    .action(act(async () => (await import('./proposals.ts')).propose))
 
   program
     .command('replan')
@@ -44,9 +35,8 @@ Running tasks continue. A proposal is for the current revision; if the plan chan
     .option('--planner <name>', 'who drafts it: heuristic, model or agent (default: who drafted the plan)')
     .option('--model <name>', 'draft with this model, PROVIDER/NAME')
     .option('--budget <amount>', "limit for drafting with a model: '3 USD', '40 calls', '600k tokens'")
-    .addOption(
-      new Option('--with <agent>', 'let your own coding agent draft it; it can only read').choices(AGENT_NAMES),
-    )
+    .option('--no-look', 'draft without running the tests, lint, type check and build first')
+    .option('--with <agent>', 'let your own coding agent draft it; it can only read')
     .addHelpText(
       'after',
       `
@@ -54,18 +44,14 @@ Tasks that are completed, skipped, running or waiting stay as they are; the rest
 failed and what you say. Nothing changes before \`planfold accept\`. A failed plan continues once the proposal is accepted.
 Without a model, failed tasks get what failed and what you say into their instructions.`,
     )
-    .action((plan: string, options: ReplanOptions) =>
-      act(async context => (await import('./replan.ts')).replan(context, plan, options)),
-    )
+    .action(act(async () => (await import('./replan.ts')).replan))
 
   program
     .command('proposals')
     .description('list proposed changes, or show one')
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[id]', 'id of the proposal, as listed')
-    .action((plan: string | undefined, id: string | undefined) =>
-      act(async context => (await import('./proposals.ts')).proposals(context, plan, id)),
-    )
+    .action(act(async () => (await import('./proposals.ts')).proposals))
 
   const judging = (name: 'accept' | 'decline', description: string): Command =>
     program
@@ -76,23 +62,17 @@ Without a model, failed tasks get what failed and what you say into their instru
       .option('--hash <hash>', 'decide only if the proposal still has this hash')
   judging('accept', 'accept a proposed change')
     .option('-m, --message <text>', 'why')
-    .action((plan: string, id: string | undefined, options: JudgeOptions) =>
-      act(async context => (await import('./proposals.ts')).accept(context, plan, id, options)),
-    )
+    .action(act(async () => (await import('./proposals.ts')).accept))
   judging('decline', 'decline a proposed change')
     .requiredOption('-m, --message <text>', 'why')
-    .action((plan: string, id: string | undefined, options: JudgeOptions) =>
-      act(async context => (await import('./proposals.ts')).decline(context, plan, id, options)),
-    )
+    .action(act(async () => (await import('./proposals.ts')).decline))
 
   program
     .command('drift')
     .description('show commits and files that changed outside the plan')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('--all', 'include what the tasks of the plan wrote')
-    .action((plan: string | undefined, options: DriftOptions) =>
-      act(async context => (await import('./drift.ts')).drift(context, plan, options)),
-    )
+    .action(act(async () => (await import('./drift.ts')).drift))
 
   program
     .command('converge')
@@ -121,12 +101,9 @@ Example:
 Exit codes: 0 all checks pass and the plan is completed   1 checks still fail: no rounds, budget or time left, or no progress
             4 waiting for a person or agent; run the same command again to continue   130 interrupted`,
     )
-    .action((word: string, options: ConvergeOptions) =>
-      act(async context => (await import('./converge.ts')).converge(context, word, options)),
-    )
+    .action(act(async () => (await import('./converge.ts')).converge))
 }
 
-/** The option may be repeated. */
 const together = (names: string, before?: string): string => (before === undefined ? names : `${before},${names}`)
 
 export function addRevisions(program: Command, act: Act): void {
@@ -159,13 +136,10 @@ Tasks are matched by id, else by title. Recorded results win: a file cannot mark
 completed. A failed task that you change runs again. A plan that has failed is changed by running the changed file:
 planfold run FILE.`,
     )
-    .action((plan: string, file: string | undefined, options: ReviseOptions) =>
-      act(async context => (await import('./revise.ts')).revise(context, plan, file, options)),
-    )
+    .action(act(async () => (await import('./revise.ts')).revise))
 
   const revisions = program.command('revisions').description('list, show or compare the revisions of a plan')
   const word = (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
-    // Main prints the errors.
     revisions
       .command(name, options)
       .description(description)
@@ -173,22 +147,16 @@ planfold run FILE.`,
 
   word('list', 'list revisions: when, by whom, why, and what changed', { isDefault: true })
     .argument('[plan]', OPTIONAL_PLAN)
-    .action((plan: string | undefined) =>
-      act(async context => (await import('./revisions.ts')).listRevisions(context, plan)),
-    )
+    .action(act(async () => (await import('./revisions.ts')).listRevisions))
   word('show', 'show a revision (default: the latest)')
     .argument('<plan>', PLAN)
     .argument('[number]', 'number of the revision', count)
     .addOption(new Option('--yaml', 'print only the plan, as YAML').conflicts('original'))
     .addOption(new Option('--original', 'print only the original file'))
-    .action((plan: string, number: number | undefined, options: ShowRevisionOptions) =>
-      act(async context => (await import('./revisions.ts')).showRevision(context, plan, number, options)),
-    )
+    .action(act(async () => (await import('./revisions.ts')).showRevision))
   word('diff', 'compare two revisions (default: the latest two)')
     .argument('<plan>', PLAN)
     .argument('[from]', 'number of the earlier revision', count)
     .argument('[to]', 'number of the later revision (default: the latest)', count)
-    .action((plan: string, from: number | undefined, to: number | undefined) =>
-      act(async context => (await import('./revisions.ts')).diffRevisions(context, plan, from, to)),
-    )
+    .action(act(async () => (await import('./revisions.ts')).diffRevisions))
 }

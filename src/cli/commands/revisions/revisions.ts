@@ -10,9 +10,7 @@ import type { Revision } from '../../../format/plan/revisions.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { readRevisions } from '../../../operations/read-journal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, type ExitCode, notFound } from '../../exit.ts'
+import { answer, type Context, EXIT, type ExitCode, notFound, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { dateAndTime } from '../../terminal/elapsed-time.ts'
 import { table } from '../../terminal/table.ts'
@@ -54,30 +52,25 @@ export async function listRevisions(context: Context, word: string | undefined):
   })
 }
 
-export interface ShowRevisionOptions {
-  readonly yaml?: boolean
-  readonly original?: boolean
-}
-
 export async function showRevision(
   context: Context,
   word: string,
   number: number | undefined,
-  options: ShowRevisionOptions,
+  options: { readonly yaml?: boolean; readonly original?: boolean },
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await findPlan(engine, word, { looking: true })
-    const revisions = await readRevisions(engine, meant.plan)
-    const one = revisionNumbered(meant, revisions, number ?? revisions.at(-1)!.revision)
+    const target = await findPlan(engine, word, { looking: true })
+    const revisions = await readRevisions(engine, target.plan)
+    const one = revisionNumbered(target, revisions, number ?? revisions.at(-1)!.revision)
     if (options.original === true && one.source === null)
       throw notFound(
         `the text of revision ${one.revision} was not kept`,
-        `the same content: planfold revisions show ${meant.name} ${one.revision} --yaml`,
+        `the same content: planfold revisions show ${target.name} ${one.revision} --yaml`,
       )
     const { definition, source } = one
     const before = revisions[revisions.indexOf(one) - 1]
     const summary = summaryOf(before, one)
-    answer(context, { plan: meant.plan, name: meant.name, ...rowOf(one), summary, definition, source }, () => [])
+    answer(context, { plan: target.plan, name: target.name, ...rowOf(one), summary, definition, source }, () => [])
     if (context.settings.json) return exitOf([one])
     if (options.original === true) write(context, source!.text)
     else if (options.yaml === true) write(context, printYaml(definition))
@@ -96,15 +89,15 @@ export async function diffRevisions(
   second: number | undefined,
 ): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await findPlan(engine, word, { looking: true })
-    const revisions = await readRevisions(engine, meant.plan)
+    const target = await findPlan(engine, word, { looking: true })
+    const revisions = await readRevisions(engine, target.plan)
     const last = revisions.at(-1)!.revision
-    const to = revisionNumbered(meant, revisions, second ?? last)
-    const from = revisionNumbered(meant, revisions, first ?? Math.max(1, last - 1))
+    const to = revisionNumbered(target, revisions, second ?? last)
+    const from = revisionNumbered(target, revisions, first ?? Math.max(1, last - 1))
     const diff = semanticDiff(from.definition, to.definition)
     const summary = summarise(diff)
     const side = ({ revision, hash, verified }: Revision) => ({ revision, hash, verified })
-    answer(context, { plan: meant.plan, name: meant.name, from: side(from), to: side(to), summary, diff }, () =>
+    answer(context, { plan: target.plan, name: target.name, from: side(from), to: side(to), summary, diff }, () =>
       diffLines(context, from, to, diff),
     )
     return exitOf([from, to])

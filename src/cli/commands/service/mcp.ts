@@ -5,8 +5,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import type { Composed } from '../../../compose.ts'
 import type { Propose } from '../../../mcp/room.ts'
 import { mcpFactory, type Opened } from '../../../mcp/server.ts'
-import type { Context } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { type Context, EXIT } from '../../command.ts'
 import { partText } from '../../text/hint-text.ts'
 import { VERSION } from '../../version.ts'
 
@@ -78,7 +77,7 @@ class State {
             const { agentsHere } = await import('../agents/choose-agent.ts')
             return await agentsHere({ environment: this.#context.environment, root: composed.root, stateDir })
           },
-          propose: (goal, choice) => propose(composed, this.#context.environment, goal, choice),
+          propose: (...asked) => propose(composed, this.#context.environment, ...asked),
           around: async definition => {
             const { surroundingFaults } = await import('../../../operations/policy/plan-surroundings.ts')
             const { environment } = this.#context
@@ -86,7 +85,7 @@ class State {
           },
         }
       } catch (error) {
-        // Looked for again with the next call: somebody may have made it meanwhile.
+        // Try again with the next call: another process may have created it by then.
         if (this.#opening === opening) this.#opening = null
         const { NoState } = await import('../../../compose.ts')
         if (!(error instanceof NoState)) throw error
@@ -108,27 +107,27 @@ class State {
   }
 }
 
-/** By the planner that asks no model, unless one is named. */
 async function propose(
   { engine, planners, root, stateDir, now }: Composed,
   environment: Context['environment'],
-  goal: string,
-  { look, ...choice }: NonNullable<Parameters<Propose>[1]> = {},
+  ...[goal, { look, ...choice } = {}, { comments = [], ...earlier } = {}]: Parameters<Propose>
 ): ReturnType<Propose> {
   const { openRepository } = await import('../../../compose.ts')
   const { choosePlanner } = await import('../../../operations/goals/choose-planner.ts')
-  const { LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
+  const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
   const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
   const { PlanningFailure } = await import('../../../planners/planner.ts')
   const chosen = choosePlanner(planners, choice)
-  if (chosen.status !== 'chosen') throw new Error(`bug: there is no planner for ${JSON.stringify(choice)}`)
+  if (chosen.status !== 'chosen') return { problem: { detail: 'no planner drafts this here', hint: 'name a `model`' } }
   // Looked at afresh for each goal: files change while an agent works.
   const repository = openRepository({ root, stateDir, environment })
   try {
     const place = { root, stateDir, environment, now, repository }
-    const looked = look === true ? await lookFirst(place, { maxMs: LOOK_MS.plan }) : undefined
+    const maxMs = LOOK_MS.plan
+    const looked = look === true ? await lookFirst(place, { maxMs }) : undefined
+    const runCheck = look === true && choice.model !== undefined ? await checksOnCopy(place, { maxMs }) : undefined
     const rooms = { planner: chosen.planner, repository, past: await pastPlans(engine) }
-    return await proposedPlan(rooms, goal, { ...choice, looked })
+    return await proposedPlan(rooms, goal, { ...choice, ...earlier, comments, looked, runCheck })
   } catch (error) {
     if (!(error instanceof PlanningFailure)) throw error
     const { message, hint } = error.failure

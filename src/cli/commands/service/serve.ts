@@ -25,9 +25,7 @@ import { threadLook } from '../../../server/propose-plan.ts'
 import { ROUTES } from '../../../server/routes/route-list.ts'
 import { type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, usage, withState } from '../../command.ts'
 import { VERSION } from '../../version.ts'
 import { agentsHere } from '../agents/choose-agent.ts'
 
@@ -37,21 +35,16 @@ import { agentsHere } from '../agents/choose-agent.ts'
 //                                 to rest and stay active)
 //           ── again ──→ forced (connections are cut, what may not be run again is parked)
 
-/** How long answers under way may take after the first signal. */
 const GRACE_MS = 10_000
 
 export interface ServiceOptions {
   readonly host: string
-  /** 0: any that is free. */
   readonly port: number
   readonly auth: boolean
   readonly tls: { readonly cert: string; readonly key: string } | null
-  /** Names it is called by, besides those of the loopback. */
   readonly hosts: readonly string[]
-  /** Where it listens, as it stands in an address. */
   readonly addresses: readonly string[]
   readonly proxy: string | null
-  /** The address people use, once the port is known. */
   readonly addressOf: (port: number) => string
   readonly logLevel: LogLevel
   /** How many plans are driven at once; 0 for none. */
@@ -128,7 +121,7 @@ function roomsOf(
 }
 
 async function listen(rooms: ServerRooms, { host, port, tls, logLevel }: ServiceOptions): Promise<Serving> {
-  // Only where it is written down: it is told of every request.
+  // Only with the debug log, because it is called for every request.
   const answered = ({ id, ...told }: Answered): void => rooms.log.debug({ id, ...told }, 'answered')
   try {
     return await serve(rooms, {
@@ -207,9 +200,8 @@ function tellAddress(
 }
 
 interface Stopped {
-  /** Settles when the service was told to stop and everybody has been answered. */
+  /** Settles when the service was stopped and every request has been answered. */
   readonly answered: Promise<void>
-  /** Listens no longer. Before that, a second signal forces. */
   close(): void
 }
 
@@ -292,7 +284,6 @@ export async function serveStore(context: Context, options: ServeOptions): Promi
   })
 }
 
-/** Nobody calls the address that means all of them. */
 function shownHost({ host, allowHost }: ServeOptions, hosts: readonly string[]): string {
   if (host !== '0.0.0.0' && host !== '::') return bracketed(host)
   return (allowHost ?? hosts)[0]?.replace(/:\d+$/, '') ?? 'localhost'

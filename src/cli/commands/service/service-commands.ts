@@ -4,9 +4,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
 import { collectValues, count, duration } from '../option-values.ts'
-import type { McpCommandOptions } from './mcp.ts'
-import type { ServeOptions } from './serve.ts'
-import type { CreateOptions } from './token.ts'
 
 const PORT = 8011
 
@@ -35,14 +32,14 @@ export function addServing(program: Command, act: Act): void {
       `
 The printed link works once; programs use the token in .planfold/server/token. Ctrl-C finishes running tasks, then stops.`,
     )
-    .action((options: ServeOptions) => act(async context => (await import('./serve.ts')).serveStore(context, options)))
+    .action(act(async () => (await import('./serve.ts')).serveStore))
 
   program
     .command('mcp')
     .description('serve plans to an agent over MCP (standard input and output)')
     .option('--run', 'also run tasks that are not external (commands, edits, …) while the agent is connected')
     .option('--compat', 'for agents that expect one tool: offer manage_plan instead of plan_read and plan_write')
-    .action((options: McpCommandOptions) => act(async context => (await import('./mcp.ts')).serveMcp(context, options)))
+    .action(act(async () => (await import('./mcp.ts')).serveMcp))
 
   const token = program
     .command('token')
@@ -60,26 +57,24 @@ The printed link works once; programs use the token in .planfold/server/token. C
     .addOption(new Option('--expires <age>', 'lifetime, e.g. 30d (default: no limit)').argParser(duration))
     .option('--plan <plan>', 'limit the token to this plan; repeat for more', collectValues)
     .option('--session <id>', 'limit the token to the plans of this session; repeat for more', collectValues)
-    .action((name: string, options: CreateOptions) =>
-      act(async context => (await import('./token.ts')).tokenCreate(context, name, options)),
-    )
+    .action(act(async () => (await import('./token.ts')).tokenCreate))
 
   token
     .command('list')
     .description('list tokens')
-    .action(() => act(async context => (await import('./token.ts')).tokenList(context)))
+    .action(act(async () => (await import('./token.ts')).tokenList))
 
   token
     .command('revoke')
     .description('revoke a token')
     .argument('<name>', 'name of the token')
-    .action((name: string) => act(async context => (await import('./token.ts')).tokenRevoke(context, name)))
+    .action(act(async () => (await import('./token.ts')).tokenRevoke))
 
   token
     .command('link')
     .description('print a link that opens the running server in a browser; works once')
     .argument('[name]', 'name of the token (default: yours)')
-    .action((name: string | undefined) => act(async context => (await import('./token.ts')).tokenLink(context, name)))
+    .action(act(async () => (await import('./token.ts')).tokenLink))
 }
 
 function port(text: string): number {

@@ -14,13 +14,9 @@ import {
   type Token,
 } from '../../../server/auth/token-file.ts'
 import { listRunning } from '../../../server/monitoring/running-services.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, notFound, refused } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, notFound, printNote, refused, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { table } from '../../terminal/table.ts'
-
-// `planfold token list`: who has a token, besides the owner.
 
 export async function tokenList(context: Context): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ stateDir }) => {
@@ -44,11 +40,8 @@ function untilWords({ expiresAt }: Pick<Token, 'expiresAt'>, now: number): strin
   return expiresAt <= now ? `expired ${at}` : at
 }
 
-// `planfold token create NAME`: a token for somebody else, printed once and kept only as its hash.
-
 export interface CreateOptions {
   readonly role: Role
-  /** Milliseconds. */
   readonly expires?: number
   readonly plan?: readonly string[]
   readonly session?: readonly string[]
@@ -76,7 +69,7 @@ export async function tokenCreate(context: Context, name: string, options: Creat
   })
 }
 
-/** Whoever has a token may be anybody: in the shell of an agent there are none to be had. */
+/** A token can be used by anybody who has it, so the shell of an agent gets none. */
 function mayAdminister({ engine: { caller } }: Composed): void {
   if (!caller.rights.has('administer')) throw refused(deny(caller, 'administer'))
 }
@@ -88,8 +81,6 @@ async function scopeOf({ engine }: Composed, { plan, session }: CreateOptions): 
   return { plans, sessions: session ?? [] }
 }
 
-// `planfold token revoke NAME`: from now on the token opens nothing, also in a service that runs.
-
 export async function tokenRevoke(context: Context, name: string): Promise<number> {
   return await withState(context, { create: false }, async ({ stateDir }) => {
     if (!(await revokeToken(stateDir, name))) throw notFound(`there is no token '${name}'`, 'see `planfold token list`')
@@ -97,8 +88,6 @@ export async function tokenRevoke(context: Context, name: string): Promise<numbe
     return EXIT.done
   })
 }
-
-// `planfold token link [NAME]`: a link that opens the running service in a browser, once.
 
 export async function tokenLink(context: Context, name: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async composed => {

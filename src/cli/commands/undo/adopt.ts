@@ -9,10 +9,8 @@ import { adoptFork, type ForkAdoption } from '../../../operations/adopt-fork.ts'
 import { choiceFor, undecidedFiles } from '../../../operations/rollback-plan.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import type { Choice } from '../../../workspace/workspace.ts'
-import { answer, print, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
+import { answer, CliError, type Context, EXIT, print, printNote, refused, withState } from '../../command.ts'
 import { carryOut } from '../../drive.ts'
-import { CliError, EXIT, refused } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { shownPath } from '../../text/path-text.ts'
@@ -48,7 +46,6 @@ const CONFLICTS: Readonly<Record<NonNullable<FilePreview['conflict']>, string>> 
   gone: 'removed here since the fork was made',
 }
 
-/** Why a path stands as it did here, by what was chosen. */
 const KEPT: typeof CONFLICTS = {
   'edited since': 'your version is kept, because both sides changed it and you chose so',
   appeared: 'your version is kept, because both sides created it and you chose so',
@@ -88,7 +85,6 @@ function fileLine(paint: Context['paint'], { path, will, conflict, why }: FilePr
   return `  ${isOpen ? paint.yellow('!') : ' '} ${(isOpen ? paint.yellow : paint.cyan)(word.padEnd(8))} ${shownPath(path)}${note}`
 }
 
-/** The commands that go on where something changed here as well; without merging where that was tried. */
 function adoptionWays(command: string, undecided: readonly FilePreview[], isMergeTried = false) {
   const [first, second] = undecided
   const each = second === undefined && first !== undefined ? shellWord(first.path) : 'all'
@@ -99,7 +95,6 @@ function adoptionWays(command: string, undecided: readonly FilePreview[], isMerg
   ]
 }
 
-/** The commands that go on where both versions could not be merged. */
 function unmergedWays(command: string, { files }: Foreseen, left: EventOf<'rollback.finished'>['left'] = []) {
   const open = files.filter(
     ({ path, conflict }) => conflict !== undefined && left.some(one => one.path === path && one.kept !== true),
@@ -159,7 +154,6 @@ export interface AdoptOptions extends Omit<ChoiceOptions, 'force'> {
   readonly removeIgnored?: boolean
 }
 
-/** So many lines of the diff are shown unless all are asked for. */
 const PATCH_LINES_MAX = 100
 
 export async function adopt(context: Context, word: string, options: AdoptOptions): Promise<number> {
@@ -215,7 +209,6 @@ async function carriedOut(
     readonly name: string
     readonly preview: Foreseen
     readonly ask: AdoptAsk
-    /** As it was typed, apart from choices. */
     readonly command: string
   },
 ): Promise<number> {

@@ -13,9 +13,7 @@ import type { CheckpointCard, CheckpointDiff } from '../../../engine/engine.ts'
 import { type Patch, patchOf } from '../../../format/text/patch.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Change, TreeEntry } from '../../../workspace/workspace.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT, notFound, refused, usage } from '../../exit.ts'
+import { answer, type Context, EXIT, notFound, printNote, refused, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 import { ago, dateAndTime } from '../../terminal/elapsed-time.ts'
@@ -23,8 +21,6 @@ import { planWord } from '../../terminal/paint.ts'
 import { table } from '../../terminal/table.ts'
 import { shownPath } from '../../text/path-text.ts'
 import { changeKind, type Happened, standingShort, standingWords, whyWords } from '../../text/rollback-result.ts'
-
-// `planfold checkpoint [PLAN]`: takes a checkpoint by hand and prints its name.
 
 export async function checkpoint(
   context: Context,
@@ -44,16 +40,6 @@ export async function checkpoint(
   })
 }
 
-// `planfold checkpoints list|show|diff|cat`: the places a plan can go back to. Nothing here changes anything.
-
-// `planfold checkpoints diff PLAN FROM [TO]`: which paths differ between two checkpoints, or between one and now, and what
-// happened to each; with --patch the text, too. Nothing here changes anything.
-
-export interface DiffOptions {
-  readonly patch?: boolean
-}
-
-/** Larger contents are not laid side by side. */
 const PATCH_MAX_BYTES = 1024 * 1024
 
 export async function diffCheckpoints(
@@ -61,7 +47,7 @@ export async function diffCheckpoints(
   word: string,
   from: string,
   to: string | undefined,
-  options: DiffOptions,
+  options: { readonly patch?: boolean },
 ): Promise<number> {
   return await withState(context, { create: false }, async composed => {
     const { plan, name } = await findPlan(composed.engine, word, { looking: true })
@@ -144,7 +130,7 @@ export async function patchFor(composed: Composed, { path, before, after }: Chan
   return patchOf(a, b)
 }
 
-/** From the content store, or from the workspace where it stands there as it is told; empty where there is no file. */
+/** From the content store, or from the workspace if its file has the hash; empty where there is no file. */
 async function bytesOf(
   { engine, root }: Composed,
   path: string,
@@ -167,9 +153,6 @@ async function bytesOf(
     return null
   }
 }
-
-// `planfold checkpoints cat PLAN SHA256`: bytes that were stored before something was written over, as they were. Raw into a
-// file or a pipe; a terminal is shown text only, with control characters made visible.
 
 export async function cat(context: Context, word: string, sha256: string): Promise<number> {
   if (!isSha256(sha256))
@@ -196,9 +179,6 @@ export async function cat(context: Context, word: string, sha256: string): Promi
     return EXIT.done
   })
 }
-
-// `planfold checkpoints list|show`: the places a plan can go back to, and what it knew at one of them. Nothing here changes
-// anything.
 
 const SHOWN_MAX = 30
 
@@ -242,13 +222,13 @@ function listLines(
 
 export async function showCheckpoint(context: Context, word: string, checkpoint: string): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
-    const meant = await findPlan(engine, word, { looking: true })
-    const found = await engine.ask({ type: 'checkpoint', plan: meant.plan, checkpoint })
-    if (found === null) throw new Error(`bug: the plan ${meant.plan} was found and is gone`)
+    const target = await findPlan(engine, word, { looking: true })
+    const found = await engine.ask({ type: 'checkpoint', plan: target.plan, checkpoint })
+    if (found === null) throw new Error(`bug: the plan ${target.plan} was found and is gone`)
     if (!found.ok) throw refused(found.refusal)
     const { card } = found
-    answer(context, { plan: meant.plan, name: meant.name, checkpoint: card }, () =>
-      cardLines(context, meant.name, card),
+    answer(context, { plan: target.plan, name: target.name, checkpoint: card }, () =>
+      cardLines(context, target.name, card),
     )
     return EXIT.done
   })

@@ -5,20 +5,16 @@ import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
 import type { Comparison, RunFacts, TaskFacts, TaskPair } from '../../../domain/views/compare.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { type Cell, cut, table } from '../../terminal/table.ts'
 
 export interface CompareOptions {
-  /** Also the tasks that went the same way, however many. */
   readonly all?: boolean
 }
 
 const COLUMNS = 100
-/** So many tasks are all shown, whether they differ or not. */
 const SHORT = 30
 const NAME_MAX = 26
 const DIFF_LINES_MAX = 40

@@ -6,9 +6,7 @@ import { numberOf } from '../../../domain/phrases.ts'
 import type { Forked } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { LeftOut } from '../../../workspace/workspace.ts'
-import { answer, print, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, print, printNote, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 
@@ -19,14 +17,12 @@ export interface ForkOptions {
   readonly from: string
   readonly name?: string
   readonly input?: readonly string[]
-  /** A document in any format that can be read. */
   readonly revision?: string
   readonly model?: string
   readonly here?: true
   readonly start?: true
 }
 
-/** So many paths and tasks are named. */
 const NAMED_MAX = 5
 
 export async function fork(context: Context, word: string, options: ForkOptions): Promise<number> {
@@ -55,7 +51,7 @@ export async function fork(context: Context, word: string, options: ForkOptions)
       ])
       return EXIT.done
     }
-    // Whoever reads JSON gets the lines of a run, and finds where it works in its summary.
+    // With `--json` the run prints its own lines, and its summary names the folder.
     if (!context.settings.json) print(context, lines(context, made.name, origin, forked))
     const { startAndDrive } = await import('../plans/run.ts')
     return await startAndDrive(context, composed, { plan: made.plan, name: made.name, since: made.version }, {})
@@ -74,7 +70,6 @@ async function revisionOf(context: Context, path: string) {
   return { definition: file.definition, source: sourceOf(file) }
 }
 
-/** `task.key=value`; a value that is JSON is that, and any other is text. */
 function inputsOf(words: readonly string[]): { readonly [place: string]: Json } {
   const given: { [place: string]: Json } = {}
   for (const word of words) {

@@ -33,7 +33,6 @@ import { changedBy, resultLines } from '../../text/rollback-result.ts'
 
 import { unfinishedRollback } from '../../text/wait-text.ts'
 
-/** How careful, and what to do where somebody has worked since. */
 export interface ChoiceOptions {
   readonly dryRun?: boolean
   readonly force?: boolean
@@ -48,15 +47,11 @@ export interface GoBack {
   readonly name: string
   readonly kind: 'rollback' | 'undo'
   readonly ask: RollbackAsk
-  /** Some tasks or paths only, as they were typed. */
   readonly only?: Asked['only']
-  /** Asks before anything is ordered, after it was shown; false when the answer is no. */
   readonly confirm?: () => Promise<boolean>
   /** The plan is cancelled then, so that nothing is to be resumed. */
   readonly isLast?: true
-  /** `--yes`: nothing is asked. */
   readonly isAnswered?: boolean | undefined
-  /** The words that were typed, apart from choices. */
   readonly command: readonly string[]
   readonly options: ChoiceOptions
 }
@@ -88,7 +83,6 @@ export async function goBack(context: Context, composed: Composed, wanted: GoBac
 const leftUnclaimed = (files: readonly FilePreview[]): ReadonlySet<string> =>
   new Set(files.flatMap(({ path, will, unclaimed }) => (unclaimed !== undefined && will === 'leave' ? [path] : [])))
 
-/** Paths that are perhaps a person's own: at a terminal one answer includes them. */
 async function includesUnclaimed(
   context: Context,
   { files }: Foretold,
@@ -100,7 +94,6 @@ async function includesUnclaimed(
   return await confirm(context, `revert ${numberOf(left.size, 'path')} as well that may be yours (see above)?`)
 }
 
-/** What would happen, with what was chosen; shown to a person. */
 async function foretold(context: Context, { engine, root }: Composed, wanted: GoBack, ask: RollbackAsk) {
   const { plan, name, kind, options } = wanted
   const force = options.force === true ? { force: true as const } : {}
@@ -154,7 +147,6 @@ function stopAtConflicts(context: Context, asked: Asked): void {
   )
 }
 
-/** Hands the order in and sees it through. */
 async function ordered(
   context: Context,
   composed: Composed,
@@ -234,7 +226,6 @@ async function tell(
     : EXIT.failed
 }
 
-/** What was changed besides what the preview named: files that were written while compensations ran. */
 async function unforetold(
   engine: Composed['engine'],
   { preview }: Asked,
@@ -244,7 +235,7 @@ async function unforetold(
   return (await changedBy(engine, ended)).filter(({ path }) => !known.has(path))
 }
 
-/** What the preview said would stay, or a person chose to keep, and the folders it lies in, are no surprise; anything else is. */
+/** Expected: what the preview announced, what a person chose to keep, and the folders it lies in. */
 function isExpected({ preview, choiceOf, isKept }: Asked, left: string): boolean {
   const stays = ({ path, will, conflict }: FilePreview): boolean =>
     will === 'leave' || isKept(path) || (conflict !== undefined && choiceOf(path) === 'keep')
@@ -253,12 +244,10 @@ function isExpected({ preview, choiceOf, isKept }: Asked, left: string): boolean
   return preview.git.some(step => step.do === 'refuse' && step.target === left)
 }
 
-/** `planfold WORDS`, with the state folder that was asked for. */
 export function commandWriter({ settings }: Context): (words: string) => string {
   return words => withDir({ settings }, `planfold ${words}`)
 }
 
-/** What was typed for paths where somebody has worked since. */
 export function choicesOf(
   stand: Parameters<typeof resolvePaths>[0],
   { keep, take, merge }: ChoiceOptions,

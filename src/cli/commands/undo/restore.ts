@@ -3,9 +3,7 @@
 import type { KeptFile } from '../../../engine/engine.ts'
 import { listKeptFiles, restoreOrder } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { CliError, EXIT, notFound, usage } from '../../exit.ts'
+import { answer, CliError, type Context, EXIT, notFound, printNote, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { orderAndTell } from '../../order.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
@@ -14,7 +12,6 @@ import { brief } from '../../terminal/one-line.ts'
 import { resolvePaths, shownPath } from '../../text/path-text.ts'
 
 export interface RestoreOptions {
-  /** Of the version; its first digits will do. */
   readonly hash?: string
   readonly overwrite?: boolean
   readonly merge?: boolean
@@ -30,17 +27,17 @@ export async function restore(
     throw usage('--overwrite and --merge cannot be used together', 'use one of them')
   return await withState(context, { create: false }, async composed => {
     const { engine, root } = composed
-    const meant = await findPlan(engine, plan)
-    const kept = await listKeptFiles(engine, meant.plan)
+    const target = await findPlan(engine, plan)
+    const kept = await listKeptFiles(engine, target.plan)
     if (words.length === 0) {
       const items = kept.flatMap(({ versions }) => versions).sort((a, b) => a.at - b.at)
-      answer(context, { plan: meant.plan, name: meant.name, items }, () =>
-        items.length === 0 ? `no backups in ${brief(meant.name)}` : items.map(one => versionLine(one, context.now())),
+      answer(context, { plan: target.plan, name: target.name, items }, () =>
+        items.length === 0 ? `no backups in ${brief(target.name)}` : items.map(one => versionLine(one, context.now())),
       )
       if (items.length > 0)
         printNote(
           context,
-          `Restore one: planfold restore ${shellWord(meant.name)} PATH  (an older version: --hash HASH)`,
+          `Restore one: planfold restore ${shellWord(target.name)} PATH  (an older version: --hash HASH)`,
         )
       return EXIT.done
     }
@@ -50,17 +47,17 @@ export async function restore(
       const found = resolvePaths({ root, cwd: context.cwd }, word, known)
       if (found.length === 0)
         throw notFound(
-          `no backup of '${word}' in ${meant.name}`,
-          `planfold restore ${shellWord(meant.name)} lists them`,
+          `no backup of '${word}' in ${target.name}`,
+          `planfold restore ${shellWord(target.name)} lists them`,
         )
       for (const path of found) paths.add(path)
     }
     try {
-      const { events } = await orderAndTell(context, composed, meant.plan, restoreOrder([...paths], options))
+      const { events } = await orderAndTell(context, composed, target.plan, restoreOrder([...paths], options))
       if (events.length === 0) printNote(context, 'the file already has this version; for an older one use --hash HASH')
     } catch (error) {
       if (!(error instanceof CliError) || error.code !== 'conflict' || options.overwrite || options.merge) throw error
-      const command = `planfold restore ${shellWord(meant.name)} ${words.map(shellWord).join(' ')}`
+      const command = `planfold restore ${shellWord(target.name)} ${words.map(shellWord).join(' ')}`
       throw new CliError(
         EXIT.refused,
         'conflict',

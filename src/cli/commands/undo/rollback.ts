@@ -6,14 +6,11 @@ import type { RollbackAsk } from '../../../engine/engine.ts'
 import type { PlanTarget } from '../../../operations/find-target.ts'
 import { previewRollback } from '../../../operations/rollback-plan.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
-import { type Context, withState } from '../../context.ts'
-import { notConfirmed, refused, usage } from '../../exit.ts'
+import { type Context, notConfirmed, refused, usage, withState } from '../../command.ts'
 import { findPlan, findTask } from '../../find-target.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { resolvePattern } from '../../text/path-text.ts'
 import { type ChoiceOptions, goBack } from './go-back.ts'
-
-// `planfold undo [PLAN]`: takes the last rollback back, files, tasks and all. Once more is a redo.
 
 export interface UndoOptions extends ChoiceOptions {
   readonly keepGit?: boolean
@@ -21,18 +18,16 @@ export interface UndoOptions extends ChoiceOptions {
 
 export async function undo(context: Context, word: string | undefined, options: UndoOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = await findPlan(composed.engine, word)
+    const target = await findPlan(composed.engine, word)
     return await goBack(context, composed, {
-      ...meant,
+      ...target,
       kind: 'undo',
       ask: options.keepGit === true ? { keepGit: true } : {},
-      command: ['undo', meant.name, ...(options.keepGit === true ? ['--keep-git'] : [])],
+      command: ['undo', target.name, ...(options.keepGit === true ? ['--keep-git'] : [])],
       options,
     })
   })
 }
-
-// `planfold rollback [PLAN]`: sets files, tasks and git back to where the plan stood, after showing what will happen.
 
 export interface RollbackOptions extends ChoiceOptions {
   readonly to?: string
@@ -45,9 +40,9 @@ export interface RollbackOptions extends ChoiceOptions {
 
 export async function rollback(context: Context, word: string | undefined, options: RollbackOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const meant = await findPlan(composed.engine, word)
+    const target = await findPlan(composed.engine, word)
     const tasks = []
-    for (const task of options.tasks ?? []) tasks.push((await findTask(composed.engine, meant.name, task)).task)
+    for (const task of options.tasks ?? []) tasks.push((await findTask(composed.engine, target.name, task)).task)
     const whole: RollbackAsk = {
       to: options.to,
       ...(tasks.length === 0 ? {} : { tasks }),
@@ -55,15 +50,15 @@ export async function rollback(context: Context, word: string | undefined, optio
       ...(options.keepGit === true ? { keepGit: true } : {}),
     }
     const files =
-      options.files === undefined ? undefined : await patterns(context, composed, meant, whole, options.files)
+      options.files === undefined ? undefined : await patterns(context, composed, target, whole, options.files)
     return await goBack(context, composed, {
-      ...meant,
+      ...target,
       kind: 'rollback',
       ask: files === undefined ? whole : { ...whole, files },
       only: { tasks, files: options.files },
-      ...(isConsent(context, options) ? {} : { confirm: () => askFirst(context, meant.name) }),
+      ...(isConsent(context, options) ? {} : { confirm: () => askFirst(context, target.name) }),
       isAnswered: options.yes,
-      command: commandOf(meant.name, options),
+      command: commandOf(target.name, options),
       options,
     })
   })
@@ -71,10 +66,7 @@ export async function rollback(context: Context, word: string | undefined, optio
 
 const isAsked = ({ terminal, settings }: Context): boolean => terminal !== null && !settings.json
 
-/**
- * Without a place everything goes back, so somebody must have agreed to it: at a terminal by an answer, in a script by `--yes`. A
- * script that says what becomes of edited files, or `--force`, has seen the preview.
- */
+/** Reverting a whole plan needs consent: an answer at a terminal, in a script `--yes`, or choices after a preview. */
 function isConsent(context: Context, options: RollbackOptions): boolean {
   const { to, files, tasks, yes, force, keep, take, merge } = options
   if (yes === true || [to, files, tasks].some(one => one !== undefined)) return true
@@ -89,7 +81,6 @@ async function askFirst(context: Context, name: string): Promise<boolean> {
   )
 }
 
-/** The words of --files as patterns from the workspace; one that means nothing the plan wrote since is a mistake. */
 async function patterns(
   { cwd }: Context,
   { engine, root }: Composed,
@@ -112,7 +103,6 @@ async function patterns(
   })
 }
 
-/** The command as it was typed, apart from choices: what a person goes on with. */
 function commandOf(name: string, options: RollbackOptions): readonly string[] {
   const { to, files = [], tasks = [], filesOnly, keepGit } = options
   return [

@@ -4,19 +4,13 @@ import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
 import { collectValues, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
-import type { AdoptOptions } from './adopt.ts'
-import type { DiffOptions } from './checkpoints.ts'
-import type { CompareOptions } from './compare.ts'
-import type { ForkOptions } from './fork.ts'
-import type { RestoreOptions } from './restore.ts'
-import type { RollbackOptions, UndoOptions } from './rollback.ts'
 
 export function addTime(program: Command, act: Act): void {
   program
     .command('replay')
     .description('replay the event log and check that it leads to the same state; runs nothing')
     .argument('<plan>', PLAN)
-    .action((plan: string) => act(async context => (await import('../records/replay.ts')).replay(context, plan)))
+    .action(act(async () => (await import('../records/replay.ts')).replay))
 
   program
     .command('compare')
@@ -24,9 +18,7 @@ export function addTime(program: Command, act: Act): void {
     .argument('<a>', 'name or UUID of the first plan')
     .argument('<b>', 'name or UUID of the second plan')
     .option('--all', 'include tasks with the same outcome')
-    .action((a: string, b: string, options: CompareOptions) =>
-      act(async context => (await import('./compare.ts')).compare(context, a, b, options)),
-    )
+    .action(act(async () => (await import('./compare.ts')).compare))
 
   program
     .command('fork')
@@ -48,9 +40,7 @@ Examples:
 
 The original plan does not change. \`planfold compare\` shows both side by side, \`planfold adopt\` merges the fork back.`,
     )
-    .action((plan: string, options: ForkOptions) =>
-      act(async context => (await import('./fork.ts')).fork(context, plan, options)),
-    )
+    .action(act(async () => (await import('./fork.ts')).fork))
 
   program
     .command('adopt')
@@ -75,9 +65,7 @@ Examples:
 If a file changed on both sides, nothing happens until you choose. The worktree is removed when everything in it is merged
 or backed up. \`adopt\` also works without the worktree: the files of a fork are stored when it finishes.`,
     )
-    .action((fork: string, options: AdoptOptions) =>
-      act(async context => (await import('./adopt.ts')).adopt(context, fork, options)),
-    )
+    .action(act(async () => (await import('./adopt.ts')).adopt))
 }
 
 export function addGoingBack(program: Command, act: Act): void {
@@ -117,9 +105,7 @@ you say yes at the terminal, or use --include-unclaimed. A preview is shown firs
 asked first, a script needs --yes.
 \`planfold undo\` undoes a rollback.`,
     )
-    .action((plan: string | undefined, options: RollbackOptions) =>
-      act(async context => (await import('./rollback.ts')).rollback(context, plan, options)),
-    )
+    .action(act(async () => (await import('./rollback.ts')).rollback))
 
   const undo = program
     .command('undo')
@@ -132,9 +118,7 @@ asked first, a script needs --yes.
 Example:
   planfold undo release --dry-run    show what would happen`,
     )
-    .action((plan: string | undefined, options: UndoOptions) =>
-      act(async context => (await import('./rollback.ts')).undo(context, plan, options)),
-    )
+    .action(act(async () => (await import('./rollback.ts')).undo))
 }
 
 function addRestore(program: Command, act: Act): void {
@@ -157,12 +141,9 @@ Examples:
 A retry after a crash first reverts the files of the task. Planfold keeps the replaced versions for 30 days, or as long as
 \`policy.retention.restored\` says.`,
     )
-    .action((plan: string, paths: string[], options: RestoreOptions) =>
-      act(async context => (await import('./restore.ts')).restore(context, plan, paths, options)),
-    )
+    .action(act(async () => (await import('./restore.ts')).restore))
 }
 
-/** The options that rollback and undo share: how careful to be, and what to do with files that were edited since. */
 function withChoices(command: Command, other: string): Command {
   return command
     .option('--keep-git', 'do not change branches and tags')
@@ -189,9 +170,7 @@ function addCheckpoints(program: Command, act: Act): void {
 Example:
   planfold checkpoint release --name before-the-rewrite`,
     )
-    .action((plan: string | undefined, options: { name?: string }) =>
-      act(async context => (await import('./checkpoints.ts')).checkpoint(context, plan, options)),
-    )
+    .action(act(async () => (await import('./checkpoints.ts')).checkpoint))
 
   const checkpoints = program
     .command('checkpoints')
@@ -204,7 +183,6 @@ Examples:
   planfold checkpoints diff release cp-build-20261115T083000123Z --patch`,
     )
   const word = (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
-    // Main prints the errors.
     checkpoints
       .command(name, options)
       .description(description)
@@ -213,27 +191,19 @@ Examples:
   word('list', 'list checkpoints, latest last', { isDefault: true })
     .argument('[plan]', OPTIONAL_PLAN)
     .option('-a, --all', 'list all, without a limit')
-    .action((plan: string | undefined, options: { all?: boolean }) =>
-      act(async context => (await import('./checkpoints.ts')).listCheckpoints(context, plan, options)),
-    )
+    .action(act(async () => (await import('./checkpoints.ts')).listCheckpoints))
   word('show', 'show the state of the plan at a checkpoint, and what is not saved')
     .argument('<plan>', PLAN)
     .argument('<checkpoint>', 'a checkpoint, TASK (after it), before:TASK, or the number of a log entry')
-    .action((plan: string, checkpoint: string) =>
-      act(async context => (await import('./checkpoints.ts')).showCheckpoint(context, plan, checkpoint)),
-    )
+    .action(act(async () => (await import('./checkpoints.ts')).showCheckpoint))
   word('diff', 'compare two checkpoints, or one with the current files')
     .argument('<plan>', PLAN)
     .argument('<from>', 'a checkpoint, TASK (after it), before:TASK, or the number of a log entry')
     .argument('[to]', 'another one (default: the current files)')
     .option('-p, --patch', 'show the changed lines too')
-    .action((plan: string, from: string, to: string | undefined, options: DiffOptions) =>
-      act(async context => (await import('./checkpoints.ts')).diffCheckpoints(context, plan, from, to, options)),
-    )
+    .action(act(async () => (await import('./checkpoints.ts')).diffCheckpoints))
   word('cat', 'print a stored file by its hash')
     .argument('<plan>', PLAN)
     .argument('<sha256>', 'hash, as printed by rollback or checkpoints')
-    .action((plan: string, sha256: string) =>
-      act(async context => (await import('./checkpoints.ts')).cat(context, plan, sha256)),
-    )
+    .action(act(async () => (await import('./checkpoints.ts')).cat))
 }

@@ -1,12 +1,10 @@
 // `planfold capabilities`: what tasks can do, and whether it works on this machine.
 
-import { agentsAt, builtInRunners } from '../../../compose.ts'
+import { agentsAt, openRunners } from '../../../compose.ts'
 import { capabilities } from '../../../operations/upkeep/capabilities.ts'
 import { examine } from '../../../operations/upkeep/doctor.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import type { Context } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT } from '../../command.ts'
 import { hintText } from '../../text/hint-text.ts'
 import { doctorRooms } from './doctor.ts'
 
@@ -14,12 +12,15 @@ export async function listCapabilities(context: Context): Promise<number> {
   const { paint } = context
   const rooms = doctorRooms(context)
   const { findings } = await examine(rooms)
-  const found = capabilities(builtInRunners(rooms), findings, await rooms.models.list(), await agentsAt(rooms)).map(
-    each => ({
-      ...each,
-      repair: each.repair === null ? null : hintText(each.repair),
-    }),
-  )
+  const found = capabilities(
+    openRunners(rooms).values(),
+    findings,
+    await rooms.models.list(),
+    await agentsAt(rooms),
+  ).map(each => ({
+    ...each,
+    repair: each.repair === null ? null : hintText(each.repair),
+  }))
   const marks = { yes: paint.green('✔'), partly: paint.yellow('!'), no: paint.red('✖') }
   answer(context, { items: found }, () =>
     found.flatMap(({ action, does, effects, risks, dryRun, works, why, repair }) => [

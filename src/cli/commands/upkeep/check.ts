@@ -2,9 +2,7 @@
 // journal; with --read-data every stored blob is read too.
 
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, withState } from '../../command.ts'
 
 export async function check(context: Context, options: { readonly readData?: boolean }): Promise<number> {
   const { paint } = context

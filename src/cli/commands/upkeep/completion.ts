@@ -4,9 +4,7 @@ import type { Argument, Command, Option } from 'commander'
 import type { PlanId } from '../../../domain/id.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { openPlans } from '../../../operations/find-target.ts'
-import { answer, answerDocument } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, answerDocument, type Context, EXIT, withState } from '../../command.ts'
 
 // Shell completion, generated from the commander program: commands, their options, and what an option may be. The script
 // is static; names of plans, tasks and checkpoints are asked from `planfold names` when there is one to name.
@@ -24,10 +22,8 @@ interface Word {
   readonly options: readonly Option[]
   /** What each of its arguments names; null for what is no name. */
   readonly kinds: readonly (NameKind | null)[]
-  /** A file may stand where its first name stands. */
   readonly takesFile: boolean
   readonly choices: readonly string[]
-  /** Words of its own, as in `checkpoints diff`. */
   readonly words: readonly Word[]
 }
 
@@ -147,7 +143,6 @@ complete -o filenames -F _planfold planfold`
 function fish(words: readonly Word[]): string {
   const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const lines = ['# planfold completion: planfold completion fish | source']
-  // The words so far are `planfold`, the command, perhaps a word of its own, then the arguments.
   const names = (kind: NameKind, first: number): string => `(planfold names ${kind} (commandline -opc)[${first}])`
   const add = (word: Word, when: string, first: number): void => {
     for (const option of word.options) {
@@ -180,15 +175,13 @@ function fish(words: readonly Word[]): string {
   return lines.join('\n')
 }
 
-// `planfold completion SHELL`: prints a completion script for bash, zsh or fish.
-
 export async function completion(context: Context, shell: Shell, program: Command): Promise<number> {
   const script = completionScript(program, shell)
   answerDocument(context, { shell, script }, () => script)
   return EXIT.done
 }
 
-// `planfold names KIND [PLAN]`: what the shell may complete, a name on each line. Nothing is said where there is nothing to say.
+// `planfold names KIND [PLAN]`: what the shell may complete, one name a line.
 
 /** A shell asks at every press of a key. */
 const NAMES_MAX = 500
@@ -221,7 +214,6 @@ const plans = async (engine: Engine): Promise<readonly string[]> =>
 const tasks = async (engine: Engine, plan: PlanId): Promise<readonly string[]> =>
   ((await engine.ask({ type: 'board', plan })) ?? []).map(({ name }) => name)
 
-/** The plan that was named, else the only one that is open. */
 async function planFor(engine: Engine, word: string | undefined): Promise<PlanId | null> {
   const found = word === undefined ? null : await engine.ask({ type: 'find', reference: word })
   if (found !== null) return found.plan

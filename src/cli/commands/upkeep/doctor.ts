@@ -4,9 +4,7 @@ import { locate, modelsAt } from '../../../compose.ts'
 import type { Models } from '../../../models/model.ts'
 import { type DoctorRooms, examine, type Tried } from '../../../operations/upkeep/doctor.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { complaintOf, EXIT } from '../../exit.ts'
+import { answer, type Context, complaintOf, EXIT, withState } from '../../command.ts'
 import { hintText } from '../../text/hint-text.ts'
 
 export function doctorRooms(context: Context): DoctorRooms & { readonly models: Models } {

@@ -7,14 +7,11 @@ import { numberOf } from '../../../domain/phrases.ts'
 import { unadoptedForks } from '../../../operations/adopt-fork.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { MovedFiles, PlanRow } from '../../../stores/store.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { EXIT } from '../../exit.ts'
+import { answer, type Context, EXIT, printNote, withState } from '../../command.ts'
 import { submit } from '../../order.ts'
 import { confirm } from '../../terminal/confirm.ts'
 
 export interface PruneOptions {
-  /** An age, in milliseconds. */
   readonly before: number
   readonly dryRun?: boolean
   readonly archive?: boolean
@@ -78,7 +75,6 @@ function movedLines({ files, more }: MovedFiles): readonly string[] {
   return more === 0 ? named : [...named, `  … and ${more} more`]
 }
 
-/** At a terminal the names are shown first. */
 async function askedToRemove(
   context: Context,
   lines: readonly string[],

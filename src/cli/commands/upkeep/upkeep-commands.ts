@@ -3,11 +3,8 @@
 import { Argument, type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import type { ExportOptions } from '../formats/export.ts'
-import type { ImportOptions } from '../formats/import.ts'
 import { duration, OPTIONAL_PLAN } from '../option-values.ts'
-import { NAME_KINDS, type NameKind, type Shell } from './completion.ts'
-import type { PruneOptions } from './prune.ts'
+import { NAME_KINDS, type Shell } from './completion.ts'
 
 const MONTH_MS = 30 * 24 * 60 * 60_000
 
@@ -16,17 +13,13 @@ export function addKeeping(program: Command, act: Act): void {
     .command('schema')
     .description('print the JSON Schema of plan files')
     .option('--http', 'print the OpenAPI document of the server instead')
-    .action((options: { http?: boolean }) =>
-      act(async context => (await import('../formats/formats.ts')).schema(context, options)),
-    )
+    .action(act(async () => (await import('../formats/formats.ts')).schema))
 
   program
     .command('check')
     .description('check the stored data for corruption (like git fsck)')
     .option('--read-data', 'also read every stored file')
-    .action((options: { readData?: boolean }) =>
-      act(async context => (await import('./check.ts')).check(context, options)),
-    )
+    .action(act(async () => (await import('./check.ts')).check))
 
   program
     .command('doctor')
@@ -37,17 +30,17 @@ export function addKeeping(program: Command, act: Act): void {
 It tests Node, SQLite, git, the sandbox, disk, clock, permissions and settings. Exit 1 if there is a problem;
 exit 0 if there are only warnings.`,
     )
-    .action(() => act(async context => (await import('./doctor.ts')).doctor(context)))
+    .action(act(async () => (await import('./doctor.ts')).doctor))
 
   program
     .command('capabilities')
     .description('list the kinds of tasks, with effects, risks and whether each works on this machine')
-    .action(() => act(async context => (await import('./capabilities.ts')).listCapabilities(context)))
+    .action(act(async () => (await import('./capabilities.ts')).listCapabilities))
 
   program
     .command('formats')
     .description('list the plan formats that can be imported and exported')
-    .action(() => act(async context => (await import('../formats/formats.ts')).formats(context)))
+    .action(act(async () => (await import('../formats/formats.ts')).formats))
 
   program
     .command('export')
@@ -67,9 +60,7 @@ exit 0 if there are only warnings.`,
 Fields that the format cannot express are listed on standard error. Where the format has
 statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     )
-    .action((word: string | undefined, options: ExportOptions) =>
-      act(async context => (await import('../formats/export.ts')).exportPlan(context, word, options)),
-    )
+    .action(act(async () => (await import('../formats/export.ts')).exportPlan))
 
   program
     .command('import')
@@ -84,9 +75,7 @@ statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
 Finished tasks stay finished. Planner tables are those of a planner that keeps its plans in a database (task_plans,
 task_executions, …), as JSON or SQLite; each row becomes one plan.`,
     )
-    .action((file: string, options: ImportOptions) =>
-      act(async context => (await import('../formats/import.ts')).importPlan(context, file, options)),
-    )
+    .action(act(async () => (await import('../formats/import.ts')).importPlan))
 
   program
     .command('prune')
@@ -97,23 +86,23 @@ task_executions, …), as JSON or SQLite; each row becomes one plan.`,
     .option('--archive', 'first archive plans that finished before that time')
     .option('-n, --dry-run', 'only show what would be removed')
     .option('-y, --yes', 'also remove files that appeared outside a write scope and were moved away; they may be yours')
-    .action((options: PruneOptions) => act(async context => (await import('./prune.ts')).prune(context, options)))
+    .action(act(async () => (await import('./prune.ts')).prune))
 
   program
     .command('completion')
     .description('print a completion script for your shell')
     .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
-    .action((shell: Shell) =>
-      act(async context => (await import('./completion.ts')).completion(context, shell, program)),
+    .action(
+      act(async () => {
+        const { completion } = await import('./completion.ts')
+        return (context, shell: Shell) => completion(context, shell, program)
+      }),
     )
 
-  // For completion scripts.
   program
     .command('names', { hidden: true })
     .description('print names for shell completion, one per line')
     .addArgument(new Argument('<kind>', 'kind of name').choices(NAME_KINDS))
     .argument('[plan]', 'plan of the names')
-    .action((kind: NameKind, plan: string | undefined) =>
-      act(async context => (await import('./completion.ts')).names(context, kind, plan)),
-    )
+    .action(act(async () => (await import('./completion.ts')).names))
 }

@@ -19,14 +19,11 @@ export interface AgentSpend {
 }
 
 export type AgentLineKind =
-  /** Its own words. */
   | 'said'
   | 'action'
   | 'diff'
-  /** What we say about it. */
   | 'note'
   | 'spent'
-  /** A person is asked. */
   | 'asks'
   /** Of a command of ours before or after it: a criterion, say. */
   | 'command'

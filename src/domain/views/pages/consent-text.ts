@@ -2,7 +2,8 @@
 // word of a command stands on a line of its own; text of others stands behind a bar, so that it cannot pass for ours; what is left
 // out is counted, with the way to see all of it. What the author of the plan says about it comes last, and is called that.
 
-import type { Shown, ShownChange, ShownGate, ShownTask, ShownWords } from '../../gates/consent.ts'
+import { type ActionType, actionFacts } from '../../actions/actions.ts'
+import type { Shown, ShownAction, ShownChange, ShownGate, ShownTask, ShownWords } from '../../gates/consent.ts'
 import type { Sha256 } from '../../id.ts'
 import { numberOf } from '../../phrases.ts'
 import type { GitAction } from '../../plan.ts'
@@ -41,7 +42,6 @@ export interface ConsentContents {
 
 export interface ConsentOptions {
   readonly say: SafeText
-  /** Leave nothing out. */
   readonly all: boolean
   readonly contents: ConsentContents
   /** How to see what is left out, in the words of the face. */
@@ -60,9 +60,7 @@ export function neededFor(
   { all }: Pick<ConsentOptions, 'all'>,
 ): { readonly changes: readonly ShownChange[]; readonly files: readonly Sha256[] } {
   const tasks = shown.type === 'task' ? [shown] : shown.tasks
-  const files = all
-    ? tasks.flatMap(({ does, files }) => (does.type === 'edit' ? [] : files.map(({ sha256 }) => sha256)))
-    : []
+  const files = all ? tasks.flatMap(({ does, files }) => ('diff' in does ? [] : files.map(({ sha256 }) => sha256))) : []
   return { changes: toldChanges(shown.reviewed ?? [], all), files: [...new Set(files)] }
 }
 
@@ -148,12 +146,6 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   const { say } = options
   const { visible } = say
   const { task, visit, impact, does, program, cwd, inputs, values, env, files, remotes, words } = shown
-  const field = (label: string, ...text: readonly ConsentSpan[]): ConsentLine => [
-    '  ',
-    dim(label.padEnd(9)),
-    ' ',
-    ...text,
-  ]
   const block = (text: string): readonly ConsentLine[] => blockOf(say.visibleLines(text), options)
   const file = (label: string, { path, sha256, bytes }: ShownTask['files'][number]): ConsentLine =>
     field(label, `${visible(path)} `, dim(`sha256 ${sha256.slice(0, 12)}, ${numberOf(bytes, 'byte')}`))
@@ -173,37 +165,7 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
     lines.push([
       yellow(`  earlier tasks fill this in, and you are not asked again: ${listOf(shown.filledLater, '', say)}`),
     ])
-  switch (does.type) {
-    case 'argv':
-      lines.push([
-        `  runs ${does.argv.length === 1 ? 'this word' : `these ${does.argv.length} words`}, without a shell:`,
-      ])
-      lines.push(...does.argv.map((word, at) => ['    ', dim(`[${at}]`), ' ', ...wordOf(word, say)]))
-      break
-    case 'script':
-      lines.push(['  runs this script with sh -eu:'], ...block(spelled(does.script)))
-      break
-    case 'edit':
-      lines.push(['  changes files like this:'], ...block(does.diff))
-      break
-    case 'git':
-      lines.push(field('git', visible(gitText(does.git))))
-      break
-    case 'request':
-      lines.push([REQUEST_WORDS[does.to]])
-      lines.push(...block(does.lines.join('\n')))
-      break
-    case 'agent':
-      lines.push(field('agent', visible(typeof does.agent === 'string' ? does.agent : JSON.stringify(does.agent))))
-      if (does.instruction !== null) lines.push(['  is told:'], ...block(does.instruction))
-      break
-    case 'external':
-      lines.push(['  is done by the agent or person that claims it'])
-      if (does.instruction !== null) lines.push(['  instruction:'], ...block(does.instruction))
-      break
-    default:
-      does satisfies never
-  }
+  lines.push(...doneLines(does, say, block))
   if ('stdin' in does && does.stdin !== null)
     lines.push(['  and is given as standard input:'], ...block(spelled(does.stdin)))
   for (const [label, value] of Object.entries(values))
@@ -217,9 +179,9 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   if (program !== null) lines.push(field('program', visible(program)))
   for (const one of files) {
     lines.push(file('file', one))
-    if (options.all && does.type !== 'edit') lines.push(...contentLines(one.sha256, options))
+    if (options.all && !('diff' in does)) lines.push(...contentLines(one.sha256, options))
   }
-  if (files.length > 0 && does.type !== 'edit' && !options.all)
+  if (files.length > 0 && !('diff' in does) && !options.all)
     lines.push([dim(`            their content: ${options.whole}`)])
   for (const [remote, url] of Object.entries(remotes))
     lines.push(field('remote', `${visible(remote)} = ${visible(url)}`))
@@ -231,7 +193,7 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   if (hook !== null) lines.push(file('hook', hook))
   lines.push(field('writes', writesOf(shown, say)))
   // A database is a file: nothing is reached.
-  if (does.type !== 'request' || does.to !== 'db') {
+  if (!('to' in does) || factsOf(does).network !== undefined) {
     lines.push(field('network', networkOf(shown, say)))
     if (shown.hosts.length > 0) lines.push(field('hosts', listOf(shown.hosts, 'none', say)))
   }
@@ -246,11 +208,35 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   return [...lines, ...authorLines(words, say).map(indented)]
 }
 
-const REQUEST_WORDS = {
-  http: '  sends this request:',
-  db: '  asks this of the database:',
-  runner: '  hands this to a runner of the program:',
-} as const
+const field = (label: string, ...text: readonly ConsentSpan[]): ConsentLine => [
+  '  ',
+  dim(label.padEnd(9)),
+  ' ',
+  ...text,
+]
+
+/** What is done, in the form in which it was stored. */
+function doneLines(
+  does: ShownAction,
+  say: SafeText,
+  block: (text: string) => readonly ConsentLine[],
+): readonly ConsentLine[] {
+  if ('argv' in does) {
+    const { argv } = does
+    const head = `  runs ${argv.length === 1 ? 'this word' : `these ${argv.length} words`}, without a shell:`
+    return [[head], ...argv.map((word, at) => ['    ', dim(`[${at}]`), ' ', ...wordOf(word, say)])]
+  }
+  if ('script' in does) return [['  runs this script with sh -eu:'], ...block(spelled(does.script))]
+  if ('diff' in does) return [['  changes files like this:'], ...block(does.diff)]
+  if ('git' in does) return [field('git', say.visible(gitText(does.git)))]
+  if ('lines' in does) return [[`  ${factsOf(does).asks ?? 'asks this'}:`], ...block(does.lines.join('\n'))]
+  const told = (head: string) => (does.instruction === null ? [] : [[head], ...block(does.instruction)])
+  if (!('agent' in does)) return [['  is done by the agent or person that claims it'], ...told('  instruction:')]
+  const agent = typeof does.agent === 'string' ? does.agent : JSON.stringify(does.agent)
+  return [field('agent', say.visible(agent)), ...told('  is told:')]
+}
+
+const factsOf = ({ to }: Extract<ShownAction, { readonly type: 'request' }>) => actionFacts({ type: to as ActionType })
 
 /** Without a sandbox, what a command writes and whom it reaches is the author's word. */
 export function writesOf({ write, effect, sandbox }: ShownTask, say: Pick<SafeText, 'visible'> = AS_IT_IS): string {
@@ -289,9 +275,9 @@ export function networkOf(
   { network, unknown, does, sandbox, rules }: ShownTask,
   say: Pick<SafeText, 'visible'> = AS_IT_IS,
 ): string {
-  if (does.type === 'edit' || does.type === 'git') return 'none'
+  if ('diff' in does || 'git' in does) return 'none'
   if (network === null && rules === 'own') return 'not declared (only what your own network rules allow)'
-  if (network === null && does.type === 'request' && does.to === 'http')
+  if (network === null && 'to' in does && factsOf(does).network === 'open')
     return 'not declared (no private address without a rule)'
   if (network === null) return 'not declared (can reach anything)'
   return `${listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)}${heldBy(sandbox)}`

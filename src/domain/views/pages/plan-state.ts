@@ -17,7 +17,10 @@ export interface ShownState {
 
 export interface PlanFacts {
   readonly summary: Pick<Summary, 'status' | 'waiting' | 'claimable' | 'progress' | 'asked'>
-  readonly board: readonly Pick<Card, 'name' | 'status' | 'action' | 'claimedBy' | 'retryAt' | 'optional'>[]
+  readonly board: readonly Pick<
+    Card,
+    'name' | 'status' | 'action' | 'claimedBy' | 'retryAt' | 'isLater' | 'reason' | 'optional'
+  >[]
   /** Does a process run it now? */
   readonly isDriven: boolean
   /** Tasks that wait because other plans hold their files. */
@@ -42,8 +45,15 @@ export function planState({ summary, board, isDriven, held = [] }: PlanFacts, sa
       sign: 'paused',
     }
   const free = board.filter(card => card.status === 'ready' && card.action === 'external')
-  const ready = summary.progress.counts.ready > free.length
+  const later = board.filter(card => card.isLater === true)
+  const ready = summary.progress.counts.ready > free.length + later.length
   if (isDriven && (running.length > 0 || ready) && held.length === 0) return RUNNING
+  const [first] = later
+  if (first !== undefined && running.length === 0 && !ready && waiting.length === 0 && held.length === 0) {
+    const reason = say(first.reason ?? '')
+    const word = reason.length <= WORD_MAX ? reason : 'waiting'
+    return { words: `${isDriven ? 'waiting' : 'not running'}: ${first.name} ${reason}`, word, sign: 'waiting' }
+  }
   const for_ = waitsFor({ waiting, board, held, free }, say)
   if (for_ !== null && !(ready && held.length === 0))
     return { words: `waiting for ${for_}`, word: 'waiting', sign: 'waiting' }
@@ -53,6 +63,9 @@ export function planState({ summary, board, isDriven, held = [] }: PlanFacts, sa
 /** Tasks that failed without making the plan fail. */
 export const failedOptional = (board: readonly Pick<Card, 'status' | 'optional'>[]): number =>
   board.filter(card => card.optional && card.status === 'failed').length
+
+/** A time has its place in a table, an address has not. */
+const WORD_MAX = 40
 
 const RUNNING: ShownState = { words: 'running', word: 'running', sign: 'running' }
 

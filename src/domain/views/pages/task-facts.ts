@@ -1,12 +1,11 @@
 // What a task of a draft comes to, for whoever approves it: what runs, what it may write, what proves it. One text each, as it was
 // written and not cut; a face fits it to its width and writes out what cannot be seen.
 
+import { actionFacts } from '../../actions/actions.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../plan.ts'
-import { agentRequest } from '../../plan-rules/agent-request.ts'
-import { commandText, criterionText } from '../../plan-rules/criterion-text.ts'
+import { criterionText } from '../../plan-rules/criterion-text.ts'
 import { scopeOf } from '../../plan-rules/effect.ts'
 import { gatedImpact, IMPACT_WORDS } from '../../plan-rules/impact.ts'
-import { commandIn } from '../../policy/policy-in-state.ts'
 import { spelled } from './spelled-text.ts'
 
 /** Who works the tasks that anybody may claim; null: whoever claims them. */
@@ -14,7 +13,7 @@ export type Worker = string | null
 
 /** In this order: what runs, what it may write, what proves it. Empty for what only waits: a gate without checks, a checkpoint, a group. */
 export function taskFacts(definition: PlanDefinition, task: TaskDefinition, worker: Worker): readonly string[] {
-  const runs = runsOf(definition, task, worker)
+  const runs = actionFacts(task.action).line?.(task, { worker, agent: definition.defaults?.agent }) ?? null
   const proof = proofOf(task)
   return [runs, runs === null ? null : writesOf(definition, task), proof === null ? null : `proved by: ${proof}`]
     .filter(fact => fact !== null)
@@ -28,49 +27,12 @@ const oneLine = (text: string): string =>
     .join(' ⏎ ')
     .replaceAll('·', '\\u{b7}')
 
-function runsOf({ defaults }: PlanDefinition, task: TaskDefinition, worker: Worker): string | null {
-  const { action } = task
-  switch (action.type) {
-    case 'gate':
-    case 'checkpoint':
-    case 'subplan':
-    case 'group':
-    case 'items':
-    case 'verify':
-      return null
-    case 'run':
-      return commandText(action.command)
-    case 'git':
-      return commandText(commandIn(action) ?? { argv: ['git'] })
-    case 'edit':
-      return 'edits files'
-    case 'decide':
-      return `decides: ${action.expression}`
-    case 'external':
-      return `${worker ?? 'agent or person'}: ${toldIn(task)}`
-    case 'agent': {
-      const { use = null, command = null } = agentRequest(action) ?? {}
-      return `${use ?? command?.join(' ') ?? defaults?.agent ?? 'agent'}: ${toldIn(task)}`
-    }
-    case 'model':
-      return `model: ${toldIn(task)}`
-    default:
-      return `${action.type}: ${JSON.stringify(action.spec)}`
-  }
-}
-
-/** The first sentence of what it is told to do. */
-function toldIn({ instruction, description, title, id }: TaskDefinition): string {
-  const text = (instruction ?? description ?? title ?? id).trim()
-  return /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text.split('\n')[0]!
-}
-
 function writesOf(definition: PlanDefinition, task: TaskDefinition): string | null {
-  const { type } = task.action
-  if (type === 'decide' || type === 'git') return null
+  const { writes, watched } = actionFacts(task.action)
+  if (writes !== true && watched !== true) return null
   const scope = scopeOf(definition, task)
   if (scope !== null) return `writes ${scope.length === 0 ? 'nothing' : scope.join(', ')}`
-  return type === 'model' || type === 'http' || type === 'db' ? null : 'may write any file'
+  return watched === true ? 'may write any file' : null
 }
 
 function proofOf(task: TaskDefinition): string | null {
@@ -80,8 +42,7 @@ function proofOf(task: TaskDefinition): string | null {
   if (expect !== undefined && expect !== ANY_END) said.unshift(expect)
   if (said.length === 0 && expect === ANY_END) return null
   if (said.length > 0) return said.join('; ')
-  if (action.type === 'run') return 'exit code 0'
-  return action.type === 'external' || action.type === 'agent' ? 'nothing' : null
+  return actionFacts(action).proof ?? null
 }
 
 /** What a long command checks is said before it: the command itself is cut where there is no room for it. */

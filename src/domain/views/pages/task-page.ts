@@ -23,7 +23,6 @@ export interface AttemptTold {
   readonly lost: string | null
   readonly verdicts: readonly Verdict[]
   readonly outputs: JsonObject | null
-  /** Everything it printed. */
   readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
   /** The change set of what it wrote; null when it wrote nothing or nobody looked. */
   readonly changes: Sha256 | null
@@ -32,7 +31,6 @@ export interface AttemptTold {
   /** What appeared or changed beside its scope, and what was not saved, in sentences. */
   readonly beside: readonly string[]
   readonly used: Used | null
-  /** What its commands asked the network for. */
   readonly network: readonly CountedDecision[]
   /** The entry in which it ended; that in which it began while it has not. */
   readonly entry: number

@@ -1,0 +1,34 @@
+// `agent`: a coding agent is started; the instruction of the task is its prompt. `plan-rules/agent-request.ts` reads what is written.
+
+import { agentRequest } from '../plan-rules/agent-request.ts'
+import { isOffline, networkOf } from '../plan-rules/network.ts'
+import { type ActionFacts, firstSentence, type SpecAction } from './action-facts.ts'
+
+export const AGENT: ActionFacts<SpecAction<'agent'>> = {
+  // It takes up its conversation where it was, and is told what is found changed. What it does without a sandbox, or at addresses it may
+  // reach, nobody can take back.
+  effect: (task, plan) => {
+    const network = networkOf(plan, task)
+    return AGENT.isUnconfined?.(task, plan) === true || (network !== null && !isOffline(network)) ? 'unsafe' : 'model'
+  },
+  acts: true,
+  runsCommands: true,
+  writes: true,
+  keepsToScope: true,
+  continuesWork: true,
+  watched: true,
+  network: 'declared',
+  takesSecrets: true,
+  prompts: true,
+  // With the rights of the person it can write anywhere, and nobody can read from the plan what it will do.
+  isUnconfined: ({ sandbox }, { policy }) => (sandbox ?? policy?.sandbox) === 'off',
+  isUnderstood: action => agentRequest(action) !== null,
+  fields: { spec: 'values' },
+  outputs: () => ['text'],
+  agreed: ({ action, instruction = null }) => ({ type: 'agent', agent: action.spec, instruction }),
+  line: (task, { agent }) => {
+    const { use = null, command = null } = agentRequest(task.action) ?? {}
+    return `${use ?? command?.join(' ') ?? agent ?? 'agent'}: ${firstSentence(task)}`
+  },
+  proof: 'nothing',
+}

@@ -1,0 +1,16 @@
+// No action key: an agent or a person claims the task and reports what they did.
+
+import { type ActionFacts, firstSentence } from './action-facts.ts'
+
+export const EXTERNAL: ActionFacts<{ readonly type: 'external' }> = {
+  // An agent whose claim lapsed has left no attempt of ours behind; another may claim.
+  effect: () => 'model',
+  changesFiles: true,
+  watched: true,
+  network: 'open',
+  outputs: ({ outputs = {} }) => (Object.keys(outputs).length === 0 ? null : []),
+  agreed: ({ instruction = null }) => ({ type: 'external', instruction }),
+  line: (task, { worker }) => `${worker ?? 'agent or person'}: ${firstSentence(task)}`,
+  words: 'for an agent or person',
+  proof: 'nothing',
+}

@@ -1,0 +1,47 @@
+// What a `runner` task names: a runner that a program brought along, and what it is told. The plan keeps it as it was written (`spec`).
+
+import { isMap, type JsonObject } from '../json.ts'
+import type { ActionFacts, AnyAction, SpecAction } from './action-facts.ts'
+
+export interface RunnerRequest {
+  readonly use: string
+  readonly with: JsonObject
+}
+
+/** Null when it is no request that this release understands. */
+export function runnerRequest(action: AnyAction): RunnerRequest | null {
+  if (action.type !== 'runner') return null
+  const { spec } = action as SpecAction<'runner'>
+  if (typeof spec === 'string') return { use: spec, with: {} }
+  if (!isMap(spec) || Object.keys(spec).some(key => key !== 'use' && key !== 'with')) return null
+  const { use, with: told = {} } = spec
+  return typeof use === 'string' && isMap(told) ? { use, with: told } : null
+}
+
+/** As people see it, and as it is agreed to. */
+export const runnerLines = ({ use, with: told }: RunnerRequest): readonly string[] => [
+  use,
+  ...JSON.stringify(told, null, 2).split('\n'),
+]
+
+export const RUNNER: ActionFacts<SpecAction<'runner'>> = {
+  effect: () => 'unsafe',
+  acts: true,
+  writes: true,
+  keepsToScope: true,
+  watched: true,
+  network: 'declared',
+  takesSecrets: true,
+  isUnreadable: () => true,
+  isUnderstood: action => runnerRequest(action) !== null,
+  fields: { spec: 'values' },
+  agreed: ({ action }) => ({ type: 'request', to: 'runner', lines: linesOf(action) }),
+  asks: 'hands this to a runner of the program',
+  line: ({ action }) => `runner: ${JSON.stringify(action.spec)}`,
+  shown: action => (runnerRequest(action) === null ? null : { head: 'Runner', lines: linesOf(action) }),
+}
+
+function linesOf(action: AnyAction): readonly string[] {
+  const request = runnerRequest(action)
+  return request === null ? [] : runnerLines(request)
+}

@@ -1,0 +1,185 @@
+// Runs one attempt: resolves what the task refers to, asks the policy and the consent, calls the runner, and hands on what it reported.
+
+import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
+import type { Interrupted } from '../../domain/command.ts'
+import { advise, quoted } from '../../domain/hint.ts'
+import type { Millis } from '../../domain/id.ts'
+import type { Action } from '../../domain/plan.ts'
+import { clearedSentence, type Result } from '../../domain/result.ts'
+import type { PlanState, TaskState } from '../../domain/state/state.ts'
+import type { Attempt, ModelReport, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import { scopeEntries } from '../../safety/files/scope-entries.ts'
+import type { LogChunk } from '../../stores/store.ts'
+import { judgeBeyond, withBeside } from '../files/beyond-scope.ts'
+import { consentObjection } from '../gates/consent.ts'
+import { lazy } from '../lazy-imports.ts'
+import { type HoldOptions, heldOrThrow } from '../loop/shortage.ts'
+import type { Rooms } from '../rooms.ts'
+import type { Logbook } from './attempt-log.ts'
+import { deniedBy, toolsFor } from './attempt-tools.ts'
+import { classifyOutcome, failed } from './classify-outcome.ts'
+import { recognise } from './failure-modes.ts'
+import { gather } from './groups.ts'
+import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
+
+export interface PerformOptions extends HoldOptions {
+  readonly owner: string
+  readonly stop: Stop
+  /** Is the plan still ours? Asked immediately before the world is touched; as a rule it is known without waiting. */
+  readonly isHeld: () => true | Promise<boolean>
+  readonly onOutput?: (text: string, stream: LogChunk['stream']) => void
+  /** Carry out this instead of the task's own action: its compensation. */
+  readonly action?: Action
+}
+
+/** One attempt of one task, and what it is run with. */
+export interface AttemptRun {
+  readonly rooms: Rooms
+  readonly state: PlanState
+  readonly task: TaskState
+  readonly options: PerformOptions
+  readonly logbook: Logbook
+}
+
+export async function runAttempt(run: AttemptRun): Promise<Result | Interrupted> {
+  const { rooms, state, task, options } = run
+  // The state is live: what a task looked like when it started is taken now, before the first wait.
+  const { startedAt } = task
+  const asksProbe = probesFirst(run)
+  // As a rule nothing here has to be waited for, and then nothing is: each wait costs every task of a long chain.
+  const found = resolvedAttempt(run)
+  const resolved = found instanceof Promise ? await found : found
+  if (!resolved.ok) return failed({ class: 'logic', message: resolved.message, hint: resolved.hint, retryable: false })
+  const attempt = resolved.value
+  const denied = deniedBy(run, attempt)
+  if (denied !== null) return failed(denied)
+  const opened = toolsFor(run, attempt)
+  const given = opened instanceof Promise ? await opened : opened
+  if (!given.ok) return failed(given.failure)
+  const tools = given.value
+  const probed = asksProbe ? await probe(run, attempt, tools) : null
+  if (probed !== null) return probed
+  const held = options.isHeld()
+  if (held !== true && !(await held)) return { status: 'interrupted', reason: 'another process took over the plan' }
+  const objecting = consentObjection(rooms, state, task, attempt, options)
+  const objected = objecting === null ? null : await objecting
+  if (objected !== null) return failed(objected)
+  const outcome = await carryOut(run, attempt, tools)
+  return judgeOutcome(run, attempt, tools, outcome, startedAt ?? 0)
+}
+
+function resolvedAttempt({ state, task, options: { action } }: AttemptRun) {
+  const { definition } = task
+  return isPlain(definition) && definition.labels === undefined && state.definition.labels === undefined
+    ? ({ ok: true, value: attemptAsWritten(state, task, action) } as const)
+    : resolveAttempt(state, task, action)
+}
+
+/** An attempt before this one that did not fail was cut off by a crash or by us, so nobody knows what it did: its probe is asked. */
+const probesFirst = ({ task, options }: AttemptRun): boolean =>
+  options.action === undefined &&
+  task.definition.effect === 'probed' &&
+  task.attempt > task.failures + 1 &&
+  task.definition.probe !== undefined
+
+/** The result when the probe says that it happened before the crash; null when it did not, and the attempt is to be run. */
+async function probe(
+  { rooms, options: { stop } }: AttemptRun,
+  attempt: Attempt,
+  tools: RunnerTools,
+): Promise<Result | Interrupted | null> {
+  const { probe: command } = attempt.definition
+  if (command === undefined) return null
+  const seen = await rooms.runners.get('run')?.attempt({ ...attempt, action: { type: 'run', command } }, tools, stop)
+  if (seen?.type === 'interrupted') return { status: 'interrupted', reason: 'stopped' }
+  if (seen?.type !== 'exited' || seen.exit !== 0) return null
+  return {
+    status: 'succeeded',
+    verdicts: [{ criterion: 'probe', holds: true, evidence: 'it had happened before the crash' }],
+  }
+}
+
+function carryOut(
+  { rooms, state, options: { stop } }: AttemptRun,
+  attempt: Attempt,
+  tools: RunnerTools,
+): Outcome | Promise<Outcome> {
+  const { action } = attempt
+  if (actionFacts(action).isDoneAtOnce === true) return { type: 'done' }
+  if (action.type === 'group') return { type: 'done', outputs: gather(state, action) }
+  const runner = rooms.runners.get(action.type)
+  if (runner === undefined)
+    return {
+      type: 'failed',
+      failure: {
+        class: 'logic',
+        message: `no runner carries out '${action.type}'`,
+        hint: advise`see ${quoted('validate')}`,
+        retryable: false,
+      },
+    }
+  const begin = () => runner.attempt(attempt, tools, stop)
+  if (tools.secrets === undefined || (sandboxedCommand(action) === null && tools.write === null)) return begin()
+  return withSecretFilesHidden(rooms, tools, begin)
+}
+
+async function judgeOutcome(
+  run: AttemptRun,
+  attempt: Attempt,
+  tools: RunnerTools,
+  outcome: Outcome,
+  startedAt: Millis,
+): Promise<Result | Interrupted> {
+  const { rooms, state, options } = run
+  const beyond = 'beyond' in outcome && outcome.beyond !== undefined ? outcome.beyond : null
+  const strayed = beyond === null ? null : await judgeBeyond(rooms, state, attempt, beyond)
+  for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
+  const { runsCommands } = actionFacts(attempt.action)
+  const cleared = runsCommands === true ? await clearedBy(rooms, tools, outcome, startedAt) : []
+  const judged = classifyOutcome({ ...run, attempt, tools, beyond: strayed }, outcome)
+  const classified = judged instanceof Promise ? await judged : judged
+  const whole = withUnheld(withBeside(withGit(classified, outcome), strayed), outcome)
+  const ended = cleared.length === 0 || whole.status === 'interrupted' ? whole : { ...whole, cleared }
+  const reported = 'model' in outcome ? await withModel(rooms, options, ended, outcome.model) : ended
+  const result =
+    reported.status === 'failed' && options.action === undefined
+      ? await recognise(state, attempt, reported, outcome.type === 'exited' ? outcome : {})
+      : reported
+  const { inputHash } = attempt
+  return result.status === 'interrupted' || inputHash === undefined ? result : { ...result, inputHash }
+}
+
+const withUnheld = (result: Result | Interrupted, outcome: Outcome): Result | Interrupted =>
+  outcome.type !== 'exited' || outcome.unheld !== true || result.status === 'interrupted'
+    ? result
+    : { ...result, unheld: true }
+
+/** Of what ran in a sandbox: the files it leaves run with nobody else's rights. Done before its files are looked at. */
+async function clearedBy({ root, stateDir }: Rooms, tools: RunnerTools, outcome: Outcome, since: Millis) {
+  if (tools.sandbox === undefined || (outcome.type === 'exited' && outcome.unheld === true)) return []
+  const entries = scopeEntries(root, stateDir, tools.write)
+  const cleared = await (await lazy.specialModes()).clearSpecialModes(entries, since)
+  if (cleared.length > 0) tools.log('engine', Buffer.from(`${clearedSentence(cleared)}\n`))
+  return cleared.slice(0, CLEARED_NAMED_MAX)
+}
+
+const CLEARED_NAMED_MAX = 100
+
+/** What was done to the repository is recorded, however it ended. */
+function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {
+  const git = 'git' in outcome ? outcome.git : undefined
+  return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
+}
+
+/** What a model was asked and answered goes into the content store; the result names it, with what it used. */
+async function withModel(
+  rooms: Rooms,
+  options: PerformOptions,
+  result: Result | Interrupted,
+  report: ModelReport | undefined,
+): Promise<Result | Interrupted> {
+  if (report === undefined || result.status === 'interrupted') return result
+  const bytes = Buffer.from(JSON.stringify(report.recording))
+  const recording = await heldOrThrow(rooms, options, () => rooms.store.blobs.put(bytes))
+  return { ...result, model: { ...report.use, recording } }
+}

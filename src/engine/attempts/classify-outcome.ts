@@ -1,0 +1,194 @@
+// How an attempt ended: interrupted, failed, or succeeded with its outputs taken and its criteria judged. Classified here, once, for
+// every runner.
+
+import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
+import type { Interrupted } from '../../domain/command.ts'
+import { advise, quoted } from '../../domain/hint.ts'
+import type { Millis } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { Action, TaskDefinition } from '../../domain/plan.ts'
+import { isCompared } from '../../domain/plan-rules/tests-criteria.ts'
+import { classify } from '../../domain/recovery/classify-failure.ts'
+import { tellingLine } from '../../domain/recovery/telling-line.ts'
+import type { Failed, Failure, Result } from '../../domain/result.ts'
+import { shortageIn } from '../../domain/shortage.ts'
+import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
+import type { BeyondScope } from '../files/beyond-scope.ts'
+import { lazy } from '../lazy-imports.ts'
+import { cutOff, demandRoom, heldOrThrow, unusableFolder } from '../loop/shortage.ts'
+import type { AttemptRun } from './attempt-run.ts'
+import { evaluator, truth } from './expressions.ts'
+import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
+import { collect } from './outputs.ts'
+
+interface EndedAttempt extends AttemptRun {
+  readonly attempt: Attempt
+  readonly tools: RunnerTools
+  readonly beyond: BeyondScope | null
+}
+
+export function classifyOutcome(
+  ended: EndedAttempt,
+  outcome: Outcome,
+): Result | Interrupted | Promise<Result | Interrupted> {
+  const { rooms, state, attempt, options, beyond } = ended
+  if (outcome.type === 'parked') return endParked(ended, outcome)
+  if (outcome.type === 'interrupted') {
+    const { reason = 'stopped', begun, until } = outcome
+    return { status: 'interrupted', reason, begun, ...(until === undefined ? {} : { until }) }
+  }
+  if (outcome.type === 'failed') {
+    const shortage = shortageIn(outcome.failure) ?? (outcome.begun === false ? unusableFolder(rooms) : null)
+    return shortage === null || outcome.git !== undefined ? failed(outcome.failure) : cutOff(shortage, outcome.begun)
+  }
+  const { definition } = attempt
+  const own = options.action === undefined
+  const exited = outcome.type === 'exited' ? outcome : null
+  const exit = exited?.exit ?? undefined
+  const seen = exit === undefined ? {} : { exit }
+  if (beyond?.is === 'failed') return { ...failed(beyond.failure), ...seen }
+  if (exited !== null) {
+    const by = own && definition.expect !== undefined ? 'by expect' : 'by exit'
+    const failure = endedBadly(exited, attempt, rooms.clock.now(), by)
+    if (failure !== null) return { ...failed(failure), ...seen }
+  }
+  const command = sandboxedCommand(definition.action)
+  const isBaseline = command !== null && isCompared(state.definition, command)
+  if (own && (definition.outputs !== undefined || isJudged(definition) || isBaseline)) return judged(ended, outcome)
+  return { status: 'succeeded', ...picked(outcome), ...some(outcome.type === 'done' ? outcome.outputs : {}), ...seen }
+}
+
+const some = (outputs: JsonObject = {}): { readonly outputs?: JsonObject } =>
+  Object.keys(outputs).length === 0 ? {} : { outputs }
+
+const picked = (outcome: Outcome): { readonly outcome?: string } =>
+  outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
+
+async function judged(
+  { rooms, state, attempt, tools, options }: EndedAttempt,
+  outcome: Extract<Outcome, { readonly type: 'done' | 'exited' }>,
+): Promise<Result | Interrupted> {
+  const { definition } = attempt
+  const exited = outcome.type === 'exited' ? outcome : null
+  const exit = exited?.exit ?? undefined
+  let seen: Pick<Result, 'exit' | 'tests'> = exit === undefined ? {} : { exit }
+  let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
+  if (definition.outputs !== undefined) {
+    const { outputs: declared } = definition
+    const collected = await heldOrThrow(rooms, options, async () =>
+      demandRoom(
+        await collect(
+          declared,
+          { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
+          { ...rooms, blobs: rooms.store.blobs },
+        ),
+      ),
+    )
+    if (!collected.ok) return { ...failed(collected.failure), ...seen }
+    outputs = { ...outputs, ...collected.outputs }
+    if (tools.secrets !== undefined) outputs = (await lazy.secretFiles()).withoutSecretTexts(outputs, tools.secrets)
+  }
+  const command = sandboxedCommand(definition.action)
+  if (command !== null && isCompared(state.definition, command) && exited !== null) {
+    const { baselineRun } = await lazy.judgeTests()
+    const tests = await heldOrThrow(rooms, options, () => baselineRun(rooms, command, exited))
+    seen = { ...seen, tests }
+  }
+  if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
+  const context = {
+    ...contextAfter({ ...seen, stdout: exited?.stdout ?? '', stderr: exited?.stderr ?? '', outputs }, attempt),
+    ...answerNames(attempt.action, outputs),
+  }
+  if (definition.expect !== undefined) {
+    const verdict = truth((await evaluator(state, context))(definition.expect), definition.expect)
+    if ('message' in verdict)
+      return { ...failed({ class: 'logic', ...verdict, retryable: false }), ...seen, ...some(outputs) }
+    if (!verdict.holds)
+      return {
+        ...failed({
+          class: 'logic',
+          message: `check failed: ${definition.expect} (exit ${exit ?? 'none'})`,
+          hint: advise`see ${quoted('log', { output: true })}`,
+          retryable: true,
+        }),
+        ...seen,
+        ...some(outputs),
+      }
+  }
+  const run = rooms.runners.get('run')
+  // Checks look at what was done; they need nobody's secrets.
+  const { blobs } = rooms.store
+  const court = {
+    state,
+    attempt,
+    context,
+    run,
+    blobs,
+    tools: { ...tools, secrets: undefined },
+    ...stopping(options.stop),
+  }
+  const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
+  if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
+  const heard = verdicts.length === 0 ? {} : { verdicts }
+  const refuted = refutedIn(verdicts)
+  if (refuted !== undefined)
+    return { ...failed(failedCriterion(refuted, definition)), ...seen, ...some(outputs), ...heard }
+  return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
+}
+
+const stopping = (stop: Stop) => ({ signal: stop.signal, stop })
+
+/** What a request answered is known by its short names, too: `expect: status == 201`. */
+function answerNames(action: Action, outputs: JsonObject): JsonObject {
+  const { answers = [] } = actionFacts(action)
+  return Object.fromEntries(answers.flatMap(name => (outputs[name] === undefined ? [] : [[name, outputs[name]]])))
+}
+
+/** Does it say more of what is to be true afterwards than how it ends? */
+const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
+  expect !== undefined || accept !== undefined || postconditions !== undefined
+
+type Exited = Extract<Outcome, { readonly type: 'exited' }>
+
+/** Null when its exit is fine, or is to be judged by `expect`. */
+function endedBadly(
+  exited: Exited,
+  { timeoutMs }: Pick<Attempt, 'timeoutMs'>,
+  now: Millis,
+  judged: 'by exit' | 'by expect',
+): Failure | null {
+  const { exit, timedOut, excess } = exited
+  if (excess !== undefined) return excess
+  if (exit !== null && !timedOut && (exit === 0 || judged === 'by expect')) return null
+  const { hint, ...kind } = classify(exited, now)
+  return { ...kind, message: messageOf(exited, timeoutMs), hint: exited.sandboxHint ?? hint }
+}
+
+function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
+  if (timedOut) return `timed out after ${timeoutMs / 1000} s; its processes were ended`
+  if (exit === null) return `ended by signal ${signal ?? 'unknown'}`
+  const said = tellingLine(stderr, stdout)
+  return `exit ${exit}${said === null ? '' : `: ${said}`}`
+}
+
+export const failed = (failure: Failure): Failed => ({ status: 'failed', failure })
+
+/**
+ * An agent was ended before its turn was, because a person has to answer first. What it had done by then may be enough, so its criteria
+ * are judged as always. Where they do not all hold, the attempt was cut off by us, which costs no retry.
+ */
+async function endParked(
+  ended: EndedAttempt,
+  { reason, failure, type: _, ...left }: Extract<Outcome, { readonly type: 'parked' }>,
+): Promise<Result | Interrupted> {
+  const { accept = [], postconditions = [] } = ended.attempt.definition
+  if (accept.length + postconditions.length > 0) {
+    const result = await classifyOutcome(ended, { type: 'done', ...left })
+    if (result.status === 'succeeded' && isProven(result)) return result
+  }
+  return failure === undefined ? { status: 'interrupted', reason } : { status: 'failed', failure }
+}
+
+/** What only a person can judge is not held against half a work. */
+const isProven = ({ verdicts = [] }: Result): boolean =>
+  verdicts.length > 0 && verdicts.every(({ holds }) => holds === true)

@@ -1,0 +1,54 @@
+// `git`: a commit, a tag or a merge on the plan's own branch.
+
+import { z } from 'zod'
+import { gitOf, specOf } from '../../domain/actions/git-action.ts'
+import { isMap } from '../../domain/json.ts'
+import type { Action, GitAction } from '../../domain/plan.ts'
+import { record, variants } from '../plan/codec.ts'
+import * as value from '../plan/schema-values.ts'
+import { type ActionFormat, isComputed, keyed } from './action-format.ts'
+
+type Git = Extract<Action, { readonly type: 'git' }>
+type GitOf<T extends GitAction['do']> = Extract<GitAction, { readonly do: T }>
+
+const message = value.line.optional()
+const git = variants<GitAction, 'do'>('do', {
+  commit: record<GitOf<'commit'>>()(
+    { message: 'commit' },
+    { commit: value.line, paths: z.array(value.line).min(1).optional() },
+    { always: { do: 'commit' } },
+  ),
+  tag: record<GitOf<'tag'>>()({ name: 'tag' }, { tag: value.tagName, message }, { always: { do: 'tag' } }),
+  merge: record<GitOf<'merge'>>()({ task: 'merge' }, { merge: value.taskName, message }, { always: { do: 'merge' } }),
+}).meta({
+  description: "On the plan's own branch: commit what it has written, tag it, or merge the branch of a task.",
+  examples: [{ commit: 'Update the notes' }],
+})
+
+export const GIT: ActionFormat<Git> = {
+  ...keyed<Git>('git', { git: ['git', git] }),
+  // One of an earlier release is printed as it was written.
+  print: action => ({ git: specOf(action) ?? action.git }),
+  /** What stands outside of the workspace no plan commits; a path that is computed is looked at when it is known. */
+  *rules({ git: said }, path) {
+    const paths = isMap(said) && Array.isArray(said.paths) ? (said.paths as readonly unknown[]) : []
+    for (const [index, pattern] of paths.entries()) {
+      if (typeof pattern !== 'string' || isComputed(pattern)) continue
+      const isOutside = /^(?:\/|~|[a-z]:)/i.test(pattern) || pattern.split(/[\\/]/).includes('..')
+      const isGit = pattern.split('/')[0]?.toLowerCase() === '.git'
+      if (!isOutside && !isGit) continue
+      yield {
+        path: [...path, 'git', 'paths', index],
+        message: `'${pattern.slice(0, 200)}' ${isGit ? 'is the repository itself, which cannot be committed' : 'is outside of the workspace'}`,
+        hint: "name paths of the workspace, for instance 'src/**'",
+      }
+    }
+  },
+  words(action, { text, code, codes }) {
+    const said = gitOf(action)
+    if (said === null) return 'git'
+    if (said.do === 'tag') return `tags ${code(said.name)}`
+    if (said.do === 'merge') return `merges the branch of ${code(said.task)}`
+    return `commits ${said.paths === undefined ? 'what the plan has written' : codes(said.paths)}: ${text(said.message)}`
+  },
+}

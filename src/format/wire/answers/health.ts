@@ -1,0 +1,102 @@
+// The service itself, who is signed in, tokens; search and metrics over all plans; artifacts.
+
+import type { Json } from '../../../domain/json.ts'
+import type { Int, Loose, PageOf, Time } from './fields.ts'
+
+export interface Identity {
+  readonly actor: string
+  readonly role: 'viewer' | 'operator' | 'approver' | 'admin'
+  /** Only these plans and sessions; everything when null. */
+  readonly scope: { readonly plans: readonly string[]; readonly sessions: readonly string[] } | null
+}
+
+export interface Invitation {
+  readonly code: string
+  /** Opens the service in a browser, once. */
+  readonly link: string
+  readonly expires_at: Time
+}
+
+interface Token {
+  readonly name: string
+  readonly role: 'viewer' | 'operator' | 'approver' | 'admin'
+  /** Only these plans and sessions; everything when null. */
+  readonly scope: { readonly plans: readonly string[]; readonly sessions: readonly string[] } | null
+  readonly created_at: Time
+  readonly expires_at: Time | null
+}
+
+export type Tokens = { readonly items: readonly Token[]; readonly next: null }
+
+export interface TokenMade extends Token {
+  /** Told here and never again. */
+  readonly token: string
+}
+
+export type OpenApiDocument = Loose & { readonly openapi: '3.1.0'; readonly paths: Loose }
+export type Health = { readonly status: 'ok' }
+export type Readiness = { readonly status: 'ready' | 'stopping' }
+export type Version = { readonly name: 'planfold'; readonly version: string; readonly api: 1 }
+
+/** @minimum 0 */
+type Count = Int
+
+export interface StepsPage {
+  readonly items: readonly {
+    readonly group: string | null
+    readonly attempts: Count
+    readonly succeeded: Count
+    readonly failed: Count
+    readonly lost: Count
+    readonly retries: Count
+    /**
+     * @minimum 0
+     * @maximum 1
+     */
+    readonly success_rate: number
+    readonly duration_ms: { readonly sum: number; readonly p50: number; readonly p95: number; readonly max: number }
+    readonly files: Count
+    readonly bytes: Count
+    readonly tokens: { readonly input: number; readonly output: number; readonly total: number } | null
+    readonly cost: number | null
+    readonly tools: readonly {
+      readonly name: string
+      readonly steps: Count
+    }[]
+  }[]
+  readonly next: string | null
+  readonly complete: boolean
+}
+
+export interface SearchPage {
+  readonly items: readonly {
+    readonly kind: 'plan' | 'task' | 'log'
+    readonly plan_id: string
+    readonly plan_name: string
+    readonly task: string | null
+    readonly snippet: string
+    readonly matches: readonly (readonly [Int, Int])[]
+    readonly at: Time
+    readonly log: {
+      readonly seq: Int
+      readonly visit: Int
+      readonly attempt: Int
+      readonly stream: 'stdout' | 'stderr' | 'engine'
+    } | null
+  }[]
+  readonly next: string | null
+  readonly complete: boolean
+}
+
+export type ArtifactPage = PageOf<{
+  readonly task: string
+  readonly output: string
+  readonly sha256: string
+  readonly bytes: Int | null
+  /** Where it stood in the workspace. */
+  readonly file: string | null
+  /** Where its bytes are. */
+  readonly href: string
+  /** What the plan says about it, where it names it. */
+  readonly declared: Json | null
+}>
