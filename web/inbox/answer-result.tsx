@@ -2,7 +2,7 @@
 // person goes on, so that no key meant for one request reaches the next.
 
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useLayoutEffect } from 'react'
 import { type InboxEntry, Problem } from '../data/api.ts'
 import { Glyph } from '../parts/glyph.tsx'
 import { isPlain } from '../parts/shell.tsx'
@@ -22,7 +22,8 @@ export function Answered({
   readonly next: InboxEntry | null
 }) {
   const navigate = useNavigate()
-  useEffect(() => {
+  // Before the screen is painted: the key works as soon as the button that names it is seen.
+  useLayoutEffect(() => {
     const key = (event: KeyboardEvent): void => {
       if (event.key !== 'n' || event.repeat || next === null || !isPlain(event)) return
       void navigate({ to: '/inbox/$id', params: { id: next.id } })
