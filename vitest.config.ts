@@ -5,11 +5,21 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 // its process, measures its own time or starts many others belongs in `unit:alone`. Time limits are there only to end what hangs: a test that is
 // right on an idle machine is right on a busy one.
 
-const RULES = ['src/domain/**/*.test.ts', 'src/format/**/!(stall).test.ts']
-const FACES = ['operations', 'server', 'client', 'cli'].map(room => `src/${room}/**/*.test.ts`)
-const ENGINE = ['safety', 'stores', 'workspace', 'runners', 'publishers', 'models', 'planners', 'engine', 'mcp'].map(
-  room => `src/${room}/**/*.test.ts`,
-)
+const RULES = [
+  'src/domain/**/*.test.ts',
+  'src/format/**/!(stall).test.ts',
+  'src/extras/{dialects,pictures,templates}/**/*.test.ts',
+]
+const FACES = ['operations', 'server', 'client', 'cli', 'extras/compat'].map(room => `src/${room}/**/*.test.ts`)
+const ENGINE = [
+  'safety',
+  'stores',
+  'workspace',
+  'runners',
+  'extras/{agents,models,planners,publishers}',
+  'engine',
+  'mcp',
+].map(room => `src/${room}/**/*.test.ts`)
 /**
  * Tests of these rooms that change their process, count its time or replace its clock; and those that start git a thousand times: the larger
  * a process has grown, the longer it takes to start another.

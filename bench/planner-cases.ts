@@ -4,8 +4,8 @@
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { RepositoryView } from '../src/planners/planner.ts'
-import { FILE_MAX_BYTES } from '../src/planners/ranking/rank-files.ts'
+import type { RepositoryView } from '../src/extras/planners/planner.ts'
+import { FILE_MAX_BYTES } from '../src/extras/planners/ranking/rank-files.ts'
 
 export interface Case {
   readonly parent: string

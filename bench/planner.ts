@@ -5,8 +5,8 @@
 
 import { basename, dirname } from 'node:path'
 import { parseArgs } from 'node:util'
-import { heuristicPlanner } from '../src/planners/heuristic-planner.ts'
-import type { PlanProposal } from '../src/planners/planner.ts'
+import { heuristicPlanner } from '../src/extras/planners/heuristic-planner.ts'
+import type { PlanProposal } from '../src/extras/planners/planner.ts'
 import { inScope } from '../src/safety/scope.ts'
 import { bm25, type Case, mineCases, readCases, viewOf } from './planner-cases.ts'
 

@@ -20,9 +20,9 @@ import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Caller } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
-import type { Models } from './models/model.ts'
-import type { Planner, RepositoryView } from './planners/planner.ts'
-import type { Publisher, Tracer } from './publishers/publisher.ts'
+import type { Models } from './extras/models/model.ts'
+import type { Planner, RepositoryView } from './extras/planners/planner.ts'
+import type { Publisher, Tracer } from './extras/publishers/publisher.ts'
 import type { CustomRunner } from './runners/custom/custom-runner.ts'
 import { processTree } from './runners/run/process-tree.ts'
 import type { KnownAgent, Runner } from './runners/runner.ts'
@@ -122,7 +122,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     tree,
     own: options.runners ?? [],
     agent: async () =>
-      (await import('./runners/agent/agent-runner.ts')).agentRunner({
+      (await import('./extras/agents/agent-runner.ts')).agentRunner({
         tree,
         version: VERSION,
         openGateway: request => models.openGateway(request),
@@ -151,7 +151,12 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     }),
     runners,
     publisher: whenAsked<Publisher>(async () =>
-      (await import('./publishers/open-publisher.ts')).openPublisher({ root, stateDir, environment, about: ABOUT }),
+      (await import('./extras/publishers/open-publisher.ts')).openPublisher({
+        root,
+        stateDir,
+        environment,
+        about: ABOUT,
+      }),
     ),
     ...(tracer === null ? {} : { tracer }),
     processes: tree,
@@ -202,7 +207,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
 
 /** The coding agents that are installed here, and those that are known and are not. */
 export async function agentsAt(place: SettingsPlace): Promise<readonly KnownAgent[]> {
-  return await (await import('./runners/agent/find-agent.ts')).listAgents(place)
+  return await (await import('./extras/agents/find-agent.ts')).listAgents(place)
 }
 
 /** A model on this machine that makes an agent do these steps in this folder, for trying it. Nothing is sent anywhere. */
@@ -253,7 +258,7 @@ export async function foreignTables(): Promise<typeof import('./stores/sqlite/fo
 export async function tracesAddress(
   environment: Environment,
 ): Promise<{ readonly endpoint: string; readonly variable: string } | null> {
-  return (await import('./publishers/otlp-tracer.ts')).tracesAddress(environment)
+  return (await import('./extras/publishers/otlp-tracer.ts')).tracesAddress(environment)
 }
 
 /** Only where the usual variables name a collector. */
@@ -261,7 +266,7 @@ async function tracerOf(
   environment: Environment,
 ): Promise<{ readonly tracer?: Tracer; readonly fault?: string | null }> {
   if (!Object.keys(environment).some(name => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name))) return {}
-  const { OtlpTracer, otlpFault, otlpSettings } = await import('./publishers/otlp-tracer.ts')
+  const { OtlpTracer, otlpFault, otlpSettings } = await import('./extras/publishers/otlp-tracer.ts')
   const settings = otlpSettings(environment, VERSION)
   return settings === null ? { fault: otlpFault(environment) } : { tracer: new OtlpTracer(settings) }
 }

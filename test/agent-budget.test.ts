@@ -3,9 +3,9 @@
 import { expect, it } from 'vitest'
 import type { Budget } from '../src/domain/plan.ts'
 import { exited, name, type Script, setup } from '../src/engine/rooms.fixture.ts'
-import { gatewayFor, question, send } from '../src/models/gateway/gateway.fixture.ts'
-import { PRICE } from '../src/models/models.fixture.ts'
-import { spendingOf } from '../src/runners/agent/agent-spending.ts'
+import { spendingOf } from '../src/extras/agents/agent-spending.ts'
+import { gatewayFor, question, send } from '../src/extras/models/gateway/gateway.fixture.ts'
+import { PRICE } from '../src/extras/models/models.fixture.ts'
 import type { ScriptedRequest } from '../src/testing/scripted-model.ts'
 
 /** Speaks as long as it may, up to this, and counts four bytes of what it was asked as a token. */

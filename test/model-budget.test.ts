@@ -15,8 +15,8 @@ import {
 import { visitCaps } from '../src/domain/budget/visit-caps.ts'
 import type { ActionType, Budget, TaskDefinition } from '../src/domain/plan.ts'
 import { setup as engineRooms, name } from '../src/engine/rooms.fixture.ts'
-import { setup as modelsRoom, PRICE } from '../src/models/models.fixture.ts'
-import { modelRunner } from '../src/runners/model/model-runner.ts'
+import { modelRunner } from '../src/extras/models/model-runner.ts'
+import { setup as modelsRoom, PRICE } from '../src/extras/models/models.fixture.ts'
 import type { Runner } from '../src/runners/runner.ts'
 import type { Script } from '../src/testing/scripted-model.ts'
 

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../src/domain/json.ts'
 import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
 import { exited, setup } from '../src/engine/rooms.fixture.ts'
-import { readTemplate } from '../src/format/templates/document.ts'
-import { instantiate } from '../src/format/templates/instantiate.ts'
-import { GOLDEN, stockTemplate } from '../src/format/templates/stock.fixture.ts'
+import { readTemplate } from '../src/extras/templates/document.ts'
+import { instantiate } from '../src/extras/templates/instantiate.ts'
+import { GOLDEN, stockTemplate } from '../src/extras/templates/stock.fixture.ts'
 
 type Reports = { readonly [task: string]: JsonObject | ((visit: number) => JsonObject) }
 

@@ -287,9 +287,9 @@ export async function readPlanFolder(
   folder: string,
   options: Parameters<typeof parsePlanText>[2],
 ): Promise<{ readonly file: PlanFile; readonly leftOut: readonly string[] }> {
-  const { backlogMd } = await import('../format/dialects/backlogs/backlog-md.ts')
-  const { bundle, bundleFault, unbundle } = await import('../format/dialects/backlogs/backlog-md-files.ts')
-  const { Source } = await import('../format/dialects/source.ts')
+  const { backlogMd } = await import('../extras/dialects/backlogs/backlog-md.ts')
+  const { bundle, bundleFault, unbundle } = await import('../extras/dialects/backlogs/backlog-md-files.ts')
+  const { Source } = await import('../extras/dialects/source.ts')
   const isTask = (text: string): boolean => backlogMd.recognises(new Source(text))
   let found: TaskFiles | null = null
   for (const home of HOMES.map(below => join(folder, below))) {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../engine/clock.ts'
-import type { Models } from '../models/model.ts'
+import type { Models } from '../extras/models/model.ts'
 import type { Environment } from './environment.ts'
 import { whenAsked } from './lazy-room.ts'
 
@@ -13,7 +13,7 @@ export function modelsAt(place: {
   readonly stateDir: string
 }): Models {
   const models = whenAsked<Models>(async () =>
-    (await import('../models/open-models.ts')).openModels({
+    (await import('../extras/models/open-models.ts')).openModels({
       environment: place.environment,
       stateDir: place.stateDir,
       outside: [

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { VERSION } from '../cli/version.ts'
 import { systemClock } from '../engine/clock.ts'
 import { type Caller, RIGHTS } from '../engine/roles.ts'
-import type { ModelRecording, Models } from '../models/model.ts'
-import type { DraftWithAgent } from '../planners/agent-planner.ts'
-import type { Planner, PlanningModels, RepositoryView } from '../planners/planner.ts'
+import type { ModelRecording, Models } from '../extras/models/model.ts'
+import type { DraftWithAgent } from '../extras/planners/agent-planner.ts'
+import type { Planner, PlanningModels, RepositoryView } from '../extras/planners/planner.ts'
 import { bubblewrap } from '../safety/sandbox/bubblewrap.ts'
 import { ABOUT, type Environment } from './environment.ts'
 import { whenAsked } from './lazy-room.ts'
@@ -33,11 +33,11 @@ export function openPlanners({
   const replayed = replay === undefined ? {} : { replay }
   const drafting: PlanningModels = { open: request => models.open({ ...request, purpose: 'draft', ...replayed }) }
   const open: { readonly [name: string]: () => Promise<Planner> } = {
-    heuristic: async () => (await import('../planners/heuristic-planner.ts')).heuristicPlanner(),
-    model: async () => (await import('../planners/model-planner.ts')).modelPlanner(drafting, look),
+    heuristic: async () => (await import('../extras/planners/heuristic-planner.ts')).heuristicPlanner(),
+    model: async () => (await import('../extras/planners/model-planner.ts')).modelPlanner(drafting, look),
     template: async () =>
-      (await import('../planners/template-planner.ts')).templatePlanner({ folder: join(stateDir, 'templates') }),
-    agent: async () => (await import('../planners/agent-planner.ts')).agentPlanner(draftWith ?? noAgents),
+      (await import('../extras/planners/template-planner.ts')).templatePlanner({ folder: join(stateDir, 'templates') }),
+    agent: async () => (await import('../extras/planners/agent-planner.ts')).agentPlanner(draftWith ?? noAgents),
   }
   return new Map(
     Object.entries(open).map(([name, opened]) => [
@@ -73,7 +73,7 @@ export function agentDrafts(place: {
   readonly stateDir: string
 }): DraftWithAgent {
   return async request => {
-    const { draftWithAgent } = await import('../runners/agent/draft-plan.ts')
+    const { draftWithAgent } = await import('../extras/agents/draft-plan.ts')
     const { environment, root, models } = place
     return await draftWithAgent({
       ...{ ...place, ...request, version: VERSION, about: ABOUT },

@@ -60,7 +60,7 @@ async function print(
       ? { status: 'refused', message: 'the plan has gone', hint: 'list them' }
       : { status: 'printed', text, lost: [] }
   }
-  const { DIALECTS, dialectNamed } = await import('../format/dialects/dialect-list.ts')
+  const { DIALECTS, dialectNamed } = await import('../extras/dialects/dialect-list.ts')
   const dialect = dialectNamed(format)
   if (dialect === null) {
     const near = suggest(format, ['yaml', 'json', 'html', 'journal', ...DIALECTS.map(one => one.name)])
@@ -93,7 +93,7 @@ export async function printReport(engine: Asking, plan: PlanId): Promise<string 
     const changed = await engine.ask({ type: 'taskChanges', plan, task })
     if (changed !== null) changes.push({ task, files: changed.files, more: changed.more })
   }
-  const { report } = await import('../format/pictures/report.ts')
+  const { report } = await import('../extras/pictures/report.ts')
   const sum = (key: 'tokens' | 'cost'): number | null => {
     const known = used.flatMap(one => (one[key] === null ? [] : [one[key]]))
     return known.length === 0 ? null : known.reduce((all, one) => all + one, 0)
@@ -134,7 +134,7 @@ export type DocumentFiles =
 
 /** The files of a document whose format is a folder. */
 export async function documentFiles({ format, text }: Pick<ExportedPlan, 'format' | 'text'>): Promise<DocumentFiles> {
-  const { bundleFault, unbundle } = await import('../format/dialects/backlogs/backlog-md-files.ts')
+  const { bundleFault, unbundle } = await import('../extras/dialects/backlogs/backlog-md-files.ts')
   const files = format === 'backlog-md' ? unbundle(text) : null
   if (files === null) return { status: 'one-file' }
   const fault = bundleFault(files)

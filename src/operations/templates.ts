@@ -8,16 +8,16 @@ import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { writtenTasks } from '../domain/plan-rules/structure.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Template } from '../format/templates/document.ts'
-import { type Instantiated, instantiate } from '../format/templates/instantiate.ts'
-import { type Given, saveTemplate } from '../format/templates/save.ts'
+import type { Template } from '../extras/templates/document.ts'
+import { type Instantiated, instantiate } from '../extras/templates/instantiate.ts'
+import { type Given, saveTemplate } from '../extras/templates/save.ts'
 import {
   readTemplateFile,
   type Shelved,
   type ShelvedRead,
   shelfWith,
   writeTemplate,
-} from '../format/templates/shelf.ts'
+} from '../extras/templates/shelf.ts'
 import { checkPlan } from './check-plan.ts'
 import type { CallerEngine } from './run-plan.ts'
 

@@ -6,12 +6,6 @@ import { join } from 'node:path'
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
-import { draftingBudget } from '../format/wire/budget.ts'
-import { withWorker } from '../operations/goals/agent-worker.ts'
-import { refuseBudget, refuseLook } from '../operations/goals/allow-budget.ts'
-import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
-import { type PlanningChoices, type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
-import { findWorker } from '../operations/goals/worker-request.ts'
 import {
   type DraftingBudget,
   type GoalAnalysis,
@@ -19,7 +13,13 @@ import {
   PlanningFailure,
   type PlanRequest,
   type Wish,
-} from '../planners/planner.ts'
+} from '../extras/planners/planner.ts'
+import { draftingBudget } from '../format/wire/budget.ts'
+import { withWorker } from '../operations/goals/agent-worker.ts'
+import { refuseBudget, refuseLook } from '../operations/goals/allow-budget.ts'
+import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
+import { type PlanningChoices, type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
+import { findWorker } from '../operations/goals/worker-request.ts'
 import { openRepositoryView } from '../workspace/repository-view.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'

@@ -3,7 +3,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
-import type { PastChange, RepositoryFile, RepositoryState, RepositoryView } from '../planners/planner.ts'
+import type { PastChange, RepositoryFile, RepositoryState, RepositoryView } from '../extras/planners/planner.ts'
 import { Refused } from '../safety/safety-refusal.ts'
 import { Repository, type RepositoryOptions } from './git/repository.ts'
 import { fields } from './git/run-git.ts'

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { Budget } from '../../domain/plan.ts'
-import type { PlanProposal } from '../../planners/planner.ts'
+import type { PlanProposal } from '../../extras/planners/planner.ts'
 import { plan, task } from '../../testing/index.ts'
 import { paint } from '../terminal/paint.ts'
 import { width } from '../terminal/table.ts'

@@ -1,7 +1,7 @@
 // What is announced of an entry: each event once, bounded, without secrets, under names that are listed.
 
 import { describe, expect, test } from 'vitest'
-import { ANNOUNCED_UNDERSCORE, underscoreAnnouncements } from '../../server/sessions/underscore-events.ts'
+import { ANNOUNCED_UNDERSCORE, underscoreAnnouncements } from '../../extras/compat/sessions/underscore-events.ts'
 import { external, name, numberedPlanId, numberedSha, plan, START } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import type { Actor } from '../id.ts'

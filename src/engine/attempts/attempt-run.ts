@@ -123,6 +123,15 @@ function carryOut(
   return withSecretFilesHidden(rooms, tools, begin)
 }
 
+async function withSecretFilesHidden(
+  rooms: Rooms,
+  tools: RunnerTools,
+  begin: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const { withoutSecretFiles } = await lazy.secretFiles()
+  return await withoutSecretFiles(rooms, tools, begin)
+}
+
 async function judgeOutcome(
   run: AttemptRun,
   attempt: Attempt,

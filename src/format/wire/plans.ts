@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { EDIT_CHOICES } from '../../domain/event.ts'
-import { isReadable } from '../dialects/planstore/plan-steps-words.ts'
+import { isReadable } from '../../extras/dialects/planstore/plan-steps-words.ts'
 import { planJsonSchema } from '../plan/json-schema.ts'
 import { draftingLimits } from './budget.ts'
 import * as part from './field-schemas.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { reportedOutputs, reportText } from '../../extras/agents/agent-report.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import { reportedOutputs, reportText } from '../../runners/agent/agent-report.ts'
 import { chooseWorker, keepWorker, withWorker, workerOf } from './agent-worker.ts'
 import { finishDraft, sameFinish } from './finish-draft.ts'
 

@@ -5,7 +5,7 @@ import { keyText } from '../../domain/budget/budget-text.ts'
 import { CALLS_DEFAULT } from '../../domain/budget/visit-caps.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Caller } from '../../engine/roles.ts'
-import type { DraftingBudget } from '../../planners/planner.ts'
+import type { DraftingBudget } from '../../extras/planners/planner.ts'
 
 const KEYS = [
   ['calls', 'calls'],

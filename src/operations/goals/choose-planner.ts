@@ -1,6 +1,6 @@
 // Who drafts: naming a model or a template chooses the planner that uses it, and is consent to ask it. Without either, nobody is asked.
 
-import type { Planner } from '../../planners/planner.ts'
+import type { Planner } from '../../extras/planners/planner.ts'
 
 export interface PlannerChoice {
   readonly planner?: string | undefined

@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import type { Millis } from '../../domain/id.ts'
 import { mapOf } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { shelfWith } from '../../format/templates/shelf.ts'
-import type { PlanProposal, RepositoryView } from '../../planners/planner.ts'
+import type { PlanProposal, RepositoryView } from '../../extras/planners/planner.ts'
+import { shelfWith } from '../../extras/templates/shelf.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
 const MANIFEST =

@@ -3,7 +3,7 @@
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Budget, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import type { PlanStatus } from '../../domain/status.ts'
-import type { RepositoryView } from '../../planners/planner.ts'
+import type { RepositoryView } from '../../extras/planners/planner.ts'
 import type { Git } from '../../workspace/git/git.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import { type AgentWorker, withWorker, workerOf } from './agent-worker.ts'

@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { LookedCommand } from '../../planners/planner.ts'
+import type { LookedCommand } from '../../extras/planners/planner.ts'
 import { heldTest } from '../../safety/sandbox/needs-sandbox.fixture.ts'
 import { openRepositoryView } from '../../workspace/repository-view.ts'
 import { checksOnCopy, lookFirst } from './look-first.ts'

@@ -19,7 +19,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { commandsToLookAt, type Lookable, readPrinted } from '../../planners/heuristic-planner.ts'
+import { commandsToLookAt, type Lookable, readPrinted } from '../../extras/planners/heuristic-planner.ts'
 import {
   type Looked,
   type LookedCommand,
@@ -27,7 +27,7 @@ import {
   PlanningFailure,
   type RepositoryView,
   type RunCheck,
-} from '../../planners/planner.ts'
+} from '../../extras/planners/planner.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { findProgram } from '../../safety/find-program.ts'
 import { spawnBoxed } from '../../safety/sandbox/boxed-process.ts'

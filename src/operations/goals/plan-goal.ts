@@ -7,7 +7,6 @@ import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import type { WrittenBy } from '../../engine/engine.ts'
-import { printYaml } from '../../format/plan/print.ts'
 import type {
   GoalAnalysis,
   Looked,
@@ -17,7 +16,8 @@ import type {
   PlanProposal,
   PlanRequest,
   RepositoryView,
-} from '../../planners/planner.ts'
+} from '../../extras/planners/planner.ts'
+import { printYaml } from '../../format/plan/print.ts'
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
@@ -67,7 +67,7 @@ export type PlanningChoices = Pick<
 /** Nobody can use a plan for a goal that names nothing to work on: a person is better asked first. */
 export async function isUnclear({ planner, repository }: PlanningRooms, goal: string): Promise<boolean> {
   if (planner.name !== 'heuristic') return false
-  const { isUnclearGoal } = await import('../../planners/heuristic-planner.ts')
+  const { isUnclearGoal } = await import('../../extras/planners/heuristic-planner.ts')
   return await isUnclearGoal(goal, repository)
 }
 

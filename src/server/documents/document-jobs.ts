@@ -5,17 +5,17 @@ import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { MergeMode, Standing } from '../../domain/revisions/merge.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
-import { dot } from '../../format/pictures/dot.ts'
-import { markdown } from '../../format/pictures/markdown.ts'
-import { mermaid } from '../../format/pictures/mermaid.ts'
-import { svg } from '../../format/pictures/svg.ts'
-import { tree } from '../../format/pictures/tree.ts'
+import { dot } from '../../extras/pictures/dot.ts'
+import { markdown } from '../../extras/pictures/markdown.ts'
+import { mermaid } from '../../extras/pictures/mermaid.ts'
+import { svg } from '../../extras/pictures/svg.ts'
+import { tree } from '../../extras/pictures/tree.ts'
+import type { Looked, PastPlan, PlanComment } from '../../extras/planners/planner.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
 import { type ProposedPlan, proposedPlan } from '../../operations/goals/plan-goal.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
-import type { Looked, PastPlan, PlanComment } from '../../planners/planner.ts'
 import { hintText } from '../hint-text.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
@@ -97,7 +97,7 @@ export const JOBS = {
 } as const
 
 async function propose({ goal, past, comments = [], looked, ...place }: ProposeInput): Promise<ProposedPlan> {
-  const { heuristicPlanner } = await import('../../planners/heuristic-planner.ts')
+  const { heuristicPlanner } = await import('../../extras/planners/heuristic-planner.ts')
   const { openRepositoryView } = await import('../../workspace/repository-view.ts')
   const rooms = { planner: heuristicPlanner(), repository: openRepositoryView(place), past }
   return await proposedPlan(rooms, goal, { comments, looked })

@@ -2,7 +2,7 @@
 
 import type { ImportedTask } from '../../domain/event.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
-import type { Dialect } from '../../format/dialects/dialect.ts'
+import type { Dialect } from '../../extras/dialects/dialect.ts'
 import type { Told } from '../../format/plan/parse.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { readJson } from '../../format/text/json.ts'

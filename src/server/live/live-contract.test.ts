@@ -8,11 +8,11 @@ import type { Actor, PlanId } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { ANNOUNCED, announcedEvent, RESYNC, TICKS } from '../../domain/views/announcement.ts'
 import type { Feed } from '../../engine/engine.ts'
+import { ANNOUNCED_UNDERSCORE } from '../../extras/compat/sessions/underscore-events.ts'
 import type { Entry } from '../../stores/store.ts'
 import { edit, external, gate, type JournalEntry, plan, task } from '../../testing/index.ts'
 import { type HeardEvent, type Listener, listen } from '../listening.fixture.ts'
 import { type Served, type ServedOptions, served } from '../server.fixture.ts'
-import { ANNOUNCED_UNDERSCORE } from '../sessions/underscore-events.ts'
 
 const ANA = 'ana' as Actor
 const cleanups: (() => Promise<void>)[] = []

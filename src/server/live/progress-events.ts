@@ -5,8 +5,8 @@ import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
 import { lastSpend } from '../../domain/views/pages/agent-lines.ts'
 import type { PlanProgress } from '../../engine/engine.ts'
+import { underscoreData } from '../../extras/compat/sessions/underscore-events.ts'
 import type { Position, StoredLog } from '../../stores/store.ts'
-import { underscoreData } from '../sessions/underscore-events.ts'
 import { frame, type Naming, UNDERSCORE } from './sse.ts'
 
 /** Something that is told without an id; `gap`: what came before it was not told. */

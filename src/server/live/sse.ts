@@ -3,10 +3,9 @@
 
 import type { PlanState } from '../../domain/state/state.ts'
 import { type Announcement, announcements, type PlanFacts, type ToldEntry } from '../../domain/views/announcement.ts'
+import { underscoreAnnouncements } from '../../extras/compat/sessions/underscore-events.ts'
 import type { Entry, Position } from '../../stores/store.ts'
 import { wordedEvent } from '../hint-text.ts'
-
-import { underscoreAnnouncements } from '../sessions/underscore-events.ts'
 import type { Subscriber } from './subscriber.ts'
 
 // How an announcement is written on an event stream, and the id that tells where it stands: `<position>` for the last of an entry,

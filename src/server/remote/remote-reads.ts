@@ -3,6 +3,7 @@
 import type { PlanId } from '../../domain/id.ts'
 import type { OwnStreams } from '../../engine/engine.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
+import { noSession, onceFor } from '../../extras/compat/sessions/session-history.ts'
 import type { WireStream } from '../../format/wire/streams.ts'
 import type { Streams } from '../../stores/store.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
@@ -11,7 +12,6 @@ import type { Outlet } from '../live/sse.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, ok } from '../route.ts'
-import { noSession, onceFor } from '../sessions/session-history.ts'
 import { withoutTokens } from './remote-orders.ts'
 
 // Whole entries of the journal as they are committed, one JSON value a line: what `watch` of the Engine door is over a wire. Blank

@@ -2,6 +2,7 @@
 // anywhere.
 
 import type { PlanId } from '../../domain/id.ts'
+import { isSessionKnown, noSession } from '../../extras/compat/sessions/session-history.ts'
 import { allEventsQuery, eventsQuery } from '../../format/wire/events.ts'
 import { findPlan } from '../find-plan.ts'
 import { DOTTED, parseCursor, sendEvents, UNDERSCORE } from '../live/sse.ts'
@@ -9,7 +10,6 @@ import type { Wish } from '../live/subscriber.ts'
 import { isProblem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, route } from '../route.ts'
-import { isSessionKnown, noSession } from '../sessions/session-history.ts'
 import { planRoute } from '../submit-order.ts'
 
 type Query = { after?: string | undefined; names: 'dotted' | 'underscore'; progress: 'true' | 'false' }

@@ -7,10 +7,10 @@ import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.ts'
+import { presentFields } from '../../extras/compat/planstore/patch.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
-
 import {
   answerInbox as giveAnswer,
   hashOf,
@@ -24,7 +24,6 @@ import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
-import { presentFields } from '../planstore/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { options as optionsOf } from '../request.ts'

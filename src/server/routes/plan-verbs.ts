@@ -2,6 +2,11 @@
 
 import { isPlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
+import { execute } from '../../extras/compat/planstore/execute-plan.ts'
+import { stale } from '../../extras/compat/planstore/patch.ts'
+import { planWord } from '../../extras/compat/sessions/session-words.ts'
+import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../../extras/compat/sessions/show-executions.ts'
+import { descriptionOf, showSessionPlan } from '../../extras/compat/sessions/show-session-plan.ts'
 import {
   cancelBody,
   cloneBody,
@@ -20,14 +25,9 @@ import {
   type RollbackWanted,
   undecidedFiles,
 } from '../../operations/rollback-plan.ts'
-import { execute } from '../planstore/execute-plan.ts'
-import { stale } from '../planstore/patch.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
-import { planWord } from '../sessions/session-words.ts'
-import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../sessions/show-executions.ts'
-import { descriptionOf, showSessionPlan } from '../sessions/show-session-plan.ts'
 import { type Asking, answerOf, clientSignal, engineOf, gone, order, planRoute, withPlan } from '../submit-order.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { archivePlan } from './plans.ts'

@@ -1,14 +1,20 @@
 // Sessions: what groups the plans and messages of one conversation.
 
 import { isSessionInScope } from '../../engine/roles.ts'
+import { presentFields } from '../../extras/compat/planstore/patch.ts'
+import {
+  findSession,
+  isSessionKnown,
+  noSession,
+  onceFor,
+  sessionIdFault,
+} from '../../extras/compat/sessions/session-history.ts'
 import { pauseBody } from '../../format/wire/plans.ts'
 import { messageQuery, newMessage, newSession, sessionQuery } from '../../format/wire/sessions.ts'
 import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
-import { presentFields } from '../planstore/patch.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { findSession, isSessionKnown, noSession, onceFor, sessionIdFault } from '../sessions/session-history.ts'
 import { type Asking, submit } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 

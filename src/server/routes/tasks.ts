@@ -5,14 +5,6 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { SATISFIES } from '../../domain/status.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
-import type { Evaluation as EvaluationShown } from '../../format/wire/answers/tasks.ts'
-import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/planstore.ts'
-import { taskWord } from '../../format/wire/planstore-fields.ts'
-import * as wire from '../../format/wire/tasks.ts'
-import type { Fault } from '../../format/wire/wire.ts'
-import type { TaskTarget } from '../../operations/find-target.ts'
-import type { TaskRow } from '../../stores/store.ts'
-import { findPlan, findTask } from '../find-plan.ts'
 import {
   changedFields,
   clientSaid,
@@ -23,8 +15,13 @@ import {
   stale,
   unsaid,
   withoutEcho,
-} from '../planstore/patch.ts'
-import { refuseTaskStatus, type Standing, taskBecomes, type WantedStatus } from '../planstore/set-task-status.ts'
+} from '../../extras/compat/planstore/patch.ts'
+import {
+  refuseTaskStatus,
+  type Standing,
+  taskBecomes,
+  type WantedStatus,
+} from '../../extras/compat/planstore/set-task-status.ts'
 import {
   DRAWS_MAX,
   inOrder,
@@ -34,7 +31,15 @@ import {
   showTask,
   showTasks,
   taskBody,
-} from '../planstore/show-task.ts'
+} from '../../extras/compat/planstore/show-task.ts'
+import type { Evaluation as EvaluationShown } from '../../format/wire/answers/tasks.ts'
+import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/planstore.ts'
+import { taskWord } from '../../format/wire/planstore-fields.ts'
+import * as wire from '../../format/wire/tasks.ts'
+import type { Fault } from '../../format/wire/wire.ts'
+import type { TaskTarget } from '../../operations/find-target.ts'
+import type { TaskRow } from '../../stores/store.ts'
+import { findPlan, findTask } from '../find-plan.ts'
 import { invalidRequest, isProblem, type Problem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, created, nothing, ok, route } from '../route.ts'

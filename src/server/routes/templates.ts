@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
-import type { Template } from '../../format/templates/document.ts'
-import { readTemplateFile, type Shelved, shelfWith } from '../../format/templates/shelf.ts'
+import type { Template } from '../../extras/templates/document.ts'
+import { readTemplateFile, type Shelved, shelfWith } from '../../extras/templates/shelf.ts'
 import type { TemplateItem, Template as TemplateShown } from '../../format/wire/answers/templates.ts'
 import * as wire from '../../format/wire/templates.ts'
 import {

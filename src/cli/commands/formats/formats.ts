@@ -24,8 +24,8 @@ async function httpDocument() {
 }
 
 export async function formats(context: Context): Promise<number> {
-  const { DIALECTS } = await import('../../../format/dialects/dialect-list.ts')
-  const { canonical } = await import('../../../format/dialects/canonical.ts')
+  const { DIALECTS } = await import('../../../extras/dialects/dialect-list.ts')
+  const { canonical } = await import('../../../extras/dialects/canonical.ts')
   const all = [
     { name: canonical.name, about: canonical.about, reads: true, prints: true },
     ...DIALECTS.map(({ name, about, print }) => ({ name, about, reads: true, prints: print !== undefined })),

@@ -26,7 +26,7 @@ export async function tablesIn(context: Context, word: string, from: string | un
         'export its tables as JSON: {"task_plans": […], "task_executions": […], …}',
       )
     if (kind === 'sqlite') {
-      const { TABLES } = await import('../../../format/dialects/planstore/task-tables.ts')
+      const { TABLES } = await import('../../../extras/dialects/planstore/task-tables.ts')
       const read = readForeignTables(path, TABLES, { file_snapshots: ['content'] })
       if (!read.ok) throw usage(`${word}: ${read.message}`, read.hint)
       if (!read.tables.has('task_plans'))
@@ -35,8 +35,8 @@ export async function tablesIn(context: Context, word: string, from: string | un
     }
   }
   if (!/\.json$/i.test(word) && from === undefined) return null
-  const { Source } = await import('../../../format/dialects/source.ts')
-  const { isTables } = await import('../../../format/dialects/planstore/task-tables.ts')
+  const { Source } = await import('../../../extras/dialects/source.ts')
+  const { isTables } = await import('../../../extras/dialects/planstore/task-tables.ts')
   const text = await readText(context, word)
   if (!text.includes('"task_plans"')) return null
   const { map } = new Source(text)
@@ -57,7 +57,7 @@ export async function importTables(
   map: JsonObject,
   options: ImportOptions,
 ): Promise<number> {
-  const { plansOf } = await import('../../../format/dialects/planstore/task-tables.ts')
+  const { plansOf } = await import('../../../extras/dialects/planstore/task-tables.ts')
   const rows = plansOf(map)
   if (rows.length === 0) throw usage(`there is no plan in ${word}`, 'task_plans has one row for each plan')
   if (options.name !== undefined && rows.length > 1)
@@ -99,8 +99,8 @@ async function importRow(
   { word, id, text }: { readonly word: string; readonly id: string; readonly text: string },
   options: ImportOptions,
 ): Promise<Told> {
-  const { taskTables } = await import('../../../format/dialects/planstore/task-tables.ts')
-  const { notesOf } = await import('../../../format/dialects/planstore/task-tables-notes.ts')
+  const { taskTables } = await import('../../../extras/dialects/planstore/task-tables.ts')
+  const { notesOf } = await import('../../../extras/dialects/planstore/task-tables-notes.ts')
   const file = await parsePlanText(`${word}(${id})`, text, {
     dialect: taskTables,
     fallbackName: 'plan',

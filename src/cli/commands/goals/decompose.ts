@@ -4,6 +4,7 @@
 import { numberOf } from '../../../domain/phrases.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
+import type { PlanProposal, Wish } from '../../../extras/planners/planner.ts'
 import { type GoalPart, goalParts, keepPart, setGoal } from '../../../operations/goals/decompose-goal.ts'
 import {
   type PlanningChoices,
@@ -11,7 +12,6 @@ import {
   pastPlans,
   proposedPlan,
 } from '../../../operations/goals/plan-goal.ts'
-import type { PlanProposal, Wish } from '../../../planners/planner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, type CliError, type Context, EXIT, notFound, refused, usage, withState } from '../../command.ts'
 import { type PlanOptions, plannerFor, roomsWithoutState, whileDrafting } from './plan.ts'

@@ -1,7 +1,7 @@
 // `--budget` of `planfold plan`: how much a model may be used for the drafting, as '3 USD', '40 calls', '600k tokens', or several of them.
 
+import type { DraftingBudget } from '../../../extras/planners/planner.ts'
 import { readAmount, readMoney } from '../../../format/text/units.ts'
-import type { DraftingBudget } from '../../../planners/planner.ts'
 import { usage } from '../../exit.ts'
 
 const PART = /(\d[\d.,]*[a-zA-Z]?)\s*(USD|calls?|tokens?)(?=[\s,;]|$)/g

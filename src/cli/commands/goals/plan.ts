@@ -11,6 +11,13 @@ import { mapOf, same } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { isTask } from '../../../domain/plan-rules/authors.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
+import {
+  DRAFTS_MAX,
+  type PlanComment,
+  type Planner,
+  PlanningFailure,
+  type PlanProposal,
+} from '../../../extras/planners/planner.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
@@ -33,13 +40,6 @@ import {
 import { keepRedraft, redraftPlan } from '../../../operations/goals/redraft-plan.ts'
 import { type TimeRange, timeRange } from '../../../operations/goals/time-range.ts'
 import type { StartOptions } from '../../../operations/start-plan.ts'
-import {
-  DRAFTS_MAX,
-  type PlanComment,
-  type Planner,
-  PlanningFailure,
-  type PlanProposal,
-} from '../../../planners/planner.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { answerDocument, print, printDocument, printNote } from '../../answer.ts'

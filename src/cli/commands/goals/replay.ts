@@ -3,9 +3,9 @@
 
 import { openPlanners, openRepository } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
+import { PlanningFailure } from '../../../extras/planners/planner.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { recordedDraft, replayDraft } from '../../../operations/goals/replay-draft.ts'
-import { PlanningFailure } from '../../../planners/planner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, CliError, type Context, EXIT, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'

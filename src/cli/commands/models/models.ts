@@ -2,7 +2,7 @@
 
 import { locate, modelsAt } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { ModelCost, Models } from '../../../models/model.ts'
+import type { ModelCost, Models } from '../../../extras/models/model.ts'
 import { modelUsage, type UsageSum } from '../../../operations/models/model-usage.ts'
 import { testModel } from '../../../operations/models/test-model.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'

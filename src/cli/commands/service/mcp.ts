@@ -116,7 +116,7 @@ async function propose(
   const { choosePlanner } = await import('../../../operations/goals/choose-planner.ts')
   const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
   const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
-  const { PlanningFailure } = await import('../../../planners/planner.ts')
+  const { PlanningFailure } = await import('../../../extras/planners/planner.ts')
   const chosen = choosePlanner(planners, choice)
   if (chosen.status !== 'chosen') return { problem: { detail: 'no planner drafts this here', hint: 'name a `model`' } }
   // Looked at afresh for each goal: files change while an agent works.

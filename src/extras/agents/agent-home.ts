@@ -1,0 +1,87 @@
+// The private home of an agent for one visit of a task: its settings, its conversations and nothing of the person's. It stays with
+// the plan, so that the next attempt finds the conversation; the id of that is kept beside it as soon as it is known.
+
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
+import type { AsideRule } from '../../format/settings/agent-settings.ts'
+import type { Attempt } from '../../runners/runner.ts'
+import { filled } from './agent-start.ts'
+
+export interface AgentHome {
+  readonly folder: string
+  /** A place beside it for what the agent must not change. */
+  readonly beside: string
+  /** The conversation that an earlier attempt of this visit began with this agent; null when there is none. */
+  session(agent: string): string | null
+  keepSession(agent: string, session: string): void
+}
+
+interface KeptSession {
+  readonly agent: string
+  readonly session: string
+}
+
+export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 'plan' | 'task' | 'visit'>): AgentHome {
+  const place = join(stateDir, AGENT_HOMES, plan, `${task.replaceAll('/', '+')}-${visit}`)
+  const folder = join(place, 'home')
+  const file = join(place, 'session.json')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return {
+    folder,
+    beside: place,
+    session(agent) {
+      try {
+        const kept = JSON.parse(readFileSync(file, 'utf8')) as Partial<KeptSession>
+        return kept.agent === agent && typeof kept.session === 'string' ? kept.session : null
+      } catch {
+        return null
+      }
+    },
+    keepSession(agent, session) {
+      const kept: KeptSession = { agent, session }
+      writeFileSync(`${file}.new`, JSON.stringify(kept))
+      renameSync(`${file}.new`, file)
+    },
+  }
+}
+
+/** Writes what the agent needs to find there. Nothing the agent left is followed: each file is made anew. */
+export function furnish(
+  home: string,
+  files: { readonly [path: string]: string },
+  values: { readonly [name: string]: string },
+): void {
+  for (const [path, text] of Object.entries(files)) writeNew(home, path, filled(text, values))
+}
+
+/** For its owner alone. */
+export function writeNew(home: string, path: string, text: string): void {
+  const at = join(home, path)
+  removeLinks(home, path.split('/').slice(0, -1))
+  mkdirSync(dirname(at), { recursive: true, mode: 0o700 })
+  rmSync(at, { force: true, recursive: true })
+  writeFileSync(at, text, { mode: 0o600, flag: 'wx' })
+}
+
+/** An agent that ran before may have made a link of a folder, to have us write through it. No agent runs now. */
+export function removeLinks(home: string, folders: readonly string[]): void {
+  let at = home
+  for (const name of folders) {
+    at = join(at, name)
+    const stat = lstatSync(at, { throwIfNoEntry: false })
+    if (stat !== undefined && !stat.isDirectory()) rmSync(at, { force: true })
+  }
+}
+
+/** Renames files that the agent would write over when it takes up a conversation. Nothing the agent left is followed. */
+export function setAside(home: string, { folder, from, to }: AsideRule): void {
+  let places = [home]
+  for (const name of folder.split('/'))
+    places = places
+      .flatMap(at => (name === '*' ? readdirSync(at) : [name]).map(each => join(at, each)))
+      .filter(at => lstatSync(at, { throwIfNoEntry: false })?.isDirectory() === true)
+  for (const place of places)
+    for (const name of readdirSync(place).filter(each => each.startsWith(from)))
+      renameSync(join(place, name), join(place, `${to}${name.slice(from.length)}`))
+}

@@ -1,0 +1,107 @@
+// What an agent says and does, as it comes: its words in whole lines, a line for each tool it calls with what it says it edits, and never
+// one for each token. How the lines look: `domain/views/pages/agent-lines.ts`.
+
+import { actionLine, diffLine, HUNK_HEAD, saidLine } from '../../domain/views/pages/agent-lines.ts'
+import { patchOf } from '../../format/text/patch.ts'
+import { OutputTap } from '../../runners/run/output.ts'
+import type { RunnerTools } from '../../runners/runner.ts'
+import { type Redact, redactor } from '../../safety/secrets/redaction.ts'
+import type { SaidEdit } from './shown-call.ts'
+
+export class AgentLog {
+  readonly #tap: OutputTap
+  readonly errors: OutputTap
+  readonly #log: RunnerTools['log']
+  readonly #redact: Redact
+  #line = ''
+  #last = ''
+  #words = ''
+  #diffChars = 0
+
+  constructor(log: RunnerTools['log'], secrets: readonly string[]) {
+    this.#log = log
+    this.#redact = redactor(secrets, { parts: true })
+    this.#tap = new OutputTap('stdout', log, secrets)
+    this.errors = new OutputTap('stderr', log, secrets)
+  }
+
+  say(text: string): void {
+    this.#words += text
+    const lines = `${this.#line}${text}`.split('\n')
+    this.#line = lines.pop() ?? ''
+    // A paragraph without an end is shown as well.
+    if (this.#line.length > LINE_MAX) lines.push(this.#line.slice(0, LINE_MAX))
+    if (this.#line.length > LINE_MAX) this.#line = this.#line.slice(LINE_MAX)
+    for (const line of lines) this.#write(saidLine(line))
+  }
+
+  /** It does something; what it says next begins anew. */
+  act(text: string, edits: readonly SaidEdit[] = []): void {
+    this.#end()
+    const diffs = edits.map(edit => this.#diff(edit))
+    const changed = diffs.map(({ path, count }) => `${path}${count}`)
+    const whole = [text, ...(changed.length === 0 ? [] : [[...new Set(changed)].join(', ')])].join(' ')
+    // Before it is made one line, as a secret may have several.
+    this.#write(actionLine(this.#redact(whole)))
+    for (const { lines } of diffs) for (const line of lines) this.#write(diffLine(line))
+  }
+
+  note(text: string): void {
+    this.#log('engine', Buffer.from(`${oneLine(this.#redact(text))}\n`))
+  }
+
+  /** Everything is written; what it said last, without what it did before that. */
+  close(): string {
+    this.#end()
+    this.#tap.end()
+    this.errors.end()
+    return this.#last.trim().slice(-TEXT_MAX)
+  }
+
+  #write(line: string): void {
+    this.#tap.write(Buffer.from(`${oneLine(line).slice(0, LINE_MAX)}\n`))
+  }
+
+  /** Redacted before it is taken apart: a secret of several lines would not be found in the lines. */
+  #diff({ path, before, after }: SaidEdit): {
+    readonly path: string
+    readonly count: string
+    readonly lines: readonly string[]
+  } {
+    if (before.length + after.length > EDIT_MAX) return { path, count: ' (long)', lines: [] }
+    const [old, now] = [before, after].map(text => Buffer.from(withEnd(this.#redact(text))))
+    const patch = patchOf(old!, now!, DIFF_MAX_MS)
+    if (patch.type !== 'text') return { path, count: ` (${patch.why})`, lines: [] }
+    const lines = patch.lines.filter(line => !line.startsWith('\\'))
+    const count = ` (+${countOf(lines, '+')} −${countOf(lines, '-')})`
+    // Where it edits without end, its files and numbers are enough.
+    if (this.#diffChars > DIFFS_MAX) return { path, count, lines: [] }
+    // The numbers count from the start of what it sent, which need not be the start of the file.
+    const shown = lines.map(line => (line.startsWith('@@') ? HUNK_HEAD : line)).slice(0, DIFF_LINES_MAX)
+    const cut = shown.map(line => (line.length > DIFF_LINE_MAX ? `${line.slice(0, DIFF_LINE_MAX)}…` : line))
+    const more = lines.length - shown.length
+    this.#diffChars += cut.reduce((sum, line) => sum + line.length, 0)
+    return { path, count, lines: more > 0 ? [...cut, `\\ ${more} more lines`] : cut }
+  }
+
+  #end(): void {
+    if (this.#line !== '') this.#write(saidLine(this.#line))
+    this.#line = ''
+    if (this.#words.trim() !== '') this.#last = this.#words
+    this.#words = ''
+  }
+}
+
+const LINE_MAX = 2_000
+const TEXT_MAX = 20_000
+/** Longer contents are not compared. */
+const EDIT_MAX = 200_000
+const DIFF_MAX_MS = 100
+const DIFF_LINES_MAX = 80
+const DIFF_LINE_MAX = 400
+/** Of all calls of an attempt together. */
+const DIFFS_MAX = 200_000
+
+const oneLine = (text: string): string => text.replaceAll(/[\r\n]+/g, ' ')
+const withEnd = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`)
+const countOf = (lines: readonly string[], sign: string): number => lines.filter(line => line.startsWith(sign)).length

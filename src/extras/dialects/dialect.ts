@@ -1,0 +1,56 @@
+// The door of `dialects/`: other people's ways of writing a plan. A dialect recognises its own by shape, says the same as a
+// canonical document, and may print a definition back. What it reads but we have no word for is kept in `extra`, so nothing is
+// lost. It never guesses a shell command, never throws, and never makes a task look finished that is not.
+
+import type { Hint } from '../../domain/hint.ts'
+import type { TaskName } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import type { TaskStatus } from '../../domain/status.ts'
+import type { Diagnostic, DocumentFault } from '../../format/text/diagnostic.ts'
+import type { Source } from './source.ts'
+import type { Trace } from './source-map.ts'
+
+export interface Dialect {
+  /** Short, for `--from` and `--to`: `plan-nodes`, `task-master`, … */
+  readonly name: string
+  /** One line for people. */
+  readonly about: string
+  /** Looks at the shape only. The first dialect of the list that says yes reads the text. */
+  recognises(source: Source): boolean
+  read(source: Source): Reading
+  /** Absent when it can only be read. */
+  readonly print?: (definition: PlanDefinition, status: StatusOf) => Printed
+}
+
+/** What a text of a dialect says. */
+export type Reading =
+  | {
+      readonly ok: true
+      /** The canonical document, as if somebody had typed it; checked like any other afterwards. */
+      readonly plan: JsonObject
+      /** From places in that document to places in the text. */
+      readonly trace: Trace
+      /** Warnings of the dialect itself; paths are those of the canonical document. */
+      readonly warnings: readonly DocumentFault[]
+      /** Why this is a sketch, which can be looked at but not run: placeholders, enum alternatives, ways that lead outside. */
+      readonly sketch: readonly DocumentFault[]
+      /** Tasks that have ended already, by their canonical names. */
+      readonly ended: ReadonlyMap<TaskName, EndedStatus>
+      /** Tasks that somebody was working on, by their canonical names. */
+      readonly underWay: ReadonlySet<TaskName>
+    }
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
+
+export type EndedStatus = Extract<TaskStatus, 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'>
+
+/** The status of a task of the plan being printed; `pending` for a plan that was never run. */
+export type StatusOf = (task: TaskName) => TaskStatus
+
+export interface Printed {
+  readonly text: string
+  /** What the dialect has no words for, e.g. `task 'a': retry`. Empty when reading it back gives the same definition. */
+  readonly lost: readonly string[]
+  /** Why the text is not this plan at all, so that nobody should take it for one. */
+  readonly refused?: { readonly message: string; readonly hint: Hint }
+}

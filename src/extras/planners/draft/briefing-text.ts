@@ -1,0 +1,143 @@
+// What whoever does a step reads: the step in the goal's own words, what people and earlier tasks said, where the work most likely is,
+// and how it is tried out. What comes from others is quoted or numbered line by line, so that it cannot pass for a heading of ours.
+
+import { inScope } from '../../../safety/scope.ts'
+import type { PlanParts } from '../compose-plan.ts'
+import { isIntroduced, shellLine } from '../end-checks.ts'
+import { FIND_OUT, type WorkStep } from '../work-steps.ts'
+import { isNoted } from './change-log.ts'
+import { printedToday } from './today.ts'
+
+const FILES_TOLD = 5
+const GOAL_MAX = 4_000
+const LOG_MAX = 2_500
+
+/** Something that an earlier task leaves, by an expression. */
+export interface Left {
+  readonly task: string
+  readonly output: string
+  readonly title: string
+}
+
+/** In texts in which `${{ … }}` is put in, what somebody wrote stays what it is. */
+export const live = (text: string): string => text.replaceAll('${{', () => '$${{')
+
+/** The text of an output, marked as a quote; `(nothing)` when the task was skipped or left nothing. */
+export const quoteOf = ({ task, output }: Pick<Left, 'task' | 'output'>, max?: number): string =>
+  `\${{ quote(${reference(task)}.outputs.${output}${max === undefined ? '' : `, ${max}`}) }}`
+
+/** How the command ended, and what it printed when it failed. */
+function logOf({ task, output }: Left): string {
+  const of = reference(task)
+  return `\${{ ${of}.exit == 0 ? '> it succeeded' : quote(${of}.outputs.${output}, ${LOG_MAX}) }}`
+}
+
+const reference = (task: string): string => (/^\w+$/.test(task) ? `tasks.${task}` : `tasks['${task}']`)
+
+/** `before`: what the tasks before it leave, the oldest first. `logs`: commands that ran before the work. */
+export function instructionOf(
+  parts: PlanParts,
+  step: WorkStep,
+  before: readonly Left[],
+  logs: readonly Left[],
+): string {
+  const { goal, judged, questions, dropped } = parts
+  const answered = questions.length === 0 || dropped.has('clarify') ? [] : questions
+  const said = [
+    ...answered.flatMap(({ text }, at) => [
+      '',
+      live(`Asked: ${text}`),
+      quoteOf({ task: 'clarify', output: `answer${at + 1}` }),
+    ]),
+    ...before.flatMap(left => ['', live(`From '${left.task}' (${left.title}):`), quoteOf(left)]),
+  ]
+  const printed = logs.flatMap(left => ['', live(`Before the work, ${left.title}:`), logOf(left)])
+  const { deadline = null, unknowns = [] } = judged
+  return [
+    live(`${step.instruction}${notedIn(parts, step)}${beginsAt(parts, step)}`),
+    '',
+    live(`Goal: ${goal.text.slice(0, GOAL_MAX)}`),
+    ...(step.id === FIND_OUT.id ? listed('Open points:', unknowns) : []),
+    ...(deadline === null ? [] : ['', live(`Deadline: ${deadline.said}`)]),
+    ...listed('Keep to this:', judged.constraints),
+    ...listed('Said about the draft:', saidAbout(parts, step)),
+    ...(said.length + printed.length === 0
+      ? []
+      : ['', "Lines that begin with '>' quote people, tasks and commands before this one."]),
+    ...said,
+    ...placesFor(parts, step).map(live),
+    ...printed,
+  ].join('\n')
+}
+
+const saidAbout = ({ remarks }: PlanParts, { id }: WorkStep): readonly string[] => [
+  ...(remarks.get(id) ?? []),
+  ...(remarks.get(null) ?? []),
+]
+
+const listed = (title: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
+
+/** The place in words, for a step that changes something: the first passage, or the file of tests. */
+function beginsAt({ goal, analysis, places, scopes }: PlanParts, { scope, instruction }: WorkStep): string {
+  const { test } = places
+  if (scope === 'tests')
+    return test === null || !inScope(scopes.tests, test)
+      ? ''
+      : ` It belongs into ${test}, or into a new file beside it.`
+  const passages = places.passages.filter(({ path }) => scope === 'holding' || inScope(scopes.sources, path))
+  const [first] = passages
+  if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
+  // Words alone lead to many files, and to any line of them: then only a passage of the likeliest file.
+  const [best] = analysis.files
+  const isNamed = goal.symbols.some(
+    name => !isIntroduced(goal, name) && first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!),
+  )
+  const isShown = goal.frames.length + places.causes.length > 0 || scope === 'holding'
+  const isNear = analysis.files.slice(0, NEAR_MAX).some(({ path }) => path === first.path)
+  const passage = isShown || (isNamed && isNear) ? first : passages.find(({ path }) => path === best?.path)
+  if (passage === undefined || (best?.reason.startsWith('weak guess') === true && !isShown)) return ''
+  const isList = /(^|\n)- .*$/.test(instruction)
+  return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
+}
+
+/** A name from the goal counts as the place in so many files. */
+const NEAR_MAX = 3
+
+const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
+  places.changeLog !== null && isNoted(step, judged.kind)
+    ? ` Note it in ${places.changeLog}, as earlier changes are.`
+    : ''
+
+/** Files, passages, and the commands to try it with. */
+function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly string[] {
+  const isTest = step.scope === 'tests'
+  const ranked = isTest ? [...analysis.tests.slice(0, 2), ...analysis.files] : analysis.files
+  const found = ranked.filter(({ reason }) => !reason.startsWith('weak guess'))
+  const files = (found.length > 0 ? found : ranked).slice(0, FILES_TOLD)
+  const { test, allTests } = analysis.commands
+  const isTried = step.scope !== 'docs' && step.scope !== 'new' && test !== null
+  const passages = isTest ? places.passages.slice(0, 2) : places.passages
+  return [
+    ...listed(
+      'Most likely here:',
+      files.map(({ path, reason }) => `${path} (${reason})`),
+    ),
+    ...(passages.length === 0 ? [] : ['', 'Passages:']),
+    ...passages.flatMap(({ path, line, lines }) => [
+      `${path}:${line}`,
+      ...lines.map((text, at) => `${String(line + at).padStart(5)}| ${text}`.trimEnd()),
+    ]),
+    ...(step.scope === 'nothing' ? [] : printedToday(places.causes)),
+    ...(isTried ? [''] : []),
+    ...(isTried && places.oneTest !== null ? [`One file of tests alone: ${places.oneTest}`] : []),
+    ...(isTried ? [`${allTests === undefined ? 'All tests' : 'Tests of the package'}: ${shellLine(test.run)}`] : []),
+    ...(isTried && allTests !== undefined ? [`All tests: ${shellLine(allTests.run)}`] : []),
+  ]
+}
+
+export function oneLine(text: string, max: number): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  const cut = line.length > max ? `${line.slice(0, max - 1)}…` : line
+  return cut === '' ? 'an empty goal' : cut
+}

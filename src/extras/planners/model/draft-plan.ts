@@ -1,0 +1,182 @@
+// From the draft of a model to a plan: what it drafted, within the frame of every plan, and an approval before every task that cannot be
+// taken back, whatever the model said about it.
+
+import type { TaskName } from '../../../domain/id.ts'
+import type { JsonObject } from '../../../domain/json.ts'
+import type { Action, Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { live, oneLine, planName } from '../compose-plan.ts'
+import { quoteOf } from '../draft/briefing-text.ts'
+import { framed, freeName } from '../draft/plan-frame.ts'
+import { shellLine } from '../end-checks.ts'
+import type { PlanProposal } from '../planner.ts'
+import type { Check, Draft, DraftTask } from './answer-schemas.ts'
+import { dangerIn, type Ground } from './irreversible.ts'
+import type { TodayResult } from './self-check.ts'
+
+const MINUTE = 60_000
+const TITLE_MAX = 200
+const LINE_MAX = 500
+
+export interface DraftedPlan {
+  readonly definition: PlanDefinition
+  readonly irreversible: readonly { readonly task: string; readonly why: string }[]
+}
+
+export interface DraftParts {
+  readonly goal: string
+  /** What the planner that asks nobody found. */
+  readonly known: PlanProposal
+  readonly draft: Draft
+  /** How its checks end before the work. */
+  readonly today: readonly TodayResult[]
+  /** Not answered yet; the plan asks them before work begins. */
+  readonly questions: readonly string[]
+  readonly ground: Ground
+  readonly context: JsonObject
+}
+
+export function draftedPlan({ goal, known, draft, today, questions, ground, context }: DraftParts): DraftedPlan {
+  const { kind } = known
+  const done = draft.done.map(criterion)
+  const plan: PlanDefinition = {
+    name: planName(draft.title, kind),
+    title: oneLine(draft.title, TITLE_MAX),
+    goal,
+    ...(done.length === 0 ? {} : { done }),
+    // Whatever cannot be read from the plan is asked about, too.
+    policy: { gates: { unknown: 'ask' } },
+    tasks: draft.tasks.map(task => taskOf(task, { questions, ground, today })),
+    labels: ['planned', kind],
+    extra: { planning: context },
+  }
+  const { tasks, irreversible } = gated(plan, ground)
+  const asked = questions.map(text => ({ text }))
+  return { definition: framed({ ...plan, tasks }, { known, questions: asked }), irreversible }
+}
+
+function taskOf(
+  task: DraftTask,
+  { questions, ground, today }: Pick<DraftParts, 'questions' | 'ground' | 'today'>,
+): TaskDefinition {
+  const { id, title, why, kind, how, needs = [], write = [], accept = [], risks = [], minutes } = task
+  const undo = undoOf(task)
+  return {
+    id: id as TaskName,
+    title: live(oneLine(title, TITLE_MAX)),
+    kind,
+    rationale: why,
+    ...(needs.length === 0 ? {} : { needs: [...new Set(needs)] as TaskName[] }),
+    action: actionOf(task),
+    ...(how === 'work' ? { instruction: instructionOf(task, questions) } : {}),
+    ...(how !== 'work' || (task.reports ?? []).length === 0 ? {} : { outputs: reported(task.reports ?? []) }),
+    ...(how === 'work' && LOOKING.has(kind) ? { write } : {}),
+    ...(how === 'approval' || write.length === 0 ? {} : { write: [...new Set(write)] }),
+    ...(how === 'command' && isFound(task.command ?? [], ground) ? { effect: 'idempotent' as const } : {}),
+    ...(how === 'approval' || accept.length === 0
+      ? {}
+      : { accept: accept.map(one => criterion(guarded(id, one, today))) }),
+    ...(risks.length === 0 ? {} : { risks: risks.map(risk => oneLine(risk, LINE_MAX)) }),
+    ...(how === 'approval' ? {} : undo),
+    ...(minutes === undefined || !(minutes > 0)
+      ? {}
+      : { estimateMs: Math.round(Math.min(minutes, 10_000)) * MINUTE || MINUTE }),
+  }
+}
+
+/** They write only what they name: without a scope they could write everything. */
+const LOOKING: ReadonlySet<DraftTask['kind']> = new Set(['research', 'design', 'validate'])
+
+/** With what the person answers before the work begins. */
+const instructionOf = ({ instruction, title }: DraftTask, questions: readonly string[]): string =>
+  [
+    live(instruction ?? title),
+    ...questions.flatMap((text, at) => [
+      '',
+      live(`Asked: ${oneLine(text, LINE_MAX)}`),
+      quoteOf({ task: 'clarify', output: `answer${at + 1}` }),
+    ]),
+  ].join('\n')
+
+function actionOf({ how, command = [] }: DraftTask): Action {
+  if (how === 'command') return { type: 'run', command: { argv: command.map(live) } }
+  return how === 'work' ? { type: 'external' } : { type: 'gate', gate: 'approval', show: ['diff'] }
+}
+
+const isFound = (argv: readonly string[], { commands }: Ground): boolean =>
+  [commands.test, commands.lint, commands.types, commands.build].some(
+    found => found !== null && found.run.join('\0') === argv.join('\0'),
+  )
+
+/** A command takes back what a command did; for work a person does it. */
+function undoOf({ how, undo, write = [] }: DraftTask): Pick<TaskDefinition, 'compensate' | 'rollback'> {
+  const words = undo?.text ?? ''
+  const command = undo?.command ?? []
+  return {
+    ...(how === 'command' && command.length > 0
+      ? { compensate: { type: 'run' as const, command: { argv: command.map(live) } } }
+      : {}),
+    ...(words !== ''
+      ? { rollback: oneLine(words, LINE_MAX) }
+      : write.length > 0
+        ? { rollback: 'the files it wrote are reverted' }
+        : {}),
+  }
+}
+
+const reported = (names: readonly string[]): TaskDefinition['outputs'] =>
+  Object.fromEntries(names.map(name => [name, { from: 'report' as const, type: 'text' }]))
+
+/** A check that passes today proves nothing about the work; it stays, to see that nothing breaks. */
+function guarded(task: string, check: Check, today: readonly TodayResult[]): Check {
+  const script = shellLine(check.command ?? [])
+  const passes = today.some(one => one.task === task && one.script === script && one.result === 'passes')
+  return passes ? { ...check, text: `${check.text} (passes today, too)` } : check
+}
+
+const criterion = ({ text, command = [] }: Check): Criterion =>
+  command.length === 0
+    ? { type: 'prose', text: oneLine(text, LINE_MAX) }
+    : { type: 'check', command: { argv: command.map(live) }, text: oneLine(text, LINE_MAX) }
+
+/** An approval right before what cannot be taken back, unless one stands there. */
+function gated(
+  plan: PlanDefinition,
+  ground: Ground,
+): { readonly tasks: readonly TaskDefinition[]; readonly irreversible: DraftedPlan['irreversible'] } {
+  const approvals = new Set(plan.tasks.filter(({ action }) => isApproval(action)).map(({ id }) => id))
+  const taken = new Set<string>(plan.tasks.map(({ id }) => id))
+  const irreversible: { task: string; why: string }[] = []
+  const told = new Map<string, string[]>()
+  const tasks = plan.tasks.flatMap((task): readonly TaskDefinition[] => {
+    const danger = dangerIn(plan, task, ground)
+    if (danger === null) return [task]
+    irreversible.push({ task: task.id, why: danger.why })
+    // The engine asks once more by this word, also when somebody takes the gate away.
+    const known = danger.kind === null || task.action.type !== 'external' ? task : { ...task, kind: danger.kind }
+    const agreed = (task.needs ?? []).filter(need => approvals.has(need))
+    for (const name of agreed) told.set(name, [...(told.get(name) ?? []), `'${task.id}' comes next: ${danger.why}`])
+    if (agreed.length > 0) return [known]
+    const gate = freeName(`approve-${task.id}`, taken)
+    return [
+      {
+        id: gate,
+        title: live(oneLine(`May this be done: ${task.title ?? task.id}?`, TITLE_MAX)),
+        rationale: `${task.id}: ${danger.why}. A person decides right before it.`,
+        needs: task.needs,
+        action: { type: 'gate', gate: 'approval', show: ['diff'] },
+      },
+      { ...known, needs: [gate] },
+    ]
+  })
+  // Whoever agrees is told what to, whatever the model calls its approval.
+  const shown = tasks.map(task => {
+    const next = told.get(task.id)
+    const { action } = task
+    return next === undefined || action.type !== 'gate'
+      ? task
+      : { ...task, action: { ...action, show: [...(action.show ?? []), ...next.map(live)] } }
+  })
+  return { tasks: shown, irreversible }
+}
+
+const isApproval = (action: Action): boolean => action.type === 'gate' && action.gate === 'approval'

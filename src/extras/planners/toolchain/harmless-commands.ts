@@ -1,0 +1,115 @@
+// The commands that may be run before a draft: those that test, lint, check types or build. What they start is read one level deep (the
+// script of `npm test`, the recipe of `make test`, the file of `bin/test`): one that installs, publishes, deploys or reaches out is not run.
+
+import { readScript } from '../../../domain/plan-rules/shell-words.ts'
+import { findToolchain } from '../commands.ts'
+import type { LookedCommand } from '../look-result.ts'
+import type { FoundCommand, RepositoryView } from '../planner.ts'
+import { type CommandPurpose, purposeOf } from './command-purpose.ts'
+import { commandLine } from './named-commands.ts'
+import { scriptsOf } from './node.ts'
+
+export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'purpose'> {
+  /** Why it is not run; null when it may be. */
+  readonly refused: string | null
+}
+
+export interface LookableCommands {
+  readonly commands: readonly Lookable[]
+  /** Scripts that the commands run: where they are named, nothing is wrong with them. */
+  readonly tools: readonly string[]
+}
+
+const COMMANDS_MAX = 8
+/** The one that takes longest last, so that it takes no time from the others. */
+const ORDER: readonly CommandPurpose[] = ['lint', 'types', 'build', 'test']
+
+export async function commandsToLookAt(repository: RepositoryView): Promise<LookableCommands> {
+  const { commands, tools } = await findToolchain(repository)
+  const own = ORDER.flatMap(purpose => (commands[purpose] === null ? [] : [{ ...commands[purpose], purpose }]))
+  const all = new Map<string, FoundCommand & Pick<LookedCommand, 'env' | 'in' | 'purpose'>>()
+  for (const one of [...own, ...commands.ci])
+    if (one.exists && !all.has(commandLine(one))) all.set(commandLine(one), one)
+  const chosen = [...all.values()]
+    .sort((a, b) => ORDER.indexOf(a.purpose) - ORDER.indexOf(b.purpose))
+    .slice(0, COMMANDS_MAX)
+  const found = await Promise.all(
+    chosen.map(async ({ run, env, in: folder, purpose }): Promise<Lookable> => {
+      const where = { ...(env === undefined ? {} : { env }), ...(folder === undefined ? {} : { in: folder }) }
+      return { run, purpose, ...where, refused: await refusalOf(repository, run, folder ?? '') }
+    }),
+  )
+  return { commands: found, tools }
+}
+
+async function refusalOf(repository: RepositoryView, run: readonly string[], folder: string): Promise<string | null> {
+  const at = (file: string): string => (folder === '' ? file : `${folder}/${file}`)
+  const [manifest = null] = await repository.read([at('package.json')])
+  const scripts = scriptsOf(manifest)
+  if (purposeOf(run, scripts) === null) return 'it is not known to test, lint, check types or build'
+  const started = await startedBy(repository, run, scripts, at)
+  return faultIn(run) ?? started.map(faultInScript).find(fault => fault !== null) ?? null
+}
+
+/** The scripts that it runs, as far as that can be read here. */
+async function startedBy(
+  repository: RepositoryView,
+  run: readonly string[],
+  scripts: { readonly [name: string]: string },
+  at: (file: string) => string,
+): Promise<readonly string[]> {
+  const [program = '', ...rest] = run
+  const name = rest.find(word => !word.startsWith('-') && word !== 'run' && word !== 'run-script') ?? ''
+  if (/^(npm|pnpm|yarn|bun)$/.test(program))
+    return [`pre${name}`, name, `post${name}`].flatMap(one => scripts[one] ?? [])
+  if (/^(g?make|just)$/.test(program)) {
+    const texts = await repository.read(['Makefile', 'makefile', 'GNUmakefile', 'justfile', 'Justfile'].map(at))
+    return texts.flatMap(text => (text === null ? [] : recipeIn(text, name)))
+  }
+  const file = /^(sh|bash)$/.test(program) ? rest[0] : program.includes('/') ? program : undefined
+  const [text = null] = file === undefined ? [] : await repository.read([at(file.replace(/^\.\//, ''))])
+  return text === null ? [] : [text]
+}
+
+/** The lines below `test:`, and what it needs to be done before. */
+function recipeIn(text: string, target: string): readonly string[] {
+  const lines = text.split('\n')
+  const first = lines.findIndex(line => new RegExp(`^${target.replace(/\W/g, '\\$&')}(\\s[^:=]*)?:(?!=)`).test(line))
+  if (first < 0) return []
+  const end = lines.findIndex((line, index) => index > first && /^\S/.test(line))
+  const [head = '', ...recipe] = lines.slice(first, end < 0 ? undefined : end)
+  return [...recipe.map(line => line.trim().replace(/^[@-]+/, '')), `make ${head.slice(head.indexOf(':') + 1)}`]
+}
+
+function faultInScript(text: string): string | null {
+  const { commands, inner } = readScript(text)
+  for (const { words } of commands) {
+    const fault = faultIn(words.map(one => one.text))
+    if (fault !== null) return fault
+  }
+  return inner.map(faultInScript).find(fault => fault !== null) ?? null
+}
+
+const MANAGERS =
+  /^(npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|pdm|pipenv|bundle|gem|cargo|go|composer|mix|dotnet|apt(-get)?|apk|dnf|yum|brew|conda|mamba)$/
+const INSTALLS = /^(install|ci|i|add|get|sync|update|upgrade|restore|deps\.get)$/
+const SENDS = /^(publish|deploy|release|upload|push|login)([:._-]|$)/
+const REACHES =
+  /^(curl|wget|ssh|scp|sftp|rsync|docker|podman|kubectl|helm|terraform|pulumi|aws|gcloud|az|heroku|vercel|netlify|fly|flyctl|wrangler|sudo|su|doas|twine|semantic-release|gh|glab|tox|nox|pre-commit|psql|mysql)$/
+
+const STARTS =
+  /^(python[\d.]*|npx|bunx|uvx|env|time|exec|command|nice|nohup|xvfb-run|run|npm|pnpm|yarn|uv|poetry|pdm|hatch|bundle)$/
+
+function faultIn(words: readonly string[]): string | null {
+  const [program = '', ...rest] = words
+    .filter(word => !/^\w+=/.test(word))
+    .map((word, at) => (at === 0 ? (word.split('/').at(-1) ?? '') : word))
+  const name = rest.find(word => !word.startsWith('-'))
+  const says = `it runs \`${words.join(' ').slice(0, 60)}\``
+  if (REACHES.test(program) || (MANAGERS.test(program) && name !== undefined && INSTALLS.test(name))) return says
+  if (program === 'pip' || rest.some(word => SENDS.test(word)) || SENDS.test(program)) return says
+  if (program === 'yarn' && rest.length === 0) return says
+  // `python -m pip install`, `npx tox`: what they start is judged, too.
+  const inner = rest.findIndex(word => !word.startsWith('-'))
+  return inner >= 0 && STARTS.test(program) ? faultIn(rest.slice(inner)) : null
+}

@@ -1,0 +1,248 @@
+// A plan as a template, for the next time: what belongs to this one run is taken out (where it came from, dates, items that
+// were bound), and the given values become parameters wherever they stand as whole words. Names of tasks and keys stay as
+// they are, for other parts of the plan call them so; scripts too, for nothing may be spliced into one.
+
+import type { Hint } from '../../domain/hint.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { templateExpressions } from '../../format/expression/template.ts'
+import { raisePlan } from '../../format/plan/definition-to-document.ts'
+import { canonicalJson } from '../../format/plan/hash.ts'
+import { clip } from '../../format/text/diagnostic.ts'
+import { isControlled } from './control.ts'
+import { isTemplateName, readTemplate } from './document.ts'
+import { instantiate } from './instantiate.ts'
+import { printTemplate } from './print.ts'
+import { literal } from './substitution.ts'
+import { asString, inside, itemPlaces, type TextKind } from './text-kind.ts'
+
+/** The name of a parameter and the value that stands for it in the plan. */
+export type Given = readonly (readonly [name: string, value: string])[]
+
+export type Saved =
+  | { readonly ok: true; readonly text: string; readonly notes: readonly string[] }
+  | { readonly ok: false; readonly message: string; readonly hint: Hint }
+
+export function saveTemplate(definition: PlanDefinition, name: string, parameters: Given): Saved {
+  const wrong = faultOf(name, parameters)
+  if (wrong !== null) return { ok: false, ...wrong }
+  const saver = new Saver(parameters)
+  const { name: _, planfold: __, ...plan } = timeless(raisePlan(definition), saver.notes) as { [key: string]: Json }
+  const made = saver.value(plan, 'plan', []) as JsonObject
+  if (saver.fault !== null) return { ok: false, ...saver.fault }
+  const text = printTemplate({
+    'planfold-template': 1,
+    name,
+    about: `Saved from the plan '${definition.name}'`,
+    ...(parameters.length === 0 ? {} : { parameters: declared(parameters) }),
+    plan: made,
+  })
+  for (const [parameter, value] of parameters) {
+    if (!saver.used.has(parameter))
+      return {
+        ok: false,
+        message: `'${clip(value)}' does not occur in the plan as a whole word`,
+        hint: `check the value of '${parameter}'; names of tasks and scripts are left as they are`,
+      }
+  }
+  const lost = proof(text, parameters, new Requoter(parameters).value(plan, 'plan', []) as JsonObject)
+  return lost === null ? { ok: true, text, notes: saver.notes } : { ok: false, ...lost }
+}
+
+/** Made again with the same values, it must be the same plan. */
+function proof(text: string, parameters: Given, plan: JsonObject): { message: string; hint: Hint } | null {
+  const hint = 'please keep the plan document instead, and report this'
+  const read = readTemplate(text)
+  if (!read.ok) return { message: `the template cannot be read back: ${read.diagnostics[0]?.message ?? ''}`, hint }
+  const made = instantiate(read.template, Object.fromEntries(parameters), { name: 'proof' })
+  if (!made.ok) {
+    const first = made.problems[0] ?? made.diagnostics[0]
+    return { message: `the template makes no plan: ${first?.message ?? ''}`, hint: first?.hint ?? hint }
+  }
+  const again = raisePlan(made.definition) as { [key: string]: Json }
+  const { template: _, ...extra } = again.extra as { [key: string]: Json }
+  const { name: __, planfold: ___, extra: ____, ...rest } = again
+  const same = { ...rest, ...(Object.keys(extra).length === 0 ? {} : { extra }) }
+  return canonicalJson(same) === canonicalJson(plan) ? null : { message: 'the template makes another plan', hint }
+}
+
+/** Without what belongs to one run only. */
+function timeless(plan: JsonObject, notes: string[]): JsonObject {
+  const { extra, tasks, session: _, ...rest } = plan
+  const { template: __, ...kept } = isMap(extra) ? extra : {}
+  const bare = (tasks as readonly Json[]).map(task => timelessTask(task as JsonObject, notes))
+  return { ...rest, ...(Object.keys(kept).length === 0 ? {} : { extra: kept }), tasks: bare }
+}
+
+function timelessTask(task: JsonObject, notes: string[]): JsonObject {
+  const { deadline, for_each: each, subplan, ...rest } = task as { [key: string]: Json }
+  if (deadline !== undefined) notes.push(`the deadline ${String(deadline)} of '${String(task.id)}' is left out`)
+  const bound = isMap(each) && Object.hasOwn(each, 'in') && Object.hasOwn(each, 'items')
+  if (bound) notes.push(`the items of '${String(task.id)}' are left out; they are looked up again`)
+  const steps = Array.isArray(subplan) ? (subplan as readonly Json[]) : null
+  return {
+    ...rest,
+    ...(each === undefined ? {} : { for_each: bound ? (each as JsonObject).in! : each }),
+    ...(steps === null ? {} : { subplan: steps.map(step => (isMap(step) ? timelessTask(step, notes) : step)) }),
+  }
+}
+
+interface Word {
+  readonly name: string
+  readonly value: string
+  readonly pattern: RegExp
+}
+
+class Saver {
+  readonly notes: string[] = []
+  readonly used = new Set<string>()
+  fault: { readonly message: string; readonly hint: string } | null = null
+  /** Longer values first: what stands inside another is not found there any more. */
+  readonly #words: readonly Word[]
+
+  constructor(parameters: Given) {
+    this.#words = [...parameters]
+      .sort(([, a], [, b]) => b.length - a.length)
+      .map(([name, value]) => ({ name, value, pattern: wholeWord(value) }))
+  }
+
+  value(value: Json, place: TextKind, path: readonly (string | number)[]): Json {
+    if (typeof value === 'string') return this.string(value, place, path)
+    if (Array.isArray(value)) {
+      const placeOf = itemPlaces(place, value as readonly Json[])
+      return (value as readonly Json[]).map((item, index) =>
+        this.item(item, this.value(item, placeOf(index), [...path, index])),
+      )
+    }
+    if (!isMap(value)) return value
+    const entries = Object.entries(value).map(([key, item]) => {
+      const named = NAMES.has(key) && (place === 'task' || place === 'mode')
+      return [key, named ? item : this.value(item, inside(place, key), [...path, key])] as const
+    })
+    return Object.fromEntries(entries)
+  }
+
+  /** Data that looks like a condition is no condition. */
+  protected item(item: Json, made: Json): Json {
+    return isControlled(item) ? { if: true, item: made } : made
+  }
+
+  protected string(text: string, place: TextKind, path: readonly (string | number)[]): Json {
+    const as = asString(place)
+    if (as === 'script') return this.#untouched(text, path, text)
+    if (as === 'expression') return this.#expression(text, path)
+    return as === 'text' ? this.#replace(text, literal) : this.#live(text, path)
+  }
+
+  /** Beside `${{ }}` as in text, inside as in an expression. */
+  #live(text: string, path: readonly (string | number)[]): string {
+    let made = ''
+    let at = 0
+    for (const { source, position } of templateExpressions(text)) {
+      const end = position + source.length
+      made += this.#replace(text.slice(at, text.lastIndexOf('${{', position)), literal)
+      made += text.slice(text.lastIndexOf('${{', position), position) + this.#expression(source, path)
+      at = text.indexOf('}}', end) + 2
+      made += text.slice(end, at)
+    }
+    return made + this.#replace(text.slice(at), literal)
+  }
+
+  #replace(text: string, between: (text: string) => string): string {
+    const word = this.#words.find(({ pattern }) => text.search(pattern) !== -1)
+    if (word === undefined) return between(text)
+    this.used.add(word.name)
+    return text
+      .split(word.pattern)
+      .map(part => this.#replace(part, between))
+      .join(`<< params.${word.name} >>`)
+  }
+
+  /** In an expression only a whole text in quotes can be a parameter. */
+  #expression(text: string, path: readonly (string | number)[]): string {
+    const made = this.requoted(text, ({ name }) => `<< params.${name} >>`)
+    if (text.includes('<<')) {
+      const message = `'<<' in the expression '${clip(text)}' cannot be kept in a template`
+      this.fault ??= { message, hint: String.raw`write it as '\x3c<' in the plan` }
+    }
+    return this.#untouched(made, path, made)
+  }
+
+  protected requoted(text: string, write: (word: Word) => string): string {
+    return text.replace(/'[^'\\]*'|"[^"\\]*"/g, quoted => {
+      const word = this.#words.find(({ value }) => value === quoted.slice(1, -1))
+      if (word === undefined) return quoted
+      this.used.add(word.name)
+      return write(word)
+    })
+  }
+
+  /** Says so when a value had to stay. */
+  #untouched(text: string, path: readonly (string | number)[], kept: string): string {
+    for (const { value, pattern } of this.#words)
+      if (text.search(pattern) !== -1)
+        this.notes.push(
+          `'${clip(value)}' stays in ${path.join('.')}: nothing is put into a script or inside an expression`,
+        )
+    return kept
+  }
+}
+
+/** The plan as it was, but for the quotes around values in expressions: a value lands in double ones. */
+class Requoter extends Saver {
+  protected override item(_: Json, made: Json): Json {
+    return made
+  }
+
+  protected override string(text: string, place: TextKind): Json {
+    const as = asString(place)
+    const requoted = (source: string): string => this.requoted(source, ({ value }) => JSON.stringify(value))
+    if (as === 'expression') return requoted(text)
+    if (as !== 'live' && as !== 'argument') return text
+    return templateExpressions(text).reduceRight((rest, { source, position }) => {
+      const end = position + source.length
+      return rest.slice(0, position) + requoted(source) + rest.slice(end)
+    }, text)
+  }
+}
+
+/** Keys whose texts are names of tasks. */
+const NAMES: ReadonlySet<string> = new Set(['id', 'needs', 'on', 'recover'])
+
+function wholeWord(value: string): RegExp {
+  const escaped = value.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
+  const [first, last] = [/^[\p{L}\p{N}_]/u.test(value), /[\p{L}\p{N}_]$/u.test(value)]
+  return new RegExp(
+    `${first ? String.raw`(?<![\p{L}\p{N}_])` : ''}${escaped}${last ? String.raw`(?![\p{L}\p{N}_])` : ''}`,
+    'u',
+  )
+}
+
+function declared(parameters: Given): JsonObject {
+  return Object.fromEntries(
+    parameters.map(([name, value]) => [
+      name,
+      {
+        type: /[\n\r\u2028\u2029]/.test(value) || value.length > 1_000 ? 'text' : 'string',
+        required: true,
+        about: `stood for ${clip(value.split('\n')[0]!) || 'a text'}`,
+        example: value,
+      },
+    ]),
+  )
+}
+
+function faultOf(name: string, parameters: Given): { readonly message: string; readonly hint: string } | null {
+  if (!isTemplateName(name))
+    return {
+      message: `'${clip(name)}' cannot be the name of a template`,
+      hint: 'use lowercase letters and digits, with - allowed inside, at most 50',
+    }
+  const names = parameters.map(([parameter]) => parameter)
+  const twice = names.find((parameter, index) => names.indexOf(parameter) !== index)
+  if (twice !== undefined) return { message: `the parameter '${twice}' is given twice`, hint: 'give each name once' }
+  const empty = parameters.find(([, value]) => value.trim() === '')
+  if (empty !== undefined)
+    return { message: `the value of '${empty[0]}' is empty`, hint: 'give the text that stands in the plan' }
+  return null
+}
