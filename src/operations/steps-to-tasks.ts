@@ -5,7 +5,7 @@ import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Engine, Order, Submitted } from '../engine/engine.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
-import { tasksFromSteps } from '../format/wire/planstore.ts'
+import { tasksFromSteps } from '../format/wire/task-bodies.ts'
 import { checkPlan } from './check-plan.ts'
 
 export interface OutlineRoom {

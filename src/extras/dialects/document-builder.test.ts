@@ -6,7 +6,7 @@ import type { TaskDefinition } from '../../domain/plan.ts'
 import { TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { budgetInMinutes, budgetMap, durationText, priorityOf } from './amounts.ts'
 import { alternatives, isPlaceholder, Names, planSlug, writtenIds } from './document-builder.ts'
-import { statusWords } from './status-words.ts'
+import { statusWords } from '../../format/text/status-words.ts'
 
 describe('status words', () => {
   const words = statusWords<TaskStatus>({ TODO: 'pending', DOING: 'running', DONE: 'completed', SHIPPED: 'completed' })

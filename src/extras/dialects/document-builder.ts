@@ -12,7 +12,7 @@ import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path } from 
 import type { EndedStatus, Reading } from './dialect.ts'
 import { isList, type Source } from './source.ts'
 import { Trace, type Where } from './source-map.ts'
-import { endedStatus, type StatusWords } from './status-words.ts'
+import { endedStatus, type StatusWords } from '../../format/text/status-words.ts'
 
 export { Names, planSlug, taskSlug, writtenIds } from './names.ts'
 

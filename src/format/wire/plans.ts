@@ -8,7 +8,7 @@ import { planJsonSchema } from '../plan/json-schema.ts'
 import { draftingLimits } from './budget.ts'
 import * as part from './field-schemas.ts'
 import { reason } from './field-schemas.ts'
-import * as word from './planstore-fields.ts'
+import * as word from './status-words.ts'
 import { anyOf, wire } from './wire.ts'
 
 // What is done to a plan as a whole: carried out, held, ended, copied, taken back.

@@ -1,6 +1,6 @@
 // Health, metrics, the halt of everything, and the address that memory will have.
 
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
+import { presentFields } from '../plans/patch.ts'
 import { haltBody } from '../../format/wire/audit.ts'
 import { memoryBody, memoryQuery, searchQuery, stepsQuery } from '../../format/wire/health.ts'
 import type { ReadBy } from '../../format/wire/wire.ts'

@@ -2,7 +2,7 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
+import { presentFields } from '../plans/patch.ts'
 import * as wire from '../../format/wire/events.ts'
 import type { Entry, StoredLog } from '../../stores/store.ts'
 import { findTask } from '../find-plan.ts'

@@ -2,8 +2,8 @@
 
 import { isPlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
-import { execute } from '../../extras/compat/planstore/execute-plan.ts'
-import { stale } from '../../extras/compat/planstore/patch.ts'
+import { execute } from '../plans/execute-plan.ts'
+import { stale } from '../plans/patch.ts'
 import { planWord } from '../../extras/compat/sessions/session-words.ts'
 import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../../extras/compat/sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../../extras/compat/sessions/show-session-plan.ts'

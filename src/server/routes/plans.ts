@@ -17,16 +17,16 @@ import {
   stale,
   unsaid,
   withoutEcho,
-} from '../../extras/compat/planstore/patch.ts'
-import { becomes, checker, notStarted, refuseStatus } from '../../extras/compat/planstore/set-plan-status.ts'
-import { showDraft, withoutSeverity } from '../../extras/compat/planstore/show-draft.ts'
-import { overviewItem, showPlan, showProgress } from '../../extras/compat/planstore/show-plan.ts'
-import { markOf } from '../../extras/compat/planstore/show-task.ts'
+} from '../plans/patch.ts'
+import { becomes, checker, notStarted, refuseStatus } from '../plans/set-plan-status.ts'
+import { showDraft, withoutSeverity } from '../plans/show-draft.ts'
+import { overviewItem, showPlan, showProgress } from '../plans/show-plan.ts'
+import { markOf } from '../plans/show-task.ts'
 import { slug } from '../../extras/dialects/names.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
-import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
+import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/task-bodies.ts'
 import { archivePlan as archive } from '../../operations/archive-plan.ts'
 import { createPlan } from '../../operations/create-plan.ts'
 import { printReport } from '../../operations/export-plan.ts'

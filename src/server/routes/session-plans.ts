@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Order } from '../../engine/engine.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
+import { presentFields } from '../plans/patch.ts'
 import {
   type HistoryAsk,
   isSessionKnown,

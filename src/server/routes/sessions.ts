@@ -1,7 +1,7 @@
 // Sessions: what groups the plans and messages of one conversation.
 
 import { isSessionInScope } from '../../engine/roles.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
+import { presentFields } from '../plans/patch.ts'
 import {
   findSession,
   isSessionKnown,

@@ -15,13 +15,13 @@ import {
   stale,
   unsaid,
   withoutEcho,
-} from '../../extras/compat/planstore/patch.ts'
+} from '../plans/patch.ts'
 import {
   refuseTaskStatus,
   type Standing,
   taskBecomes,
   type WantedStatus,
-} from '../../extras/compat/planstore/set-task-status.ts'
+} from '../plans/set-task-status.ts'
 import {
   DRAWS_MAX,
   inOrder,
@@ -31,10 +31,10 @@ import {
   showTask,
   showTasks,
   taskBody,
-} from '../../extras/compat/planstore/show-task.ts'
+} from '../plans/show-task.ts'
 import type { Evaluation as EvaluationShown } from '../../format/wire/answers/tasks.ts'
-import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/planstore.ts'
-import { taskWord } from '../../format/wire/planstore-fields.ts'
+import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/task-bodies.ts'
+import { taskWord } from '../../format/wire/status-words.ts'
 import * as wire from '../../format/wire/tasks.ts'
 import type { Fault } from '../../format/wire/wire.ts'
 import type { TaskTarget } from '../../operations/find-target.ts'

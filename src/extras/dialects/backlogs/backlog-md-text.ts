@@ -6,7 +6,7 @@ import { defined, isMap, type JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { readDocument } from '../../../format/text/document.ts'
 import { isList } from '../source.ts'
-import { statusWords } from '../status-words.ts'
+import { statusWords } from '../../../format/text/status-words.ts'
 import { textOf } from './backlogs.ts'
 
 export const STATUS = statusWords<TaskStatus>({

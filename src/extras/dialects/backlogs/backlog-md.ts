@@ -10,7 +10,7 @@ import { raiseTask } from '../../../format/plan/definition-to-document.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, type Source } from '../source.ts'
-import { endedStatus } from '../status-words.ts'
+import { endedStatus } from '../../../format/text/status-words.ts'
 import { bundle, unbundle } from './backlog-md-files.ts'
 import { frontMatterOf, PRIORITY, parseTask, STATUS, sectionsOf, type TaskText } from './backlog-md-text.ts'
 import {

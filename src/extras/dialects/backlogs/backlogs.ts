@@ -8,7 +8,7 @@ import { ENDED, type TaskStatus } from '../../../domain/status.ts'
 import type { Dialect, Printed, StatusOf } from '../dialect.ts'
 import { printed as lossOf } from '../export-loss.ts'
 import { isList } from '../source.ts'
-import type { StatusWords } from '../status-words.ts'
+import type { StatusWords } from '../../../format/text/status-words.ts'
 
 /** A task of a backlog with what it waits for: `hard` was said, `soft` only follows from how tasks stand together. */
 export interface Standing {

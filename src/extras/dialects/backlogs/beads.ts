@@ -12,7 +12,7 @@ import { readDuration } from '../../../format/text/units.ts'
 import type { Dialect, EndedStatus, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, type Source } from '../source.ts'
-import { endedStatus, statusWords } from '../status-words.ts'
+import { endedStatus, statusWords } from '../../../format/text/status-words.ts'
 import {
   assemble,
   keepsake,

@@ -11,7 +11,7 @@ import type { Path } from '../../../format/text/diagnostic.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, type Source } from '../source.ts'
-import { endedStatus, statusWords } from '../status-words.ts'
+import { endedStatus, statusWords } from '../../../format/text/status-words.ts'
 import {
   assemble,
   grouped,

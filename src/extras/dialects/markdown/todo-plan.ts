@@ -22,7 +22,7 @@ import {
   withOthers,
 } from '../planstore/plan-steps-words.ts'
 import { isList, type Source } from '../source.ts'
-import { type StatusWords, statusWords } from '../status-words.ts'
+import { type StatusWords, statusWords } from '../../../format/text/status-words.ts'
 
 export const TODO_WORDS: StatusWords<TaskStatus> = statusWords({ TODO: 'pending', DONE: 'completed' })
 

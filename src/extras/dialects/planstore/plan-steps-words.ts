@@ -13,7 +13,7 @@ import type { DocumentBuilder, Fields } from '../document-builder.ts'
 import { slug } from '../names.ts'
 import { type Known, printCriterion, readCriterion } from '../playbook/criteria.ts'
 import { isList } from '../source.ts'
-import { type StatusWords, statusWords } from '../status-words.ts'
+import { type StatusWords, statusWords } from '../../../format/text/status-words.ts'
 
 /** The plan store, upper case in its documents and lower case on its wire, and the words of the service behind it. */
 export const TASK_WORDS: StatusWords<TaskStatus> = statusWords({

@@ -13,7 +13,7 @@ import { type DocumentBuilder, type Fields, readStatus } from '../document-build
 import { printed } from '../export-loss.ts'
 import { idsFor, idsToWrite } from '../names.ts'
 import { isList, type Source } from '../source.ts'
-import { type StatusWords, statusWords } from '../status-words.ts'
+import { type StatusWords, statusWords } from '../../../format/text/status-words.ts'
 import { readListed } from './plan-steps.ts'
 import { needsByRank, References, resolve, sameNeeds } from './plan-steps-order.ts'
 import { planWords } from './plan-steps-print.ts'

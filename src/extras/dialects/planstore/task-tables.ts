@@ -10,7 +10,7 @@ import type { Dialect, EndedStatus, Reading } from '../dialect.ts'
 import { DocumentBuilder } from '../document-builder.ts'
 import { planSlug } from '../names.ts'
 import { isList, Source } from '../source.ts'
-import { endedStatus, statusWords } from '../status-words.ts'
+import { endedStatus, statusWords } from '../../../format/text/status-words.ts'
 import { stepList } from './step-list.ts'
 
 export const TABLES = ['task_plans', 'task_executions', 'file_snapshots', 'task_metrics', 'task_logs'] as const

@@ -16,7 +16,7 @@ import {
   readStatus,
 } from '../document-builder.ts'
 import { isList } from '../source.ts'
-import { statusWords } from '../status-words.ts'
+import { statusWords } from '../../../format/text/status-words.ts'
 import { type Call, emptyAxes, matrixOf, resultsOf, unproduced } from './pipeline.ts'
 import { ACCEPT_KEYS, type Around, callsOf, readCriteria, readFailureModes, readRoutes } from './plan-nodes-criteria.ts'
 import { readOutputs } from './plan-nodes-outputs.ts'

@@ -22,7 +22,7 @@ import {
 import { printed } from '../export-loss.ts'
 import { isText } from '../planstore/plan-steps-words.ts'
 import { isList, type Source } from '../source.ts'
-import { statusWords } from '../status-words.ts'
+import { statusWords } from '../../../format/text/status-words.ts'
 import { listFault } from '../unknown-format.ts'
 import { printCriterion, readCriterion } from './criteria.ts'
 import { resultsOf } from './pipeline.ts'

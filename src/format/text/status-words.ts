@@ -5,7 +5,7 @@
 import type { Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import { ENDED, type TaskStatus } from '../../domain/status.ts'
-import type { EndedStatus } from './dialect.ts'
+import type { EndedStatus } from '../../extras/dialects/dialect.ts'
 
 export interface StatusWords<S extends string> {
   /** Every word of the dialect, in the order of its table. */

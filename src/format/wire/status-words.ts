@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { isTaskStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { PLAN_WORDS, TASK_WORDS } from '../../extras/dialects/planstore/plan-steps-words.ts'
-import type { StatusRead, StatusWords } from '../../extras/dialects/status-words.ts'
+import type { StatusRead, StatusWords } from '../text/status-words.ts'
 import { measure } from '../plan/schema-values.ts'
 import type { TaskWord } from './answers/fields.ts'
 
