@@ -6,11 +6,11 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
 import type { AnswerOf } from '../../engine/engine.ts'
 import type { Plan, PlanItem, PlanOverview } from '../../format/wire/answers/plans.ts'
+import type { PlanRow } from '../../stores/store.ts'
 import { isProblem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import type { RouteRooms } from '../service.ts'
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
-import type { PlanRow } from '../../stores/store.ts'
 
 export interface ShownPlan {
   readonly body: Plan

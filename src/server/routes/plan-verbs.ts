@@ -2,8 +2,6 @@
 
 import { isPlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
-import { execute } from '../plans/execute-plan.ts'
-import { stale } from '../plans/patch.ts'
 import { planWord } from '../../extras/compat/sessions/session-words.ts'
 import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../../extras/compat/sessions/show-executions.ts'
 import { descriptionOf, showSessionPlan } from '../../extras/compat/sessions/show-session-plan.ts'
@@ -25,6 +23,8 @@ import {
   type RollbackWanted,
   undecidedFiles,
 } from '../../operations/rollback-plan.ts'
+import { execute } from '../plans/execute-plan.ts'
+import { stale } from '../plans/patch.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
 import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'

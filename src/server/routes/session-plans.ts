@@ -5,7 +5,6 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Order } from '../../engine/engine.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
-import { presentFields } from '../plans/patch.ts'
 import {
   type HistoryAsk,
   isSessionKnown,
@@ -16,12 +15,13 @@ import {
 } from '../../extras/compat/sessions/session-history.ts'
 import { planWord } from '../../extras/compat/sessions/session-words.ts'
 import { descriptionOf, showSessionPlan, statusesFor } from '../../extras/compat/sessions/show-session-plan.ts'
-import { slug } from '../../extras/dialects/names.ts'
+import { slug } from '../../format/text/slug.ts'
 import { historyQuery, newSessionPlan, sessionPlanQuery } from '../../format/wire/sessions.ts'
 import { writtenBy } from '../../operations/goals/plan-goal.ts'
 import { activePlan } from '../../operations/session-plans.ts'
 import type { Message, PlanRow } from '../../stores/store.ts'
 import { LIMITS } from '../limits.ts'
+import { presentFields } from '../plans/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem } from '../problem.ts'
 import { CHOICE_KEYS, proposeOnce, readChoice } from '../propose-plan.ts'
 import type { Call } from '../request.ts'

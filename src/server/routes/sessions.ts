@@ -1,7 +1,6 @@
 // Sessions: what groups the plans and messages of one conversation.
 
 import { isSessionInScope } from '../../engine/roles.ts'
-import { presentFields } from '../plans/patch.ts'
 import {
   findSession,
   isSessionKnown,
@@ -13,6 +12,7 @@ import { pauseBody } from '../../format/wire/plans.ts'
 import { messageQuery, newMessage, newSession, sessionQuery } from '../../format/wire/sessions.ts'
 import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
+import { presentFields } from '../plans/patch.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Asking, submit } from '../submit-order.ts'
