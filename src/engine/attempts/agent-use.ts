@@ -1,4 +1,4 @@
-// What an agent that is started is told of its plan, and how a person is asked when it wants more than its task gives it.
+// What a started agent is given: its briefing, its login, and a way to ask a person for permissions beyond those of its task.
 
 import { createHash } from 'node:crypto'
 import type { Event } from '../../domain/event.ts'
@@ -54,7 +54,7 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
   }
 }
 
-/** Null: the person has not said that this agent may have their login. */
+/** Null unless the person has allowed this agent to use their login. */
 async function lentLogin(
   { environment, root, stateDir }: Rooms,
   state: PlanState,

@@ -1,5 +1,5 @@
-// How an attempt ended: interrupted, failed, or succeeded with its outputs taken and its criteria judged. Classified here, once, for
-// every runner.
+// Classifies how an attempt ended: interrupted, failed, or succeeded with outputs collected and criteria judged. Done here, once, for every
+// runner.
 
 import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Interrupted } from '../../domain/command.ts'
@@ -116,7 +116,7 @@ async function judged(
       }
   }
   const run = rooms.runners.get('run')
-  // Checks look at what was done; they need nobody's secrets.
+  // Checks get no secrets.
   const { blobs } = rooms.store
   const court = {
     state,
@@ -138,19 +138,19 @@ async function judged(
 
 const stopping = (stop: Stop) => ({ signal: stop.signal, stop })
 
-/** What a request answered is known by its short names, too: `expect: status == 201`. */
+/** The fields of an HTTP response also have short names: `expect: status == 201`. */
 function answerNames(action: Action, outputs: JsonObject): JsonObject {
   const { answers = [] } = actionFacts(action)
   return Object.fromEntries(answers.flatMap(name => (outputs[name] === undefined ? [] : [[name, outputs[name]]])))
 }
 
-/** Does it say more of what is to be true afterwards than how it ends? */
+/** Is there a criterion beyond the exit code? */
 const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
   expect !== undefined || accept !== undefined || postconditions !== undefined
 
 type Exited = Extract<Outcome, { readonly type: 'exited' }>
 
-/** Null when its exit is fine, or is to be judged by `expect`. */
+/** Null if the exit code is fine, or if `expect` judges it. */
 function endedBadly(
   exited: Exited,
   { timeoutMs }: Pick<Attempt, 'timeoutMs'>,
@@ -174,8 +174,8 @@ function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs
 export const failed = (failure: Failure): Failed => ({ status: 'failed', failure })
 
 /**
- * An agent was ended before its turn was, because a person has to answer first. What it had done by then may be enough, so its criteria
- * are judged as always. Where they do not all hold, the attempt was cut off by us, which costs no retry.
+ * The agent was stopped in the middle of its turn, because a person must answer first. If its criteria hold already, the task is done.
+ * Otherwise we interrupted it, which costs no retry.
  */
 async function endParked(
   ended: EndedAttempt,
@@ -189,6 +189,6 @@ async function endParked(
   return failure === undefined ? { status: 'interrupted', reason } : { status: 'failed', failure }
 }
 
-/** What only a person can judge is not held against half a work. */
+/** Criteria that only a person can judge are left open for unfinished work. */
 const isProven = ({ verdicts = [] }: Result): boolean =>
   verdicts.length > 0 && verdicts.every(({ holds }) => holds === true)

@@ -1,4 +1,4 @@
-// Criteria: an expression is evaluated, a check is run, prose is left for a person. Never silently true.
+// Judges criteria: expressions are evaluated, checks are run, prose is left to a person. A criterion is never silently true.
 
 import { createHash } from 'node:crypto'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -38,7 +38,7 @@ export async function judge(criteria: readonly Criterion[], court: Court): Promi
   return verdicts
 }
 
-/** What was done, by its acceptance criteria and, when they hold, by its postconditions. Null when we are stopping. */
+/** Judges acceptance criteria and, if they hold, postconditions. Null when we are stopping. */
 export async function judgeWork(definition: TaskDefinition, court: Court): Promise<readonly Verdict[] | null> {
   const { accept = [], postconditions = [] } = definition
   const accepted = await judge(accept, court)
@@ -52,7 +52,7 @@ export async function judgeWork(definition: TaskDefinition, court: Court): Promi
 export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
-/** A criterion that does not hold, as the failure it makes of the attempt; called by its title, where it has one. */
+/** A failed criterion as the failure of the attempt. */
 export function failedCriterion(
   { criterion, evidence, said, stage, tests }: Verdict,
   definition: TaskDefinition,
@@ -60,7 +60,7 @@ export function failedCriterion(
   const { accept = [], postconditions = [] } = definition
   const title = [...accept, ...postconditions].find(one => criterionText(one) === criterion)?.text
   const what = stage === 'postcondition' ? 'postcondition' : 'check'
-  // Tests are told by name; how their runner ends its output adds nothing.
+  // With test names, the last lines of the test runner add nothing.
   const told = [evidence, said === undefined || tests !== undefined ? null : tellingLine(said)]
     .filter(one => one != null)
     .join(': ')
@@ -92,7 +92,7 @@ async function judgeOne(criterion: Criterion, court: Court): Promise<Verdict> {
   }
 }
 
-/** What an expression looked at, as far as it can be told in a line: the values of tasks it names. */
+/** The values of the tasks that an expression names, in one line. */
 function seenBy(source: string, evaluate: (source: string) => Evaluation): string {
   const names = [...new Set(source.match(LOOKED_AT) ?? [])].slice(0, LOOKED_AT_MAX)
   const seen = names.flatMap(name => {
@@ -110,7 +110,7 @@ const VALUE_MAX = 60
 const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text)
 
 export interface CommandRun {
-  /** By its exit code alone. */
+  /** Judged by the exit code alone. */
   readonly verdict: Verdict
   readonly exited: Extract<Outcome, { readonly type: 'exited' }> | null
 }
@@ -134,14 +134,14 @@ export async function runCommand(command: CommandLine, court: Court): Promise<Co
   const tools: RunnerTools = {
     ...court.tools,
     log: (stream, chunk) => {
-      // What the engine says about it is not what it said.
+      // Messages of the engine are not output of the command.
       if (stream !== 'engine') heard.hear(chunk)
       court.tools.log(stream, chunk)
     },
   }
   const outcome = await court.run.attempt(attempt, tools, court.stop ?? stopFrom(court.signal))
   const said = heard.told()
-  // Not being able to ask says nothing about the answer.
+  // A shortage on our side says nothing about the criterion.
   if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })
   if (outcome.type !== 'exited') return not(outcome.type === 'failed' ? outcome.failure.message : outcome.type, said)
   const holds = outcome.exit === 0 && !outcome.timedOut
@@ -150,7 +150,7 @@ export async function runCommand(command: CommandLine, court: Court): Promise<Co
   return { verdict: { criterion: text, holds, evidence, ...said }, exited: outcome }
 }
 
-/** What a check prints, as it comes: the hash of all of it, and its end. */
+/** The output of a check: its hash, and its end as text. */
 class Heard {
   readonly #hash = createHash('sha256')
   #bytes = 0
@@ -175,7 +175,6 @@ const SAID_MAX_BYTES = 4_096
 const SAID_MAX_LINES = 5
 const SAID_MAX = 500
 
-/** What expressions after an attempt may look at. */
 export function contextAfter(
   seen: { readonly exit?: number | null; readonly stdout?: string; readonly stderr?: string; readonly outputs: Json },
   attempt: Attempt,

@@ -1,5 +1,5 @@
-// Claims whose agent gave no sign of life in time, and claims that are given back. The task can be claimed again; what was changed by
-// then is written down, so that whoever comes next finds it and a person can undo it.
+// Claims that expired without a heartbeat, and claims that are given back. The task becomes claimable again; its changes so far are
+// recorded for the next claimant, and so that they can be reverted.
 
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -16,7 +16,7 @@ const JANITOR = 'janitor' as Actor
 
 const REASON = 'its claim expired (no heartbeat)'
 
-/** Ends lapsed claims, of one plan or of all, so that others can claim the tasks; returns how many. */
+/** Ends expired claims of one plan or of all, and returns how many. */
 export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> {
   const { store } = rooms
   const lapsed = await store.claims.lapsed(plan)
@@ -24,14 +24,14 @@ export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> 
   for (const { plan: of, task, token } of lapsed) {
     const { wrote, reason } = await foundAfter(rooms, of, task, { token, reason: REASON })
     const lapse = { type: 'lapse', task, token, reason, ...(wrote === null ? {} : { wrote }) } as const
-    // The entry also ends the hold. It is refused where a sign of life has come meanwhile.
+    // The entry also ends the claim. The store refuses it if a heartbeat came in between.
     const done = await store.update(of, lapse, { actor: JANITOR })
     if (done.ok && done.events.length > 0) ended++
   }
   return ended
 }
 
-/** Ends a claim before its time is over, whoever holds it. */
+/** Ends a claim early, also that of another agent. */
 export async function releaseClaim(
   rooms: Rooms,
   plan: PlanId,
@@ -47,7 +47,7 @@ export async function releaseClaim(
   return await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
 }
 
-/** What has changed since the task was claimed, and a sentence that names it. Nothing of that where nobody looked before. */
+/** What changed since the claim, with a sentence about it. Empty if the files were not captured at the claim. */
 async function foundAfter(
   rooms: Rooms,
   plan: PlanId,
@@ -59,7 +59,7 @@ async function foundAfter(
   if (state === null || held?.claim?.token !== token) return { wrote: null, reason }
   const own = roomsOf(rooms, state)
   const wrote = await changesSince(own, state, held.prepared).catch((error: unknown) => {
-    // Without room to store it nobody knows what changed. The task is given back all the same.
+    // Without disk space the changes cannot be recorded. The task is given back anyway.
     if (error instanceof ShortageMet) return null
     throw error
   })

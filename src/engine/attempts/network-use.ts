@@ -1,4 +1,5 @@
-// What commands of a task reach through the proxy: every answer is journaled, and a person is asked about what no rule covers.
+// Network access of a task's commands through the proxy: every decision is journaled, and a person is asked about addresses that no rule
+// covers.
 
 import { createHash } from 'node:crypto'
 import type { Question } from '../../domain/event.ts'
@@ -16,10 +17,9 @@ import type { Store } from '../../stores/store.ts'
 import { newQuestionId } from '../gates/inbox-id.ts'
 
 const ENGINE = 'engine' as Actor
-/** As whom it asks; shown to people. */
+/** Shown to people as the one who asks. */
 const ASKER = 'planfold'
 
-/** Whose command it is. */
 export interface NetworkUser {
   readonly plan: PlanId
   readonly task: TaskName
@@ -28,7 +28,7 @@ export interface NetworkUser {
   readonly isWanted: (state: PlanState) => boolean
 }
 
-/** Different answers beyond these are only counted. */
+/** Distinct decisions beyond this number are only counted. */
 const KINDS_MAX = 100
 
 interface Kind {
@@ -37,7 +37,10 @@ interface Kind {
   told: number
 }
 
-/** The answers to one attempt's commands. The first of a kind is written at once, in case of a crash; repetitions when a command ends. */
+/**
+ * The network decisions of one attempt. The first of a kind is written at once, in case of a crash; repetitions are written when a command
+ * ends.
+ */
 export class DecisionJournal {
   readonly #store: Pick<Store, 'update'>
   readonly #user: NetworkUser
@@ -51,7 +54,7 @@ export class DecisionJournal {
     this.#user = user
   }
 
-  /** True for the first of its kind. */
+  /** Returns true for the first decision of its kind. */
   note(decision: NetworkDecision): boolean {
     const { host, port, allowed, rule, why } = decision
     const key = JSON.stringify([host, port, allowed, rule ?? why])
@@ -100,7 +103,7 @@ export class DecisionJournal {
       const updated = await this.#store.update(plan, command, { actor: ENGINE })
       if (!updated.ok) return
     } catch {
-      // A store that cannot be written says so to the loop, which is about to write how the attempt ended; the log has it all.
+      // The loop meets the same store error when it settles the attempt. The log has all decisions.
       return
     }
     for (const { kind, count } of told) kind.told = count
@@ -108,12 +111,11 @@ export class DecisionJournal {
   }
 }
 
-/** What a person allowed this task before. */
 export const permittedRules = ({ permits }: Pick<PlanState, 'permits'>, task: TaskName): readonly string[] => [
   ...new Set(permits.map(({ rule }) => rule).filter(rule => permitFor(permits, task, rule)?.allowed === true)),
 ]
 
-/** Asks about an address. The same task asks about the same address once, however many attempts it has and whoever drives the plan. */
+/** Asks about an address: once for each task and address, across attempts and owners of the plan. */
 export async function askForAddress(
   store: AskingStore,
   user: NetworkUser,
@@ -128,7 +130,7 @@ export async function askForAddress(
 
 type AskingStore = Pick<Store, 'state' | 'update' | 'onChange'>
 
-/** Puts the question into the inbox, unless it waits there or was answered. `over`: nobody can answer any more. */
+/** Adds the question to the inbox unless it is open or answered. `over`: the plan no longer takes answers. */
 export async function askForPermit(
   store: AskingStore,
   user: NetworkUser,

@@ -1,6 +1,5 @@
-// What was ever set back and can be had again: versions of files that stood where a retry, a rollback, an
-// adoption or a restore put another.
-// Listed from the journal; restored by the same careful steps as a rollback, which overwrite nothing that somebody has changed.
+// Backups: versions of files that a retry, rollback, adoption or restore replaced. Listed from the journal, and restored with the same
+// steps as a rollback, which never overwrite a person's changes.
 
 import type { Event } from '../../domain/event.ts'
 import { advise, type Hint, next } from '../../domain/hint.ts'
@@ -20,8 +19,8 @@ import { heldFailure, refuseHeldFiles } from './held-files.ts'
 import { overwrittenIn } from './overwritten-edits.ts'
 import { untoldRestores } from './restore-scope.ts'
 
-// A rollback or restore of files that was cut off: the workspace finishes it and tells how it ended, until that is in the journal
-// of the plan it belongs to. Whoever begins the next one settles that first, so that what it replaced is never forgotten.
+// An interrupted rollback or restore of files. The workspace completes it and remembers the result until it is recorded in the plan's
+// journal. The next operation records it first, so that the replaced versions are not lost.
 
 type Finished = Extract<RolledBack, { ok: true }>
 
@@ -36,7 +35,7 @@ const FILES_TOLD_MAX = 100
 
 const aboutRestore = (plan: PlanId, by: Actor): string => JSON.stringify({ restore: plan, by } satisfies About)
 
-/** Settles one that was cut off. The plan whose rollback has to be finished first; null when nothing is in the way. */
+/** Records an interrupted operation. Returns the plan whose rollback must be completed first, or null. */
 export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finished): Promise<string | null> {
   const { plan, rollback, restore, by } = JSON.parse(about ?? '{}') as About
   if (restore !== undefined) {
@@ -63,7 +62,6 @@ async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finis
   return told
 }
 
-/** Oldest first. */
 export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonly KeptFile[]> {
   const kept: KeptFile[] = []
   for (const { now, events } of await entriesAfter(rooms.store, state.id, 0))
@@ -119,7 +117,7 @@ const versionsIn = (changes: readonly Change[], by: Replaced): readonly KeptFile
       : [{ ...by, path, kept: before, instead: after }],
   )
 
-/** Bytes of somebody that never stood alone there: only their content is known. */
+/** A version known by its content only, because no manifest names it. */
 async function keptContent(
   rooms: Rooms,
   { path, sha256 }: { readonly path: string; readonly sha256: Sha256 },
@@ -149,7 +147,7 @@ export async function restoreFiles(
         `'${busy}' is running and may write '${path}'`,
         'wait until it has ended, or pause the plan',
       )
-    // What a restore replaced is named by its hash: else asking twice would take the work away again.
+    // The version that an earlier restore replaced is skipped: otherwise asking twice would take the work away again.
     const found = versions.findLast(
       one => one.path === path && (ask.hash === undefined ? one.by !== 'restore' : hasHash(one, ask.hash)),
     )
@@ -184,7 +182,7 @@ export async function restoreFiles(
   })
   if (!restored.ok) return no('conflict', restored.failure.message, restored.failure.hint)
   const told = await tellRestore(rooms, state.id, restored, writing)
-  // What is kept stands there already.
+  // The file already has that content.
   return told ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
 }
 
@@ -206,7 +204,7 @@ function writerOf(state: PlanState, path: string): TaskName | null {
   return null
 }
 
-/** One that was cut off after the files had changed is finished and told first. */
+/** Completes and records an interrupted operation first. */
 async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
   const begun = await rooms.snapshots?.resume()
   if (begun == null) return null

@@ -1,6 +1,6 @@
-// Adopts a fork: brings what it changed into the plan it was made from, as one entry of that plan's journal which `undo` takes
-// back. The order is a rollback that goes forward: the same intent, the same conflicts and choices, the same crash safety. When
-// everything was taken or kept, the folder of the fork is removed; ordering the same again does what is left to do.
+// Adopts a fork: applies its changes to the plan it was made from, as one entry of that plan's journal, which `undo` reverts. An adoption
+// is a rollback in the other direction: the same intent, conflicts, choices and crash safety. When all changes were taken or declined,
+// the folder of the fork is removed. Repeating the order completes what is left.
 //
 //   adopt ──► rollback.started (kind adopt) in the origin ──► files ──► rollback.finished ──► adopt ──► fork.adopted, folder gone
 
@@ -27,7 +27,6 @@ import { changedSince, createdBy, type ForkFiles, forkFiles, isFork, storeForkFi
 import { removeForkFolder } from './fork-folder.ts'
 
 const TRIES_MAX = 5
-/** A fork of a fork of a fork: so far up is looked for a folder. */
 const ANCESTORS_MAX = 20
 
 interface Worked {
@@ -36,15 +35,15 @@ interface Worked {
   readonly files: ForkFiles
   readonly changes: readonly Change[]
   readonly preview: readonly FilePreview[]
-  /** The adoption of this fork that is in force, and the entry that says so. */
+  /** The adoption of this fork that is in force, and its entry. */
   readonly earlier: Earlier | null
-  /** It was ordered and has not ended. */
+  /** Ordered, but not finished. */
   readonly isUnderWay: boolean
 }
 
 type WorkedOut = Worked | { readonly ok: false; readonly refusal: Refusal }
 
-/** What an adoption would do. Changes nothing. `rooms` are those of the workspace. */
+/** Computes what an adoption would do. `rooms` are those of the workspace. */
 export async function previewAdoption(rooms: Rooms, state: PlanState, ask: AdoptAsk): Promise<AdoptionPreview> {
   const worked = await workOut(rooms, state, ask)
   if (!worked.ok) return worked
@@ -172,7 +171,7 @@ function refuseFork(fork: PlanState, entries: readonly Entry[]): Refusal | null 
   )
 }
 
-/** The plan the work goes to: the one that was named, else the nearest ancestor whose folder is there. */
+/** The plan to adopt into: the named one, else the nearest ancestor whose folder exists. */
 async function intoPlan(rooms: Rooms, fork: PlanState, named: string | undefined): Promise<PlanState | Refusal> {
   const way = 'name another plan that works in this workspace: --into PLAN'
   if (named !== undefined) {
@@ -208,7 +207,7 @@ interface Earlier {
   readonly open: ReadonlySet<string>
 }
 
-/** The last adoption of a fork that no rollback or undo took back since. */
+/** The last adoption of the fork that was not rolled back or undone since. */
 function adoptionIn(entries: readonly Entry[], fork: PlanId): Earlier | null {
   const after: (Earlier | null)[] = [null]
   let now: Earlier | null = null
@@ -226,7 +225,7 @@ function adoptionIn(entries: readonly Entry[], fork: PlanId): Earlier | null {
   return now
 }
 
-/** Whatever was left and nobody chose to keep. */
+/** Files that were left without a choice to keep them. */
 const openOf = ({ left = [] }: EventOf<'rollback.finished'>): ReadonlySet<string> =>
   new Set(left.flatMap(({ path, kept }) => (kept === true ? [] : [path])))
 
@@ -242,7 +241,7 @@ async function leftToAdopt(
   const before = await readChanges(rooms, earlier.adoption.changes)
   const open = before.filter(({ path }) => earlier.open.has(path))
   const { snapshot } = earlier.adoption
-  // Only the journal told of it then, and tells the same now.
+  // Without a snapshot only the journal told the changes, then and now.
   if (snapshot === undefined || files.snapshot === undefined || snapshot === files.snapshot)
     return { ok: true, changes: open }
   const since = await changedSince(rooms, fork, files, snapshot)
@@ -280,7 +279,7 @@ function objection({ preview }: Worked, ask: AdoptAsk, name: string): Refusal | 
   )
 }
 
-/** Nothing is left to bring in: the folder may go, and the fork says where its work is. */
+/** Everything is adopted: removes the folder, and records in the fork where its work is. */
 async function settle(
   rooms: Rooms,
   fork: PlanState,
@@ -308,7 +307,7 @@ async function settle(
   if (isSaid(files.entries, fate)) return { ok: true, updated: null, adopted }
   const { expectedVersion: _, ...once } = writing
   const updated = await rooms.store.update(fork.id, { type: 'adopted', ...fate }, once)
-  // An archived fork says nothing more; what was to be done is done all the same.
+  // An archived fork takes no entry; the rest is done anyway.
   return { ok: true, updated: updated.ok ? updated : null, adopted }
 }
 

@@ -1,5 +1,4 @@
-// The words of a pull request for what a plan did: from its journal, and from how its branch differs from where it began. Only
-// looks; nothing is pushed and nobody is asked.
+// The text of a pull request for a plan, from its journal and the diff of its branch. Reads only; nothing is pushed.
 
 import type { PlanState } from '../../domain/state/state.ts'
 import { judgedVerdicts } from '../../domain/views/contract.ts'

@@ -1,11 +1,11 @@
-// Tells people what a plan says they are to be told, beside the loop and never in its way. What is to be told stands in the journal, and
-// so does that it was told: whoever drives the plan next goes on from there.
+// Sends the notifications of a plan, beside the loop and without delaying it. Both what is due and what was sent is in the journal, so the
+// next owner continues where the last one stopped.
 //
-//   entries ──► due ──► held while a review window is open ──► told (3 tries) ──► `notices` of the next turn ──► notice.sent
+//   entries ──► due ──► held while a review window is open ──► sent (3 tries) ──► `notices` of the next turn ──► notice.sent
 //
-// Only the owner of the plan tells, so two processes never tell the same. Between telling and the turn that says so an owner may die;
-// then it is told once more, under the same id. One batch is under way at a time, and its end is one turn: whatever is older than the
-// last notice in the journal has been told, apart from what still waits for a person, and that is looked for by its id.
+// Only the owner of the plan sends, so no two processes send the same notice. If an owner dies after sending and before the turn, the next
+// one sends it again under the same id. One batch is in flight at a time, and ends with one turn. So everything older than the last notice
+// in the journal was sent, apart from questions that are still open, which are looked up by id.
 
 import { createHash } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -27,8 +27,8 @@ import { News } from '../loop/turn-news.ts'
 import type { Rooms } from '../rooms.ts'
 import { entryOf, type Told, ToldAlready } from './sent-notifications.ts'
 
-// How somebody who is told is called in the journal: by host or program, never by the whole address, since addresses of webhooks are
-// often secrets themselves. A few digits tell two of them apart.
+// The recipient's name in the journal: host or program, never the whole address, since webhook addresses are often secrets. A short hash
+// distinguishes two on one host.
 
 const NAME_MAX = 60
 
@@ -43,14 +43,14 @@ function labelOf(send: Notify['send']): string {
 }
 
 export interface Notices {
-  /** Called each time round. True while something is being told; nothing is waited for here. `resting`: whoever asks is about to leave. */
+  /** Called once per turn of the loop; does not wait. True while a message is being sent. `resting`: the loop is about to end. */
   look(state: PlanState, news: News, resting: boolean): boolean
 }
 
 export interface NotifierOptions {
   readonly owner: string
   readonly bell: Bell
-  /** Asked immediately before anybody is told (law L5). */
+  /** Checked immediately before each message (law L5). */
   readonly isHeld: () => true | Promise<boolean>
   readonly leaving: AbortSignal
 }
@@ -58,7 +58,7 @@ export interface NotifierOptions {
 const TRIES_MAX = 3
 const BACKOFF_MS = [1_000, 4_000] as const
 const AT_ONCE_MAX = 4
-/** Whoever is being told when we leave may end by itself. */
+/** A message in flight when we leave may take this long to finish. */
 const GRACE_MS = 2_000
 const FAILURE_MAX = 500
 
@@ -77,11 +77,11 @@ export class Notifier implements Notices {
   readonly #options: NotifierOptions
   readonly #already = new ToldAlready()
   #due: Due[] = []
-  /** Told, and not yet said in a turn. */
+  /** Sent, and not yet in a turn. */
   #told: Told[] = []
-  /** Said in a turn of which nobody knows whether it was written. */
+  /** In a turn whose commit is unknown. */
   #unsure: Told[] = []
-  /** All that is due is held back until then, unless more comes or we leave. */
+  /** Due messages are held until then, unless more come or we leave. */
   #quietUntil: Millis | null = null
   #busy: 'reading' | 'telling' | null = null
   #isBroken = false
@@ -110,7 +110,7 @@ export class Notifier implements Notices {
   #do(what: 'reading' | 'telling', work: () => Promise<void>): void {
     this.#busy = what
     void work()
-      // A store that cannot be read will say so to the loop; whoever drives next tells what is left.
+      // The loop will meet the same store error; the next owner sends the rest.
       .catch(() => {
         this.#isBroken = true
       })
@@ -154,7 +154,7 @@ export class Notifier implements Notices {
     })
   }
 
-  /** Each to everybody who wants that kind, once. */
+  /** One message for each recipient who wants this kind. */
   #messages({ definition: { notify = [] } }: PlanState, notices: readonly Notice[]): Message[] {
     return notices.flatMap(notice => {
       const wants = notify.filter(({ on }) => on?.includes(notice.kind) ?? true)
@@ -174,7 +174,7 @@ export class Notifier implements Notices {
   async #tellAll(state: PlanState, messages: readonly Message[]): Promise<void> {
     const { sandbox } = sandboxFor(this.#rooms, state, null)
     const told: Told[] = []
-    /** Of what happened and was not told: what happened later is told again after it, so that nothing is passed over. */
+    /** Events after a failed one count as unsent too, so that none is lost. */
     let missed = Number.POSITIVE_INFINITY
     const line = [...messages]
     const worker = async (): Promise<void> => {
@@ -196,7 +196,7 @@ export class Notifier implements Notices {
     this.#told.push(...sure)
   }
 
-  /** Null when they were told; else why not. `not told`: because we leave, or the plan is not ours any more. */
+  /** Null if it was sent; else why not. `not told`: we are leaving, or lost the lease. */
   async #tell(
     send: Notify['send'],
     notice: Notice,
@@ -222,14 +222,14 @@ export class Notifier implements Notices {
   }
 }
 
-/** Why the policy lets nobody be told this way; null when it does. It is written down as any other failure to tell. */
+/** Why the policy forbids this channel; null if it does not. Recorded like any other failure to send. */
 function refusesNotice(state: PlanState, send: Notify['send']): string | null {
   if ('webhook' in send) return refusesSending(state, 'webhooks')?.message ?? null
   const answer = commandAnswer(state, send.command)
   return answer.verdict === 'allow' ? null : commandReason(answer)
 }
 
-/** Only work that is somebody's waits for a person; anybody may claim the rest. */
+/** Only tasks assigned to a person wait for one; anybody may claim the rest. */
 const hasName = ({ tasks }: PlanState, task: TaskName | undefined): boolean =>
   task !== undefined && tasks.get(task)?.definition.assignee !== undefined
 
@@ -257,7 +257,7 @@ function digestsDue(
 const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
-/** Tells what is left to tell of a plan that nobody drives. What is under way there is left to whoever drives it next. */
+/** Sends pending notices of a plan that no process drives. Running work is left to the next owner. */
 export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Lease, stop: AbortSignal): Promise<void> {
   const { store, clock } = rooms
   const bell = new Bell()
@@ -284,7 +284,7 @@ export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Leas
   }
 }
 
-/** Nothing of it is under way, so nobody has to say first what was lost. */
+/** Nothing is running, so nothing has to be recovered first. */
 export const isIdle = ({ running, compensation, rollback, definition }: PlanState): boolean =>
   running.size === 0 && compensation === null && rollback === null && definition.notify !== undefined
 

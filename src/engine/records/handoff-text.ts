@@ -1,6 +1,6 @@
-// The two documents a plan leaves behind, as Markdown: a short readme for whoever comes next, and a postmortem. Made from the facts
-// of the journal and, while the plan is unfinished, whether a process runs it: no clock, no folder, no machine, so the same journal of
-// a finished plan gives the same bytes. What people, plans and tasks said stays text.
+// The two documents a plan leaves as Markdown: a short readme for the next person, and a postmortem. Built from the journal alone and,
+// while the plan is unfinished, whether a process runs it: no clock, no folder, no machine name. So the same finished journal gives the
+// same bytes. Text of people, plans and tasks is escaped.
 
 import { placeText } from '../../domain/events/event-words.ts'
 import { next, plainStep, type Step, type Wording, wordHint } from '../../domain/hint.ts'
@@ -12,12 +12,12 @@ import { planWord, type TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
 import { markdownCode as code, inCell, markdownText as text } from '../../safety/text/markdown.ts'
 
-/** The first line of what we wrote: such a file may be written again. */
+/** The first line of generated files: a file with it may be overwritten. */
 export const HANDOFF_MARK = '<!-- planfold handoff -->'
 
 const ROWS_MAX = 200
 
-/** Where an artifact lies beside the documents; null when it does not. */
+/** The path of an artifact beside the documents; null if it is not there. */
 export type LinkTo = (sha256: string) => string | null
 const NOWHERE: LinkTo = () => null
 
@@ -27,7 +27,7 @@ export interface Layout {
   readonly now?: { readonly words: string; readonly interrupted: ReadonlySet<TaskName> }
 }
 
-/** A task that is called running although no process runs it was interrupted. */
+/** A task marked running that no process runs was interrupted. */
 function asShown(facts: Handoff, now: Layout['now']): Handed {
   const words = now?.words ?? planWord(facts.status)
   const status = ({ task, status: is }: HandedTask): ShownStatus => (now?.interrupted.has(task) ? 'interrupted' : is)
@@ -164,7 +164,7 @@ export function postmortemText(from: Handoff, { linkTo = NOWHERE, word = plainSt
   ])
 }
 
-/** What was asked in the middle of work, what was done about failures, who was called, what was proposed. */
+/** Questions of agents, decisions about failures, escalations and proposals. */
 function judgedSections(facts: Handed): readonly (readonly string[])[] {
   return [
     section(
@@ -233,7 +233,7 @@ function openLine({ task, title, shown, reason }: ShownTask): string {
   return `- ${code(task)}${title === null ? '' : ` ${text(title)}`}: ${shown}${reason === null || reason === '' ? '' : `, ${text(reason)}`}`
 }
 
-/** What still waits for a person; of a plan that has ended, what nobody has answered. */
+/** Open questions; for an ended plan, unanswered ones. */
 const waitingLines = ({ waiting, endedAt, questions, proposals }: Handed): readonly string[] => [
   ...waiting.map(
     ({ task, asks, since }) =>
@@ -370,7 +370,7 @@ const count = numberOf
 const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
   items.reduce((total, item) => total + of(item), 0)
 
-/** In UTC, so that it does not matter where it is written. */
+/** In UTC, so that the machine's time zone does not matter. */
 const time = (at: Millis): string => `${new Date(at).toISOString().slice(0, 19)}Z`
 
 function duration(ms: number): string {

@@ -1,5 +1,5 @@
-// What a page shows of one task, read from the whole journal of its plan: attempts, decisions, criteria, the end of its output; and
-// what an attempt changed in files, line by line.
+// What a page shows of one task, read from the whole journal: attempts, decisions, criteria, the end of its output; and what an attempt
+// changed in files, line by line.
 
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -46,7 +46,7 @@ export async function taskPage(
 }
 
 const FILES_MAX = 500
-/** So much text of patches in one answer; of files behind that only the names are told. */
+/** Limit of patch text in one answer; beyond it files are only named. */
 const PATCH_CHARS_MAX = 2_000_000
 
 export async function taskChanges(

@@ -1,5 +1,5 @@
-// The first place in which two plain values differ, as a JSON path. Values are equal when their canonical JSON is: the order of
-// keys does not matter, and a key that is undefined counts as absent.
+// The first difference of two plain values, as a JSON path. Values are equal if their canonical JSON is: the order of keys does not matter,
+// and an undefined key counts as absent.
 
 import type { Json } from '../../domain/json.ts'
 import type { Difference } from '../queries.ts'
@@ -29,7 +29,7 @@ type Tree = { readonly [key: string]: unknown }
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null
 
-/** `__proto__` and its kind are keys like any other. */
+/** Safe for keys such as `__proto__`. */
 const own = (tree: Tree, key: string): unknown => (Object.hasOwn(tree, key) ? tree[key] : undefined)
 
 const member = (path: string, key: string): string =>
