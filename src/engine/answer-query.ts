@@ -404,7 +404,6 @@ async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<
   }
 }
 
-/** Edits of tasks to come, as far as they are known. */
 async function editsOf(state: PlanState, tasks: readonly TaskState[]): Promise<readonly Edit[]> {
   const edits: Edit[] = []
   for (const task of tasks) {
@@ -448,7 +447,6 @@ async function preview(
 
 const VALUE_MAX = 500
 
-/** The environment of the command; values that need it are quoted, on one line. */
 function environmentLines(env: Attempt['env']): readonly string[] {
   return Object.entries(env).map(([name, value]) => {
     const text = value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}…` : value
@@ -459,7 +457,6 @@ function environmentLines(env: Attempt['env']): readonly string[] {
 const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
   withTitles(state, cards, ({ name }) => state.tasks.get(name))
 
-/** Adds tasks whose retry is due. */
 function withDue(state: PlanState, tasks: readonly TaskState[], now: number): readonly TaskState[] {
   const due = retriedTasks(state).filter(({ retryAt }) => retryAt !== null && retryAt <= now)
   if (due.length === 0) return tasks
@@ -474,7 +471,6 @@ const retriedTasks = perVersion(state =>
   ),
 )
 
-/** The order in which claims without a task name get them. */
 const byPriority = (state: PlanState, tasks: readonly TaskState[]): readonly TaskState[] =>
   hasPriorities(state) ? tasks.toSorted((a, b) => (b.definition.priority ?? 0) - (a.definition.priority ?? 0)) : tasks
 

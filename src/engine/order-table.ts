@@ -53,7 +53,6 @@ const decide = <T extends OrderType>(run: Run<T>, traits?: Traits<T>): Row<T> =>
 
 const always = (): boolean => true
 
-/** Orders that are commands of the domain as they are. */
 const asItIs = ({ rooms, plan, writing }: OrderingAbout, order: Orders['archive' | 'cancel' | 'note']) =>
   write(rooms, plan, order, writing)
 

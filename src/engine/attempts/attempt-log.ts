@@ -67,7 +67,6 @@ export class Logbook {
     this.#gather(stream, decoder.write(chunk))
   }
 
-  /** Flushes the rest and returns the hash; null when nothing was printed. */
   seal(): { readonly sha256: Sha256; readonly bytes: number } | null {
     for (const [stream, decoder] of this.#decoders ?? []) this.#gather(stream, decoder.end())
     this.#flush()

@@ -81,7 +81,6 @@ const probesFirst = ({ task, options }: AttemptRun): boolean =>
   task.attempt > task.failures + 1 &&
   task.definition.probe !== undefined
 
-/** The result if the probe says that the effect already happened; null if the attempt must run. */
 async function probe(
   { rooms, options: { stop } }: AttemptRun,
   attempt: Attempt,
@@ -173,13 +172,11 @@ async function clearedBy({ root, stateDir }: Rooms, tools: RunnerTools, outcome:
 
 const CLEARED_NAMED_MAX = 100
 
-/** Records what was done to the repository, also when the attempt failed. */
 function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {
   const git = 'git' in outcome ? outcome.git : undefined
   return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
 }
 
-/** Stores the conversation with the model as a blob; the result holds its hash and the usage. */
 async function withModel(
   rooms: Rooms,
   options: PerformOptions,

@@ -249,7 +249,6 @@ export async function report(
     : done
 }
 
-/** A report counts as a heartbeat: it renews the lease of a claim that stays. */
 async function stillClaimed(
   rooms: Rooms,
   { task }: OrderOf<'report'>,
@@ -291,7 +290,6 @@ async function reported(
   return await heldToEffects(own, state, task, whole)
 }
 
-/** Adds files outside the scope at claim time that nevertheless belong to the task. */
 async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Change[]): Promise<Wrote | null> {
   if (wrote === null || also.length === 0) return wrote
   const within = wrote.changes === null ? [] : await readChanges(rooms, wrote.changes)

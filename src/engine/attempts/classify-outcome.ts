@@ -144,7 +144,6 @@ function answerNames(action: Action, outputs: JsonObject): JsonObject {
   return Object.fromEntries(answers.flatMap(name => (outputs[name] === undefined ? [] : [[name, outputs[name]]])))
 }
 
-/** Is there a criterion beyond the exit code? */
 const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
   expect !== undefined || accept !== undefined || postconditions !== undefined
 

@@ -70,7 +70,6 @@ export async function heldToEffects(
   return effects === undefined ? judged : broken(judged, strays)
 }
 
-/** A folder that was created or removed for the sake of a declared path below it. */
 const leadsTo = (declared: readonly string[], change: Change): boolean =>
   isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
 

@@ -92,7 +92,6 @@ async function judgeOne(criterion: Criterion, court: Court): Promise<Verdict> {
   }
 }
 
-/** The values of the tasks that an expression names, in one line. */
 function seenBy(source: string, evaluate: (source: string) => Evaluation): string {
   const names = [...new Set(source.match(LOOKED_AT) ?? [])].slice(0, LOOKED_AT_MAX)
   const seen = names.flatMap(name => {
@@ -110,7 +109,6 @@ const VALUE_MAX = 60
 const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text)
 
 export interface CommandRun {
-  /** Judged by the exit code alone. */
   readonly verdict: Verdict
   readonly exited: Extract<Outcome, { readonly type: 'exited' }> | null
 }
@@ -150,7 +148,6 @@ export async function runCommand(command: CommandLine, court: Court): Promise<Co
   return { verdict: { criterion: text, holds, evidence, ...said }, exited: outcome }
 }
 
-/** The output of a check: its hash, and its end as text. */
 class Heard {
   readonly #hash = createHash('sha256')
   #bytes = 0

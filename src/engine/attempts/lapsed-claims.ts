@@ -47,7 +47,6 @@ export async function releaseClaim(
   return await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
 }
 
-/** What changed since the claim, with a sentence about it. Empty if the files were not captured at the claim. */
 async function foundAfter(
   rooms: Rooms,
   plan: PlanId,

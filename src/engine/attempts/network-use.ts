@@ -17,7 +17,6 @@ import type { Store } from '../../stores/store.ts'
 import { newQuestionId } from '../gates/inbox-id.ts'
 
 const ENGINE = 'engine' as Actor
-/** Shown to people as the one who asks. */
 const ASKER = 'planfold'
 
 export interface NetworkUser {
@@ -54,7 +53,6 @@ export class DecisionJournal {
     this.#user = user
   }
 
-  /** Returns true for the first decision of its kind. */
   note(decision: NetworkDecision): boolean {
     const { host, port, allowed, rule, why } = decision
     const key = JSON.stringify([host, port, allowed, rule ?? why])

@@ -24,7 +24,6 @@ import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
 import { remotesOf } from '../gates/command-files.ts'
 
-/** Failure code, for rules of recovery. */
 const COMMAND = 'policy:command'
 
 /** Returns a check of single commands for a runner. Commands that need approval may run once the task is approved. */
@@ -74,7 +73,6 @@ function remoteBeyond(root: string, state: PlanState, argv: readonly string[], i
 
 const GIT_PORTS: { readonly [scheme: string]: number } = { https: 443, http: 80, ssh: 22, git: 9418 }
 
-/** The address of a git remote; empty for a local folder. */
 function targetOf(url: string): readonly NetworkTarget[] {
   const long = /^([a-z+]+):\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:]+)(?::(\d+))?/i.exec(url)
   const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)/.exec(url)

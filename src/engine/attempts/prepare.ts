@@ -33,12 +33,10 @@ export interface Preparation {
   readonly prepared: Prepared
   readonly expanded?: Expanded
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
-  /** Other plans have reserved its files: nothing was prepared, the task waits. */
   readonly waits?: ScopeWait
   /** This machine ran short of something: nothing was prepared, and nothing is recorded about the task. */
   readonly shortage?: Shortage
   readonly restored: RestoredFiles | null
-  /** Restores that were interrupted before they were recorded. */
   readonly earlier?: readonly RestoredFiles[]
 }
 

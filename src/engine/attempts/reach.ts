@@ -11,7 +11,6 @@ import type { Rooms } from '../rooms.ts'
 import { DecisionJournal } from './network-use.ts'
 import { letThrough, networkUser, type SandboxUser, wayOut } from './sandbox-use.ts'
 
-/** As in the proxy. */
 const PATH_MAX = 200
 
 /**

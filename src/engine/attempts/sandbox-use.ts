@@ -47,7 +47,6 @@ export async function sandboxAtStart(
   return { sandbox: !isAllOwn && (await cameFromElsewhere(rooms, plan)) ? 'required' : 'by-task' }
 }
 
-/** Refuses if a policy layer demands a sandbox, the plan has commands, and this machine cannot sandbox them. */
 async function refuseUnwalled(
   { store, sandbox }: Rooms,
   plan: PlanId,
@@ -131,7 +130,6 @@ export function sandboxFor(
   return { sandbox: { ...room, network } }
 }
 
-/** What a sandboxed command of the user's own plan sees of the home folder. */
 const ownView = ({ environment, stateDir }: Rooms, read: readonly string[]): NonNullable<SandboxUse['own']> => ({
   show: read.filter(isBelowHome).map(path => join(environment.HOME ?? homedir(), path.slice(2))),
   caches: join(stateDir, 'caches'),

@@ -25,7 +25,6 @@ export interface Spender {
   readonly attempt: number
 }
 
-/** How often a commit with unknown outcome is repeated. */
 const UNKNOWNS_MAX = 5
 
 export function attemptBudget(

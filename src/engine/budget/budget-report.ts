@@ -9,7 +9,6 @@ import { StoreDamaged } from '../../stores/store.ts'
 import type { BudgetReport } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** How many other plans are read, and how many entries of each. */
 const PLANS_MAX = 20
 const ENTRIES_MAX = 2_000
 const PAGE = 500

@@ -10,11 +10,9 @@ import type { Rooms } from '../rooms.ts'
 
 /** Time for a command to clean up before it is killed; two seconds after the limit nothing may be alive. */
 const GRACE_MS = 500
-/** The longest delay of a timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 export interface TimeLimit {
-  /** Fires when the attempt is no longer wanted, or its time is used up. */
   readonly stop: Stop
   readonly exceeded: 'ask' | 'fail' | null
   clear(): void

@@ -84,7 +84,6 @@ export function besideOf(appeared: readonly string[], changed: readonly string[]
 export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
   strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
-/** Is a path in the scope of another started task, of this plan or of another plan in the same folder? */
 async function othersScopes(
   rooms: Rooms,
   state: PlanState,
@@ -99,7 +98,6 @@ async function othersScopes(
   return path => all.some(scope => holds(scope, path) && !isClosed(scope, path))
 }
 
-/** A new folder above the scope belongs to it. */
 const holds = (scope: readonly string[], path: string): boolean =>
   inScope(scope, path) || scope.some(pattern => pattern.startsWith(`${path}/`))
 

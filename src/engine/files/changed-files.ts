@@ -31,7 +31,6 @@ function changeSetsIn(entries: readonly Entry[]): readonly Sha256[] {
   )
 }
 
-/** The last change of a path counts; a file that was created and deleted is dropped. */
 async function addChanges(rooms: Rooms, sha256: Sha256, files: Map<string, ChangedFile['change']>): Promise<void> {
   for (const { path, before, after } of (await readOthersChanges(rooms, sha256)) ?? []) {
     const known = files.get(path)

@@ -204,7 +204,6 @@ function writerOf(state: PlanState, path: string): TaskName | null {
   return null
 }
 
-/** Completes and records an interrupted operation first. */
 async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
   const begun = await rooms.snapshots?.resume()
   if (begun == null) return null

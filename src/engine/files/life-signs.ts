@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import type { Millis, PlanId } from '../../domain/id.ts'
 
 export interface LifeSigns {
-  /** Starts the heartbeat; call the returned function to stop it. */
   watch(plan: PlanId): () => void
   touch(plan: PlanId): void
   /** The last heartbeat; null if unknown. */

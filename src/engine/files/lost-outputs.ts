@@ -16,7 +16,6 @@ import { readOthersChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { changesOf, entriesAfter } from './other-plans.ts'
 
-/** Larger files cannot be outputs. */
 const FILE_MAX_BYTES = 64 * 1024 * 1024
 
 export async function lostOutputs(house: Rooms, state: PlanState): Promise<readonly LostOutput[]> {
@@ -74,7 +73,6 @@ const hasBegun = ({ attempt, status, gate }: TaskState): boolean =>
   attempt > 0 &&
   (status === 'running' || status === 'ready' || gate?.asks.type === 'unknown-outcome' || gate?.asks.type === 'edits')
 
-/** Recorded as lost already, and not checked again now. */
 function lostBefore(
   { lostOutputs: known }: PlanState,
   { task, visit, output }: Found['told'],
@@ -104,7 +102,6 @@ function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
   }
 }
 
-/** Drops files that the plan's own tasks changed last. */
 async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]): Promise<readonly LostOutput[]> {
   const left = new Map<string, Sha256 | null>()
   const paths = new Set(lost.map(({ told }) => told.file))

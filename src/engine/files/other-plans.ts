@@ -95,7 +95,6 @@ const isReadied = ({ events }: Entry, { definition: { id } }: TaskState): boolea
 const isBegun = ({ events }: Entry, { definition: { id }, visit }: TaskState): boolean =>
   events.some(event => event.type === 'attempt.started' && event.task === id && event.visit === visit)
 
-/** Does another plan work in the same folder? */
 function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) => Promise<boolean> {
   const known = new Map<PlanId, boolean>()
   return async plan => {
@@ -122,7 +121,6 @@ export interface OthersChange extends Change {
   readonly plan: string
   /** Only the task's declared scope was compared, so the change is its own. */
   readonly isDeclared: boolean
-  /** Made by a rollback of that plan. */
   readonly isRollback: boolean
 }
 
@@ -140,7 +138,6 @@ interface OtherPlans {
   readonly changes: readonly OthersChange[]
   /** The plan in whose declared scope the path was during this time; null if none. */
   declaredBy(path: string, from: Millis, to: Millis): string | null
-  /** Scopes of their tasks since then. */
   reserved(since: Millis): readonly (readonly string[])[]
   /** Scopes of their running tasks, with the start of each. */
   readonly atWork: readonly { readonly from: Millis; readonly scope: readonly string[] }[]

@@ -79,7 +79,6 @@ const isCacheMark = ({ path }: Change, isNewFolder: ReadonlySet<string>): boolea
 
 const isFolder = ({ before, after }: Change): boolean => (after ?? before)?.type === 'directory'
 
-/** Paths that other tasks recorded or may have changed since the files were captured. */
 async function workedMeanwhile(
   rooms: Rooms,
   state: PlanState,

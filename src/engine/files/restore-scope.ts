@@ -226,7 +226,6 @@ interface Decided {
   readonly write: ReadonlyMap<string, TreeEntry>
   readonly settled: readonly Shown[]
   readonly undecided: readonly Change[]
-  /** Those that could not be merged. */
   readonly unmerged: readonly string[]
 }
 
@@ -235,7 +234,6 @@ type Shown = Change & { readonly choice?: EditChoice }
 
 const NOTHING_KEPT: Decided = { keep: new Set(), write: new Map(), settled: [], undecided: [], unmerged: [] }
 
-/** The person's choice about exactly these edits. */
 async function decide(rooms: Rooms, task: TaskState, edits: readonly Change[], judge: AttemptJudge): Promise<Decided> {
   const chosen = task.prepared?.chosen
   const shown = chosen === undefined ? null : await readShown(rooms, chosen.shown)

@@ -35,9 +35,7 @@ interface Worked {
   readonly files: ForkFiles
   readonly changes: readonly Change[]
   readonly preview: readonly FilePreview[]
-  /** The adoption of this fork that is in force, and its entry. */
   readonly earlier: Earlier | null
-  /** Ordered, but not finished. */
   readonly isUnderWay: boolean
 }
 
@@ -171,7 +169,6 @@ function refuseFork(fork: PlanState, entries: readonly Entry[]): Refusal | null 
   )
 }
 
-/** The plan to adopt into: the named one, else the nearest ancestor whose folder exists. */
 async function intoPlan(rooms: Rooms, fork: PlanState, named: string | undefined): Promise<PlanState | Refusal> {
   const way = 'name another plan that works in this workspace: --into PLAN'
   if (named !== undefined) {

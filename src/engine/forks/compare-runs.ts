@@ -28,7 +28,6 @@ async function allAttempts(rooms: Rooms, plan: PlanId): Promise<readonly Attempt
   return rows
 }
 
-/** Every path the run wrote, with its last content. */
 async function filesLeft(rooms: Rooms, plan: PlanId): Promise<ReadonlyMap<string, string | null>> {
   const at = await followFiles(
     await entriesOf(rooms, plan),
@@ -52,7 +51,6 @@ async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> 
   return all
 }
 
-/** Pruned change sets are skipped. */
 async function changed(rooms: Rooms, changes: Parameters<typeof readChanges>[1]) {
   try {
     return await readChanges(rooms, changes)

@@ -60,7 +60,6 @@ export async function forkFiles(
   return { ok: true, files: { seen: 'journal', left: [], ...known } }
 }
 
-/** The snapshot of its end; null if the fork has continued since. */
 function endedFiles(entries: readonly Entry[]): Sha256 | null {
   let found: Sha256 | null = null
   for (const event of eventsOf(entries)) {

@@ -197,7 +197,6 @@ async function removeWorktree(removing: Removing & { readonly path: string }): P
   return endWords(again, await loneIn(removing, again))
 }
 
-/** The file that git stopped at; null if it was no file. */
 async function loneIn({ whyLone }: Removing, answer: GitAnswer<unknown>): Promise<readonly Lone[] | null> {
   if (answer.ok || answer.files === undefined) return null
   const why = await whyLone([...answer.files.keys()])
@@ -223,7 +222,6 @@ function endWords(answer: GitAnswer<unknown>, lone: readonly Lone[] | null): str
   return [answer.failure.message, plainHint(answer.failure.hint ?? '')].join(' ').trim()
 }
 
-/** Suggests each way on only for the files that it helps with. */
 function loneWords(lone: readonly Lone[]): string {
   const others = lone.filter(({ ignored }) => !ignored)
   const ignored = lone.filter(each => each.ignored).map(({ path }) => path)

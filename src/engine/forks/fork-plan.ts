@@ -48,10 +48,8 @@ import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from '
 interface FilesThen {
   readonly base: Sha256
   readonly instead: ReadonlyMap<string, TreeEntry | null>
-  /** All other files: as they were then, or as they are now. */
   readonly others: 'then' | 'now'
   readonly unseen: readonly TaskName[]
-  /** The commit at which the worktree starts. */
   readonly commit: string
 }
 
@@ -82,7 +80,6 @@ async function filesThen(
   }
 }
 
-/** The snapshot of all files taken at this entry. */
 function storedAt(entries: readonly Entry[], version: number): Sha256 | null {
   const events = entries.find(entry => entry.version === version)?.events ?? []
   for (const event of events.toReversed()) {
@@ -118,7 +115,6 @@ async function writtenThen(
   return at
 }
 
-/** Visits that started and have not recorded their changes. */
 function followVisit(open: Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>, event: Event): void {
   if (event.type === 'attempt.started') {
     const { preimage, before } = event
@@ -350,7 +346,6 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
   return { ok: true, updated, fork: told(point, updated.state, settled?.settled ?? null, files?.files ?? null) }
 }
 
-/** The definition of that time, or a new one, with the requested changes. */
 function definitionFor({ then }: ForkPoint, ask: ForkAsk): PlanDefinition | Refusal {
   const base = ask.definition === undefined ? then.definition : keepItems(then.definition, ask.definition)
   const ended = new Set<TaskName>(

@@ -19,7 +19,6 @@ export const KEPT_MAX = 1024 * 1024
 const CHUNK = 1024 * 1024
 
 export interface Named extends ShownFile {
-  /** The content, if it is small and inside the workspace. */
   readonly bytesThere: Buffer | null
 }
 
@@ -42,7 +41,6 @@ export function namedFiles(root: string, cwd: string, argv: readonly string[]): 
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The value of `--file=x`. */
 function optionOf(word: string): readonly string[] {
   const at = word.indexOf('=')
   return at < 0 ? [word] : [word, word.slice(at + 1)]
@@ -165,7 +163,6 @@ function gitConfig(root: string): string {
   }
 }
 
-/** In a worktree, `.git` is a file with the path of the repository. */
 function configOfWorktree(folder: string): string | null {
   const pointer = /^gitdir:\s*(.+?)\s*$/m.exec(textOf(join(folder, '.git')) ?? '')?.[1]
   if (pointer === undefined) return null

@@ -312,7 +312,6 @@ async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownCha
   return await Promise.all(paths.map(async path => await standing(rooms, path, before.get(path) ?? null)))
 }
 
-/** Stores the current content, so that it can be shown. */
 async function standing(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
   const { is, bytes } = contentAt(rooms.root, path)
   if (bytes !== null) await rooms.store.blobs.put(bytes)

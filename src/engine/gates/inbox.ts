@@ -206,7 +206,6 @@ async function asked(store: Store, state: PlanState, isOver = false): Promise<re
 const isStopped = ({ status, reason }: PlanState): boolean =>
   status === 'paused' && reason?.startsWith(ROLLBACK_STOPPED) === true
 
-/** Searches backwards, because it happened recently. */
 async function stoppedBefore(store: Store, { id, version }: PlanState): Promise<StoppedRollback | null> {
   let tail: readonly Entry[] = []
   for (let after = version; after > 0; ) {

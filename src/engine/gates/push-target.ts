@@ -27,9 +27,7 @@ export function pushTarget(from: string, words: readonly string[], environment: 
 }
 
 interface Repository {
-  /** Of the worktree: holds HEAD. */
   readonly own: string
-  /** Of all worktrees: refs, settings, hooks. */
   readonly common: string
   readonly top: string
 }

@@ -287,7 +287,6 @@ async function oneByOne<T>({ store }: Rooms, plan: PlanId, work: () => Promise<T
   }
 }
 
-/** Adds where its work can be found. */
 function pointingTo(failed: Failed, path: string | null): Failed {
   if (path === null) return failed
   const { failure } = failed

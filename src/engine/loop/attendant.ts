@@ -69,7 +69,6 @@ class Attendant {
   readonly #everyMs: number
   readonly #max: number
   readonly #graceMs: number
-  /** Time of the last order given in this process, on the monotonic clock. */
   readonly #ordered = new Map<PlanId, number>()
   /** Changed since the last check. */
   readonly #moved = new Set<PlanId>()
@@ -289,7 +288,6 @@ class Attendant {
     else if (!works || after !== version) this.#later.delete(plan)
   }
 
-  /** Exponential back-off. */
   #putOff(plan: PlanId, version: number | null, heldMs = Math.min(HELD_MS, this.#everyMs)): void {
     const before = this.#later.get(plan)
     const isAgain = version !== null && before?.version === version
@@ -307,7 +305,6 @@ class Attendant {
     return Math.max(0, wait)
   }
 
-  /** Reports trouble with the store or a plan, and goes on with the others. */
   async #tried<T>(work: () => Promise<T>, plan: PlanId | null = null): Promise<T | undefined> {
     try {
       return await work()

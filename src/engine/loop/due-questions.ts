@@ -24,7 +24,6 @@ export async function raiseDueQuestions(rooms: Rooms, plan: PlanId): Promise<voi
   }
 }
 
-/** True if something changed. */
 async function tendOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
   const { store, clock } = rooms
   const { id, version } = state

@@ -81,7 +81,6 @@ async function halt({ store, clock }: Rooms, reason: string | null, by: Actor): 
   return { ...said, paused, already, left }
 }
 
-/** Null if nothing was halted. */
 function lift({ store }: Rooms): Halt | null {
   const halt = haltOf({ store })
   if (halt !== null) store.blobs.unpin(PIN)

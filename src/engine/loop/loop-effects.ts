@@ -15,7 +15,6 @@ import type { propose } from '../revisions/propose-after-failure.ts'
 import type { rollBack } from '../rollback/perform-rollback.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** How often to check whether the process that holds the files is alive. */
 const LOOK_MS = 1_000
 
 interface ScopeWaits {
@@ -26,7 +25,6 @@ interface ScopeWaits {
   readonly isMoving: boolean
   readonly list: readonly ScopeWait[]
   add(wait: ScopeWait): void
-  /** The store has changed. */
   changed(): void
   look(state: PlanState): Promise<void>
 }
@@ -94,7 +92,6 @@ export interface Hands {
   readonly commit: typeof commit
   readonly rollBack: typeof rollBack
   readonly propose: typeof propose
-  /** Declared outputs of completed tasks that are missing or changed. */
   readonly lostOutputs: typeof lostOutputs
   readonly scopeWaits: (rooms: Rooms, tell: ((waits: readonly ScopeWait[]) => void) | undefined) => ScopeWaits
   readonly notices: (rooms: Rooms, options: NotifierOptions) => Notices

@@ -83,7 +83,6 @@ export class PlanLoop {
   /** By task and visit. Kept until the turn that contains the result is durable, like a flight. */
   readonly #preparing = new Set<string>()
   #news = new News()
-  /** Started, and not yet durably recorded. */
   readonly #chores = new Set<Chore>()
   #working = 0
   /** Fires when nothing new may start; a running check of a precondition is then abandoned. */
@@ -95,7 +94,6 @@ export class PlanLoop {
   #heldUntil = 0
   /** A shortage of our own work: nothing new starts before the next try. */
   readonly #standstill: Standstill
-  /** The journal cannot be written for lack of space. */
   readonly #unwritten: Standstill
   /** After this error the process must not write; the loop ends with it. */
   #failStop: { readonly error: unknown } | null = null
@@ -228,7 +226,6 @@ export class PlanLoop {
     }
   }
 
-  /** Performs every attempt that the journal says is running and that is not in flight yet. */
   #begin(state: PlanState, next: NextActions, stopping: boolean): void {
     for (const task of next.perform) {
       const key = `${task.definition.id}/${task.visit}/${task.attempt}`

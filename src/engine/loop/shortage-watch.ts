@@ -23,7 +23,6 @@ type WatchRooms = Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>
 
 interface Watched {
   waitMs: number
-  /** On the monotonic clock; null while the plan is not paused for a shortage. */
   at: number | null
   seenAt: number
 }
@@ -51,7 +50,6 @@ export class ShortageWatch {
     else if (watched.at === null) Object.assign(watched, { at: now + watched.waitMs, seenAt: now })
   }
 
-  /** Time of the next check, on the monotonic clock. */
   get nextAt(): number {
     let next = Number.POSITIVE_INFINITY
     for (const { at } of this.#plans.values()) next = Math.min(next, at ?? next)

@@ -107,7 +107,6 @@ function fromSqlite(code: number, doing: string): Shortage | null {
 
 const OPEN_FILES = 'no more files can be opened'
 
-/** The error code for lack of file handles; null if one can be opened. */
 function handlesShort(): string | null {
   try {
     closeSync(openSync('/dev/null', 'r'))
@@ -186,7 +185,6 @@ function devices(store: Store): Map<string, number> {
 export interface HoldOptions {
   readonly onShortage?: (shortage: Shortage) => void
   readonly holdMs?: number
-  /** Fires when waiting must end. */
   readonly leaving?: AbortSignal
 }
 

@@ -20,7 +20,6 @@ export class WorkerLocal implements Worker {
   readonly #driving = new Map<PlanId, Promise<unknown>>()
   /** True if one tracer already receives all entries, so that loops need not trace their own. */
   #tellsAll = false
-  /** The fence of each plan that was last driven here. */
   readonly #fences = new Map<PlanId, number>()
 
   constructor(rooms: Rooms) {
@@ -196,7 +195,6 @@ export class WorkerLocal implements Worker {
     }
   }
 
-  /** Removes files that matter only while the plan may go on. */
   async #forget(plan: PlanId): Promise<void> {
     const { store, signs } = this.#rooms
     signs?.forget(plan)
@@ -204,7 +202,6 @@ export class WorkerLocal implements Worker {
     if (state !== null && state.restored.length > 0) (await lazy.restoreScope()).forgetRestores(this.#rooms, state)
   }
 
-  /** Traces the loop's entries in the background. */
   async #traced<T>(plan: PlanId, { fence }: Lease, run: () => Promise<T>): Promise<T> {
     const { tracer, store } = this.#rooms
     if (tracer === undefined) return await run()

@@ -154,7 +154,6 @@ export class Notifier implements Notices {
     })
   }
 
-  /** One message for each recipient who wants this kind. */
   #messages({ definition: { notify = [] } }: PlanState, notices: readonly Notice[]): Message[] {
     return notices.flatMap(notice => {
       const wants = notify.filter(({ on }) => on?.includes(notice.kind) ?? true)

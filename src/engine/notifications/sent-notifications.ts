@@ -12,7 +12,6 @@ export type Told = NonNullable<Turn['notices']>[number]
 const PAGE = 200
 
 export class ToldAlready {
-  /** The last entry read; -1 before the first. */
   version = -1
   readonly digests = new Map<string, Millis>()
   readonly #keys = new Set<string>()

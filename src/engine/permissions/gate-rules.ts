@@ -94,7 +94,6 @@ function answeredBy(state: PlanState, command: Command): Answered | null {
   }
 }
 
-/** A group includes its children. */
 const isWithin = ({ definition: { id } }: TaskState, task: TaskName): boolean =>
   id === task || id.startsWith(`${task}/`)
 
@@ -104,7 +103,6 @@ function firstAsked(tasks: readonly TaskState[]): Answered | null {
   return null
 }
 
-/** Of tasks that would start their next visit because of others. */
 const firstReopened = (state: PlanState, tasks: readonly TaskState[]): Answered | null =>
   firstAsked(tasks.filter(task => task.gate?.asks.type !== 'verdict' && !isLetAlone({ state }, task)))
 

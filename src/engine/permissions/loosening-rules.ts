@@ -64,7 +64,6 @@ export function loosenedBy({ definition: before, tasks }: PlanState, after: Plan
   const missing = firstMissing(before.done, after.done)
   if (missing !== null) return `the plan would be done without '${missing}'`
   const [old, written] = [byName(before), byName(after)]
-  /** An unfinished task whose checks guard what comes after it. */
   const isGuard = (task: TaskDefinition | undefined): boolean =>
     task !== undefined && hasChecks(task) && !ENDED.has(tasks.get(task.id)?.status ?? 'pending')
   for (const task of old.values()) {
@@ -153,7 +152,6 @@ function freed(was: TaskDefinition, is: TaskDefinition): string | null {
     : 'could be replaced by another task when it fails'
 }
 
-/** Directly or transitively. */
 function waitsFor(tasks: ReadonlyMap<TaskName, TaskDefinition>, task: TaskDefinition, need: TaskName): boolean {
   const queue = [...(task.needs ?? [])]
   const seen = new Set(queue)
@@ -168,7 +166,6 @@ function waitsFor(tasks: ReadonlyMap<TaskName, TaskDefinition>, task: TaskDefini
   return false
 }
 
-/** Fills in the plan's defaults. */
 const filled = (task: TaskDefinition, { policy, defaults }: PlanDefinition): TaskDefinition => ({
   ...task,
   write: task.write ?? policy?.write,
@@ -207,7 +204,6 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
 
 const STRICT: { readonly [mode in SandboxMode]: number } = { required: 2, preferred: 1, off: 0 }
 
-/** As in a plan file. */
 const RULE_KEYS: { readonly [key: string]: string } = { onFailure: 'on_failure' }
 
 function firstMissing(was: readonly Criterion[] = [], is: readonly Criterion[] = []): string | null {

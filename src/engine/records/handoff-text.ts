@@ -164,7 +164,6 @@ export function postmortemText(from: Handoff, { linkTo = NOWHERE, word = plainSt
   ])
 }
 
-/** Questions of agents, decisions about failures, escalations and proposals. */
 function judgedSections(facts: Handed): readonly (readonly string[])[] {
   return [
     section(
@@ -233,7 +232,6 @@ function openLine({ task, title, shown, reason }: ShownTask): string {
   return `- ${code(task)}${title === null ? '' : ` ${text(title)}`}: ${shown}${reason === null || reason === '' ? '' : `, ${text(reason)}`}`
 }
 
-/** Open questions; for an ended plan, unanswered ones. */
 const waitingLines = ({ waiting, endedAt, questions, proposals }: Handed): readonly string[] => [
   ...waiting.map(
     ({ task, asks, since }) =>

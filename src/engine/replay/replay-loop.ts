@@ -270,7 +270,6 @@ export class ReplayLoop {
     return { ...difference, message: 'the loop would have said something else in this turn', final: !isIdle(said) }
   }
 
-  /** The entry is accepted: a loop that asked for it gets its answer, any other is rung. */
   happened({ command, events }: Entry, met: 'asked' | 'retold' | 'elsewhere'): void {
     if (met !== 'elsewhere') this.#restored = (command.type === 'turn' ? command.restored : undefined) ?? []
     if (met === 'asked') this.#answer(events)
@@ -282,7 +281,6 @@ export class ReplayLoop {
     this.#now = Math.max(this.#now, now)
   }
 
-  /** Its owner is gone, or the journal ends. */
   async close(): Promise<void> {
     this.#lost.abort()
     this.#asked?.refuse(new LeaseLost(ENDS))
@@ -390,7 +388,6 @@ export class ReplayLoop {
     return command !== undefined && (typeof command === 'function' ? 'turn' : command.type) === type
   }
 
-  /** Delivers the ends recorded in the turn to the calls that wait for them. */
   #deliver(turn: Turn): number {
     const before = this.#answers()
     for (const { result, ...settled } of turn.settled ?? [])

@@ -251,7 +251,6 @@ class Replaying {
     return null
   }
 
-  /** Decides one entry. Afterwards the state includes it, if the decision was the same. */
   #decide({ version, command, now, events }: Entry): Difference | null {
     const decided = this.#ask(command, now)
     if (!Array.isArray(decided))

@@ -19,7 +19,6 @@ import type { Converging } from '../queries.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** How much of a check's output is included, from its end. */
 const SEEN_MAX = 1_000
 
 export type Asked<T extends Command['type']> =

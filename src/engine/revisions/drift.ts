@@ -197,7 +197,6 @@ async function nowAt(rooms: Rooms, paths: readonly string[]): Promise<ReadonlyMa
   return new Map(found.ok ? found.entries.map(({ path, entry }) => [path, entry]) : [])
 }
 
-/** Current criteria that were judged and did not hold. */
 function unmetOf({ order }: PlanState): readonly UnmetCriterion[] {
   return order.flatMap(({ definition: { id }, status, gate, result }): readonly UnmetCriterion[] => {
     const isOpen = status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'

@@ -39,7 +39,6 @@ const BATCH_MAX = 32
 
 const queues = new WeakMap<Store, Map<PlanId, Waiting[]>>()
 
-/** Settles when the order is durable or refused. */
 function queueEdit(rooms: Rooms, plan: PlanId, write: Write): Promise<Submitted> {
   const plans = queues.get(rooms.store) ?? new Map<PlanId, Waiting[]>()
   queues.set(rooms.store, plans)

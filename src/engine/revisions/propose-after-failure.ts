@@ -62,7 +62,6 @@ export async function propose(rooms: Rooms, state: PlanState, task: TaskState): 
   }
 }
 
-/** The rule that was applied to this failure. */
 async function lastRule(rooms: Rooms, { id: plan }: PlanState, task: TaskName): Promise<number | null> {
   let rule: number | null = null
   for (const { events } of await entriesAfter(rooms.store, plan, 0))

@@ -50,14 +50,12 @@ interface Span {
   readonly task: TaskName
   readonly isScoped: boolean
   readonly from: number
-  /** End of its last attempt; infinite while one is open. */
   to: number
   readonly told: { readonly at: number; readonly changes: Sha256 }[]
 }
 
 export class ChangeCredit {
   readonly #spans: ReadonlyMap<string, Span>
-  /** By change set: the paths it names. */
   readonly #paths: ReadonlyMap<Sha256, ReadonlySet<string>>
 
   private constructor(spans: ReadonlyMap<string, Span>, paths: ReadonlyMap<Sha256, ReadonlySet<string>>) {

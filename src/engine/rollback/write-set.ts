@@ -209,7 +209,6 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
 interface Half {
   readonly change: Change
   readonly left: TreeEntry | null
-  /** The snapshot of all files before the recording task. */
   readonly since: Sha256
 }
 
@@ -319,9 +318,7 @@ interface Visit {
   /** Was unsure, and no snapshot was taken before the next attempt. */
   isDoubtful: boolean
   readonly began: Millis
-  /** Its end; infinite while it is open. */
   over: Millis
-  /** Changed between two of its attempts, so not its work. */
   readonly edited: Set<string>
   /** Later changes are not its work; null while an attempt runs, or if unknown. */
   endedAt: Millis | null
