@@ -1,6 +1,5 @@
-// An answer to one question in the inbox, by its id, and to no other: what is ordered holds only for the plan as it stood when the id
-// was looked up. When the plan has moved, the id is looked up again; when it waits no longer, what became of it is told and nothing
-// is ordered.
+// Answers one inbox item by its id. The order is bound to the version of the plan at look-up; if the plan has changed, the id is looked up
+// again. If the item is settled, its outcome is returned and nothing is ordered.
 
 import type { TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -16,16 +15,16 @@ import { reportOrder } from './report-task.ts'
 import type { CallerEngine } from './run-plan.ts'
 
 export interface InboxAnswer {
-  /** One of its answers, or the option of a decision. */
+  /** One of the offered answers, or the option of a decision. */
   readonly answer: string
   readonly rationale?: string | undefined
-  /** Of what was seen; its first digits will do. */
+  /** The hash of what was seen, or its first digits. */
   readonly hash?: string | undefined
-  /** Approved without having seen it. */
+  /** Approve without having seen it. */
   readonly unseen?: true | undefined
   readonly option?: string | undefined
   readonly answers?: JsonObject | undefined
-  /** Of `done`: what was made, and how it ended. */
+  /** For `done`: the outputs, and how it ended. */
   readonly outputs?: JsonObject | undefined
   readonly outcome?: string | undefined
   readonly to?: string | undefined
@@ -37,21 +36,18 @@ export type InboxAnswered =
       readonly item: InboxEntry
       readonly answer: string
       readonly accepted: Extract<Submitted, { readonly ok: true }>
-      /** Work was said to be done, and its criteria say otherwise. */
+      /** Reported as done, but criteria do not hold. */
       readonly unaccepted: Unaccepted | null
     }
-  /** Nothing waits under this id, and nothing did. */
+  /** There is no such id. */
   | { readonly status: 'unknown'; readonly near: string | null }
-  /** Two questions have this id. */
   | { readonly status: 'ambiguous'; readonly items: readonly InboxEntry[] }
-  /** It waits no longer. */
   | { readonly status: 'over'; readonly item: InboxFate['item']; readonly by: InboxFate['by'] }
-  /** The face answers it itself. */
+  /** The face handles this answer itself. */
   | { readonly status: 'passed-on'; readonly item: InboxEntry; readonly answer: string }
   | { readonly status: 'refused'; readonly item: Asked; readonly refusal: Refusal }
   | AnswerFault
 
-/** Why an answer cannot be one. */
 export type AnswerFault =
   | {
       readonly status: 'no-answer'
@@ -59,25 +55,25 @@ export type AnswerFault =
       readonly words: readonly string[]
       readonly near: string | null
     }
-  /** It asks about something else than was seen; `on` is null when it is bound to no hash. */
+  /** Something else is asked than was seen; `on` is null if the question has no hash. */
   | { readonly status: 'other-hash'; readonly on: string | null }
   | { readonly status: 'lacking'; readonly field: 'rationale' | 'option'; readonly to: LackingFor }
 
-/** What needs more than a word. */
+/** Answers that need more than a word. */
 export type LackingFor = 'decline' | 'leave' | 'fail' | 'push-back' | 'choose'
 
 type Asked = InboxFate['item']
 
 export interface AnswerOptions {
-  /** An idempotency key: who asks again under it gets the same answer again. */
+  /** An idempotency key: a repeated request gets the same answer. */
   readonly once?: string | undefined
-  /** Not answered here: the face does more than give an order. */
+  /** Answers that are more than an order, for the face to handle. */
   readonly passOn?: (item: InboxEntry, answer: string) => boolean
 }
 
 const TRIES_MAX = 20
 
-/** `said` may look at what is asked first, to read the answer as its form says. */
+/** `said` may use the question to parse the answer by its form. */
 export async function answerInbox(
   engine: CallerEngine & Pick<EngineInProcess, 'caller'>,
   id: string,
@@ -95,7 +91,7 @@ export async function answerInbox(
       return { status: 'unknown', near: suggest(id, ids) }
     }
     const over = { status: 'over', item, by: fate?.by ?? null } as const
-    // Answered already: only who asks again under the same key may get the same answer again.
+    // Already settled; only a repeated request under the same key may be answered.
     if (waiting === undefined && once === undefined) return over
     const denial = denyWithout(engine.caller, ANSWER_RIGHTS[item.asks.type])
     if (denial !== null) return { status: 'refused', item, refusal: denial }
@@ -118,7 +114,7 @@ export async function answerInbox(
       return { status: 'answered', item: { ...item, id }, answer, accepted: submitted, unaccepted }
     }
     if (waiting === undefined) return over
-    // Somebody moved the plan between the look and the answer: is the question still the same?
+    // The plan changed between look-up and answer: is the question still the same?
     const hasMoved =
       submitted.refusal.code === 'conflict' &&
       (await engine.ask({ type: 'summary', plan: item.plan }))?.version !== item.version
@@ -126,7 +122,7 @@ export async function answerInbox(
   }
 }
 
-/** The answer that is meant: a decision may name its option alone, and a plain yes or no does where there are only two answers. */
+/** Matches a word to an answer. A decision accepts the bare option; with two answers, yes and no work too. */
 export function answerMeant({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
   const words = answers.map(each => each.answer)
   if (words.includes(word)) return word
@@ -151,7 +147,7 @@ function answerFault(item: Asked, answer: string, { hash }: InboxAnswer): Answer
   return isSeen(hash, on) ? null : { status: 'other-hash', on }
 }
 
-/** Of what it asks about; null when it is bound to none. */
+/** The hash of the question; null if it has none. */
 export const hashOf = ({ asks }: Pick<Asked, 'asks'>) =>
   'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
 
@@ -213,7 +209,7 @@ function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lack
 
 type RollbackAsks = Extract<Asked['asks'], { readonly type: 'rollback' }>
 
-/** The same rollback once more, bound to the same files and tasks. */
+/** The same rollback again, for the same files and tasks. */
 export function rollbackAgain({ kind, to, only }: RollbackAsks): {
   readonly kind: 'rollback' | 'undo'
   readonly ask: RollbackAsk

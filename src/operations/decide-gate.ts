@@ -1,6 +1,5 @@
-// Decides what a task asks, or everything that asks for approval at once. A decision is bound to the hash of what was looked at: when
-// something else is asked by then, it is refused. Whoever approves names the hash of what they were shown, or says that they approve
-// without having seen it; the journal keeps which of the two it was.
+// Decides a question of a task, or all open approvals together. A decision is bound to the hash of what was seen, and is refused if
+// something else is asked by then. An approval states the hash that was shown, or that nothing was seen; the journal records which.
 
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
@@ -12,11 +11,11 @@ type Accepted = Extract<Submitted, { readonly ok: true }>
 
 const HASH_MIN = 8
 
-/** Did they see what is asked about? Its first digits will do. Whoever names no hash is asked for none. */
+/** Does the hash, or its first digits, match the question? Without a hash nothing is compared. */
 export const isSeen = (hash: string | undefined, on: string | null): boolean =>
   hash === undefined || (hash.length >= HASH_MIN && on?.startsWith(hash.toLowerCase()) === true)
 
-/** Null when they said what they were shown, or that they have not seen it. `on`: the hash of what is asked; null when it has none. */
+/** Null if the approval states what was shown, or that nothing was seen. `on`: the hash of the question; null if it has none. */
 export const sightUnsaid = (
   what: string,
   on: string | null,
@@ -30,7 +29,7 @@ export const sightUnsaid = (
         "add the 'hash' of what was shown, or 'unseen: true' to approve it without having seen it",
       )
 
-/** The same of an order that no other operation has made. */
+/** The same for an order that was not built here. */
 export async function orderUnsaid(
   engine: Pick<CallerEngine, 'ask'>,
   plan: string,
@@ -50,7 +49,7 @@ export type GateAnswer = Omit<Extract<Order, { readonly type: 'decide' }>, 'type
 
 export interface DecideOptions {
   readonly hash?: string | undefined
-  /** Whoever names no hash decides about what is asked right now. */
+  /** Without a hash, decide whatever is asked right now. */
   readonly bind?: boolean
   readonly submit?: SubmitOptions
 }
@@ -58,7 +57,7 @@ export interface DecideOptions {
 export type GateDecided =
   /** `verdict` is what was understood. */
   | { readonly status: 'decided'; readonly verdict: GateAnswer['verdict']; readonly accepted: Accepted }
-  /** It asks about something else than was seen; `on` is null when it is bound to no hash. */
+  /** Something else is asked than was seen; `on` is null if the question has no hash. */
   | { readonly status: 'other-hash'; readonly on: string | null }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
@@ -71,13 +70,13 @@ export async function decideGate(
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task)
   const on = waiting?.hash ?? null
-  // What does not ask has no hash to compare: that it does not ask is the answer.
+  // A task that does not ask has no hash: the refusal that it does not ask comes first.
   const unsaid = said.verdict === 'approved' ? sightUnsaid(`'${task}'`, approvedHash(waiting), { ...said, hash }) : null
   if (unsaid !== null) return { status: 'refused', refusal: unsaid }
   const isBound = bind && waiting !== undefined
   if (isBound && !isSeen(hash, on)) return { status: 'other-hash', on }
   const seen = isBound ? on : ((hash ?? null) as Sha256 | null)
-  // Yes to "did it happen?" says that it did.
+  // For "did it happen?", approval means yes.
   const isDone = said.verdict === 'approved' && waiting?.asks.type === 'unknown-outcome'
   const verdict = isDone ? 'done' : said.verdict
   const submitted = await engine.submit(plan, { type: 'decide', task, ...said, verdict, ...bound(seen) }, submit)
@@ -92,7 +91,7 @@ export type ReviewDecided =
   | { readonly status: 'other-review' }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
-/** All of the first review, or none: it holds for the plan as it was seen, and whoever moves it meanwhile makes it another review. */
+/** All of the first review, or none: it is valid for the plan as it was seen, and a concurrent change makes it another review. */
 export async function decideReview(
   engine: CallerEngine,
   plan: PlanId,

@@ -1,4 +1,4 @@
-// What can be done next in a plan: what is ready, what is to be done there, why the rest waits, and what others hold.
+// The next steps of a plan: what is ready and its briefing, why the rest waits, and what others have reserved.
 
 import { advise, next } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -10,14 +10,14 @@ type Asked = Pick<Engine, 'ask'>
 
 export interface NextSteps extends Pick<Next, 'explained' | 'held'> {
   readonly ready: readonly Card[]
-  /** What is to be done, of the external tasks that are ready. */
+  /** Of the external tasks that are ready. */
   readonly briefings: readonly Briefing[]
 }
 
-/** Of how many external tasks it is told what is to be done; each of them can be asked for alone. */
+/** Limit of briefings; others can be asked for one by one. */
 const BRIEFED_MAX = 20
 
-/** With a task, only about that one. Nothing is ready in a plan that is not there. */
+/** With a task, only about that one. */
 export async function nextSteps(
   engine: Asked,
   plan: PlanId,
@@ -43,7 +43,7 @@ export async function nextSteps(
   }
 }
 
-/** What a process had begun that has died is not running, though nobody has written it down yet. */
+/** A task whose process died is not running, even if that is not recorded yet. */
 async function explainLost(engine: Asked, plan: PlanId, explained: Next['explained']): Promise<Next['explained']> {
   if (explained.length === 0) return explained
   const summary = await engine.ask({ type: 'summary', plan })
@@ -66,7 +66,7 @@ export interface ReadyTasks extends Pick<Next, 'explained' | 'held'> {
   readonly records: readonly TaskRecord[]
 }
 
-/** As claiming without a task gets them: priority, then document order; retries that are due among them. Null without such a plan. */
+/** In the order of claims: priority, then document order; including due retries. Null if there is no such plan. */
 export async function readyTasks(
   engine: Asked,
   plan: PlanId,

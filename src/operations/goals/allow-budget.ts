@@ -1,5 +1,5 @@
-// What a caller may let a drafting use, and whether it may run the project's commands before. Less than our own limits anybody may say; more only who may decide, as with the budget of a plan:
-// an agent does not allow itself more.
+// The budget of a drafting, and whether it may run the project's commands first. Anyone may set less than the default limits; more needs
+// the right to decide, as with the budget of a plan, so that an agent cannot raise its own.
 
 import { keyText } from '../../domain/budget/budget-text.ts'
 import { CALLS_DEFAULT } from '../../domain/budget/visit-caps.ts'
@@ -13,13 +13,12 @@ const KEYS = [
   ['usd', 'cost'],
 ] as const
 
-/** Whoever may run plans may have the tests run. */
 export const refuseLook = ({ actor, rights }: Pick<Caller, 'actor' | 'rights'>): Refusal | null =>
   rights.has('operate')
     ? null
     : refuse('not-allowed', `${actor} may not run commands here; nothing was run`, 'leave out `look`')
 
-/** Null when they may. */
+/** Null if they may. */
 export function refuseBudget(
   { actor, rights }: Pick<Caller, 'actor' | 'rights'>,
   budget: DraftingBudget,
