@@ -224,10 +224,10 @@ async function revise({ rooms, plan, writing }: OrderingAbout, order: Orders['re
   if (!anew.ok) return anew
   const stamp = await (await lazy.drift()).stampOf(rooms, plan, 'begun')
   const hash = definitionHash(definition)
-  const { written, file, ...said } = order
+  const { written, file, ...rest } = order
   const writer = writerOf(writing, { written, whole: file !== undefined })
   const others = writer !== 'person' || state === null ? {} : keptOthers(state, definition, file ?? [])
-  return await write(rooms, plan, { ...said, definition, hash, writer, ...others, ...stamp, ...anew.policy }, writing)
+  return await write(rooms, plan, { ...rest, definition, hash, writer, ...others, ...stamp, ...anew.policy }, writing)
 }
 
 async function decideGate(given: OrderingAbout, { edits, ...order }: Orders['decide']): Promise<Submitted> {

@@ -10,7 +10,7 @@ import { VERDICTS } from '../domain/views/gate-answers.ts'
 import type { EngineInProcess, InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
 import { ANSWER_RIGHTS } from '../engine/permissions/inbox-answers.ts'
 import { denyWithout } from '../engine/roles.ts'
-import { isSeen, sightUnsaid } from './decide-gate.ts'
+import { isSeen, missingSight } from './decide-gate.ts'
 import { reportOrder } from './report-task.ts'
 import type { CallerEngine } from './run-plan.ts'
 
@@ -73,11 +73,11 @@ export interface AnswerOptions {
 
 const TRIES_MAX = 20
 
-/** `said` may use the question to parse the answer by its form. */
+/** `read` may use the question to parse the answer by its form. */
 export async function answerInbox(
   engine: CallerEngine & Pick<EngineInProcess, 'caller'>,
   id: string,
-  said: (item: Asked) => InboxAnswer,
+  read: (item: Asked) => InboxAnswer,
   { once, passOn = () => false }: AnswerOptions = {},
 ): Promise<InboxAnswered> {
   for (let tries = 1; ; tries++) {
@@ -95,12 +95,12 @@ export async function answerInbox(
     if (waiting === undefined && once === undefined) return over
     const denial = denyWithout(engine.caller, ANSWER_RIGHTS[item.asks.type])
     if (denial !== null) return { status: 'refused', item, refusal: denial }
-    const given = said(item)
-    const answer = answerMeant(item, given.answer)
+    const given = read(item)
+    const answer = matchAnswer(item, given.answer)
     const fault = answerFault(item, answer, given)
     if (fault !== null) return fault
-    const unsaid = YES.includes(answer) ? sightUnsaid(`'${item.task ?? item.name}'`, hashOf(item), given) : null
-    if (unsaid !== null) return { status: 'refused', item, refusal: unsaid }
+    const missing = YES.includes(answer) ? missingSight(`'${item.task ?? item.name}'`, hashOf(item), given) : null
+    if (missing !== null) return { status: 'refused', item, refusal: missing }
     if (waiting !== undefined && passOn(waiting, answer)) return { status: 'passed-on', item: waiting, answer }
     const order = orderFor(item, answer, given)
     if ('status' in order) return order
@@ -123,14 +123,14 @@ export async function answerInbox(
 }
 
 /** Matches a word to an answer. A decision accepts the bare option; with two answers, yes and no work too. */
-export function answerMeant({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
+export function matchAnswer({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
   const words = answers.map(each => each.answer)
   if (words.includes(word)) return word
   const same = asks.type === 'proposal' ? SYNONYMS[word] : undefined
   if (same !== undefined) return same
   const [yes, no] = [YES, NO].map(list => list.find(one => words.includes(one)))
-  const meant = { yes, no }[word.toLowerCase()]
-  if (yes !== undefined && no !== undefined && meant !== undefined) return meant
+  const found = { yes, no }[word.toLowerCase()]
+  if (yes !== undefined && no !== undefined && found !== undefined) return found
   const isOption = asks.type === 'decision' && asks.options.some(option => option.id === word)
   return isOption ? 'choose' : word
 }
@@ -156,25 +156,25 @@ const lacking = (to: LackingFor, field: 'rationale' | 'option' = 'rationale') =>
 
 type Lacking = Extract<AnswerFault, { readonly status: 'lacking' }>
 
-function orderFor(item: Asked, answer: string, said: InboxAnswer): Order | Lacking {
+function orderFor(item: Asked, answer: string, given: InboxAnswer): Order | Lacking {
   const { asks } = item
-  const { rationale } = said
+  const { rationale } = given
   switch (asks.type) {
     case 'agent-question':
-      return { type: 'answer', id: asks.id, answers: said.answers ?? {} }
+      return { type: 'answer', id: asks.id, answers: given.answers ?? {} }
     case 'proposal': {
       if (answer === 'decline' && rationale === undefined) return lacking('decline')
       const verdict = answer === 'accept' ? 'accepted' : 'declined'
-      const sight = said.unseen === true ? { unseen: said.unseen } : {}
+      const sight = given.unseen === true ? { unseen: given.unseen } : {}
       return { type: 'judge', id: asks.id, hash: asks.hash, verdict, rationale: rationale ?? '', ...sight }
     }
     case 'rollback':
       if (answer !== 'leave') return rollbackOrder(asks, answer)
       return rationale === undefined ? lacking('leave') : { type: 'note', text: rationale }
     case 'work':
-      return workOrder(item.task!, answer, said)
+      return workOrder(item.task!, answer, given)
     default:
-      return gateOrder(item, answer, said)
+      return gateOrder(item, answer, given)
   }
 }
 
@@ -185,12 +185,12 @@ function workOrder(task: TaskName, answer: string, { outputs, outcome, rationale
   return reportOrder(task, { status: 'failed', why: { message: rationale } })
 }
 
-function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lacking {
+function gateOrder(item: Asked, answer: string, given: InboxAnswer): Order | Lacking {
   const verdict = VERDICTS[answer]
   if (verdict === undefined) throw new Error(`bug: no verdict is called '${answer}'`)
-  const { rationale, to } = said
+  const { rationale, to } = given
   if (verdict === 'pushed-back' && rationale === undefined) return lacking('push-back')
-  const named = said.option ?? (answer === said.answer ? undefined : said.answer)
+  const named = given.option ?? (answer === given.answer ? undefined : given.answer)
   const option = item.asks.type === 'edits' && verdict === 'chosen' ? answer : named
   if (verdict === 'chosen' && option === undefined) return lacking('choose', 'option')
   const on = hashOf(item)
@@ -200,9 +200,9 @@ function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lack
     verdict,
     rationale: rationale ?? '',
     ...(on === null ? {} : { hash: on }),
-    ...((said.unseen === true || (verdict === 'chosen' && said.hash === undefined)) && { unseen: true as const }),
+    ...((given.unseen === true || (verdict === 'chosen' && given.hash === undefined)) && { unseen: true as const }),
     option,
-    ...(verdict === 'answered' ? { answers: said.answers ?? {} } : {}),
+    ...(verdict === 'answered' ? { answers: given.answers ?? {} } : {}),
     to: to === undefined ? undefined : (to as TaskName),
   }
 }

@@ -67,8 +67,8 @@ const SEARCH_VERSION = 3
 
 /** The same question gives the same name, so that its plan is found again. */
 export function bisectionName({ question, command, files, timeoutMs = 0 }: Omit<BisectAsk, 'scratch'>): PlanName {
-  const said = JSON.stringify([SEARCH_VERSION, question, command, files, timeoutMs])
-  return `bisect-${createHash('sha256').update(said).digest('hex').slice(0, 12)}` as PlanName
+  const key = JSON.stringify([SEARCH_VERSION, question, command, files, timeoutMs])
+  return `bisect-${createHash('sha256').update(key).digest('hex').slice(0, 12)}` as PlanName
 }
 
 export function verdictOf(exit: number): BisectVerdict {
@@ -180,10 +180,10 @@ export interface BisectRoom {
   /** Drives the plan of the search until it rests or `stop` fires. */
   readonly drive: (plan: PlanId) => Promise<Driven>
   readonly stop: AbortSignal
-  readonly tell: (tried: ProbeTold) => void
+  readonly tell: (tried: ProbeReport) => void
 }
 
-export interface ProbeTold {
+export interface ProbeReport {
   readonly number: number
   readonly verdict: BisectVerdict
   readonly exit: number

@@ -32,8 +32,8 @@ async function baseFault(git: Asked, { git: use }: PlanDefinition): Promise<Defi
   const found = await git.diffstat({ from: use.base, to: use.base })
   if (found.ok) return null
   const { message, hint } = found.failure
-  const said = `the plan cannot begin at '${use.base}': ${message}`
-  return { message: said, key: 'git', at: ['base'], hint }
+  const text = `the plan cannot begin at '${use.base}': ${message}`
+  return { message: text, key: 'git', at: ['base'], hint }
 }
 
 /** A `.git` file that git does not confirm. A missing repository or git is reported where it is needed. */

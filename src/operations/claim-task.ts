@@ -61,16 +61,16 @@ export async function* claimable(
     // Ready tasks of a paused plan cannot be claimed.
     const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
     if (!isOpen || (session !== undefined && summary.session !== session)) continue
-    const isMeant = ({ action, kind, assignee }: Card): boolean =>
+    const isOpenTo = ({ action, kind, assignee }: Card): boolean =>
       action === 'external' &&
       (kinds === undefined || (kind !== null && kinds.includes(kind))) &&
       (assignee === null || agents.includes(assignee))
     // Usually one of the first few is free; only otherwise all are read.
     const first = (await engine.ask({ type: 'next', plan, limit: FIRST_MAX }))?.ready ?? []
-    for (const card of first) if (isMeant(card)) yield { plan, card }
+    for (const card of first) if (isOpenTo(card)) yield { plan, card }
     const seen = new Set(first.map(({ name }) => name))
     for (const { card } of (await readyTasks(engine, plan, { now }))?.records ?? [])
-      if (!seen.has(card.name) && isMeant(card)) yield { plan, card }
+      if (!seen.has(card.name) && isOpenTo(card)) yield { plan, card }
   }
 }
 

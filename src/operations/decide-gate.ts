@@ -16,7 +16,7 @@ export const isSeen = (hash: string | undefined, on: string | null): boolean =>
   hash === undefined || (hash.length >= HASH_MIN && on?.startsWith(hash.toLowerCase()) === true)
 
 /** Null if the approval states what was shown, or that nothing was seen. `on`: the hash of the question; null if it has none. */
-export const sightUnsaid = (
+export const missingSight = (
   what: string,
   on: string | null,
   { hash, unseen }: { readonly hash?: string | undefined; readonly unseen?: boolean | undefined },
@@ -30,7 +30,7 @@ export const sightUnsaid = (
       )
 
 /** The same for an order that was not built here. */
-export async function orderUnsaid(
+export async function missingSightOf(
   engine: Pick<CallerEngine, 'ask'>,
   plan: string,
   order: Order,
@@ -39,7 +39,7 @@ export async function orderUnsaid(
   const silent = decisions.find(({ verdict, hash, unseen }) => verdict === 'approved' && !hash && unseen !== true)
   if (silent === undefined) return null
   const waiting = (await engine.ask({ type: 'summary', plan }))?.waiting.find(({ task }) => task === silent.task)
-  return sightUnsaid(`'${silent.task}'`, approvedHash(waiting), silent)
+  return missingSight(`'${silent.task}'`, approvedHash(waiting), silent)
 }
 
 const approvedHash = (waiting: Waiting | undefined): Sha256 | null =>
@@ -64,22 +64,23 @@ export type GateDecided =
 export async function decideGate(
   engine: CallerEngine,
   { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
-  said: GateAnswer,
+  answer: GateAnswer,
   { hash, bind = false, submit = {} }: DecideOptions = {},
 ): Promise<GateDecided> {
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task)
   const on = waiting?.hash ?? null
   // A task that does not ask has no hash: the refusal that it does not ask comes first.
-  const unsaid = said.verdict === 'approved' ? sightUnsaid(`'${task}'`, approvedHash(waiting), { ...said, hash }) : null
-  if (unsaid !== null) return { status: 'refused', refusal: unsaid }
+  const missing =
+    answer.verdict === 'approved' ? missingSight(`'${task}'`, approvedHash(waiting), { ...answer, hash }) : null
+  if (missing !== null) return { status: 'refused', refusal: missing }
   const isBound = bind && waiting !== undefined
   if (isBound && !isSeen(hash, on)) return { status: 'other-hash', on }
   const seen = isBound ? on : ((hash ?? null) as Sha256 | null)
   // For "did it happen?", approval means yes.
-  const isDone = said.verdict === 'approved' && waiting?.asks.type === 'unknown-outcome'
-  const verdict = isDone ? 'done' : said.verdict
-  const submitted = await engine.submit(plan, { type: 'decide', task, ...said, verdict, ...bound(seen) }, submit)
+  const isDone = answer.verdict === 'approved' && waiting?.asks.type === 'unknown-outcome'
+  const verdict = isDone ? 'done' : answer.verdict
+  const submitted = await engine.submit(plan, { type: 'decide', task, ...answer, verdict, ...bound(seen) }, submit)
   return submitted.ok
     ? { status: 'decided', verdict, accepted: submitted }
     : { status: 'refused', refusal: submitted.refusal }
@@ -95,17 +96,17 @@ export type ReviewDecided =
 export async function decideReview(
   engine: CallerEngine,
   plan: PlanId,
-  said: Pick<GateAnswer, 'rationale' | 'unseen'> & { readonly verdict: 'approved' | 'rejected' },
+  answer: Pick<GateAnswer, 'rationale' | 'unseen'> & { readonly verdict: 'approved' | 'rejected' },
   { hash, submit = {} }: Omit<DecideOptions, 'bind'> = {},
 ): Promise<ReviewDecided> {
   const [review] = (await engine.ask({ type: 'reviews', plan })) ?? []
   if (review === undefined) return { status: 'nothing' }
   if (!isSeen(hash, review.hash)) return { status: 'other-review' }
-  const unsaid = said.verdict === 'approved' ? sightUnsaid('this review', review.hash, { ...said, hash }) : null
-  if (unsaid !== null) return { status: 'refused', refusal: unsaid }
+  const missing = answer.verdict === 'approved' ? missingSight('this review', review.hash, { ...answer, hash }) : null
+  if (missing !== null) return { status: 'refused', refusal: missing }
   const decisions = review.items.map(({ task, asks }) => ({
     task: task!,
-    ...said,
+    ...answer,
     ...bound('on' in asks ? asks.on : null),
   }))
   const expectedVersion = submit.expectedVersion ?? review.items[0]!.version

@@ -24,8 +24,8 @@ export async function nextSteps(
   { task = null, explain = false }: { readonly task?: TaskName | null; readonly explain?: boolean } = {},
 ): Promise<NextSteps> {
   const found = await engine.ask({ type: 'next', plan, explain })
-  const isMeant = (name: TaskName): boolean => task === null || name === task
-  const ready = (found?.ready ?? []).filter(card => isMeant(card.name))
+  const isRequested = (name: TaskName): boolean => task === null || name === task
+  const ready = (found?.ready ?? []).filter(card => isRequested(card.name))
   const briefings: Briefing[] = []
   for (const card of ready.filter(each => each.action === 'external').slice(0, BRIEFED_MAX)) {
     const briefing = await engine.ask({ type: 'briefing', plan, task: card.name })
@@ -37,9 +37,9 @@ export async function nextSteps(
     explained: await explainLost(
       engine,
       plan,
-      (found?.explained ?? []).filter(each => isMeant(each.task)),
+      (found?.explained ?? []).filter(each => isRequested(each.task)),
     ),
-    held: (found?.held ?? []).filter(each => isMeant(each.task)),
+    held: (found?.held ?? []).filter(each => isRequested(each.task)),
   }
 }
 

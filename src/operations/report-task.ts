@@ -62,26 +62,26 @@ export async function reportTask(
 export function reportOrder(task: TaskName, report: WorkReport, token?: string): Extract<Order, { type: 'report' }> {
   const { outputs } = report
   const left = outputs === undefined ? {} : { outputs }
-  const held = token === undefined ? {} : { token }
+  const claimed = token === undefined ? {} : { token }
   if (report.status === 'done') {
     const way = report.outcome === undefined ? {} : { outcome: report.outcome }
     const disclaimed = report.notMine === undefined ? {} : { notMine: report.notMine }
-    return { type: 'report', task, ...held, ...disclaimed, result: { status: 'succeeded', ...way, ...left } }
+    return { type: 'report', task, ...claimed, ...disclaimed, result: { status: 'succeeded', ...way, ...left } }
   }
   const known = report.mode === undefined ? {} : { mode: report.mode }
   return {
     type: 'report',
     task,
-    ...held,
+    ...claimed,
     result: { status: 'failed', ...known, failure: failureOf(report.why), ...left },
   }
 }
 
 /** Retryable failures default to class transient, and transient ones to retryable. */
-function failureOf({ message, class: said, retryable: again, hint, code, retryAfterMs }: FailureReport): Failure {
-  const retryable = again ?? said === 'transient'
+function failureOf({ message, class: given, retryable: again, hint, code, retryAfterMs }: FailureReport): Failure {
+  const retryable = again ?? given === 'transient'
   return {
-    class: said ?? (retryable ? 'transient' : 'logic'),
+    class: given ?? (retryable ? 'transient' : 'logic'),
     message,
     retryable,
     hint,

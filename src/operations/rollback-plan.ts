@@ -65,11 +65,11 @@ export type ChoiceFault =
 const ALL = 'all'
 const CHOICES: readonly Choice[] = ['keep', 'take', 'merge']
 
-/** `pathsMeant` finds the paths that a word names. */
+/** `matchPaths` finds the paths that a word names. */
 export function readChoices(
   files: readonly FilePreview[],
-  said: ChoiceWords,
-  pathsMeant: (word: string, paths: readonly string[]) => readonly string[],
+  words: ChoiceWords,
+  matchPaths: (word: string, paths: readonly string[]) => readonly string[],
 ): ChoiceReading {
   const known = files.map(({ path }) => path)
   const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)
@@ -77,7 +77,7 @@ export function readChoices(
   const choices = new Map<string, Choice>()
   let every: Choice | undefined
   const wrong = (fault: ChoiceFault): ChoiceReading => ({ ok: false, fault })
-  for (const [choice, word] of CHOICES.flatMap(one => (said[one] ?? []).map(each => [one, each] as const))) {
+  for (const [choice, word] of CHOICES.flatMap(one => (words[one] ?? []).map(each => [one, each] as const))) {
     if (word === ALL) {
       if (every !== undefined && every !== choice) return wrong({ what: 'two-for-all' })
       every = choice
@@ -85,9 +85,9 @@ export function readChoices(
     }
     // `keep` is possible for any path, `take` also for files that may be another's.
     const may = choice === 'keep' ? known : choice === 'take' ? [...conflicts, ...unclaimed] : conflicts
-    const paths = pathsMeant(word, may)
+    const paths = matchPaths(word, may)
     if (paths.length === 0)
-      return wrong({ what: pathsMeant(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
+      return wrong({ what: matchPaths(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
     for (const path of paths) {
       if ((choices.get(path) ?? choice) !== choice) return wrong({ what: 'two-for-path', path })
       choices.set(path, choice)
@@ -123,8 +123,8 @@ export async function orderRollback<T>(
   carryOut: (accepted: Extract<Submitted, { readonly ok: true }>) => Promise<T>,
   { submit = {}, holdStill = false }: RollbackOptions = {},
 ): Promise<RollbackOrdered<T>> {
-  const held = holdStill ? await pauseIdlePlan(engine, plan, 'reverting files') : null
-  if (held?.status === 'refused') return held
+  const paused = holdStill ? await pauseIdlePlan(engine, plan, 'reverting files') : null
+  if (paused?.status === 'refused') return paused
   try {
     const accepted = await engine.submit(plan, orderOf(kind, ask), submit)
     if (!accepted.ok) return { status: 'refused', refusal: accepted.refusal }
@@ -132,7 +132,7 @@ export async function orderRollback<T>(
     await settleRequests(engine, plan, ask)
     return { status: 'ordered', accepted, carried }
   } finally {
-    await held?.resume()
+    await paused?.resume()
   }
 }
 
@@ -157,12 +157,12 @@ function orderOf(kind: RollbackWanted['kind'], ask: RollbackAsk): Order {
   return { type: kind, ...how }
 }
 
-export type HeldStill =
+export type IdlePause =
   | { readonly status: 'refused'; readonly refusal: Refusal }
   | { readonly status: 'held'; readonly resume: () => Promise<void> }
 
 /** Pauses an active plan without an owner; null if there is nothing to pause. */
-export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: string): Promise<HeldStill | null> {
+export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: string): Promise<IdlePause | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
   if (!isIdle) return null

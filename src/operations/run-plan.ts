@@ -127,7 +127,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
   const renamed = ask.unsafe === 'repeat' ? null : await refuseRenamed(room, plan, current.definition, wanted)
   if (renamed !== null) return { how: 'refused', refusal: renamed }
   if (goesOn) {
-    const onward = { definition: wanted, rationale, ...said(create.source), file: idsOf(named), ...unsafeOf(ask) }
+    const onward = { definition: wanted, rationale, ...withSource(create.source), file: idsOf(named), ...unsafeOf(ask) }
     const went = await goOnWithPlan(room, plan, onward)
     return went.ok ? { how: 'went-on', ...went, ...found } : { how: 'refused', refusal: went.refusal }
   }
@@ -136,7 +136,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
     type: 'revise',
     definition: wanted,
     rationale,
-    ...said(create.source),
+    ...withSource(create.source),
     file: idsOf(named),
     expectedRevision: current.revision,
   })
@@ -177,7 +177,7 @@ export async function goOnWithPlan(
       type: 'revise',
       definition: wanted,
       rationale,
-      ...said(source),
+      ...withSource(source),
       ...(file === undefined ? {} : { file }),
       goOn: unsafe,
     },
@@ -222,7 +222,7 @@ function countsOf(before: readonly Card[], after: readonly Card[]): OnwardCounts
   return { stay, again, added, open }
 }
 
-const said = (source: PlanSource | undefined): { readonly source?: PlanSource } =>
+const withSource = (source: PlanSource | undefined): { readonly source?: PlanSource } =>
   source === undefined ? {} : { source }
 const unsafeOf = ({ unsafe }: RunAsk): { readonly unsafe?: UnsafeWork } => (unsafe === undefined ? {} : { unsafe })
 

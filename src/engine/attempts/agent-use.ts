@@ -28,7 +28,7 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
     if (PLAN_ENDED.has(now.status) || now.ending !== null) return false
     return found?.status === 'running' && found.visit === visit && found.attempt === number
   }
-  const login = await lentLogin(rooms, state, attempt)
+  const login = await borrowedLogin(rooms, state, attempt)
   return {
     facts: await factsFor(rooms, state, attempt),
     ...(login === null ? {} : { login }),
@@ -55,7 +55,7 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
 }
 
 /** Null unless the person has allowed this agent to use their login. */
-async function lentLogin(
+async function borrowedLogin(
   { environment, root, stateDir }: Rooms,
   state: PlanState,
   { action }: Attempt,
@@ -95,22 +95,22 @@ async function changedSoFar(rooms: Rooms, state: PlanState, attempt: Attempt): P
 
 async function decisionsIn(rooms: Rooms, { id }: PlanState): Promise<readonly string[]> {
   const asked = new Map<string, string>()
-  const told: string[] = []
+  const decisions: string[] = []
   for (const { events } of await entriesAfter(rooms.store, id, 0))
     for (const event of events) {
       if (event.type === 'question.asked') asked.set(event.id, event.text)
-      const said = decisionIn(event, asked)
-      if (said !== null) told.push(said)
+      const decision = decisionIn(event, asked)
+      if (decision !== null) decisions.push(decision)
     }
-  return told.slice(-DECISIONS_MAX)
+  return decisions.slice(-DECISIONS_MAX)
 }
 
 function decisionIn(event: Event, asked: ReadonlyMap<string, string>): string | null {
   switch (event.type) {
     case 'gate.decided': {
       const { task, verdict, rationale, option, answers } = event
-      const said = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
-      return `${task}: ${verdict} ${said.filter(one => one !== undefined && one !== '').join(', ')}`.trim()
+      const words = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
+      return `${task}: ${verdict} ${words.filter(one => one !== undefined && one !== '').join(', ')}`.trim()
     }
     case 'question.answered':
       return `${asked.get(event.id) ?? 'a question'} → ${JSON.stringify(event.answers)}`

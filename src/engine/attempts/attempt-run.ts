@@ -13,7 +13,7 @@ import type { LogChunk } from '../../stores/store.ts'
 import { judgeBeyond, withBeside } from '../files/beyond-scope.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
-import { type HoldOptions, heldOrThrow } from '../loop/shortage.ts'
+import { type HoldOptions, retryOrThrow } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Logbook } from './attempt-log.ts'
 import { deniedBy, toolsFor } from './attempt-tools.ts'
@@ -140,7 +140,7 @@ async function judgeOutcome(
   const { rooms, state, options } = run
   const beyond = 'beyond' in outcome && outcome.beyond !== undefined ? outcome.beyond : null
   const strayed = beyond === null ? null : await judgeBeyond(rooms, state, attempt, beyond)
-  for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
+  for (const line of strayed?.notes ?? []) tools.log('engine', Buffer.from(`${line}\n`))
   const { runsCommands } = actionFacts(attempt.action)
   const cleared = runsCommands === true ? await clearedBy(rooms, tools, outcome, startedAt) : []
   const judged = classifyOutcome({ ...run, attempt, tools, beyond: strayed }, outcome)
@@ -185,6 +185,6 @@ async function withModel(
 ): Promise<Result | Interrupted> {
   if (report === undefined || result.status === 'interrupted') return result
   const bytes = Buffer.from(JSON.stringify(report.recording))
-  const recording = await heldOrThrow(rooms, options, () => rooms.store.blobs.put(bytes))
+  const recording = await retryOrThrow(rooms, options, () => rooms.store.blobs.put(bytes))
   return { ...result, model: { ...report.use, recording } }
 }

@@ -21,7 +21,7 @@ import { uncoveredOf } from '../rollback/uncovered-paths.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
-import { heldToEffects } from './expected-effects.ts'
+import { checkEffects } from './expected-effects.ts'
 import { recognise } from './failure-modes.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { sweepClaims } from './lapsed-claims.ts'
@@ -223,7 +223,7 @@ export async function report(
   order: OrderOf<'report'>,
   writing: Writing,
 ): Promise<Submitted> {
-  const { notMine, ...said } = order
+  const { notMine, ...rest } = order
   const state = await rooms.store.state(plan)
   const task = state?.tasks.get(order.task)
   const held = order.token === undefined ? {} : { held: true as const }
@@ -232,7 +232,7 @@ export async function report(
     state === null || task?.claim == null ? null : await outsideClaim(roomsOf(rooms, state), state, task, notMine)
   if (beyond !== null && beyond.unexplained.length > 0 && order.result.status === 'succeeded') {
     const outside = beyond.unexplained.slice(0, OUTSIDE_MAX).map(({ path }) => path)
-    const refused = await write(rooms, plan, { ...said, ...held, outside, by: writing.actor }, writing)
+    const refused = await write(rooms, plan, { ...rest, ...held, outside, by: writing.actor }, writing)
     return refused.ok ? await stillClaimed(rooms, order, refused) : refused
   }
   const result = state === null ? order.result : await reported(rooms, state, order, beyond)
@@ -242,7 +242,7 @@ export async function report(
   // A reporter without a claim gets one when its report is refused.
   const isFree = unaccepted.unaccepted === true && order.token === undefined && task?.claim === null
   const token = isFree ? { token: newToken(rooms) } : {}
-  const command = { ...said, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
+  const command = { ...rest, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
   const done = await write(rooms, plan, command, writing)
   return done.ok && done.events.some(({ type }) => type === 'report.refused')
     ? await stillClaimed(rooms, order, done)
@@ -287,7 +287,7 @@ async function reported(
   // A failed attempt need not explain the changes outside its scope.
   const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
   const whole = { ...result, ...unsaved, ...beside, ...(wrote === null ? {} : { wrote }) }
-  return await heldToEffects(own, state, task, whole)
+  return await checkEffects(own, state, task, whole)
 }
 
 async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Change[]): Promise<Wrote | null> {

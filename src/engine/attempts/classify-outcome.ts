@@ -15,7 +15,7 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import type { BeyondScope } from '../files/beyond-scope.ts'
 import { lazy } from '../lazy-imports.ts'
-import { cutOff, demandRoom, heldOrThrow, unusableFolder } from '../loop/shortage.ts'
+import { cutOff, demandRoom, retryOrThrow, unusableFolder } from '../loop/shortage.ts'
 import type { AttemptRun } from './attempt-run.ts'
 import { evaluator, truth } from './expressions.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
@@ -75,7 +75,7 @@ async function judged(
   let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
   if (definition.outputs !== undefined) {
     const { outputs: declared } = definition
-    const collected = await heldOrThrow(rooms, options, async () =>
+    const collected = await retryOrThrow(rooms, options, async () =>
       demandRoom(
         await collect(
           declared,
@@ -91,7 +91,7 @@ async function judged(
   const command = sandboxedCommand(definition.action)
   if (command !== null && isCompared(state.definition, command) && exited !== null) {
     const { baselineRun } = await lazy.judgeTests()
-    const tests = await heldOrThrow(rooms, options, () => baselineRun(rooms, command, exited))
+    const tests = await retryOrThrow(rooms, options, () => baselineRun(rooms, command, exited))
     seen = { ...seen, tests }
   }
   if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
@@ -127,13 +127,13 @@ async function judged(
     tools: { ...tools, secrets: undefined },
     ...stopping(options.stop),
   }
-  const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
+  const verdicts = await retryOrThrow(rooms, options, () => judgeWork(definition, court))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
-  const heard = verdicts.length === 0 ? {} : { verdicts }
+  const judged = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)
   if (refuted !== undefined)
-    return { ...failed(failedCriterion(refuted, definition)), ...seen, ...some(outputs), ...heard }
-  return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
+    return { ...failed(failedCriterion(refuted, definition)), ...seen, ...some(outputs), ...judged }
+  return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...judged }
 }
 
 const stopping = (stop: Stop) => ({ signal: stop.signal, stop })
@@ -166,8 +166,8 @@ function endedBadly(
 function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
   if (timedOut) return `timed out after ${timeoutMs / 1000} s; its processes were ended`
   if (exit === null) return `ended by signal ${signal ?? 'unknown'}`
-  const said = tellingLine(stderr, stdout)
-  return `exit ${exit}${said === null ? '' : `: ${said}`}`
+  const line = tellingLine(stderr, stdout)
+  return `exit ${exit}${line === null ? '' : `: ${line}`}`
 }
 
 export const failed = (failure: Failure): Failed => ({ status: 'failed', failure })

@@ -20,13 +20,13 @@ import type { Rooms } from '../rooms.ts'
 const TOLD_MAX = 5
 
 /** The paths it may change; undefined if there is no such restriction. */
-export const promisedBy = (
+export const restrictedTo = (
   { effects, write }: Pick<TaskDefinition, 'effects' | 'write'>,
   { wrote }: Pick<Result, 'wrote'>,
 ): readonly string[] | undefined => effects ?? (wrote?.snapshot === undefined ? undefined : write)
 
 /** Adds a verdict about the effects to the result; it fails if something undeclared changed. */
-export async function heldToEffects(
+export async function checkEffects(
   rooms: Pick<Rooms, 'store' | 'clock'>,
   state: PlanState,
   task: TaskState,
@@ -36,7 +36,7 @@ export async function heldToEffects(
   const { definition } = task
   const { effects } = definition
   const { wrote } = result
-  const declared = promisedBy(definition, result)
+  const declared = restrictedTo(definition, result)
   if (declared === undefined || !mayWrite(state, task)) return result
   const criterion = effectsText(declared)
   if (wrote === undefined)
@@ -56,7 +56,7 @@ export async function heldToEffects(
     .map(({ path }) => path)
   if (strays.length === 0)
     return effects === undefined ? result : withVerdict(result, { criterion, holds: true, evidence: paths(own) })
-  const evidence = `${told(strays)} changed while it ran`
+  const evidence = `${listed(strays)} changed while it ran`
   const unknown = others.filter(other => declaredBy(state, other) === null).map(other => other.definition.id)
   // Without `effects` nothing was promised, and a concurrent task may have made the change.
   if (effects === undefined && unknown.length > 0) return result
@@ -64,7 +64,7 @@ export async function heldToEffects(
     return withVerdict(result, {
       criterion,
       holds: null,
-      evidence: `${evidence}; ${told(unknown)} may have done it`,
+      evidence: `${evidence}; ${listed(unknown)} may have done it`,
     })
   const judged = withVerdict(result, { criterion, holds: false, evidence })
   return effects === undefined ? judged : broken(judged, strays)
@@ -110,7 +110,7 @@ function broken({ outcome: _, checkpoint: __, ...result }: Succeeded, strays: re
     status: 'failed',
     failure: {
       class: 'policy',
-      message: `it changed what it did not declare: ${told(strays)}`,
+      message: `it changed what it did not declare: ${listed(strays)}`,
       hint: "declare it under 'effects:', or keep the task from changing it",
       retryable: false,
       code: 'effects',
@@ -120,7 +120,7 @@ function broken({ outcome: _, checkpoint: __, ...result }: Succeeded, strays: re
 
 const paths = (count: number): string => (count === 1 ? '1 path changed' : `${count} paths changed`)
 
-function told(names: readonly string[]): string {
+function listed(names: readonly string[]): string {
   const shown = names.slice(0, TOLD_MAX).join(', ')
   return names.length > TOLD_MAX ? `${shown} and ${names.length - TOLD_MAX} more` : shown
 }

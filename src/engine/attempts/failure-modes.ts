@@ -15,15 +15,15 @@ export async function recognise(
   state: PlanState,
   attempt: Pick<Attempt, 'definition' | 'inputs' | 'visit' | 'attempt'>,
   result: Failed,
-  said: { readonly stdout?: string; readonly stderr?: string } = {},
+  output: { readonly stdout?: string; readonly stderr?: string } = {},
 ): Promise<Failed> {
   const modes = attempt.definition.failureModes ?? []
   if (modes.length === 0) return result
   const evaluate = await evaluator(state, {
     ...boundOf(attempt.definition),
     exit: result.exit ?? null,
-    stdout: said.stdout ?? '',
-    stderr: said.stderr ?? '',
+    stdout: output.stdout ?? '',
+    stderr: output.stderr ?? '',
     outputs: result.outputs ?? {},
     inputs: attempt.inputs,
     error: result.failure.message,

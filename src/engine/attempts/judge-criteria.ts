@@ -61,12 +61,12 @@ export function failedCriterion(
   const title = [...accept, ...postconditions].find(one => criterionText(one) === criterion)?.text
   const what = stage === 'postcondition' ? 'postcondition' : 'check'
   // With test names, the last lines of the test runner add nothing.
-  const told = [evidence, said === undefined || tests !== undefined ? null : tellingLine(said)]
+  const details = [evidence, said === undefined || tests !== undefined ? null : tellingLine(said)]
     .filter(one => one != null)
     .join(': ')
   return {
     class: 'logic',
-    message: `${what} failed: ${title ?? criterion}${told === '' ? '' : ` (${told})`}`,
+    message: `${what} failed: ${title ?? criterion}${details === '' ? '' : ` (${details})`}`,
     hint: advise`see ${quoted('log', { output: true })}`,
     retryable: true,
   }
@@ -128,17 +128,17 @@ export async function runCommand(command: CommandLine, court: Court): Promise<Co
     action: { type: 'run', command: line as CommandLine },
     env: { ...court.attempt.env, ...env },
   }
-  const heard = new Heard()
+  const output = new CheckOutput()
   const tools: RunnerTools = {
     ...court.tools,
     log: (stream, chunk) => {
       // Messages of the engine are not output of the command.
-      if (stream !== 'engine') heard.hear(chunk)
+      if (stream !== 'engine') output.write(chunk)
       court.tools.log(stream, chunk)
     },
   }
   const outcome = await court.run.attempt(attempt, tools, court.stop ?? stopFrom(court.signal))
-  const said = heard.told()
+  const said = output.summary()
   // A shortage on our side says nothing about the criterion.
   if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })
   if (outcome.type !== 'exited') return not(outcome.type === 'failed' ? outcome.failure.message : outcome.type, said)
@@ -148,29 +148,29 @@ export async function runCommand(command: CommandLine, court: Court): Promise<Co
   return { verdict: { criterion: text, holds, evidence, ...said }, exited: outcome }
 }
 
-class Heard {
+class CheckOutput {
   readonly #hash = createHash('sha256')
   #bytes = 0
   #tail: Buffer = Buffer.alloc(0)
 
-  hear(chunk: Uint8Array): void {
+  write(chunk: Uint8Array): void {
     this.#hash.update(chunk)
     this.#bytes += chunk.byteLength
-    this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-SAID_MAX_BYTES)
+    this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-OUTPUT_MAX_BYTES)
   }
 
-  told(): Pick<Verdict, 'said' | 'log'> {
+  summary(): Pick<Verdict, 'said' | 'log'> {
     if (this.#bytes === 0) return {}
     const lines = this.#tail.toString('utf8').replaceAll('\0', '␀').trimEnd().split('\n')
-    const said = withoutNoise(lines).slice(-SAID_MAX_LINES).join('\n').slice(-SAID_MAX)
+    const said = withoutNoise(lines).slice(-OUTPUT_MAX_LINES).join('\n').slice(-OUTPUT_MAX)
     const log = { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
     return { ...(said.trim() === '' ? {} : { said }), log }
   }
 }
 
-const SAID_MAX_BYTES = 4_096
-const SAID_MAX_LINES = 5
-const SAID_MAX = 500
+const OUTPUT_MAX_BYTES = 4_096
+const OUTPUT_MAX_LINES = 5
+const OUTPUT_MAX = 500
 
 export function contextAfter(
   seen: { readonly exit?: number | null; readonly stdout?: string; readonly stderr?: string; readonly outputs: Json },

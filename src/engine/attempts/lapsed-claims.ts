@@ -41,8 +41,8 @@ export async function releaseClaim(
   const { store } = rooms
   await sweepClaims(rooms, plan)
   const token = (await store.state(plan))?.tasks.get(task)?.claim?.token ?? ''
-  const said = `released by ${writing.actor}${why === undefined ? '' : `: ${why}`}`
-  const { wrote, reason } = await foundAfter(rooms, plan, task, { token, reason: said })
+  const text = `released by ${writing.actor}${why === undefined ? '' : `: ${why}`}`
+  const { wrote, reason } = await foundAfter(rooms, plan, task, { token, reason: text })
   const found = wrote === null ? {} : { wrote }
   return await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
 }
@@ -54,15 +54,15 @@ async function foundAfter(
   { token, reason }: { readonly token: string; readonly reason: string },
 ): Promise<{ readonly wrote: Wrote | null; readonly reason: string }> {
   const state = await rooms.store.state(plan)
-  const held = state?.tasks.get(task)
-  if (state === null || held?.claim?.token !== token) return { wrote: null, reason }
+  const claimed = state?.tasks.get(task)
+  if (state === null || claimed?.claim?.token !== token) return { wrote: null, reason }
   const own = roomsOf(rooms, state)
-  const wrote = await changesSince(own, state, held.prepared).catch((error: unknown) => {
+  const wrote = await changesSince(own, state, claimed.prepared).catch((error: unknown) => {
     // Without disk space the changes cannot be recorded. The task is given back anyway.
     if (error instanceof ShortageMet) return null
     throw error
   })
-  const outside = (await outsideClaim(own, state, held))?.unexplained.map(({ path }) => path) ?? []
+  const outside = (await outsideClaim(own, state, claimed))?.unexplained.map(({ path }) => path) ?? []
   const beyond = outside.length === 0 ? '' : `; changed outside its write scope: ${listed(outside)}`
   const changes = wrote?.changes ?? null
   if (changes === null) return { wrote, reason: `${reason}${beyond}` }

@@ -33,7 +33,7 @@ const KINDS_MAX = 100
 interface Kind {
   readonly decision: NetworkDecision
   count: number
-  told: number
+  written: number
 }
 
 /**
@@ -65,12 +65,12 @@ export class DecisionJournal {
       this.#more += 1
       return false
     }
-    this.#kinds.set(key, { decision, count: 1, told: 0 })
+    this.#kinds.set(key, { decision, count: 1, written: 0 })
     if (!this.#isDue) {
       this.#isDue = true
       this.#writing = this.#writing.then(() => {
         this.#isDue = false
-        return this.#write(({ told }) => told === 0)
+        return this.#write(({ written }) => written === 0)
       })
     }
     return true
@@ -85,15 +85,15 @@ export class DecisionJournal {
     await this.#write(() => true)
   }
 
-  async #write(isMeant: (kind: Kind) => boolean): Promise<void> {
-    const meant = [...this.#kinds.values()].filter(kind => kind.count > kind.told && isMeant(kind))
+  async #write(matches: (kind: Kind) => boolean): Promise<void> {
+    const pending = [...this.#kinds.values()].filter(kind => kind.count > kind.written && matches(kind))
     const more = this.#more
-    if (meant.length === 0 && more === 0) return
-    const told = meant.map(kind => ({ kind, count: kind.count }))
-    const decisions = told.map(({ kind, count }) => {
+    if (pending.length === 0 && more === 0) return
+    const batch = pending.map(kind => ({ kind, count: kind.count }))
+    const decisions = batch.map(({ kind, count }) => {
       const { path, ...again } = kind.decision
-      const isFirst = kind.told === 0 && path !== undefined
-      return { ...again, ...(isFirst ? { path } : {}), count: count - kind.told }
+      const isFirst = kind.written === 0 && path !== undefined
+      return { ...again, ...(isFirst ? { path } : {}), count: count - kind.written }
     })
     const { plan, task, visit, attempt } = this.#user
     const command = { type: 'network', task, visit, attempt, decisions, ...(more === 0 ? {} : { more }) } as const
@@ -104,7 +104,7 @@ export class DecisionJournal {
       // The loop meets the same store error when it settles the attempt. The log has all decisions.
       return
     }
-    for (const { kind, count } of told) kind.told = count
+    for (const { kind, count } of batch) kind.written = count
     this.#more -= more
   }
 }

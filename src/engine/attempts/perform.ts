@@ -29,7 +29,7 @@ import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
 import { type AttemptRun, type PerformOptions, runAttempt } from './attempt-run.ts'
 import { failed } from './classify-outcome.ts'
-import { heldToEffects, promisedBy } from './expected-effects.ts'
+import { checkEffects, restrictedTo } from './expected-effects.ts'
 
 export async function perform(
   rooms: Rooms,
@@ -134,8 +134,8 @@ async function performCompared(run: AttemptRun): Promise<Result | Interrupted> {
   // A checkpoint consists of what is stored, so it cannot succeed. For other tasks the outcome is known and files can be compared later.
   if (!compared.ok && isCheckpoint) return cutOff(compared.shortage)
   const whole = compared.ok ? compared.value : result
-  if (action !== undefined || promisedBy(task.definition, whole) === undefined) return whole
-  return await heldToEffects(rooms, state, task, whole)
+  if (action !== undefined || restrictedTo(task.definition, whole) === undefined) return whole
+  return await checkEffects(rooms, state, task, whole)
 }
 
 /** Files as they were before the attempt. A compensation has no visit of its own, so they are captured here. */

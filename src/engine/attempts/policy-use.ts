@@ -101,12 +101,12 @@ export function deniedWrite({ layers }: PlanState, definition: TaskDefinition): 
 
 function refused(command: CommandLine, answer: CommandAnswer): Failure {
   const unasked = answer.verdict === 'ask' ? ', and nobody was asked' : ''
-  const said = commandText(command)
+  const words = commandText(command)
   const hint =
     answer.verdict === 'ask'
       ? 'let a task run it as its action or its `accept`: a person is asked before the task begins'
       : 'do without it, or have the rule changed by whoever made it'
-  const text = said.length > 120 ? `${said.slice(0, 120)}…` : said
+  const text = words.length > 120 ? `${words.slice(0, 120)}…` : words
   return { ...failure('policy', `'${text}' is not run: ${commandReason(answer)}${unasked}`, hint), code: COMMAND }
 }
 

@@ -134,21 +134,21 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
   return { ok: true, value: { action: made as unknown as Action, env } }
 }
 
-function resolveField(content: FieldContent, said: unknown, evaluate: Evaluate): Resolved<unknown> {
+function resolveField(content: FieldContent, written: unknown, evaluate: Evaluate): Resolved<unknown> {
   switch (content) {
     case 'command':
-      return resolveCommand(said as CommandLine, evaluate)
+      return resolveCommand(written as CommandLine, evaluate)
     case 'text':
-      return resolveText(said as string, evaluate)
+      return resolveText(written as string, evaluate)
     case 'texts':
-      return resolve(said as Json, evaluate, resolveText)
+      return resolve(written as Json, evaluate, resolveText)
     case 'values':
-      return resolve(said as Json, evaluate)
+      return resolve(written as Json, evaluate)
     case 'request':
-      return resolveRequest(said as Json, evaluate)
+      return resolveRequest(written as Json, evaluate)
     case 'expression':
     case 'criteria':
-      return { ok: true, value: said }
+      return { ok: true, value: written }
     default:
       return content satisfies never
   }
@@ -159,8 +159,9 @@ function resolveRequest(spec: Json, evaluate: Evaluate): Resolved<Json> {
   if (typeof spec === 'string') return resolveText(spec, evaluate)
   const { headers = {}, body, ...rest } = spec as { readonly [key: string]: Json }
   const made: { [key: string]: Json } = {}
-  for (const [key, said] of Object.entries(rest)) {
-    const resolved = typeof said === 'string' && key !== 'json' ? resolveText(said, evaluate) : resolve(said, evaluate)
+  for (const [key, written] of Object.entries(rest)) {
+    const resolved =
+      typeof written === 'string' && key !== 'json' ? resolveText(written, evaluate) : resolve(written, evaluate)
     if (!resolved.ok) return resolved
     made[key] = resolved.value
   }

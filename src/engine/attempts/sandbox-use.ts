@@ -39,8 +39,8 @@ export async function sandboxAtStart(
 ): Promise<{ readonly sandbox: SandboxMode | 'by-task' } | { readonly refusal: Refusal }> {
   const refusal = await refuseUnwalled(rooms, plan, layers)
   if (refusal !== null) return { refusal }
-  const told = rooms.environment.PLANFOLD_SANDBOX
-  if (told !== undefined && MODES.has(told)) return { sandbox: told as SandboxMode }
+  const override = rooms.environment.PLANFOLD_SANDBOX
+  if (override !== undefined && MODES.has(override)) return { sandbox: override as SandboxMode }
   const authors = (await rooms.store.state(plan))?.authors
   // A revision by the user may have replaced everything that came from elsewhere.
   const isAllOwn = authors?.most === 'person' && Object.keys(authors.tasks).length === 0
@@ -56,9 +56,9 @@ async function refuseUnwalled(
   if (demanding === undefined || sandbox === undefined) return null
   const definition = (await store.state(plan))?.definition
   if (definition === undefined || !hasCommands(definition)) return null
-  const standing = await sandbox.check()
-  if (standing.ok) return null
-  const { message, hint } = standing.failure
+  const checked = await sandbox.check()
+  if (checked.ok) return null
+  const { message, hint } = checked.failure
   return refuse('not-allowed', `${layerWords(demanding, 'sandbox')} demands a sandbox: ${message}`, hint)
 }
 
@@ -111,8 +111,8 @@ export function sandboxFor(
   const around = networkAround(state, user?.definition ?? {})
   // An agent without network rules reaches only its model.
   const isAgent = user?.definition.action.type === 'agent'
-  const said = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
-  const declared = said === null || also.length === 0 ? said : { ...said, allow: [...said.allow, ...also] }
+  const use = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
+  const declared = use === null || also.length === 0 ? use : { ...use, allow: [...use.allow, ...also] }
   // A plan written by the user without network rules uses the host's network.
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
@@ -125,7 +125,7 @@ export function sandboxFor(
       if (who === null) return null
       return { journal: new DecisionJournal(rooms.store, who), who }
     })()
-    return await openNetwork(rooms, declared, around, await way, log, also.length > 0 && isOffline(said))
+    return await openNetwork(rooms, declared, around, await way, log, also.length > 0 && isOffline(use))
   }
   return { sandbox: { ...room, network } }
 }

@@ -94,8 +94,8 @@ function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: S
         const settings = await options.settings?.()
         const state = least === undefined ? null : await store.state(plan)
         granted = least === undefined || state === null ? spend : fitted(spend, least, state, { task, visit, settings })
-        const said = settings === undefined ? {} : { settings }
-        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted), ...said })
+        const withSettings = settings === undefined ? {} : { settings }
+        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted), ...withSettings })
       })
       return reserved.ok ? { ...reserved, granted } : reserved
     },

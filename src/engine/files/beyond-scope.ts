@@ -30,10 +30,10 @@ const MOVED_TO = 'outside-scope'
 
 export type BeyondScope =
   /** The user's own command: only reported. */
-  | { readonly is: 'told'; readonly beside: Beside; readonly said: readonly string[] }
+  | { readonly is: 'reported'; readonly beside: Beside; readonly notes: readonly string[] }
   /** Files that the agent always leaves; moved away and reported, not a failure. */
-  | { readonly is: 'moved'; readonly said: readonly string[] }
-  | { readonly is: 'failed'; readonly failure: Failure; readonly said: readonly string[] }
+  | { readonly is: 'moved'; readonly notes: readonly string[] }
+  | { readonly is: 'failed'; readonly failure: Failure; readonly notes: readonly string[] }
 
 /** Null if other tasks account for everything. */
 export async function judgeBeyond(
@@ -50,12 +50,12 @@ export async function judgeBeyond(
   const left = (beyond.left ?? []).filter(path => !isOthers(path))
   for (const path of left) move(join(rooms.root, path), join(to, path))
   const moved = left.length === 0 ? [] : [`${named(left)}, which the agent leaves by itself, moved to ${to}`]
-  if (appeared.length + changed.length === 0) return moved.length === 0 ? null : { is: 'moved', said: moved }
+  if (appeared.length + changed.length === 0) return moved.length === 0 ? null : { is: 'moved', notes: moved }
   if (confinementOf(state, attempt.definition).isOwn) {
-    return { is: 'told', beside: besideOf(appeared, changed), said: besideSentences(task, { appeared, changed }) }
+    return { is: 'reported', beside: besideOf(appeared, changed), notes: besideSentences(task, { appeared, changed }) }
   }
   for (const path of appeared) move(join(rooms.root, path), join(to, path))
-  const told = [
+  const message = [
     ...(appeared.length === 0 ? [] : [`${named(appeared)} appeared outside its write scope while it ran`]),
     ...(changed.length === 0 ? [] : [`${named(changed)} changed outside its write scope while it ran`]),
   ].join('; ')
@@ -63,11 +63,11 @@ export async function judgeBeyond(
   const failure: Failure = {
     class: 'policy',
     code: 'sandbox:write',
-    message: told,
+    message,
     hint: `${appeared.length === 0 ? '' : `${back}; `}add it to \`write\` if the task may write it`,
     retryable: false,
   }
-  return { is: 'failed', failure, said: [...moved, told, ...(appeared.length === 0 ? [] : [back])] }
+  return { is: 'failed', failure, notes: [...moved, message, ...(appeared.length === 0 ? [] : [back])] }
 }
 
 /** The form in the journal: names only, because these files are never reverted. */
@@ -82,7 +82,7 @@ export function besideOf(appeared: readonly string[], changed: readonly string[]
 
 /** Records the names, however the attempt ended. */
 export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
-  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
+  strayed?.is !== 'reported' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
 async function othersScopes(
   rooms: Rooms,

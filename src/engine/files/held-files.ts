@@ -17,8 +17,8 @@ import type { Rooms } from '../rooms.ts'
 import { enclosingPlans, realPath, realScope } from './scope-reservation.ts'
 
 /** The same as a failure, for the second check under the rollback lock. */
-export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly string[]): Promise<Failure | null> {
-  const refusal = await refuseHeldFiles(rooms, owner, paths)
+export async function reservedFailure(rooms: Rooms, owner: Owner, paths: readonly string[]): Promise<Failure | null> {
+  const refusal = await refuseReservedFiles(rooms, owner, paths)
   if (refusal === null) return null
   const { message, hint } = refusal
   return { class: 'transient', message, hint, retryable: true }
@@ -27,7 +27,7 @@ export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly st
 type Owner = Pick<PlanState, 'id' | 'tasks'>
 
 /** Null if none of these files is reserved. `rooms`: those of the folder in which the files are written. */
-export async function refuseHeldFiles(
+export async function refuseReservedFiles(
   rooms: Rooms,
   { id, tasks }: Owner,
   paths: readonly string[],
@@ -48,7 +48,7 @@ export async function refuseHeldFiles(
     ]
     const holds = ({ paths: held }: ScopeHolder) => held.some(pattern => names.some(name => isTouched(pattern, name)))
     const mine = own.find(holds)
-    if (mine !== undefined) return heldByOwn(path, mine, tasks.get(mine.task)?.status === 'running')
+    if (mine !== undefined) return reservedByOwn(path, mine, tasks.get(mine.task)?.status === 'running')
     const holder = holders.find(holds)
     if (holder === undefined) continue
     const refusal = reservedBy(null, holder)
@@ -57,7 +57,7 @@ export async function refuseHeldFiles(
   return null
 }
 
-function heldByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean): Refusal {
+function reservedByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean): Refusal {
   const [what, hint] = isRunning
     ? ['is running and may write', 'wait until it has ended, or pause the plan']
     : [

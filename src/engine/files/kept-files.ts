@@ -15,9 +15,9 @@ import { keepChanges, readChanges } from '../rollback/attempt-changes.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
-import { heldFailure, refuseHeldFiles } from './held-files.ts'
+import { refuseReservedFiles, reservedFailure } from './held-files.ts'
 import { overwrittenIn } from './overwritten-edits.ts'
-import { untoldRestores } from './restore-scope.ts'
+import { unrecordedRestores } from './restore-scope.ts'
 
 // An interrupted rollback or restore of files. The workspace completes it and remembers the result until it is recorded in the plan's
 // journal. The next operation records it first, so that the replaced versions are not lost.
@@ -39,7 +39,7 @@ const aboutRestore = (plan: PlanId, by: Actor): string => JSON.stringify({ resto
 export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finished): Promise<string | null> {
   const { plan, rollback, restore, by } = JSON.parse(about ?? '{}') as About
   if (restore !== undefined) {
-    await tellRestore(rooms, restore, { about, ...done }, { actor: by ?? ('engine' as Actor) })
+    await recordRestore(rooms, restore, { about, ...done }, { actor: by ?? ('engine' as Actor) })
     return null
   }
   const state = plan === undefined ? null : await rooms.store.state(plan)
@@ -48,7 +48,7 @@ export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finishe
   return null
 }
 
-async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finished, writing: Writing) {
+async function recordRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finished, writing: Writing) {
   const changes = await keepChanges(rooms, changed)
   if (changes === null) {
     await rooms.snapshots?.settled()
@@ -57,9 +57,9 @@ async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finis
   const files = changed.slice(0, FILES_TOLD_MAX).map(({ path }) => path)
   const { actor, once } = writing
   const command = { type: 'restore', changes, saved, paths: changed.length, files, by: actor as string } as const
-  const told = await write(rooms, plan, command, { actor, once })
-  if (told.ok) await rooms.snapshots?.settled()
-  return told
+  const submitted = await write(rooms, plan, command, { actor, once })
+  if (submitted.ok) await rooms.snapshots?.settled()
+  return submitted
 }
 
 export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonly KeptFile[]> {
@@ -67,7 +67,7 @@ export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonl
   for (const { now, events } of await entriesAfter(rooms.store, state.id, 0))
     for (const event of events) kept.push(...(await keptBy(rooms, event, now)))
   for (const task of state.order) {
-    for (const { saved, made } of untoldRestores(rooms, state, task)) {
+    for (const { saved, made } of unrecordedRestores(rooms, state, task)) {
       const compared = await rooms.workspace.compare(saved, made)
       const by = { at: state.updatedAt, by: 'retry' as const, task: task.definition.id }
       if (compared.ok) kept.push(...versionsIn(compared.changes, by))
@@ -155,8 +155,8 @@ export async function restoreFiles(
     wanted.push(found)
   }
   if (wanted.length === 0) return no('invalid', 'no path is named', 'name one of the kept paths')
-  const held = await refuseHeldFiles(rooms, state, ask.paths)
-  if (held !== null) return { ok: false, refusal: held }
+  const refusal = await refuseReservedFiles(rooms, state, ask.paths)
+  if (refusal !== null) return { ok: false, refusal }
   const target = await snapshots.compose(wanted.map(({ path, kept }) => [path, kept] as const))
   if (!target.ok) return no('conflict', target.failure.message, target.failure.hint)
   const writeSet = wanted.map(({ path, instead }) => [path, instead] as const)
@@ -178,12 +178,12 @@ export async function restoreFiles(
   const restored = await snapshots.rollback(target.manifest, writeSet, {
     choices,
     about: aboutRestore(state.id, writing.actor),
-    refuse: () => heldFailure(rooms, state, ask.paths),
+    refuse: () => reservedFailure(rooms, state, ask.paths),
   })
   if (!restored.ok) return no('conflict', restored.failure.message, restored.failure.hint)
-  const told = await tellRestore(rooms, state.id, restored, writing)
+  const submitted = await recordRestore(rooms, state.id, restored, writing)
   // The file already has that content.
-  return told ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
+  return submitted ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
 }
 
 const no = (code: Refusal['code'], message: string, hint?: Hint): Submitted => ({

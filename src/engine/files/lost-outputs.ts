@@ -33,11 +33,11 @@ export async function lostOutputs(house: Rooms, state: PlanState): Promise<reado
       for (const [output, source] of Object.entries(definition.outputs ?? {})) {
         const recorded = result.outputs[output]
         if (source.from !== 'file' || recorded === undefined) continue
-        const told = { task: definition.id, visit, output, file: source.file }
+        const about = { task: definition.id, visit, output, file: source.file }
         const found = scopes.some(scope => inScope(scope, source.file))
-          ? lostBefore(state, told)
+          ? lostBefore(state, about)
           : await look(gate.value, source.file, recorded)
-        if (found !== null) lost.push({ ...found, told })
+        if (found !== null) lost.push({ ...found, about })
       }
     }
   } finally {
@@ -50,7 +50,7 @@ interface Found {
   readonly what: LostOutput['what']
   /** The current hash; null if the file is missing. Absent if it was not looked at. */
   readonly sha256?: Sha256 | null
-  readonly told: Omit<LostOutput, 'what'>
+  readonly about: Omit<LostOutput, 'what'>
 }
 
 /** Scopes of unfinished or interrupted attempts: their changes are in no change set yet. */
@@ -75,14 +75,14 @@ const hasBegun = ({ attempt, status, gate }: TaskState): boolean =>
 
 function lostBefore(
   { lostOutputs: known }: PlanState,
-  { task, visit, output }: Found['told'],
+  { task, visit, output }: Found['about'],
 ): Pick<Found, 'what'> | null {
   const before = known.find(one => one.task === task && one.visit === visit && one.output === output)
   return before === undefined ? null : { what: before.what }
 }
 
 /** Null if it is unchanged, or cannot be read. */
-async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<Found, 'told'> | null> {
+async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<Found, 'about'> | null> {
   const content = await gate.read(file, { maxBytes: FILE_MAX_BYTES })
   if (!content.ok) return null
   if (content.value === null) return { what: 'missing', sha256: null }
@@ -104,7 +104,7 @@ function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
 
 async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]): Promise<readonly LostOutput[]> {
   const left = new Map<string, Sha256 | null>()
-  const paths = new Set(lost.map(({ told }) => told.file))
+  const paths = new Set(lost.map(({ about }) => about.file))
   for (const { events } of await entriesAfter(rooms.store, state.id, 0)) {
     for (const changes of events.map(changesOf)) {
       if (changes === null) continue
@@ -112,8 +112,8 @@ async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]
         if (paths.has(path)) left.set(path, after?.type === 'file' ? after.sha256 : null)
     }
   }
-  return lost.flatMap(({ what, sha256, told }) => {
-    const isOwn = sha256 !== undefined && left.get(told.file) === sha256
-    return isOwn ? [] : [{ ...told, what }]
+  return lost.flatMap(({ what, sha256, about }) => {
+    const isOwn = sha256 !== undefined && left.get(about.file) === sha256
+    return isOwn ? [] : [{ ...about, what }]
   })
 }

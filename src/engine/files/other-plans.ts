@@ -144,7 +144,7 @@ interface OtherPlans {
   /** A plan with a task without a scope at some time since then; null if none. */
   readonly loose: string | null
   /** A plan with an unfinished task without a scope that had started by then; null if none. */
-  untoldBy(time: Millis): string | null
+  unfinishedBy(time: Millis): string | null
 }
 
 const NO_OTHERS: OtherPlans = {
@@ -153,7 +153,7 @@ const NO_OTHERS: OtherPlans = {
   reserved: () => [],
   atWork: [],
   loose: null,
-  untoldBy: () => null,
+  unfinishedBy: () => null,
 }
 
 /** Otherwise the event has a snapshot of all files. */
@@ -183,13 +183,13 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
         for (const event of events) {
           if (event.type === 'attempt.started') noteEdited(edited, event)
           if (now < beside.since) continue
-          const told = changesOf(event)
-          if (told === null) continue
+          const changeSet = changesOf(event)
+          if (changeSet === null) continue
           const by = { plan: name, isDeclared: isDeclaredBy(event), isRollback: event.type === 'rollback.finished' }
           // A change between two attempts of a task is not its work.
           const others = 'visit' in event ? edited.get(`${event.task}/${event.visit}`) : undefined
           // A change set whose blob is gone names no paths.
-          for (const change of (await readOthersChanges(rooms, told)) ?? [])
+          for (const change of (await readOthersChanges(rooms, changeSet)) ?? [])
             if (others?.has(change.path) !== true) changes.push({ ...change, ...by })
         }
       }
@@ -205,7 +205,7 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
       .filter(({ to }) => to === Number.POSITIVE_INFINITY)
       .map(({ from, reserves }) => ({ from, scope: reserves })),
     loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
-    untoldBy: time =>
+    unfinishedBy: time =>
       visits.find(({ scope, from, to }) => scope === null && from <= time && to === Number.POSITIVE_INFINITY)?.plan ??
       null,
   }

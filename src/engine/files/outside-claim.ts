@@ -97,20 +97,20 @@ async function workedMeanwhile(
       })),
     ...beside.atWork,
   ]
-  const told = new Map<string, (TreeEntry | null)[]>()
-  const tell = ({ path, after }: Change) => told.set(path, [...(told.get(path) ?? []), after])
-  for (const change of beside.changes) tell(change)
+  const recorded = new Map<string, (TreeEntry | null)[]>()
+  const record = ({ path, after }: Change) => recorded.set(path, [...(recorded.get(path) ?? []), after])
+  for (const change of beside.changes) record(change)
   for (const { now, events } of entries)
     for (const event of now < since ? [] : events) {
       const changes = event.type === 'files.restored' ? event.changes : changesOf(event)
-      if (changes !== null) for (const change of (await readOthersChanges(rooms, changes)) ?? []) tell(change)
+      if (changes !== null) for (const change of (await readOthersChanges(rooms, changes)) ?? []) record(change)
     }
   // A running task has recorded nothing yet; changes in its scope since its start will be in its record.
   const isInHand = (path: string) =>
     atWork.some(({ from, scope }) => inScope(scope, path) && changedAt(rooms.root, path) >= from - MARK_LATE_MS)
   return {
     since,
-    isOthers: ({ path, after }) => isInHand(path) || told.get(path)?.some(entry => isSame(entry, after)) === true,
+    isOthers: ({ path, after }) => isInHand(path) || recorded.get(path)?.some(entry => isSame(entry, after)) === true,
   }
 }
 

@@ -20,7 +20,7 @@ import type { Rooms } from '../rooms.ts'
 import { type WrittenByOther, writtenByOthers } from './other-plans.ts'
 
 /** At most this many paths are named in the journal; the manifests hold all. */
-const PATHS_TOLD_MAX = 100
+const PATHS_NAMED_MAX = 100
 
 export interface RestoredFiles {
   readonly to: Sha256
@@ -61,14 +61,14 @@ export async function restoreScope(
 
 /** What unrecorded restores replaced and is still replaced. */
 async function takenAway(rooms: Rooms, state: PlanState, task: TaskState): Promise<readonly RestoredFiles[]> {
-  const told: RestoredFiles[] = []
-  for (const { saved, made } of untoldRestores(rooms, state, task)) {
+  const replaced: RestoredFiles[] = []
+  for (const { saved, made } of unrecordedRestores(rooms, state, task)) {
     const now = await rooms.workspace.changesSince(saved)
     const differs = new Set(now.ok ? now.changes.map(({ path }) => path) : [])
     const paths = (await setBackBy(rooms, saved, made)).filter(path => differs.has(path))
-    if (paths.length > 0) told.push(filesOf(made, saved, paths, []))
+    if (paths.length > 0) replaced.push(filesOf(made, saved, paths, []))
   }
-  return told
+  return replaced
 }
 
 /** Another process tried the task while this one hung; its work must not be reverted. */
@@ -102,14 +102,14 @@ async function tryRestore(
 ): Promise<ScopeRestored> {
   const found = await rooms.workspace.changesSince(preimage)
   if (!found.ok) return { status: 'failed', failure: found.failure }
-  const untold = untoldRestores(rooms, state, task)
+  const unrecorded = unrecordedRestores(rooms, state, task)
   const judge = await attemptJudge(
     rooms,
     task,
     found.changedAt,
-    untold.filter(note => note.to === preimage),
+    unrecorded.filter(note => note.to === preimage),
   )
-  const others = found.changes.length === 0 ? NOBODY : await writtenByOthers(rooms, state, task)
+  const others = found.changes.length === 0 ? NO_OTHERS : await writtenByOthers(rooms, state, task)
   const otherAt = ({ path, after }: Change): WrittenByOther | null => {
     const other = others.get(path)
     return other !== undefined && isSame(other.entry, after) ? other : null
@@ -144,7 +144,7 @@ async function tryRestore(
     onSaved: (saved, made) => {
       if (found.changes.length === 0) return
       const note: Note = { saved, to: preimage, made, visit: task.visit, attempt: task.attempt + 1 }
-      rooms.store.blobs.pin(noteName(state.id, task), JSON.stringify([...untold, note]))
+      rooms.store.blobs.pin(noteName(state.id, task), JSON.stringify([...unrecorded, note]))
     },
   })
   if (!restored.ok) return { status: 'failed', failure: restored.failure }
@@ -157,7 +157,7 @@ async function tryRestore(
     kept,
   )
   const earlier: RestoredFiles[] = []
-  for (const { saved, made } of untold) earlier.push(filesOf(made, saved, await setBackBy(rooms, saved, made), []))
+  for (const { saved, made } of unrecorded) earlier.push(filesOf(made, saved, await setBackBy(rooms, saved, made), []))
   return {
     status: 'restored',
     preimage: restored.manifest,
@@ -169,12 +169,12 @@ async function tryRestore(
 const filesOf = (to: Sha256, saved: Sha256, changed: readonly string[], kept: readonly string[]): RestoredFiles => ({
   to,
   saved,
-  files: changed.slice(0, PATHS_TOLD_MAX),
-  ...(changed.length > PATHS_TOLD_MAX ? { more: changed.length - PATHS_TOLD_MAX } : {}),
-  ...(kept.length === 0 ? {} : { kept: kept.slice(0, PATHS_TOLD_MAX) }),
+  files: changed.slice(0, PATHS_NAMED_MAX),
+  ...(changed.length > PATHS_NAMED_MAX ? { more: changed.length - PATHS_NAMED_MAX } : {}),
+  ...(kept.length === 0 ? {} : { kept: kept.slice(0, PATHS_NAMED_MAX) }),
 })
 
-const NOBODY: ReadonlyMap<string, WrittenByOther> = new Map()
+const NO_OTHERS: ReadonlyMap<string, WrittenByOther> = new Map()
 
 interface AttemptJudge {
   readonly endedAt: Millis | undefined
@@ -202,11 +202,11 @@ async function attemptJudge(
             after,
           ]),
         )
-  const stood = new Map<string, TreeEntry | null>()
+  const original = new Map<string, TreeEntry | null>()
   for (const { saved, made } of cutOff)
-    for (const { path, before } of await differences(rooms, saved, made)) stood.set(path, before)
+    for (const { path, before } of await differences(rooms, saved, made)) original.set(path, before)
   const leftAt = ({ path, before }: Change) => (left === null ? 'unknown' : left.has(path) ? left.get(path)! : before)
-  const isCutOff = ({ path, after }: Change): boolean => stood.has(path) && isSame(after, stood.get(path) ?? null)
+  const isCutOff = ({ path, after }: Change): boolean => original.has(path) && isSame(after, original.get(path) ?? null)
   return {
     endedAt,
     leftAt,
@@ -286,12 +286,12 @@ async function askedAbout(
   plans: readonly string[],
 ): Promise<NonNullable<Prepared['edits']>> {
   const shown = await rooms.store.blobs.put(Buffer.from(JSON.stringify([...undecided, ...settled])))
-  const more = undecided.length - PATHS_TOLD_MAX
+  const more = undecided.length - PATHS_NAMED_MAX
   return {
     shown,
-    paths: undecided.slice(0, PATHS_TOLD_MAX).map(({ path }) => path),
+    paths: undecided.slice(0, PATHS_NAMED_MAX).map(({ path }) => path),
     ...(more > 0 ? { more } : {}),
-    ...(unmerged.length === 0 ? {} : { unmerged: unmerged.slice(0, PATHS_TOLD_MAX) }),
+    ...(unmerged.length === 0 ? {} : { unmerged: unmerged.slice(0, PATHS_NAMED_MAX) }),
     ...(plans.length === 0 ? {} : { plans }),
   }
 }
@@ -305,19 +305,19 @@ type Note = RestoreNote
 const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => restoreNoteName(plan, ordinal)
 
 /** Restores of this task that the journal does not name, oldest first. */
-export function untoldRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {
+export function unrecordedRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {
   const note = rooms.store.blobs.pinned(noteName(state.id, task))
   if (note === null) return []
-  const isTold = ({ saved, visit, attempt }: Note): boolean =>
+  const isRecorded = ({ saved, visit, attempt }: Note): boolean =>
     state.restored.some(one => one.saved === saved) || (visit === task.visit && attempt <= task.attempt)
-  return (JSON.parse(note) as readonly Note[]).filter(one => !isTold(one))
+  return (JSON.parse(note) as readonly Note[]).filter(one => !isRecorded(one))
 }
 
 /** When the plan has ended, the journal names every backup. */
 export function forgetRestores(rooms: Rooms, state: PlanState): void {
   for (const { task: name } of state.restored) {
     const task = state.tasks.get(name)
-    if (task !== undefined && untoldRestores(rooms, state, task).length === 0)
+    if (task !== undefined && unrecordedRestores(rooms, state, task).length === 0)
       rooms.store.blobs.unpin(noteName(state.id, task))
   }
 }

@@ -94,15 +94,15 @@ export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readon
   const waits: ScopeWait[] = []
   const claimable = reservingTasks(state)
   // A blocked task does not block the line, so ask again without it.
-  const held = new Set<TaskName>()
-  for (let found = true; found && held.size < SHOWN_MAX; ) {
+  const blocked = new Set<TaskName>()
+  for (let found = true; found && blocked.size < SHOWN_MAX; ) {
     found = false
-    for (const task of [...(held.size === 0 ? claimable : []), ...inLine(state, rooms.clock.now(), held)]) {
+    for (const task of [...(blocked.size === 0 ? claimable : []), ...inLine(state, rooms.clock.now(), blocked)]) {
       if (actionFacts(task.definition.action).changesFiles !== true) continue
       const { waits: wait } = await reserveScope(rooms, state, task)
       if (wait === undefined) continue
       waits.push(wait)
-      held.add(task.definition.id)
+      blocked.add(task.definition.id)
       found = true
     }
   }

@@ -103,8 +103,8 @@ async function leaksBelow(
   const look = async (path: string, isLink: boolean) => {
     const folder = dirname(path)
     const name = path.slice(path.lastIndexOf('/') + 1)
-    const isSaid = redact(path) !== path && (redact(name) !== name || redact(folder) === folder)
-    if (isSaid) leaks.push({ path, clean: { name: redact(name) === name ? REDACTED : redact(name) } })
+    const isWhole = redact(path) !== path && (redact(name) !== name || redact(folder) === folder)
+    if (isWhole) leaks.push({ path, clean: { name: redact(name) === name ? REDACTED : redact(name) } })
     const target = isLink ? await readlink(join(root, path)).catch(() => '') : ''
     if (redact(target) !== target) leaks.push({ path, clean: { target: redact(target) } })
   }

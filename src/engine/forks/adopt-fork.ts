@@ -14,7 +14,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Entry, Updated } from '../../stores/store.ts'
 import type { Change } from '../../workspace/workspace.ts'
-import { refuseHeldFiles } from '../files/held-files.ts'
+import { refuseReservedFiles } from '../files/held-files.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
 import type { AdoptAsk, Adopted } from '../orders.ts'
 import type { AdoptionPreview, FilePreview } from '../queries.ts'
@@ -67,19 +67,19 @@ export async function adopt(rooms: Rooms, fork: PlanState, ask: AdoptAsk, writin
     const worked = await workOut(rooms, fork, ask)
     if (!worked.ok) return worked
     const { into, changes } = worked
-    const told = { plan: into.id, name: into.definition.name }
-    if (worked.isUnderWay) return { ok: true, updated: null, adopted: { status: 'ordered', into: told } }
+    const target = { plan: into.id, name: into.definition.name }
+    if (worked.isUnderWay) return { ok: true, updated: null, adopted: { status: 'ordered', into: target } }
     if (changes.length === 0) return await settle(rooms, fork, worked, ask, writing)
     const paths = changes.map(({ path }) => path)
     const refusal =
-      (await refuseHeldFiles(roomsOf(rooms, into), into, paths)) ?? objection(worked, ask, fork.definition.name)
+      (await refuseReservedFiles(roomsOf(rooms, into), into, paths)) ?? objection(worked, ask, fork.definition.name)
     if (refusal !== null) return { ok: false, refusal }
     if (PLAN_ENDED.has(fork.status)) await storeForkFiles(rooms, fork, worked.files)
     const adopts = await adoptionOf(rooms, fork, worked)
     const { expectedVersion: _, ...once } = writing
     const command = commandFor(rooms, into, adopts, ask)
     const updated = await rooms.store.update(into.id, command, { ...once, expectedVersion: into.version })
-    if (updated.ok) return { ok: true, updated, adopted: { status: 'ordered', into: told } }
+    if (updated.ok) return { ok: true, updated, adopted: { status: 'ordered', into: target } }
     if (updated.refusal.code !== 'conflict' || tries >= TRIES_MAX) return updated
   }
 }
@@ -238,7 +238,7 @@ async function leftToAdopt(
   const before = await readChanges(rooms, earlier.adoption.changes)
   const open = before.filter(({ path }) => earlier.open.has(path))
   const { snapshot } = earlier.adoption
-  // Without a snapshot only the journal told the changes, then and now.
+  // Without a snapshot the changes are known from the journal only, then and now.
   if (snapshot === undefined || files.snapshot === undefined || snapshot === files.snapshot)
     return { ok: true, changes: open }
   const since = await changedSince(rooms, fork, files, snapshot)
@@ -285,7 +285,7 @@ async function settle(
   writing: Writing,
 ): Promise<Adopting> {
   const { into, earlier, files } = worked
-  const told = { plan: into.id, name: into.definition.name }
+  const target = { plan: into.id, name: into.definition.name }
   const why = PLAN_ENDED.has(fork.status)
     ? ask.keepFolder === true
       ? 'it was asked to be kept'
@@ -300,15 +300,15 @@ async function settle(
     folder: why === null ? 'removed' : 'kept',
     ...(why === null ? {} : { why }),
   }
-  const adopted: Adopted = { status: 'settled', into: told, folder: fate.folder, ...(why === null ? {} : { why }) }
-  if (isSaid(files.entries, fate)) return { ok: true, updated: null, adopted }
+  const adopted: Adopted = { status: 'settled', into: target, folder: fate.folder, ...(why === null ? {} : { why }) }
+  if (isRecorded(files.entries, fate)) return { ok: true, updated: null, adopted }
   const { expectedVersion: _, ...once } = writing
   const updated = await rooms.store.update(fork.id, { type: 'adopted', ...fate }, once)
   // An archived fork takes no entry; the rest is done anyway.
   return { ok: true, updated: updated.ok ? updated : null, adopted }
 }
 
-function isSaid(entries: readonly Entry[], { into, version, folder }: ForkAdopted): boolean {
+function isRecorded(entries: readonly Entry[], { into, version, folder }: ForkAdopted): boolean {
   const last = entries.flatMap(({ events }) => events).findLast(event => event.type === 'fork.adopted')
   return last?.type === 'fork.adopted' && last.into === into && last.version === version && last.folder === folder
 }

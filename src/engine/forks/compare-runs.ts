@@ -34,7 +34,7 @@ async function filesLeft(rooms: Rooms, plan: PlanId): Promise<ReadonlyMap<string
     changes => changed(rooms, changes),
     () => true,
   )
-  return new Map([...at].map(([path, entry]) => [path, told(entry)]))
+  return new Map([...at].map(([path, entry]) => [path, contentText(entry)]))
 }
 
 async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> {
@@ -60,7 +60,7 @@ async function changed(rooms: Rooms, changes: Parameters<typeof readChanges>[1])
   }
 }
 
-function told(entry: TreeEntry | null): string | null {
+function contentText(entry: TreeEntry | null): string | null {
   if (entry === null) return null
   if (entry.type === 'file') return entry.sha256
   return entry.type === 'link' ? `link to ${entry.target}` : 'folder'

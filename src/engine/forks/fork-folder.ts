@@ -204,8 +204,8 @@ async function loneIn({ whyLone }: Removing, answer: GitAnswer<unknown>): Promis
     const reason = why.get(path)
     // Ignore rules do not apply to committed or staged files.
     const ignored = known === 'ignored' || (known === 'untracked' && reason === IGNORED)
-    const isTold = known === 'untracked' && reason !== undefined && reason !== OUTSIDE
-    return { path, ignored, why: isTold ? reason : UNCOMMITTED[known] }
+    const isReasonKnown = known === 'untracked' && reason !== undefined && reason !== OUTSIDE
+    return { path, ignored, why: isReasonKnown ? reason : UNCOMMITTED[known] }
   })
 }
 

@@ -343,7 +343,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
   if (!updated.ok) return { ok: false, refusal: leavingFolder(updated.refusal, rooms, settled?.settled ?? null, named) }
   const operations = settled?.settled.operations ?? []
   if (operations.length > 0) await rooms.store.update(plan, { type: 'place', operations }, { actor })
-  return { ok: true, updated, fork: told(point, updated.state, settled?.settled ?? null, files?.files ?? null) }
+  return { ok: true, updated, fork: forkedFrom(point, updated.state, settled?.settled ?? null, files?.files ?? null) }
 }
 
 function definitionFor({ then }: ForkPoint, ask: ForkAsk): PlanDefinition | Refusal {
@@ -374,7 +374,7 @@ async function freeName(rooms: Rooms, now: PlanState, ask: ForkAsk): Promise<Pla
   return refuse('limit', `no free name was found for a fork of '${now.definition.name}'`, 'choose one with --name')
 }
 
-function told(
+function forkedFrom(
   { version }: ForkPoint,
   state: PlanState,
   settled: Settled | null,

@@ -353,14 +353,14 @@ export function hostsIn(texts: readonly string[]): readonly string[] {
 
 function costWords(budget: Budget | undefined): string {
   const { cost, timeMs, attempts, tokens, calls } = budget ?? {}
-  const said = [
+  const limits = [
     ...(cost === undefined ? [] : [`at most ${cost.amount} ${cost.currency}`]),
     ...(timeMs === undefined ? [] : [`at most ${timeMs / 1000} s`]),
     ...(attempts === undefined ? [] : [`at most ${attempts} attempts`]),
     ...(tokens === undefined ? [] : [`at most ${tokens} tokens`]),
     ...(calls === undefined ? [] : [`at most ${calls} calls`]),
   ]
-  return said.length === 0 ? 'no budget said' : said.join(', ')
+  return limits.length === 0 ? 'no budget said' : limits.join(', ')
 }
 
 export function shownTexts({ title, description, rationale, risks }: TaskDefinition): ShownWords {
@@ -377,11 +377,11 @@ export function differenceOf(approved: ShownTask, now: ShownTask): string {
   const names = Object.keys(now).filter(
     key => canonicalJson(fieldOf(approved, key)) !== canonicalJson(fieldOf(now, key)),
   )
-  const told = names.flatMap(name => (name in FIELD_WORDS ? [FIELD_WORDS[name as keyof typeof FIELD_WORDS]] : []))
+  const fields = names.flatMap(name => (name in FIELD_WORDS ? [FIELD_WORDS[name as keyof typeof FIELD_WORDS]] : []))
   const files = [
     ...new Set([...changedFiles(approved, now), ...changedReviews(approved.reviewed ?? [], now.reviewed ?? [])]),
   ]
-  const all = [...new Set([...told, ...(files.length === 0 ? [] : [files.slice(0, 5).join(', ')])])]
+  const all = [...new Set([...fields, ...(files.length === 0 ? [] : [files.slice(0, 5).join(', ')])])]
   return all.length === 0 ? 'it is not what was approved' : `${all.join(', ')} changed since`
 }
 

@@ -309,10 +309,10 @@ async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownCha
     }
   }
   const paths = [...before.keys()].sort()
-  return await Promise.all(paths.map(async path => await standing(rooms, path, before.get(path) ?? null)))
+  return await Promise.all(paths.map(async path => await currentContent(rooms, path, before.get(path) ?? null)))
 }
 
-async function standing(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
+async function currentContent(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
   const { is, bytes } = contentAt(rooms.root, path)
   if (bytes !== null) await rooms.store.blobs.put(bytes)
   return { path, before, now: is }

@@ -24,7 +24,7 @@ import type { Rooms } from '../rooms.ts'
 
 /** For a schema gate: limit of the document and of its schema. */
 const FILE_MAX_BYTES = 4 * 1024 * 1024
-const FAULTS_TOLD_MAX = 5
+const FAULTS_SHOWN_MAX = 5
 
 type GateJudged =
   | { readonly evidence: readonly Verdict[] }
@@ -95,9 +95,9 @@ async function follows(rooms: Rooms, { file, against }: NonNullable<GateAction['
   const { validateJson } = await lazy.jsonValidation()
   const faults = validateJson(document.value, schema.value)
   if (faults.length === 0) return { criterion, holds: true }
-  const told = faults.slice(0, FAULTS_TOLD_MAX).map(({ at, message }) => `${at}: ${message}`)
-  const more = faults.length > FAULTS_TOLD_MAX ? [`and ${faults.length - FAULTS_TOLD_MAX} more`] : []
-  return no([...told, ...more].join('; '))
+  const shown = faults.slice(0, FAULTS_SHOWN_MAX).map(({ at, message }) => `${at}: ${message}`)
+  const more = faults.length > FAULTS_SHOWN_MAX ? [`and ${faults.length - FAULTS_SHOWN_MAX} more`] : []
+  return no([...shown, ...more].join('; '))
 }
 
 async function readJson(

@@ -165,8 +165,8 @@ async function restoredIn({ store, clock }: Rooms, { id, name, status }: PlanRow
   const state = await store.state(id)
   if (state === null) return []
   const keptMs = policyOf(state).retention.restoredMs ?? RESTORED_KEPT_MS
-  const told = isOver ? state.restored.filter(({ at }) => at + keptMs > clock.now()) : state.restored
-  return told.map(one => ({ plan: id, name, ...one }))
+  const backups = isOver ? state.restored.filter(({ at }) => at + keptMs > clock.now()) : state.restored
+  return backups.map(one => ({ plan: id, name, ...one }))
 }
 
 type PlanStand = Pick<PlanRow, 'id' | 'version' | 'status' | 'archived'>

@@ -198,10 +198,14 @@ function hookOf(
   settings: readonly Setting[],
   environment: Variables,
 ): ShownPush['hook'] {
-  const said = settings.findLast(([key]) => key === 'core.hookspath')?.[1]
+  const configured = settings.findLast(([key]) => key === 'core.hookspath')?.[1]
   const home = environment.HOME ?? ''
   const hooks =
-    said === undefined ? join(common, 'hooks') : said.startsWith('~/') ? join(home, said.slice(2)) : resolve(top, said)
+    configured === undefined
+      ? join(common, 'hooks')
+      : configured.startsWith('~/')
+        ? join(home, configured.slice(2))
+        : resolve(top, configured)
   const file = join(hooks, 'pre-push')
   try {
     const real = realpathSync(file)

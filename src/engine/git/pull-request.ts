@@ -29,14 +29,14 @@ export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullR
   const from = madeAt(entries, `refs/heads/${branch}`)
   const seen = from === null ? null : await difference(rooms, from, `refs/heads/${branch}`)
   const { commits, files } = seen?.ok === true ? seen.value : NOTHING
-  const said = goal ?? definition.goal
+  const goalText = goal ?? definition.goal
   const { title } = definition
   const facts: PrFacts = {
     plan: {
       name: definition.name,
       status,
       title,
-      ...(typeof said === 'string' ? { goal: said } : {}),
+      ...(typeof goalText === 'string' ? { goal: goalText } : {}),
     },
     tasks,
     decisions: decisionsOf(entries),

@@ -34,8 +34,8 @@ export async function commit(
 ): Promise<NonNullable<Turn['committed']>[number]> {
   // The state is live; read it before the first await.
   const { definition } = state
-  const told = state.tasks.get(task)?.definition
-  const message = messageFor(definition, task, told)
+  const taskDefinition = state.tasks.get(task)?.definition
+  const message = messageFor(definition, task, taskDefinition)
   const done = await guarded(rooms, async () => {
     const paths = new Map((await readChanges(rooms, changes)).map(({ path, after }) => [path, after] as const))
     const made = await commitEntries(rooms, state, {
@@ -107,9 +107,9 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     throw new CutShort(answered.failure, made)
   }
   const committed = answered.value
-  const stood = committed.status === 'unchanged' ? committed.commit : committed.operation.before
+  const parent = committed.status === 'unchanged' ? committed.commit : committed.operation.before
   const operations = [
-    ...(await unrecorded(rooms, state.id, branch, stood)),
+    ...(await unrecorded(rooms, state.id, branch, parent)),
     ...(committed.status === 'unchanged' ? [] : [committed.operation]),
   ]
   return { committed, branch: branch.branch, operations }
@@ -173,10 +173,10 @@ export async function unrecorded(
   rooms: Rooms,
   plan: PlanId,
   branch: PlanBranch,
-  stood: string | null,
+  parent: string | null,
 ): Promise<readonly RefOperation[]> {
   if (branch.made === 'now') return [branch.operation]
-  if (stood !== branch.operation.after) return []
+  if (parent !== branch.operation.after) return []
   return isRefRecorded(await entriesAfter(rooms.store, plan, 0), branch.ref) ? [] : [branch.operation]
 }
 

@@ -18,7 +18,7 @@ import { effectOf, mayRunAgain } from '../../domain/plan-rules/effect.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { Failed, Failure, Result, Succeeded, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { heldToEffects } from '../attempts/expected-effects.ts'
+import { checkEffects } from '../attempts/expected-effects.ts'
 import { beforeBegun } from '../loop/shortage.ts'
 import { changesSince, readChanges, snapshotWorktree } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
@@ -70,15 +70,15 @@ export async function performInWorktree(
   if (result.status === 'failed') return withGit(pointingTo(result, path), operations)
   const wrote = await changesSince(at, state, look)
   if (wrote === null) return withGit(failedFor(`look at ${path}`), operations)
-  const held = options.action === undefined ? await heldApart(at, state, task, result, wrote) : result
-  if (held.status === 'failed') return withGit(pointingTo(held, path), operations)
+  const checked = options.action === undefined ? await checkWorktreeChanges(at, state, task, result, wrote) : result
+  if (checked.status === 'failed') return withGit(pointingTo(checked, path), operations)
   if (!(await options.isHeld())) return GIVEN_UP
-  const landed = await land(about, { at, path, operations, result: held, changes: wrote.changes }, say)
+  const landed = await land(about, { at, path, operations, result: checked, changes: wrote.changes }, say)
   return landed.status === 'conflict' ? { ...landed, status: 'failed' } : landed
 }
 
 /** It was alone in the worktree, so every change is its own. The commit, not the result, tells what it wrote. */
-async function heldApart(
+async function checkWorktreeChanges(
   at: Rooms,
   state: PlanState,
   task: TaskState,
@@ -86,8 +86,8 @@ async function heldApart(
   wrote: Wrote,
 ): Promise<Result> {
   const { snapshot: _, ...alone } = wrote
-  const held = await heldToEffects(at, state, task, { ...result, wrote: alone })
-  const { wrote: __, ...bare } = held
+  const checked = await checkEffects(at, state, task, { ...result, wrote: alone })
+  const { wrote: __, ...bare } = checked
   return bare as Result
 }
 

@@ -79,7 +79,7 @@ class Attendant {
   readonly #later = new Map<PlanId, PutOff>()
   /** Waiting for files that other plans have reserved. They occupy no slot, and are checked again when one of those plans changes. */
   readonly #scopes = new Map<PlanId, readonly ScopeWait[]>()
-  readonly #told = new Map<PlanId, number>()
+  readonly #notified = new Map<PlanId, number>()
   readonly #shortages: ShortageWatch
 
   constructor(hand: Hand, rooms: Rooms, options: AttendOptions) {
@@ -240,7 +240,7 @@ class Attendant {
   }
 
   #hasNews({ id, definition, status, version }: PlanState): boolean {
-    return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#told.get(id) !== version
+    return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#notified.get(id) !== version
   }
 
   #fill(): void {
@@ -283,15 +283,15 @@ class Attendant {
       if (isElsewhere(driven)) return this.#putOff(plan, null)
     } else await this.#hand.tell(plan, { stop })
     const after = (await store.state(plan))?.version ?? 0
-    this.#told.set(plan, after)
+    this.#notified.set(plan, after)
     if (this.#scopes.has(plan)) this.#putOff(plan, after)
     else if (!works || after !== version) this.#later.delete(plan)
   }
 
-  #putOff(plan: PlanId, version: number | null, heldMs = Math.min(HELD_MS, this.#everyMs)): void {
+  #putOff(plan: PlanId, version: number | null, firstWaitMs = Math.min(HELD_MS, this.#everyMs)): void {
     const before = this.#later.get(plan)
     const isAgain = version !== null && before?.version === version
-    const firstMs = version === null ? heldMs : this.#everyMs
+    const firstMs = version === null ? firstWaitMs : this.#everyMs
     const waitMs = isAgain ? Math.min(BACK_OFF_MAX_MS, before.waitMs * 2) : firstMs
     this.#later.set(plan, { at: this.#rooms.clock.monotonic() + waitMs, waitMs, version })
   }

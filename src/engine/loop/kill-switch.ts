@@ -68,17 +68,17 @@ function requireHalting(caller: Caller): void {
 
 /** A second halt keeps the first note, and pauses plans that were started in between. */
 async function halt({ store, clock }: Rooms, reason: string | null, by: Actor): Promise<Halted> {
-  const said = haltOf({ store }) ?? { by, at: clock.now(), reason }
-  store.blobs.pin(PIN, JSON.stringify(said))
+  const halted = haltOf({ store }) ?? { by, at: clock.now(), reason }
+  store.blobs.pin(PIN, JSON.stringify(halted))
   const already = (await plansOf(store, ['paused'])).map(({ name }) => name)
   const paused: string[] = []
   const left: { name: string; why: string }[] = []
   for (const { plan, name } of await plansOf(store, OPEN)) {
-    const updated = await pauseHalted(store, plan, said)
+    const updated = await pauseHalted(store, plan, halted)
     if (updated === null) paused.push(name)
     else left.push({ name, why: updated.message })
   }
-  return { ...said, paused, already, left }
+  return { ...halted, paused, already, left }
 }
 
 function lift({ store }: Rooms): Halt | null {

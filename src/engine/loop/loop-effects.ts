@@ -86,7 +86,7 @@ class ScopeWaitsLocal implements ScopeWaits {
 }
 
 /** A replay passes effects that only return what was recorded. */
-export interface Hands {
+export interface LoopEffects {
   readonly perform: typeof perform
   readonly prepare: typeof prepare
   readonly commit: typeof commit
@@ -97,7 +97,7 @@ export interface Hands {
   readonly notices: (rooms: Rooms, options: NotifierOptions) => Notices
 }
 
-export const HANDS: Hands = {
+export const LOOP_EFFECTS: LoopEffects = {
   perform,
   prepare,
   commit: async (...args) => await (await lazy.taskCommits()).commit(...args),

@@ -25,7 +25,7 @@ import type { Clock } from '../clock.ts'
 import type { Driven, DriveOptions } from '../engine.ts'
 import type { Rooms } from '../rooms.ts'
 import { Bell, onSignals } from './bell.ts'
-import { HANDS, type Hands } from './loop-effects.ts'
+import { LOOP_EFFECTS, type LoopEffects } from './loop-effects.ts'
 import { failureFor, HOLD_MS, isFailStop, ShortageMet, Standstill, shortageOf } from './shortage.ts'
 import { News } from './turn-news.ts'
 
@@ -98,12 +98,12 @@ export class PlanLoop {
   /** After this error the process must not write; the loop ends with it. */
   #failStop: { readonly error: unknown } | null = null
   readonly #time: PlanTime
-  readonly #hands: Hands
-  readonly #notices: ReturnType<Hands['notices']>
-  readonly #scopes: ReturnType<Hands['scopeWaits']>
+  readonly #effects: LoopEffects
+  readonly #notices: ReturnType<LoopEffects['notices']>
+  readonly #scopes: ReturnType<LoopEffects['scopeWaits']>
 
-  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: LoopOptions, hands: Hands = HANDS) {
-    this.#hands = hands
+  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: LoopOptions, effects: LoopEffects = LOOP_EFFECTS) {
+    this.#effects = effects
     this.#rooms = rooms
     this.#plan = plan
     this.#lease = lease
@@ -112,8 +112,8 @@ export class PlanLoop {
     this.#standstill = new Standstill(rooms.clock, HOLD_MS)
     this.#unwritten = new Standstill(rooms.clock, options.holdMs ?? HOLD_MS)
     const { signal: leaving } = this.#leaving
-    this.#scopes = hands.scopeWaits(rooms, options.onWaiting)
-    this.#notices = hands.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
+    this.#scopes = effects.scopeWaits(rooms, options.onWaiting)
+    this.#notices = effects.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
   }
 
   async run(lost: AbortSignal): Promise<Driven> {
@@ -177,8 +177,8 @@ export class PlanLoop {
     const still = this.#unwritten.shortage === null ? this.#standstill : this.#unwritten
     const { shortage } = still
     if (shortage === null || (!still.isHopeless && !stopping)) return null
-    const isTold = this.#news.isNone && state.status === 'paused'
-    return isTold ? { status: 'rested', rest: 'paused' } : { status: 'short', shortage }
+    const isRecorded = this.#news.isNone && state.status === 'paused'
+    return isRecorded ? { status: 'rested', rest: 'paused' } : { status: 'short', shortage }
   }
 
   readonly #onShortage = (shortage: Shortage): void => {
@@ -209,7 +209,7 @@ export class PlanLoop {
     const lastSign = signs === undefined ? null : (signs.last(this.#plan) ?? 0)
     const state = await this.#sayRecover(lastSign === null ? {} : { lastSign })
     if (state.status !== 'active' || !leavesFiles(state)) return state
-    const lost = await this.#hands.lostOutputs(this.#rooms, state)
+    const lost = await this.#effects.lostOutputs(this.#rooms, state)
     return lost.length + state.lostOutputs.length === 0 ? state : await this.#sayRecover({ lost })
   }
 
@@ -264,26 +264,26 @@ export class PlanLoop {
     if (commit !== null)
       this.#doChore('commit', async () => {
         // Awaited before `#news` is read: a turn in between starts a new list.
-        const done = await this.#hands.commit(this.#rooms, state, commit)
+        const done = await this.#effects.commit(this.#rooms, state, commit)
         if (!this.#isShort('commit', done.failure)) this.#news.committed.push(done)
       })
     if (propose !== null)
       this.#doChore('propose', async () => {
-        const made = await this.#hands.propose(this.#rooms, state, propose)
+        const made = await this.#effects.propose(this.#rooms, state, propose)
         this.#news.proposed.push(made)
       })
     // Only when no task reads or writes files.
     if (rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0)
       this.#doChore('rollback', async () => {
         if (!(await this.#isHeld())) return
-        const outcome = await this.#hands.rollBack(this.#rooms, state)
+        const outcome = await this.#effects.rollBack(this.#rooms, state)
         if (!this.#isShort('rollback', outcome.failure)) this.#news.rolledBack = { id: rollback.id, outcome }
       })
     for (const task of next.prepare) {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
-      void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
+      void this.#effects.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
         if (preparation.waits === undefined) this.#news.prepared.push(preparation)
         else {
           this.#scopes.add(preparation.waits)
@@ -360,10 +360,15 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  #perform(state: PlanState, task: TaskState, { stop }: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
+  #perform(
+    state: PlanState,
+    task: TaskState,
+    { stop }: Flight,
+    action?: Parameters<LoopEffects['perform']>[3]['action'],
+  ) {
     const { onOutput, onNote, holdMs } = this.#options
     const name = task.definition.id
-    return this.#hands.perform(this.#rooms, state, task, {
+    return this.#effects.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
       isHeld: this.#isHeld,
       stop,

@@ -195,10 +195,14 @@ export const HOLD_MS = 5_000
 const WAIT_FIRST_MS = 100
 const WAIT_MAX_MS = 5_000
 
-type Held<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly shortage: Shortage }
+type Retried<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly shortage: Shortage }
 
 /** `work` may run several times; it throws a shortage to be retried. Other errors are passed on. */
-export async function retryWhileShort<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<Held<T>> {
+export async function retryWhileShort<T>(
+  rooms: Rooms,
+  options: HoldOptions,
+  work: () => Promise<T>,
+): Promise<Retried<T>> {
   const { clock } = rooms
   const until = clock.monotonic() + (options.holdMs ?? HOLD_MS)
   for (let waitMs = WAIT_FIRST_MS; ; waitMs = Math.min(WAIT_MAX_MS, waitMs * 2)) {
@@ -216,10 +220,10 @@ export async function retryWhileShort<T>(rooms: Rooms, options: HoldOptions, wor
 }
 
 /** Like `retryWhileShort`, but throws the shortage. */
-export async function heldOrThrow<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<T> {
-  const held = await retryWhileShort(rooms, options, work)
-  if (!held.ok) throw new ShortageMet(held.shortage)
-  return held.value
+export async function retryOrThrow<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<T> {
+  const retried = await retryWhileShort(rooms, options, work)
+  if (!retried.ok) throw new ShortageMet(retried.shortage)
+  return retried.value
 }
 
 function waited({ clock }: Rooms, ms: number, leaving: AbortSignal | undefined): Promise<void> {

@@ -6,19 +6,19 @@ import type { TaskName } from '../../domain/id.ts'
 import type { Shortage } from '../../domain/shortage.ts'
 import type { Preparation } from '../attempts/prepare.ts'
 
-type Told<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
+type ItemOf<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
 
 export class News {
   settled: Settlement[] = []
   prepared: Preparation[] = []
-  compensated: Told<'compensated'>[] = []
-  committed: Told<'committed'>[] = []
+  compensated: ItemOf<'compensated'>[] = []
+  committed: ItemOf<'committed'>[] = []
   rolledBack: Turn['rolledBack'] | null = null
-  proposed: Told<'proposed'>[] = []
-  notices: Told<'notices'>[] = []
+  proposed: ItemOf<'proposed'>[] = []
+  notices: ItemOf<'notices'>[] = []
   shortage: Shortage | null = null
   /** Notices in a turn that may not have been written. They are looked up in the journal, so that none is sent twice. */
-  unsure: Told<'notices'>[] = []
+  unsure: ItemOf<'notices'>[] = []
 
   get isNone(): boolean {
     return (

@@ -56,13 +56,13 @@ export class WorkerLocal implements Worker {
     this.#tellsAll = true
     // We trace our own loops and what people and agents do; other processes trace their own loops.
     const isOurs = ({ plan, fence }: Entry) => fence === null || this.#fences.get(plan) === fence
-    let told: Promise<void> = Promise.resolve()
+    let traced: Promise<void> = Promise.resolve()
     const onEntry = (entry: Entry): void => {
       options.onEntry?.(entry)
-      if (isOurs(entry)) told = tell(entry)
+      if (isOurs(entry)) traced = tell(entry)
     }
     await attend(this, rooms, { ...options, onEntry })
-    await told
+    await traced
   }
 
   /** A plan that has ended may have unsent notices too. A living owner sends them itself. */
@@ -210,13 +210,13 @@ export class WorkerLocal implements Worker {
     const { traceJournal } = await lazy.tracerFeed()
     const stop = new AbortController()
     const takes = (entry: Entry) => entry.fence === fence
-    const told = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })
+    const tracing = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })
     try {
       return await run()
     } finally {
       stop.abort()
       // Trouble with tracing must not affect the plan.
-      await told.catch(() => {})
+      await tracing.catch(() => {})
     }
   }
 

@@ -25,7 +25,7 @@ import { lazy } from '../lazy-imports.ts'
 import { Bell } from '../loop/bell.ts'
 import { News } from '../loop/turn-news.ts'
 import type { Rooms } from '../rooms.ts'
-import { entryOf, type Told, ToldAlready } from './sent-notifications.ts'
+import { entryOf, type SentNotice, SentNotices } from './sent-notifications.ts'
 
 // The recipient's name in the journal: host or program, never the whole address, since webhook addresses are often secrets. A short hash
 // distinguishes two on one host.
@@ -75,15 +75,15 @@ const say = (text: string): string => escapeForTerminal(text)
 export class Notifier implements Notices {
   readonly #rooms: Rooms
   readonly #options: NotifierOptions
-  readonly #already = new ToldAlready()
+  readonly #already = new SentNotices()
   #due: Due[] = []
   /** Sent, and not yet in a turn. */
-  #told: Told[] = []
+  #sent: SentNotice[] = []
   /** In a turn whose commit is unknown. */
-  #unsure: Told[] = []
+  #unsure: SentNotice[] = []
   /** Due messages are held until then, unless more come or we leave. */
   #quietUntil: Millis | null = null
-  #busy: 'reading' | 'telling' | null = null
+  #busy: 'reading' | 'sending' | null = null
   #isBroken = false
   #timer: (() => void) | null = null
 
@@ -97,9 +97,9 @@ export class Notifier implements Notices {
     const { publisher } = this.#rooms
     const { notify = [] } = state.definition
     if (publisher === undefined || this.#isBroken) return false
-    if (notify.length === 0 && this.#told.length === 0) return false
+    if (notify.length === 0 && this.#sent.length === 0) return false
     this.#unsure.push(...news.unsure.splice(0))
-    news.notices.push(...this.#told.splice(0))
+    news.notices.push(...this.#sent.splice(0))
     if (this.#busy === null) {
       if (this.#already.version < state.version || this.#unsure.length > 0) this.#do('reading', () => this.#read(state))
       else if (!this.#options.leaving.aborted) this.#begin(state, resting)
@@ -107,7 +107,7 @@ export class Notifier implements Notices {
     return this.#busy !== null
   }
 
-  #do(what: 'reading' | 'telling', work: () => Promise<void>): void {
+  #do(what: 'reading' | 'sending', work: () => Promise<void>): void {
     this.#busy = what
     void work()
       // The loop will meet the same store error; the next owner sends the rest.
@@ -125,7 +125,7 @@ export class Notifier implements Notices {
     const unsure = this.#unsure
     const entries = await this.#already.readUpTo(this.#rooms.store, state)
     this.#unsure = []
-    this.#told.push(...unsure.filter(one => !this.#already.isWritten(one)))
+    this.#sent.push(...unsure.filter(one => !this.#already.isWritten(one)))
     const due = entries.flatMap((entry: Entry) => dueIn(entry))
     const wanted = due.filter(({ event, task }) => event.type !== 'task.readied' || hasName(state, task))
     this.#due.push(...wanted)
@@ -137,20 +137,20 @@ export class Notifier implements Notices {
     const digest = digestsDue(state, this.#already.digests, now)
     const isQuiet = this.#due.length === 0 || (!resting && this.#quietUntil !== null && now < this.#quietUntil)
     if (isQuiet && digest.now.length === 0) return this.#wakeAt(earlier(digest.next, this.#quietUntil), now)
-    this.#do('telling', async () => {
+    this.#do('sending', async () => {
       const { noticesFor, digestNotice } = await lazy.notices()
-      const telling = { say, word: this.#rooms.word ?? plainStep }
-      const { notices, held, until } = noticesFor(state, this.#due, now, { resting, ...telling })
+      const sending = { say, word: this.#rooms.word ?? plainStep }
+      const { notices, held, until } = noticesFor(state, this.#due, now, { resting, ...sending })
       this.#due = [...held]
       this.#quietUntil = until
       const messages = this.#messages(state, notices)
       for (const { send, to, since } of digest.now) {
-        const told = await (await lazy.audit()).digestSince(this.#rooms, state, since)
-        const notice = digestNotice(state, `digest.${now}`, since, told, telling)
+        const digest = await (await lazy.audit()).digestSince(this.#rooms, state, since)
+        const notice = digestNotice(state, `digest.${now}`, since, digest, sending)
         messages.push({ notice, send, to, ids: notice.ids })
         this.#already.digests.set(to, now)
       }
-      await this.#tellAll(state, messages)
+      await this.#sendAll(state, messages)
     })
   }
 
@@ -170,9 +170,9 @@ export class Notifier implements Notices {
     this.#timer = at === null ? null : this.#rooms.clock.after(Math.max(0, at - now), () => this.#options.bell.ring())
   }
 
-  async #tellAll(state: PlanState, messages: readonly Message[]): Promise<void> {
+  async #sendAll(state: PlanState, messages: readonly Message[]): Promise<void> {
     const { sandbox } = sandboxFor(this.#rooms, state, null)
-    const told: Told[] = []
+    const sent: SentNotice[] = []
     /** Events after a failed one count as unsent too, so that none is lost. */
     let missed = Number.POSITIVE_INFINITY
     const line = [...messages]
@@ -180,23 +180,23 @@ export class Notifier implements Notices {
       for (let next = line.shift(); next !== undefined; next = line.shift()) {
         const { notice, send, to, ids } = next
         const refused = refusesNotice(state, send)
-        const failure = refused ?? (await this.#tell(send, notice, ids[0]!.id, sandbox))
-        if (failure === 'not told') {
+        const failure = refused ?? (await this.#send(send, notice, ids[0]!.id, sandbox))
+        if (failure === 'not sent') {
           if (notice.kind !== 'waiting') missed = Math.min(missed, entryOf(ids[0]!.id) ?? missed)
           continue
         }
         const more = failure === null ? {} : { failure: failure.slice(0, FAILURE_MAX) }
-        told.push(...ids.map(one => ({ ...one, kind: notice.kind, to, ...more })))
+        sent.push(...ids.map(one => ({ ...one, kind: notice.kind, to, ...more })))
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker))
-    const sure = told.filter(({ id, kind }) => kind === 'waiting' || (entryOf(id) ?? 0) <= missed)
+    const sure = sent.filter(({ id, kind }) => kind === 'waiting' || (entryOf(id) ?? 0) <= missed)
     for (const one of sure) this.#already.add(one)
-    this.#told.push(...sure)
+    this.#sent.push(...sure)
   }
 
-  /** Null if it was sent; else why not. `not told`: we are leaving, or lost the lease. */
-  async #tell(
+  /** Null if it was sent; else why not. `not sent`: we are leaving, or lost the lease. */
+  async #send(
     send: Notify['send'],
     notice: Notice,
     id: string,
@@ -208,12 +208,12 @@ export class Notifier implements Notices {
     let failure = ''
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       if (tries > 0) await pause(clock, BACKOFF_MS[tries - 1] ?? 0, leaving)
-      if (leaving.aborted || !(await this.#options.isHeld())) return 'not told'
+      if (leaving.aborted || !(await this.#options.isHeld())) return 'not sent'
       const late = graceful(clock, leaving)
       const published = await publisher!.publish(send, { id, kind: notice.kind, owner, body }, late.signal, sandbox)
       late.end()
       if (published.ok) return null
-      if (late.signal.aborted) return 'not told'
+      if (late.signal.aborted) return 'not sent'
       failure = published.failure
       if (!published.again) break
     }
@@ -267,7 +267,7 @@ export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Leas
   stop.addEventListener('abort', () => bell.ring(), { once: true })
   let state = await store.state(plan)
   while (state !== null && isIdle(state)) {
-    const telling = notices.look(state, news, true)
+    const sending = notices.look(state, news, true)
     if (news.notices.length > 0) {
       const command: Turn = { type: 'turn', notices: news.notices.splice(0), start: false }
       try {
@@ -278,7 +278,7 @@ export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Leas
         if (error instanceof CommitUnknown) return
         throw error
       }
-    } else if (telling) await bell.wait(clock, null)
+    } else if (sending) await bell.wait(clock, null)
     else return
   }
 }

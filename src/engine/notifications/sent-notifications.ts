@@ -7,25 +7,25 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { inboxOf } from '../../domain/views/inbox.ts'
 import type { Entry, Store } from '../../stores/store.ts'
 
-export type Told = NonNullable<Turn['notices']>[number]
+export type SentNotice = NonNullable<Turn['notices']>[number]
 
 const PAGE = 200
 
-export class ToldAlready {
+export class SentNotices {
   version = -1
   readonly digests = new Map<string, Millis>()
   readonly #keys = new Set<string>()
   readonly #written = new Set<string>()
 
-  has({ id, to }: Pick<Told, 'id' | 'to'>): boolean {
+  has({ id, to }: Pick<SentNotice, 'id' | 'to'>): boolean {
     return this.#keys.has(`${id} ${to}`)
   }
 
-  isWritten({ id, to }: Pick<Told, 'id' | 'to'>): boolean {
+  isWritten({ id, to }: Pick<SentNotice, 'id' | 'to'>): boolean {
     return this.#written.has(`${id} ${to}`)
   }
 
-  add({ id, to }: Pick<Told, 'id' | 'to'>): void {
+  add({ id, to }: Pick<SentNotice, 'id' | 'to'>): void {
     this.#keys.add(`${id} ${to}`)
   }
 

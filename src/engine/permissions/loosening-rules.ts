@@ -28,14 +28,14 @@ import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Objection } from '../write-order.ts'
 
-/** For a caller without the right to decide. `told` is called when it objects. */
+/** For a caller without the right to decide. `onRefusal` is called when it objects. */
 export const loosenObjection =
-  (told: () => void): Objection =>
+  (onRefusal: () => void): Objection =>
   (state, command) => {
     const after = definitionOf(state, command)
     const found = after === null ? null : loosenedBy(state, after)
     if (found === null) return null
-    told()
+    onRefusal()
     return refuse(
       'not-allowed',
       `${found}; whoever works on a plan that others made does not loosen it`,

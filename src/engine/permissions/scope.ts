@@ -87,8 +87,8 @@ export async function refuseOutOfScope(
 
 /** Reporting an artifact by hash would give access to its bytes. They may only pass on artifacts that the plan has. */
 function refuseArtifacts(left: readonly Json[], results: readonly (Result | undefined)[] = []): Refusal | null {
-  const said = results.flatMap(result => artifactsIn(result?.outputs))
-  if (said.every(sha256 => left.includes(sha256))) return null
+  const reported = results.flatMap(result => artifactsIn(result?.outputs))
+  if (reported.every(sha256 => left.includes(sha256))) return null
   return refuse(
     'not-allowed',
     'an output names stored bytes that no task of this plan left',

@@ -44,11 +44,11 @@ export async function auditTrail(
 ): Promise<AuditTrail> {
   const reader = new AuditReader(hashOf)
   const lines: AuditLine[] = []
-  const told = await verifiedEntries(store, plan, entry => {
+  const chain = await verifiedEntries(store, plan, entry => {
     const read = reader.read(entry)
     if (entry.now >= since) lines.push(...read)
   })
-  return { plan, name, ...told, lines }
+  return { plan, name, ...chain, lines }
 }
 
 const hashOf = (value: Json): Sha256 => createHash('sha256').update(canonicalJson(value)).digest('hex') as Sha256

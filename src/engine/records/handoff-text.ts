@@ -201,8 +201,8 @@ function judgedSections(facts: Handed): readonly (readonly string[])[] {
 }
 
 function document(title: string, parts: readonly (readonly string[])[]): string {
-  const told = parts.filter(({ length }) => length > 0).map(lines => lines.join('\n'))
-  return `${[HANDOFF_MARK, `# ${text(title)}`, ...told].join('\n\n')}\n`
+  const sections = parts.filter(({ length }) => length > 0).map(lines => lines.join('\n'))
+  return `${[HANDOFF_MARK, `# ${text(title)}`, ...sections].join('\n\n')}\n`
 }
 
 function section(title: string, rows: readonly string[], none?: string): readonly string[] {
@@ -221,11 +221,11 @@ function table(title: string, heads: readonly string[], rows: readonly (readonly
 function statusLine({ name, status, words, reason, tasks, startedAt, endedAt }: Handed): string {
   const counts = new Map<ShownStatus, number>()
   for (const { shown: each } of tasks) counts.set(each, (counts.get(each) ?? 0) + 1)
-  const told = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
+  const byStatus = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
   const took = startedAt === null || endedAt === null ? '' : ` in ${duration(endedAt - startedAt)}`
   const said = status === 'completed' ? '' : reasonBesides(status, reason)
   const why = said === '' ? '' : ` (${text(said)})`
-  return `Plan ${code(name)}: **${text(words)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
+  return `Plan ${code(name)}: **${text(words)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${byStatus}`}.`
 }
 
 function openLine({ task, title, shown, reason }: ShownTask): string {
@@ -359,8 +359,8 @@ function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handed): reado
 
 function criterion(one: Criterion): string {
   if (one.type === 'prose') return text(one.text)
-  const told = one.text === undefined ? '' : `${text(one.text)}: `
-  return `${told}${code(one.type === 'check' ? command(one.command) : criterionText(one))}`
+  const prefix = one.text === undefined ? '' : `${text(one.text)}: `
+  return `${prefix}${code(one.type === 'check' ? command(one.command) : criterionText(one))}`
 }
 
 const command = (line: CommandLine): string => ('argv' in line ? JSON.stringify(line.argv) : line.script)

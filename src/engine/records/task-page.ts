@@ -56,14 +56,14 @@ export async function taskChanges(
   which: { readonly visit?: number; readonly attempt?: number },
 ): Promise<ChangesShown | null> {
   const { attempts } = taskHistory(await wholeJournal(rooms.store, state.id), task.definition.id)
-  const isMeant = (one: (typeof attempts)[number]): boolean =>
+  const isRequested = (one: (typeof attempts)[number]): boolean =>
     which.visit === undefined && which.attempt === undefined
       ? one.changes !== null
       : (which.visit === undefined || one.visit === which.visit) &&
         (which.attempt === undefined || one.attempt === which.attempt)
-  const meant = attempts.findLast(isMeant)
-  if (meant === undefined) return null
-  const { visit, attempt, changes } = meant
+  const found = attempts.findLast(isRequested)
+  if (found === undefined) return null
+  const { visit, attempt, changes } = found
   const all = changes === null ? [] : ((await readOthersChanges(rooms, changes)) ?? [])
   const files: FileShown[] = []
   let left = PATCH_CHARS_MAX
@@ -77,20 +77,20 @@ export async function taskChanges(
 
 async function fileShown({ store }: Rooms, change: Change, isWanted: boolean): Promise<FileShown> {
   const { path, before, after } = change
-  const told = {
+  const file = {
     path,
     change: before === null ? ('created' as const) : after === null ? ('deleted' as const) : ('changed' as const),
     before: sizeOf(before),
     after: sizeOf(after),
   }
-  const without = (why: string): FileShown => ({ ...told, patch: null, why })
+  const without = (why: string): FileShown => ({ ...file, patch: null, why })
   if (!isWanted) return without('too many changes to show all of them')
   if (isOther(before) || isOther(after)) return without('not a file')
   const hashes = { before: hashOf(before), now: hashOf(after) }
   if (hashes.before === hashes.now) return without('only its mode changed')
   const patch = await patchBetween(hashes, sha256 => store.blobs.get(sha256))
   if (patch === null) return without('too large to store: only its hash is known')
-  return patch.type === 'text' ? { ...told, patch: patch.lines, why: null } : without(patch.why)
+  return patch.type === 'text' ? { ...file, patch: patch.lines, why: null } : without(patch.why)
 }
 
 const isOther = (entry: TreeEntry | null): boolean => entry !== null && entry.type !== 'file'

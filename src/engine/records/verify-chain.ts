@@ -55,10 +55,10 @@ export async function chainOf(
 ): Promise<Chain> {
   const wanted = new Set(versions)
   const at: { [version: number]: Sha256 } = {}
-  const told = await verifiedEntries(store, plan, ({ version, hash }) => {
+  const chain = await verifiedEntries(store, plan, ({ version, hash }) => {
     if (wanted.has(version)) at[version] = hash
   })
-  return { plan, name, ...told, at }
+  return { plan, name, ...chain, at }
 }
 
 /** The whole journal; throws if the chain is broken, for callers that need all of it. */

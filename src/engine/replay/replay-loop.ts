@@ -16,7 +16,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { type Asked, type Entry, type Lease, LeaseLost, type Store, type Updated } from '../../stores/store.ts'
 import type { Preparation } from '../attempts/prepare.ts'
 import type { Clock } from '../clock.ts'
-import type { Hands } from '../loop/loop-effects.ts'
+import type { LoopEffects } from '../loop/loop-effects.ts'
 import { PlanLoop } from '../loop/plan-loop.ts'
 import type { News } from '../loop/turn-news.ts'
 import type { Difference } from '../queries.ts'
@@ -38,7 +38,7 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
     const task = state.tasks.get(name)
     return maySomethingStart(state) && task?.status === 'ready' && task.visit === visit
   }
-  const isRetold = (one: Restored[number]): boolean => before.some(told => firstDifference(told, one) === null)
+  const isRepeated = (one: Restored[number]): boolean => before.some(earlier => firstDifference(earlier, one) === null)
   return {
     ...rest,
     ...some(
@@ -52,7 +52,7 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
     // Each of these leaves an event, so only a repetition may be skipped.
     ...some(
       'restored',
-      restored?.filter(one => !isRetold(one)),
+      restored?.filter(one => !isRepeated(one)),
     ),
     ...some(
       'expanded',
@@ -175,8 +175,8 @@ interface Mismatch extends Difference {
   readonly message: string
 }
 
-/** `retold`: a turn with unknown commit that was sent again, and changed nothing. */
-type Met = 'asked' | 'retold' | Mismatch
+/** `repeated`: a turn with unknown commit that was sent again, and changed nothing. */
+type Met = 'asked' | 'repeated' | Mismatch
 
 export class ReplayLoop {
   readonly #plan: PlanId
@@ -195,7 +195,7 @@ export class ReplayLoop {
   readonly #scopes = { ...NOBODY_WAITS, names: new Set<TaskName>() }
   /** Where the loop receives sent notices, and the turn whose notices it has received. */
   #news: News | null = null
-  #heard: Turn | null = null
+  #delivered: Turn | null = null
   #tells = false
   #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
   #listener: (() => void) | null = null
@@ -245,7 +245,7 @@ export class ReplayLoop {
         }
       }
     }
-    if (command.type === 'turn' && isIdle(this.#effective(command)) && !isIdle(command)) return 'retold'
+    if (command.type === 'turn' && isIdle(this.#effective(command)) && !isIdle(command)) return 'repeated'
     return said ?? { path: '$.command', actual: command.type, message: 'the loop would have waited here' }
   }
 
@@ -270,7 +270,7 @@ export class ReplayLoop {
     return { ...difference, message: 'the loop would have said something else in this turn', final: !isIdle(said) }
   }
 
-  happened({ command, events }: Entry, met: 'asked' | 'retold' | 'elsewhere'): void {
+  happened({ command, events }: Entry, met: 'asked' | 'repeated' | 'elsewhere'): void {
     if (met !== 'elsewhere') this.#restored = (command.type === 'turn' ? command.restored : undefined) ?? []
     if (met === 'asked') this.#answer(events)
     else this.#listener?.()
@@ -320,7 +320,7 @@ export class ReplayLoop {
       { now: () => this.#now, monotonic: () => this.#now, after: () => () => {} },
       lease,
     )
-    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#hands(lost))
+    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#effects(lost))
     try {
       await loop.run(lost)
     } catch (error) {
@@ -330,7 +330,7 @@ export class ReplayLoop {
   }
 
   /** Without side effects: each call waits here until the record says how it ended. */
-  #hands(lost: AbortSignal): Hands {
+  #effects(lost: AbortSignal): LoopEffects {
     return {
       perform: (_rooms, _state, task, { action, stop }) => {
         const of = { task: task.definition.id, visit: task.visit, attempt: task.attempt }
@@ -399,9 +399,9 @@ export class ReplayLoop {
     if (turn.rolledBack !== undefined && give(this.#rollbacks, turn.rolledBack.id, turn.rolledBack.outcome))
       this.answered.rollbacks++
     // Not counted: the loop does not await it, so it must be rung.
-    if (turn.notices !== undefined && this.#news !== null && this.#heard !== turn) {
+    if (turn.notices !== undefined && this.#news !== null && this.#delivered !== turn) {
       this.#news.notices.push(...turn.notices)
-      this.#heard = turn
+      this.#delivered = turn
     }
     if (turn.shortage !== undefined && this.#news !== null) this.#news.shortage = turn.shortage
     for (const made of turn.proposed ?? [])
@@ -442,7 +442,7 @@ export class ReplayLoop {
 
   /** Ends aborted calls that left no entry because they changed nothing. */
   #releaseAborted(turn: Turn): number {
-    const told = new Set((turn.settled ?? []).map(attemptKey))
+    const settled = new Set((turn.settled ?? []).map(attemptKey))
     const before = this.#attempts.size + this.#preparations.size
     for (const [key, { matters, answer, of }] of this.#preparations) {
       if (matters()) continue
@@ -450,7 +450,7 @@ export class ReplayLoop {
       answer({ ...of, prepared: {}, restored: null })
     }
     for (const [key, { stop, matters, answer }] of this.#attempts) {
-      if (stop?.aborted !== true || matters() || told.has(key)) continue
+      if (stop?.aborted !== true || matters() || settled.has(key)) continue
       this.#attempts.delete(key)
       answer({ status: 'interrupted', reason: 'stopped' })
     }

@@ -129,7 +129,7 @@ export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: str
   } finally {
     await replaying.close()
   }
-  return { plan, name, ok: fault === null, ...replaying.told(), fault }
+  return { plan, name, ok: fault === null, ...replaying.report(), fault }
 }
 
 async function readPage(
@@ -220,7 +220,7 @@ class Replaying {
     this.#loop = null
   }
 
-  told(): Pick<Replay, 'entries' | 'reenacted' | 'redecidedOnly' | 'trace' | 'head'> {
+  report(): Pick<Replay, 'entries' | 'reenacted' | 'redecidedOnly' | 'trace' | 'head'> {
     return {
       entries: this.entries,
       reenacted: { ...this.#sum },

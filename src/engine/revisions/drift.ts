@@ -108,7 +108,7 @@ async function movedFiles(
     const written = await composeSince(rooms, since, { until, scopeOf: scopesIn(state) })
     const left = new Map(written.changes.map(({ path, after }) => [path, after]))
     const writers = await writersIn(rooms, then?.snapshot === undefined ? entries : since)
-    const told = (change: Change): DriftedFile => ({
+    const driftedFile = (change: Change): DriftedFile => ({
       path: change.path,
       what: change.before === null ? 'created' : change.after === null ? 'deleted' : 'changed',
       by: left.has(change.path) && isSame(left.get(change.path) ?? null, change.after) ? 'plan' : 'somebody',
@@ -120,7 +120,7 @@ async function movedFiles(
       const moved = written.changes.map(change => ({ ...change, after: now.get(change.path) ?? null }))
       const undone = undoneOf(written.changes, now)
       const earlier = await movedEarlier(rooms, until, at, left)
-      return { files: [...moved.filter(isMoved), ...undone, ...earlier].map(told), basis: 'written', lacks }
+      return { files: [...moved.filter(isMoved), ...undone, ...earlier].map(driftedFile), basis: 'written', lacks }
     }
     const found = await rooms.snapshots.diff(then.snapshot, 'now')
     if (!found.ok) return { ...NONE, lacks: found.failure.message }
@@ -133,7 +133,7 @@ async function movedFiles(
       missing.map(({ path }) => path),
     )
     const undone = undoneOf(missing, now)
-    return { files: [...found.changes.filter(isMoved), ...undone].map(told), basis: 'whole', lacks }
+    return { files: [...found.changes.filter(isMoved), ...undone].map(driftedFile), basis: 'whole', lacks }
   } catch (error) {
     if (!(error instanceof MissingChanges)) throw error
     return { ...NONE, lacks: error.message }

@@ -68,7 +68,7 @@ async function commandFor(
     case 'append':
       return await append(rooms, state, order)
     case 'propose': {
-      const { type, expectedRevision, ...said } = order
+      const { type, expectedRevision, ...rest } = order
       if (expectedRevision !== undefined && expectedRevision !== state.revision)
         return {
           ok: false,
@@ -81,7 +81,7 @@ async function commandFor(
       const definition = keepItems(state.definition, order.definition)
       const hash = definitionHash(definition)
       const id = inboxId(`${state.id}/proposal/${state.version}/${hash}`)
-      return { ok: true, command: { type, ...said, definition, hash, base: state.hash, id, by: actor } }
+      return { ok: true, command: { type, ...rest, definition, hash, base: state.hash, id, by: actor } }
     }
     default:
       return order satisfies never

@@ -51,7 +51,7 @@ interface Span {
   readonly isScoped: boolean
   readonly from: number
   to: number
-  readonly told: { readonly at: number; readonly changes: Sha256 }[]
+  readonly recorded: { readonly at: number; readonly changes: Sha256 }[]
 }
 
 export class ChangeCredit {
@@ -69,14 +69,14 @@ export class ChangeCredit {
     // Doubt exists only if a task without a scope overlapped another.
     const all = [...spans.values()]
     const doubtful = all.filter(span => all.some(other => other !== span && !other.isScoped && overlap(span, other)))
-    for (const { changes } of doubtful.flatMap(({ told }) => told))
+    for (const { changes } of doubtful.flatMap(({ recorded }) => recorded))
       if (!paths.has(changes)) paths.set(changes, new Set((await readChanges(rooms, changes)).map(({ path }) => path)))
     return new ChangeCredit(spans, paths)
   }
 
   /** Does this change in the snapshot of a task without a scope belong to an overlapping task with a scope, recorded later? */
   isOthers(event: Event, path: string): boolean {
-    return this.#isToldBeside(event, path, (told, at) => told > at)
+    return this.#isRecordedBeside(event, path, (recordedAt, at) => recordedAt > at)
   }
 
   /**
@@ -84,17 +84,17 @@ export class ChangeCredit {
    * overwritten it.
    */
   isPerhapsOthers(event: Event, path: string): boolean {
-    return this.#isToldBeside(event, path, (told, at) => told < at)
+    return this.#isRecordedBeside(event, path, (recordedAt, at) => recordedAt < at)
   }
 
-  #isToldBeside(event: Event, path: string, when: (told: number, at: number) => boolean): boolean {
+  #isRecordedBeside(event: Event, path: string, when: (recordedAt: number, at: number) => boolean): boolean {
     const [span, at] = this.#find(event)
     if (span === undefined || span.isScoped) return false
     return [...this.#spans.values()].some(
       other =>
         other.isScoped &&
         overlap(span, other) &&
-        other.told.some(told => when(told.at, at) && this.#paths.get(told.changes)?.has(path) === true),
+        other.recorded.some(one => when(one.at, at) && this.#paths.get(one.changes)?.has(path) === true),
     )
   }
 
@@ -110,16 +110,16 @@ export class ChangeCredit {
     return [...new Set(theirs.filter(other => ours.some(one => isShared(one, other))).map(({ task }) => task))]
   }
 
-  #pathsOf({ told }: Span): ReadonlySet<string> {
-    return new Set(told.flatMap(({ changes }) => [...(this.#paths.get(changes) ?? [])]))
+  #pathsOf({ recorded }: Span): ReadonlySet<string> {
+    return new Set(recorded.flatMap(({ changes }) => [...(this.#paths.get(changes) ?? [])]))
   }
 
   #find(event: Event): readonly [Span | undefined, number] {
     const wrote = wroteIn(event)
     if (!('task' in event) || !('visit' in event) || wrote === undefined) return [undefined, 0]
     const span = this.#spans.get(`${event.task}/${event.visit}`)
-    const told = span?.told.find(({ changes }) => changes === wrote.changes)
-    return [span, told?.at ?? 0]
+    const own = span?.recorded.find(({ changes }) => changes === wrote.changes)
+    return [span, own?.at ?? 0]
   }
 }
 
@@ -141,14 +141,14 @@ function spansOf(entries: Iterable<Entry>): ReadonlyMap<string, Span> {
             isScoped: event.preimage !== undefined,
             from: at,
             to: Number.POSITIVE_INFINITY,
-            told: [],
+            recorded: [],
           })
       } else if (isAttemptEnd(event)) {
         const span = spans.get(`${event.task}/${event.visit}`)
         if (span === undefined) continue
         span.to = at
         const changes = wroteIn(event)?.changes
-        if (changes != null) span.told.push({ at, changes })
+        if (changes != null) span.recorded.push({ at, changes })
       }
     }
   }

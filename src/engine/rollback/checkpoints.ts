@@ -72,9 +72,9 @@ function checkpointAt(
   entries: readonly Entry[],
   word: string,
 ): (Omit<Checkpoint, 'why'> & Pick<CheckpointCard, 'why'>) | Refusal {
-  const meant = resolveEntry(entries, word)
-  if ('code' in meant) return meant
-  const { version, checkpoint: taken } = meant
+  const entry = resolveEntry(entries, word)
+  if ('code' in entry) return entry
+  const { version, checkpoint: taken } = entry
   if (taken !== null) return taken
   const at = entries.find(entry => entry.version === version)?.now ?? 0
   return { name: word as CheckpointName, version, at, task: null, why: 'entry', paths: null, standing: {} }

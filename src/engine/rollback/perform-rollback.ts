@@ -11,7 +11,7 @@ import { gitOperationsSince } from '../../domain/views/git-operations.ts'
 import type { Entry } from '../../stores/store.ts'
 import { commitMessage } from '../../workspace/git/git.ts'
 import type { Change, Choice, LeftOut, RolledBack } from '../../workspace/workspace.ts'
-import { heldFailure } from '../files/held-files.ts'
+import { reservedFailure } from '../files/held-files.ts'
 import { settleUnfinished } from '../files/kept-files.ts'
 import { lazy } from '../lazy-imports.ts'
 import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
@@ -51,7 +51,7 @@ async function commitAdopted(
   return { done: made.done, left: [{ path: '.git', reason: `not committed: ${made.failure.message}` }] }
 }
 
-const TOLD_MAX = 100
+const LEFT_MAX = 100
 
 export async function rollBack(rooms: Rooms, state: PlanState): Promise<RollbackOutcome> {
   const under = state.rollback
@@ -89,8 +89,8 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
       under.adopts === undefined
         ? await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
         : await commitAdopted(rooms, state, under, rolled?.changed ?? [])
-    const told = (rolled?.left ?? []).map(one => ({ ...one, ...doubtAbout(under, written, one.path) }))
-    const left = [...written.uncovered, ...told, ...written.aside, ...git.left]
+    const withDoubts = (rolled?.left ?? []).map(one => ({ ...one, ...doubtAbout(under, written, one.path) }))
+    const left = [...written.uncovered, ...withDoubts, ...written.aside, ...git.left]
     const kept = distinct([...written.kept, ...(rolled?.kept ?? []), ...writtenOver(written, rolled?.changed ?? [])])
     return {
       changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),
@@ -98,7 +98,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
       ...(rolled === null ? {} : { saved: rolled.saved }),
       adopted: under.adopts?.name,
       // Everything an adoption left must be adopted later, so the list is not cut.
-      ...(left.length === 0 ? {} : { left: under.adopts === undefined ? left.slice(0, TOLD_MAX) : left }),
+      ...(left.length === 0 ? {} : { left: under.adopts === undefined ? left.slice(0, LEFT_MAX) : left }),
       // Never cut: stored versions of a person's edits are named only here.
       ...(kept.length === 0 ? {} : { kept }),
       ...(git.done.length === 0 ? {} : { git: git.done }),
@@ -162,7 +162,7 @@ const stopped = (failure: Failure, conflicts?: readonly string[]): RollbackOutco
   changes: null,
   paths: 0,
   failure,
-  conflicts: conflicts === undefined ? undefined : conflicts.slice(0, TOLD_MAX),
+  conflicts: conflicts === undefined ? undefined : conflicts.slice(0, LEFT_MAX),
 })
 
 /** Null if the plan wrote nothing since. */
@@ -194,9 +194,9 @@ async function files(
         retryable: true,
       },
     }
-  const refuse = async () => (under.adopts === undefined ? null : await heldNow(rooms, plan, changes))
-  const held = await refuse()
-  if (held !== null) return { ok: false, failure: held }
+  const refuse = async () => (under.adopts === undefined ? null : await reservedNow(rooms, plan, changes))
+  const reserved = await refuse()
+  if (reserved !== null) return { ok: false, failure: reserved }
   await snapshots.settled()
   const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
   if (!target.ok) return target
@@ -212,10 +212,10 @@ async function files(
 }
 
 /** The files were free when the adoption was ordered; a task may have reserved them since. */
-async function heldNow(rooms: Rooms, plan: PlanId, changes: readonly Change[]): Promise<Failure | null> {
+async function reservedNow(rooms: Rooms, plan: PlanId, changes: readonly Change[]): Promise<Failure | null> {
   const state = await rooms.store.state(plan)
   const paths = changes.map(({ path }) => path)
-  return state === null ? null : await heldFailure(rooms, state, paths)
+  return state === null ? null : await reservedFailure(rooms, state, paths)
 }
 
 /** An automatic rollback cannot ask: what may be another plan's work stays and is reported. */

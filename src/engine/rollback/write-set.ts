@@ -61,7 +61,7 @@ interface Known {
   isDeclared: boolean
   isClaimed: boolean
   looseTask: TaskName | null
-  toldAt: Millis
+  recordedAt: Millis
 }
 
 /** The journal up to the target entry and after it. For an undo, attempts that the rollback ended count as ended before it. */
@@ -84,8 +84,8 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const known = new Map<string, Known>()
   const kept: { path: string; sha256: Sha256 }[] = []
   const visits = new Map<string, Visit>()
-  const told: Sha256[] = []
-  begunIn(by, visits, told)
+  const recorded: Sha256[] = []
+  begunIn(by, visits, recorded)
   const since = [...entries]
   const credit = await ChangeCredit.of(rooms, [...(by.until ?? []), ...since])
   const shared = by.tasks === undefined ? [] : credit.sharedWith(by.tasks)
@@ -97,7 +97,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const uncovered = new Map<string, UncoveredPath>()
   let isOrdered = false
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
-  const add = (change: Change, event: Event, toldAt: Millis): void => {
+  const add = (change: Change, event: Event, recordedAt: Millis): void => {
     const { path, before, after } = change
     if (!isWanted(path)) return
     const isRollback = event.type === 'rollback.finished'
@@ -117,7 +117,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         isDeclared,
         isClaimed,
         looseTask,
-        toldAt,
+        recordedAt,
       }
       known.set(path, { ...one, setBackAfter })
       return
@@ -129,7 +129,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     seen.isDeclared ||= isDeclared
     seen.isClaimed ||= isClaimed
     seen.looseTask ??= looseTask
-    seen.toldAt = toldAt
+    seen.recordedAt = recordedAt
     seen.states.push(before, after)
     seen.changes.push(change)
     if (!seen.isBroken) seen.left = after
@@ -139,7 +139,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       if (event.type === 'rollback.started' && event.id === by.rollback) isOrdered = true
       const task = 'task' in event ? event.task : undefined
       const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
-      if (isOurs) follow(visits, event, told.length, now)
+      if (isOurs) follow(visits, event, recorded.length, now)
       const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
       if (isOrdered && visit !== undefined && isAttemptEnd(event)) visit.wasUnderWay = true
       if (isOurs && 'result' in event)
@@ -148,7 +148,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       if (changes === null) continue
       for (const change of ownChanges(
         await readChanges(rooms, changes),
-        await leftBy(rooms, told.slice(visit?.from ?? told.length)),
+        await leftBy(rooms, recorded.slice(visit?.from ?? recorded.length)),
       )) {
         if (credit.isOthers(event, change.path)) continue
         if (visit !== undefined && isInScopeBeside(visit, change.path, visits.values(), by)) continue
@@ -174,7 +174,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   // The visit with the earliest snapshot decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
     if (visit.isOpen)
-      for (const path of await addUnknown(rooms, visit, at, known, by, told.slice(visit.from), uncovered))
+      for (const path of await addUnknown(rooms, visit, at, known, by, recorded.slice(visit.from), uncovered))
         if (visit.wasUnderWay) underWay.add(path)
   for (const other of others) {
     const one = known.get(other.path)
@@ -252,9 +252,9 @@ async function tellApart(
   for (const [path, one] of [...known].filter(([, { isDeclared }]) => !isDeclared)) {
     const seen = others.changes.filter(other => other.path === path && isSeenToo(one, other))
     // Our attempt recorded nothing, and the other plan recorded this change: it is theirs.
-    const isUntold = one.toldAt === Number.POSITIVE_INFINITY
+    const isUnrecorded = one.recordedAt === Number.POSITIVE_INFINITY
     const declared =
-      seen.find(({ isDeclared }) => isDeclared || isUntold)?.plan ??
+      seen.find(({ isDeclared }) => isDeclared || isUnrecorded)?.plan ??
       loose.map(({ began, over }) => others.declaredBy(path, began, over)).find(plan => plan !== null)
     if (declared !== undefined) {
       aside.set(path, `it is the work of plan '${declared}', which ran at the same time`)
@@ -262,12 +262,12 @@ async function tellApart(
       continue
     }
     // A running task will record its changes later; this may be one of them.
-    const untold = others.untoldBy(one.toldAt)
-    const plan = seen[0]?.plan ?? untold ?? others.loose
+    const unfinished = others.unfinishedBy(one.recordedAt)
+    const plan = seen[0]?.plan ?? unfinished ?? others.loose
     if (plan === null) continue
     doubted.set(path, plan)
     // Both may have made it: treated as an edit, so that it stays.
-    if (seen.length > 0 || untold !== null) one.left = one.target
+    if (seen.length > 0 || unfinished !== null) one.left = one.target
   }
   return { aside, doubted }
 }
@@ -361,13 +361,13 @@ const isExplained = ({ isEdit, change }: Doubt, ends: readonly Change[]): boolea
   isEdit && ends.some(({ path, after }) => path === change.path && isSame(after, change.after))
 
 /** Collects visits that started before the target entry, and change sets recorded until then: those are not undone. */
-function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, told: Sha256[]): void {
+function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, recorded: Sha256[]): void {
   for (const { events, now } of until) {
     for (const event of events) {
       const changes = changesOf(event)
-      if (changes !== null) told.push(changes)
+      if (changes !== null) recorded.push(changes)
       if (!('task' in event) || event.task === undefined || tasks?.includes(event.task) === false) continue
-      follow(visits, event, told.length, now)
+      follow(visits, event, recorded.length, now)
       const visit = isAttemptEnd(event) && 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
       if (visit !== undefined) visit.isOpen = false
     }
@@ -429,9 +429,9 @@ function closeVisit(visit: Visit, now: Millis): void {
   visit.isOpen = false
 }
 
-async function leftBy(rooms: Rooms, told: readonly Sha256[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
+async function leftBy(rooms: Rooms, recorded: readonly Sha256[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
   const left = new Map<string, TreeEntry | null>()
-  for (const id of told) for (const { path, after } of await readChanges(rooms, id)) left.set(path, after)
+  for (const id of recorded) for (const { path, after } of await readChanges(rooms, id)) left.set(path, after)
   return left
 }
 
@@ -501,7 +501,7 @@ async function addUnknown(
       isDeclared: preimage !== undefined,
       isClaimed: preimage !== undefined || inScope(by.claimedBy?.(visit.task) ?? [], path),
       looseTask: preimage === undefined ? visit.task : null,
-      toldAt: Number.POSITIVE_INFINITY,
+      recordedAt: Number.POSITIVE_INFINITY,
       setBackAfter: null,
     })
   }

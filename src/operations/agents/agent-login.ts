@@ -49,7 +49,7 @@ export async function setLogin(
 }
 
 /** Agents with this permission; none if the settings cannot be read. */
-export async function lentLogins(place: UserRulesPlace): Promise<readonly string[]> {
+export async function agentsWithLogin(place: UserRulesPlace): Promise<readonly string[]> {
   const read = await readUserRules(place)
   return read.ok ? read.value.logins : []
 }

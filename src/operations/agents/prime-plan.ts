@@ -80,8 +80,8 @@ export async function primePlan(
 ): Promise<{ readonly ok: true; readonly prime: Prime } | { readonly ok: false; readonly missing: Missing }> {
   const { engine } = room
   const open = reference === undefined ? await openPlans(engine) : []
-  const held = await claimedTasks(engine, room.agents)
-  const chosen = reference === undefined ? chosenPlan(open, held) : null
+  const claimed = await claimedTasks(engine, room.agents)
+  const chosen = reference === undefined ? chosenPlan(open, claimed) : null
   const found = chosen ?? (await lookUpPlan(engine, reference))
   if (!found.ok) return found
   const { plan } = found.target
@@ -97,7 +97,7 @@ export async function primePlan(
   const current = await currentTask(room, plan, mine)
   const elsewhere = await namesOf(
     engine,
-    held.filter(one => one.plan !== plan),
+    claimed.filter(one => one.plan !== plan),
   )
   return {
     ok: true,
@@ -125,13 +125,13 @@ export async function primePlan(
 
 type Chosen = Extract<Awaited<ReturnType<typeof lookUpPlan>>, { ok: true }>
 
-function chosenPlan(open: readonly PlanRow[], held: readonly ClaimedTask[]): Chosen | null {
-  const latest = open.find(({ id }) => held.some(({ plan }) => plan === id)) ?? open[0]
+function chosenPlan(open: readonly PlanRow[], claimed: readonly ClaimedTask[]): Chosen | null {
+  const latest = open.find(({ id }) => claimed.some(({ plan }) => plan === id)) ?? open[0]
   return latest === undefined ? null : { ok: true, target: { plan: latest.id, name: latest.name, task: null } }
 }
 
-async function namesOf(engine: PrimeRoom['engine'], held: readonly ClaimedTask[]): Promise<readonly string[]> {
-  const names = held.map(async ({ plan, task }) => {
+async function namesOf(engine: PrimeRoom['engine'], claimed: readonly ClaimedTask[]): Promise<readonly string[]> {
+  const names = claimed.map(async ({ plan, task }) => {
     const summary = await engine.ask({ type: 'summary', plan })
     return summary === null ? [] : [`${summary.name}:${task}`]
   })
@@ -180,8 +180,8 @@ function waitingIn({ waiting, asked = [] }: Summary): readonly string[] {
 /** The reason of a plan contains the failure of its task. */
 const maskReason = (reason: string | null, works: readonly Card[]): string | null =>
   works.reduce(
-    (said, one) =>
-      one.confidential === true && one.reason ? (said?.replaceAll(one.reason, CONFIDENTIAL) ?? null) : said,
+    (masked, one) =>
+      one.confidential === true && one.reason ? (masked?.replaceAll(one.reason, CONFIDENTIAL) ?? null) : masked,
     reason,
   )
 
@@ -227,8 +227,8 @@ async function decisionsOf(
     const entries = (await engine.ask({ type: 'entries', plan, after, limit: end - after })) ?? []
     for (const { actor, events } of entries.toReversed())
       for (const event of events.toReversed()) {
-        const told = decisionIn(event, actor)
-        if (told !== null) decisions.push(told)
+        const decision = decisionIn(event, actor)
+        if (decision !== null) decisions.push(decision)
         const noted = noteIn(event, actor)
         if (noted !== null && notes.length < DECISIONS_MAX) notes.push(noted)
         if (event.type === 'question.answered') answers.set(event.id, decisions.length - 1)
@@ -245,8 +245,8 @@ function decisionIn(event: Event, actor: string): Decision | null {
   switch (event.type) {
     case 'gate.decided': {
       const { task, verdict, rationale, option, answers, by = actor } = event
-      const said = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
-      return { by, task, what: verdict, text: said.filter(one => one !== undefined && one !== '').join(': ') }
+      const words = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
+      return { by, task, what: verdict, text: words.filter(one => one !== undefined && one !== '').join(': ') }
     }
     case 'question.answered':
       return { by: event.by, task: null, what: 'answered', text: JSON.stringify(event.answers) }

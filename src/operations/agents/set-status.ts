@@ -87,8 +87,8 @@ async function report(
     if (!claimed.ok) return { status: 'refused', refusal: claimed.refusal }
     token = claimed.claim?.token
   }
-  const said = workReport(ask)
-  const reported = await reportTask(engine, target, said, { token, submit })
+  const work = workReport(ask)
+  const reported = await reportTask(engine, target, work, { token, submit })
   if (reported.status === 'refused') return reported
   return { status: 'set', done: reported.accepted, unaccepted: reported.unaccepted }
 }
@@ -96,8 +96,8 @@ async function report(
 function workReport({ status, outputs, outcome, notMine, evidence, reason, retryable, mode }: StatusAsk): WorkReport {
   if (status !== 'done')
     return { status: 'failed', why: { message: reason ?? 'reported as failed', retryable }, mode, outputs }
-  const isSaid = evidence === undefined || outputs?.evidence !== undefined
-  return { status: 'done', outputs: isSaid ? outputs : { ...outputs, evidence }, outcome, notMine }
+  const hasEvidence = evidence === undefined || outputs?.evidence !== undefined
+  return { status: 'done', outputs: hasEvidence ? outputs : { ...outputs, evidence }, outcome, notMine }
 }
 
 const outcome = (done: Submitted): StatusSet =>

@@ -10,8 +10,8 @@ const PIECES = 200
 export async function spentSoFar(engine: Engine, plan: string, task: string): Promise<AgentSpend | null> {
   const pieces = (await engine.ask({ type: 'logs', plan, task, before: Number.MAX_SAFE_INTEGER, limit: PIECES })) ?? []
   const last = pieces.at(-1)
-  const said = pieces.flatMap(({ stream, visit, attempt, text }) =>
+  const lines = pieces.flatMap(({ stream, visit, attempt, text }) =>
     stream === 'engine' && visit === last?.visit && attempt === last.attempt ? [text] : [],
   )
-  return lastSpend(said.join(''))
+  return lastSpend(lines.join(''))
 }

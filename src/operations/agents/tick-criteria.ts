@@ -31,7 +31,7 @@ export async function tickCriteria(
     const { all, ticked } = found
     const names: string[] = []
     for (const word of wanted) {
-      const name = criterionMeant(all, word)
+      const name = findCriterion(all, word)
       if (name === undefined) return refused(unknownCriterion(task, word, all))
       names.push(name)
     }
@@ -46,8 +46,8 @@ export async function tickCriteria(
   }
 }
 
-export const criterionMeant = (all: readonly string[], word: string): string | undefined =>
-  all.find(one => isMeant(one, word)) ?? (/^\d{1,4}$/.test(word) ? all[Number(word) - 1] : undefined)
+export const findCriterion = (all: readonly string[], word: string): string | undefined =>
+  all.find(one => isSameText(one, word)) ?? (/^\d{1,4}$/.test(word) ? all[Number(word) - 1] : undefined)
 
 const refused = (refusal: Refusal): Ticked => ({ status: 'refused', refusal })
 
@@ -72,9 +72,9 @@ const criteriaIn = ({ preconditions, accept, postconditions }: Briefing): readon
   [...preconditions, ...accept, ...postconditions].map(criterionText)
 
 /** Compares with the text as it was shown: on one line, escaped, and cut if it was long. */
-function isMeant(criterion: string, word: string): boolean {
-  const [shown, said] = [criterion, word].map(text => escapeForTerminal(text).trim()) as [string, string]
-  return shown === said || (said.length > CUT_MIN && said.endsWith('…') && shown.startsWith(said.slice(0, -1)))
+function isSameText(criterion: string, word: string): boolean {
+  const [shown, given] = [criterion, word].map(text => escapeForTerminal(text).trim()) as [string, string]
+  return shown === given || (given.length > CUT_MIN && given.endsWith('…') && shown.startsWith(given.slice(0, -1)))
 }
 
 const CUT_MIN = 100

@@ -13,7 +13,7 @@ import { inScope } from '../../safety/scope.ts'
 import { claimedTasks } from './claimed-tasks.ts'
 
 /** The write scope of a claimed task, and its folder. */
-export interface HeldScope {
+export interface ClaimedScope {
   readonly plan: string
   readonly task: TaskName
   /** Null: no restriction within its folder. */
@@ -22,11 +22,11 @@ export interface HeldScope {
   readonly place: string | null
 }
 
-export async function heldScopes(
+export async function claimedScopes(
   engine: Pick<Engine, 'ask'>,
   agents: readonly string[],
-): Promise<readonly HeldScope[]> {
-  const scopes: HeldScope[] = []
+): Promise<readonly ClaimedScope[]> {
+  const scopes: ClaimedScope[] = []
   for (const { plan, task } of await claimedTasks(engine, agents)) {
     const briefing = await engine.ask({ type: 'briefing', plan, task })
     const summary = await engine.ask({ type: 'summary', plan })
@@ -39,7 +39,7 @@ export async function heldScopes(
 export interface DeniedWrite {
   /** As the agent wrote it. */
   readonly path: string
-  readonly scope: HeldScope
+  readonly scope: ClaimedScope
   /** The rule that protects it; null if it is only outside the scope. */
   readonly rule: string | null
 }
@@ -54,7 +54,7 @@ export interface GuardedFolders {
 /** The first path that none of the tasks may write; null if all may be written, or no task is claimed. */
 export async function deniedWrite(
   folders: GuardedFolders,
-  scopes: readonly HeldScope[],
+  scopes: readonly ClaimedScope[],
   paths: readonly string[],
 ): Promise<DeniedWrite | null> {
   if (scopes.length === 0) return null
@@ -82,7 +82,7 @@ interface Place {
   readonly write: readonly string[] | null
 }
 
-async function placeOf({ root, stateDir }: GuardedFolders, { place, write }: HeldScope): Promise<Place> {
+async function placeOf({ root, stateDir }: GuardedFolders, { place, write }: ClaimedScope): Promise<Place> {
   const folder = place === null ? root : join(root, place)
   return { base: await realTarget(folder), state: await stateInside({ root: folder, stateDir }), write }
 }

@@ -50,7 +50,7 @@ export async function goalParts(
   return { status: 'found', parts: await leavesOf(engine, await subGoals(engine, id)) }
 }
 
-const no = (...said: Parameters<typeof refuse>): GoalParts => ({ status: 'refused', refusal: refuse(...said) })
+const no = (...words: Parameters<typeof refuse>): GoalParts => ({ status: 'refused', refusal: refuse(...words) })
 
 /** Title and criteria, so that the planner sees the whole goal. */
 const textOf = ({ title, criteria }: Pick<GoalRow, 'title' | 'criteria'>): string => [title, ...criteria].join('\n')

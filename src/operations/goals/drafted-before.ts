@@ -71,12 +71,12 @@ export async function fittingTemplate(
 ): Promise<string | null> {
   if (planner === 'template') return null
   const singular = (word: string): string => word.replace(/s$/, '')
-  const said = new Set((goal.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular))
-  const isSaid = (name: string): boolean => {
+  const goalWords = new Set((goal.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular))
+  const isNamed = (name: string): boolean => {
     const words = name.split('-').filter(word => !FILLING.test(word))
-    return words.length > 1 && words.every(word => said.has(singular(word)))
+    return words.length > 1 && words.every(word => goalWords.has(singular(word)))
   }
   const shelf = [...(await shelfWith(folder))].sort((a, b) => Number(b.origin === 'own') - Number(a.origin === 'own'))
   const names = shelf.map(({ name }) => name)
-  return names.find(isSaid) ?? names.find(name => name === BY_KIND[kind]) ?? null
+  return names.find(isNamed) ?? names.find(name => name === BY_KIND[kind]) ?? null
 }

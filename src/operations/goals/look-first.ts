@@ -89,7 +89,7 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
       )
       const ended = await run({ ...place, ...ready, signal }, command, leftMs)
       if (signal?.aborted === true) throw new PlanningFailure(STOPPED)
-      const printed = readPrinted(hide(ended.said), { root, home, in: command.in, paths, tools })
+      const printed = readPrinted(hide(ended.printed), { root, home, in: command.in, paths, tools })
       const { mark, failed, total, places, lines } = printed
       if (ended.why !== null) unknown(ended.why)
       else if (ended.exit === 0) seen.push({ ...named, status: 'passes', places: [], lines: [] })
@@ -129,8 +129,8 @@ async function prepare(
 ): Promise<(Pick<Running, 'root' | 'sandbox' | 'tar'> & { readonly parts: Parts }) | string> {
   const root = realpathSync(place.root)
   const sandbox = bubblewrap({ environment: place.environment, outside: [root] })
-  const standing = await sandbox.check()
-  if (!standing.ok) return standing.failure.message
+  const checked = await sandbox.check()
+  if (!checked.ok) return checked.failure.message
   const tar = findProgram('tar', { path: place.environment.PATH, outside: [root] })
   if (tar === null) return 'tar, which copies the workspace, is not installed'
   const parts = await workspaceParts({ ...place, scratch: join(place.stateDir, 'scratch') })
@@ -160,7 +160,7 @@ interface Running extends Pick<LookPlace, 'root' | 'stateDir' | 'environment'> {
 
 interface Ended {
   readonly exit: number | null
-  readonly said: string
+  readonly printed: string
   /** Why its result is unusable; null if it ended by itself. */
   readonly why: string | null
 }
@@ -188,7 +188,7 @@ async function run(running: Running, command: Pick<Lookable, 'run' | 'in' | 'env
     argv: ['/bin/sh', '-c', COPY, 'sh', tar, root, join(root, command.in ?? '.'), ...command.run],
     env: { ...inheritedEnvironment(environment), ...QUIET, ...command.env },
   })
-  if (!wrapped.ok) return { exit: null, said: '', why: wrapped.failure.message }
+  if (!wrapped.ok) return { exit: null, printed: '', why: wrapped.failure.message }
   const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'pipe' })
   const output = new HeadAndTail()
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => output.add(String(chunk)))
@@ -207,9 +207,9 @@ async function run(running: Running, command: Pick<Lookable, 'run' | 'in' | 'env
   clearTimeout(timer)
   signal?.removeEventListener('abort', end)
   packing.kill('SIGKILL')
-  const said = output.text()
+  const printed = output.text()
   const how = failure?.message ?? excess?.message ?? (exit === NOT_COPIED ? 'the workspace could not be copied' : null)
-  return { exit, said, why: isLate ? `it had not ended after ${Math.round(maxMs / 1000)} s` : how }
+  return { exit, printed, why: isLate ? `it had not ended after ${Math.round(maxMs / 1000)} s` : how }
 }
 
 /** Streams the files into the sandbox's standard input. Files that disappear meanwhile are left out. */

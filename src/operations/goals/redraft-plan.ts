@@ -43,9 +43,9 @@ export async function redraftPlan<Problem>(
   engine: Pick<CallerEngine, 'ask'>,
   {
     plan,
-    said,
+    newComments,
     choice,
-  }: { readonly plan: PlanId; readonly said: readonly PlanComment[]; readonly choice: PlannerChoice },
+  }: { readonly plan: PlanId; readonly newComments: readonly PlanComment[]; readonly choice: PlannerChoice },
   propose: (
     request: RedraftRequest,
   ) => Promise<Pick<PlanProposal, 'definition' | 'unfollowed'> | { readonly problem: Problem }>,
@@ -71,12 +71,12 @@ export async function redraftPlan<Problem>(
       status: 'refused',
       refusal: refuse('invalid', 'the draft has no goal', 'give it a goal, or edit it'),
     }
-  const comments = [...commentsOn(draft), ...said]
+  const comments = [...commentsOn(draft), ...newComments]
   const proposed = await propose({ goal: draft.goal, comments, draft, choice: { ...plannerOf(draft), ...choice } })
   if ('problem' in proposed) return { status: 'failed', problem: proposed.problem }
   const next = { ...sameFinish(draft, proposed.definition), name: draft.name }
   const diff = semanticDiff(withoutPlanning(draft), withoutPlanning(next))
-  const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`.slice(0, RATIONALE_MAX)
+  const rationale = `drafted again: ${newComments.map(({ text }) => text).join('; ')}`.slice(0, RATIONALE_MAX)
   const { unfollowed } = proposed
   return {
     status: 'drafted',

@@ -82,11 +82,11 @@ export async function replanGoal<Problem = never>(
     task,
     text: `It failed before: '${reason.replace(/\s+/g, ' ').slice(0, 500)}'`,
   }))
-  const said: readonly PlanComment[] = [
+  const newComments: readonly PlanComment[] = [
     ...(isAsked ? [] : failures),
     ...(why === '' ? [] : [{ task: null, text: why }]),
   ]
-  const comments = [...commentsOn(definition), ...said]
+  const comments = [...commentsOn(definition), ...newComments]
   const proposed = await propose({ goal: definition.goal, comments, draft: definition, choice: wanted, progress })
   if ('problem' in proposed) return { status: 'failed', problem: proposed.problem }
   const next = withRest(definition, proposed.definition, stays)
@@ -113,7 +113,7 @@ export async function replanGoal<Problem = never>(
   }
 }
 
-const no = (...said: Parameters<typeof refuse>): Replanning => ({ status: 'refused', refusal: refuse(...said) })
+const no = (...words: Parameters<typeof refuse>): Replanning => ({ status: 'refused', refusal: refuse(...words) })
 
 /** The proposal or revision that an order made, for a repeated request. */
 export async function proposalMade(

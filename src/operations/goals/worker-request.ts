@@ -12,11 +12,11 @@ export type StartableAgent = KnownAgent & { readonly model?: string | null }
 export function withStandardModel(
   agents: readonly KnownAgent[],
   { default: standard, models }: Awaited<ReturnType<Models['list']>>,
-  lent: readonly string[],
+  withLogin: readonly string[],
 ): readonly StartableAgent[] {
   const found = models.find(({ name }) => name === standard)
   return agents.map(agent => {
-    if (lent.includes(agent.name)) return { ...agent, model: null, needsModel: false }
+    if (withLogin.includes(agent.name)) return { ...agent, model: null, needsModel: false }
     return agent.wire !== null && found?.wires.includes(agent.wire) === true
       ? { ...agent, model: found.name, needsModel: false }
       : agent

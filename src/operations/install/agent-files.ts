@@ -67,8 +67,8 @@ interface Base {
 function baseOf(name: string, install: InstallFiles, scope: InstallScope, homes: AgentHomes): Base {
   const { project, home, environment } = homes
   if (scope === 'project') return { folder: join(project, `.${name}`), within: project, root: project }
-  const told = install.variable === undefined ? undefined : environment[install.variable]
-  if (told !== undefined && told !== '') return { folder: told, within: told, root: told }
+  const configured = install.variable === undefined ? undefined : environment[install.variable]
+  if (configured !== undefined && configured !== '') return { folder: configured, within: configured, root: configured }
   const { folder: usual = `.${name}` } = install
   const config = usual.startsWith('.config/') ? environment.XDG_CONFIG_HOME : undefined
   const [within, below] = config?.startsWith('/') === true ? [config, usual.slice('.config/'.length)] : [home, usual]

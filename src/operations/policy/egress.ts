@@ -114,18 +114,18 @@ function networkOf({ plan, layers, rules }: EgressSources): readonly Egress[] {
     to(rule, from === 'user' ? 'your rule for all workspaces' : 'your rule for this workspace'),
   )
   if (plan === null) return [...limits, ...own]
-  const said = (use: TaskDefinition['network'], from: string): readonly Egress[] =>
+  const networkEgress = (use: TaskDefinition['network'], from: string): readonly Egress[] =>
     use === undefined ? [] : networkWords(readNetwork(use)).map(word => to(word, from))
   const isOpen = plan.policy?.network === undefined && limits.length === 0
   return [
     ...limits,
     ...own,
-    ...said(plan.policy?.network, 'policy of the plan'),
+    ...networkEgress(plan.policy?.network, 'policy of the plan'),
     ...allTasks(plan).flatMap(task => {
       const runs = task.action.type === 'run' && task.network === undefined && isOpen
       return runs
         ? [to('any address; none where a sandbox is required', `task ${task.id} has no \`network\``)]
-        : said(task.network, `task ${task.id}`)
+        : networkEgress(task.network, `task ${task.id}`)
     }),
   ]
 }

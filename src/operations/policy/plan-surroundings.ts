@@ -97,25 +97,25 @@ function faultsIn({ file, text, diagnostics }: FaultyPolicy): readonly Surroundi
 
 /** Commands that need approval or are denied; one line for each task and rule. */
 function commandFaults(under: UnderPolicy, task: TaskDefinition): readonly SurroundingFault[] {
-  const told = new Map<string, SurroundingFault>()
+  const faults = new Map<string, SurroundingFault>()
   for (const command of commandsOf(task)) {
     const answer = commandAnswer(under, command)
     if (answer.verdict === 'allow') continue
     const why = commandReason(answer)
     const isDenied = answer.verdict === 'deny'
-    const said = commandText(command)
-    told.set(why, {
+    const text = commandText(command)
+    faults.set(why, {
       severity: 'warning',
       task: task.id,
       message: isDenied
-        ? `'${task.id}' will fail: '${said.slice(0, 80)}' is not run, ${why}`
+        ? `'${task.id}' will fail: '${text.slice(0, 80)}' is not run, ${why}`
         : `'${task.id}' will wait for a person: ${why}`,
       hint: isDenied
         ? 'do without it, or have the rule changed by whoever made it'
         : advise`answer it when it asks: ${quoted('inbox')}`,
     })
   }
-  return [...told.values()]
+  return [...faults.values()]
 }
 
 function writeFaults(layers: readonly PolicyLayer[], task: TaskDefinition): readonly SurroundingFault[] {
@@ -174,7 +174,7 @@ async function agentFaults(
   if (wanted.length === 0) return []
   const known = await knownAgents(place)
   const unknown = wanted.filter(({ name }) => !known.rows.some(row => row.name === name))
-  const said = new Set(unknown.map(({ name }) => name))
+  const unknownNames = new Set(unknown.map(({ name }) => name))
   return [
     ...unknown.map(({ id, name }) => ({
       ...{ severity: 'error' as const, task: id, key: 'agent' },
@@ -182,7 +182,7 @@ async function agentFaults(
     })),
     // Invalid rows do not affect other agents.
     ...known.faults
-      .filter(({ agent }) => agent === undefined || !said.has(agent))
+      .filter(({ agent }) => agent === undefined || !unknownNames.has(agent))
       .map(({ message, hint }) => ({ severity: 'warning' as const, message, hint })),
   ]
 }

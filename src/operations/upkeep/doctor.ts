@@ -132,10 +132,10 @@ async function gitFinding({ root, environment }: DoctorRooms): Promise<Finding> 
       'there is no git program on the PATH, so plans cannot commit',
       `${needed}, outside the workspace`,
     )
-  const said = await new Promise<string>(resolve =>
+  const text = await new Promise<string>(resolve =>
     execFile(program, ['--version'], { cwd: '/', env: { PATH }, timeout: 5_000 }, (_, stdout) => resolve(stdout)),
   )
-  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(said)?.[1]
+  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1]
   if (version === undefined) return problem('git', `${program} does not say its version`, needed)
   if (!isAtLeast(version, GIT_MIN)) return problem('git', `git ${version} is too old`, needed)
   return fine('git', `git ${version} (${program})`)
@@ -146,19 +146,19 @@ export async function whyNoSandbox({
   root,
   environment,
 }: Pick<DoctorRooms, 'root' | 'environment'>): Promise<Failure | null> {
-  const standing = await bubblewrap({ environment, outside: [root] }).check()
-  return standing.ok ? null : standing.failure
+  const checked = await bubblewrap({ environment, outside: [root] }).check()
+  return checked.ok ? null : checked.failure
 }
 
 async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> {
   const { root, environment } = rooms
   const sandbox = rooms.sandbox ?? bubblewrap({ environment, outside: foreignFolders(root, environment.HOME) })
-  const standing = await sandbox.check()
-  if (!standing.ok) {
-    const { message, hint = 'install bubblewrap 0.8 or newer' } = standing.failure
+  const checked = await sandbox.check()
+  if (!checked.ok) {
+    const { message, hint = 'install bubblewrap 0.8 or newer' } = checked.failure
     return [warning('sandbox', `commands cannot be sandboxed: ${message}`, hint)]
   }
-  const holds = fine('sandbox', `bubblewrap ${standing.version} (${standing.program}) works`)
+  const holds = fine('sandbox', `bubblewrap ${checked.version} (${checked.program}) works`)
   const trial = await tryConnection(sandbox, environment)
   if ('fault' in trial)
     return [
@@ -196,10 +196,10 @@ function diskFinding({ stateDir }: DoctorRooms): Finding {
   try {
     const { bavail, bsize } = statfsSync(folder)
     const free = bavail * bsize
-    const said = `${Math.floor(free / MEGABYTE)} MB free at ${folder}`
-    if (free < FREE_MIN_BYTES) return problem('disk', said, FREE_SPACE)
-    if (free < FREE_GOOD_BYTES) return warning('disk', said, 'free some space before long plans')
-    return fine('disk', said)
+    const text = `${Math.floor(free / MEGABYTE)} MB free at ${folder}`
+    if (free < FREE_MIN_BYTES) return problem('disk', text, FREE_SPACE)
+    if (free < FREE_GOOD_BYTES) return warning('disk', text, 'free some space before long plans')
+    return fine('disk', text)
   } catch (error) {
     return problem('disk', `${folder} cannot be checked: ${wordsOf(error)}`, 'check the disk and who may enter')
   }
