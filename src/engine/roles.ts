@@ -84,10 +84,10 @@ const deniedText = (actor: Actor, lacks: Lack): string =>
       ? `${actor} may use some plans only, and make no others`
       : `${actor} may not ${lacks}`
 
-const ASK_OTHERS = 'ask somebody who may'
+const ASK_OTHERS = 'ask a person who has that right'
 const HINTS: { readonly [lack in Lack]?: string } = {
-  'all plans': 'ask somebody who may use all plans',
-  session: 'make it in a session that is theirs, or ask somebody who may use all plans',
+  'all plans': 'ask a person who may use all plans',
+  session: 'make it in a session that is theirs, or ask a person who may use all plans',
 }
 
 /** Null if the caller has the right. */

@@ -40,7 +40,7 @@ export async function judgeTests(criterion: TestsCriterion, court: Court): Promi
   // Without the baseline, new, missing and previously failing tests are unknown. A person decides; the criterion is not counted as true.
   const isLost = baseline !== null && before === null
   const without = isLost
-    ? [`the results recorded by '${baseline.task}' are no longer stored, so nobody can tell what changed`]
+    ? [`the results recorded by '${baseline.task}' are no longer stored, so it is unknown what changed`]
     : criterion.baseline !== undefined && baseline === null
       ? [`'${criterion.baseline}' has recorded no results, so no test may fail`]
       : []

@@ -65,7 +65,7 @@ function remoteBeyond(root: string, state: PlanState, argv: readonly string[], i
       return failure(
         'policy',
         `git would reach ${target.host}:${target.port}, which ${layerWords(beyond.by, 'network')} does not allow`,
-        'use another remote, or have the rule changed by whoever made it',
+        'use another remote, or ask the author of the rule to change it',
       )
   }
   return null
@@ -105,7 +105,7 @@ function refused(command: CommandLine, answer: CommandAnswer): Failure {
   const hint =
     answer.verdict === 'ask'
       ? 'let a task run it as its action or its `accept`: a person is asked before the task begins'
-      : 'do without it, or have the rule changed by whoever made it'
+      : 'do without it, or ask the author of the rule to change it'
   const text = words.length > 120 ? `${words.slice(0, 120)}…` : words
   return { ...failure('policy', `'${text}' is not run: ${commandReason(answer)}${unasked}`, hint), code: COMMAND }
 }

@@ -122,7 +122,7 @@ async function worktreeAt(
     ? 'it contains a .git, but git does not list it as the worktree of this fork'
     : 'git lists it as the worktree of this fork, but its .git is gone'
   return {
-    unclear: `${what}, so nobody can say what of it is committed; repair it with \`git worktree repair\`, or remove it yourself`,
+    unclear: `${what}, so it is unknown what of it is committed; repair it with \`git worktree repair\`, or remove it yourself`,
   }
 }
 

@@ -29,11 +29,11 @@ export async function keepForMachine(
   if (network === undefined || answers.allow !== 'machine') return null
   if (!caller.rights.has('administer') || caller.scope !== null) {
     const { hint: _, ...denial } = deny(caller, 'administer')
-    return { ...denial, hint: 'it is kept for this machine: ask whoever it belongs to, or answer allow=plan' }
+    return { ...denial, hint: 'the answer would be kept for this machine: ask its owner, or answer allow=plan' }
   }
   const place = { environment, root, stateDir }
   const beyond = addressBeyond(state.layers, network.rule)
-  if (beyond !== null) return refuse('not-allowed', beyond, 'ask whoever administers this machine')
+  if (beyond !== null) return refuse('not-allowed', beyond, 'ask the administrator of this machine')
   const person = { by: caller.actor, at: clock.now() }
   const kept = await changeUserRules(place, { do: 'add', rule: network.rule, for: 'user' }, person)
   return kept.ok ? null : refuse('not-allowed', kept.failure.message, kept.failure.hint)

@@ -36,7 +36,7 @@ export function refuseHalted(rooms: Rooms, { rights }: Caller, order: Order['typ
   if (halt === null) return null
   const hint =
     order === 'claim'
-      ? 'stop working; somebody who may will lift it, and then you can claim again'
+      ? 'stop working; you can claim again when a person has lifted the halt'
       : rights.has('administer')
         ? advise`to lift that: ${next('lift-halt')}`
         : 'stop working; an authorised person will lift it, then you can continue'

@@ -52,8 +52,8 @@ function refusePassed({ definition, imported = [] }: Extract<Order, { readonly t
   if (passed === undefined) return null
   return refuse(
     'not-allowed',
-    `the gate '${passed.task}' would count as passed; whoever runs a plan does not decide at its gates`,
-    `leave out how it stands, ${ASK}`,
+    `the gate '${passed.task}' would count as passed, and deciding at gates needs the right to decide`,
+    `leave out its status, ${ASK}`,
   )
 }
 
@@ -167,7 +167,7 @@ function refusalOf(found: Release | Answered | Renewed, plan: string): Refusal {
     : advise`see what is asked (${next('gates', { plan })})`
   return refuse(
     'not-allowed',
-    `${wordsOf(found)}; whoever runs a plan does not decide at its gates`,
+    `${wordsOf(found)}; deciding at gates needs the right to decide`,
     advise`${how}, ${ASK}`,
   )
 }
@@ -175,10 +175,10 @@ function refusalOf(found: Release | Answered | Renewed, plan: string): Refusal {
 function wordsOf(release: Release | Answered | Renewed): string {
   switch (release.type) {
     case 'answered':
-      if (release.asks === 'verdict') return `somebody is asked whether '${release.task}' is done`
+      if (release.asks === 'verdict') return `a person is asked whether '${release.task}' is done`
       return release.asks === 'unknown-outcome'
-        ? `nobody knows whether '${release.task}' happened, and somebody is asked`
-        : `'${release.task}' went wrong, and somebody is asked what then`
+        ? `it is unknown whether '${release.task}' happened, and a person is asked`
+        : `'${release.task}' failed, and a person is asked what to do`
     case 'renewed':
       return `the gate '${release.gate}' has not been passed, and would count as passed again`
     case 'skipped':

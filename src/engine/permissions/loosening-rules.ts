@@ -38,7 +38,7 @@ export const loosenObjection =
     onRefusal()
     return refuse(
       'not-allowed',
-      `${found}; whoever works on a plan that others made does not loosen it`,
+      `${found}; loosening a plan that others made needs the right to decide`,
       advise`propose it (${next('propose', { plan: state.definition.name })}), or ask an approver`,
     )
   }

@@ -267,7 +267,7 @@ export class ReplayLoop {
     if (difference === null) return 'asked'
     // An irrelevant turn leaves no entry, or comes again with more results.
     if (isIdle(said)) this.#answer([])
-    return { ...difference, message: 'the loop would have said something else in this turn', final: !isIdle(said) }
+    return { ...difference, message: 'the loop would have recorded something else in this turn', final: !isIdle(said) }
   }
 
   happened({ command, events }: Entry, met: 'asked' | 'repeated' | 'elsewhere'): void {

@@ -34,7 +34,7 @@ export async function loginOf(place: UserRulesPlace, agent: string): Promise<Ans
         return no(
           'policy',
           `${layerWords(layer, 'data')} does not allow it (data.${key}: deny)`,
-          'ask whoever wrote that policy',
+          'ask the author of that policy',
         )
   return { ok: true, value: login }
 }

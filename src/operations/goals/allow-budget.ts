@@ -30,6 +30,6 @@ export function refuseBudget(
   return refuse(
     'not-allowed',
     `${actor} may not allow a budget for drafting of ${keyText(of, budget[key] ?? 0)}, only ${keyText(of, CALLS_DEFAULT[of])}; nothing was sent`,
-    'ask for less, or let somebody draft it who may decide',
+    'ask for less, or let a person with the right to decide draft it',
   )
 }

@@ -54,7 +54,7 @@ export async function setCommandRule(
     const layers = await readPolicyLayers(place)
     if (!layers.ok) return layers
     const beyond = commandBeyond(layers.value, rule)
-    if (beyond !== null) return no('policy', beyond, 'ask whoever administers this machine')
+    if (beyond !== null) return no('policy', beyond, 'ask the administrator of this machine')
   }
   return await changeUserCommands(place, { rule, into }, person)
 }
@@ -74,7 +74,7 @@ async function beyondOrganisation(place: UserRulesPlace, address: string): Promi
   const layers = await readPolicyLayers(place)
   if (!layers.ok) return layers
   const beyond = addressBeyond(layers.value, address)
-  return beyond === null ? null : no('policy', beyond, 'ask whoever administers this machine')
+  return beyond === null ? null : no('policy', beyond, 'ask the administrator of this machine')
 }
 
 const no = (kind: 'policy' | 'logic', message: string, hint: string) =>

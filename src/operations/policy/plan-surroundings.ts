@@ -111,7 +111,7 @@ function commandFaults(under: UnderPolicy, task: TaskDefinition): readonly Surro
         ? `'${task.id}' will fail: '${text.slice(0, 80)}' is not run, ${why}`
         : `'${task.id}' will wait for a person: ${why}`,
       hint: isDenied
-        ? 'do without it, or have the rule changed by whoever made it'
+        ? 'do without it, or ask the author of the rule to change it'
         : advise`answer it when it asks: ${quoted('inbox')}`,
     })
   }
