@@ -11,7 +11,7 @@ type Part =
   | { readonly kind: 'one'; readonly is: (character: number) => boolean }
   /** `deep` also matches slashes. */
   | { readonly kind: 'run'; readonly deep: boolean }
-  /** `**/`: nothing, or any text that ends in a slash. */
+  /** A double star and a slash: nothing, or any text that ends in a slash. */
   | { readonly kind: 'folders' }
 
 const SLASH = 0x2f
