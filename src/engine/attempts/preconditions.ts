@@ -12,11 +12,11 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Attempt, RunnerTools } from '../../runners/runner.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
 import type { Rooms } from '../rooms.ts'
+import { sandboxFor } from './attempt-sandbox.ts'
 import { boundOf } from './expressions.ts'
 import { judge } from './judge-criteria.ts'
-import { commandsFor, readTools } from './policy-use.ts'
+import { commandsFor, readTools } from './policy-checks.ts'
 import { resolveAttempt } from './resolve.ts'
-import { sandboxFor } from './sandbox-use.ts'
 
 // Tools of a check that belongs to no attempt: preconditions, criteria of a report, the definition of done.
 

@@ -8,8 +8,8 @@ import type { Reach } from '../../runners/runner.ts'
 import { allAddresses, decidedBy, NetworkJudge, readRules } from '../../safety/network/network-judge.ts'
 import { type Answer, answering } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
-import { DecisionJournal } from './network-use.ts'
-import { letThrough, networkUser, type SandboxUser, wayOut } from './sandbox-use.ts'
+import { letThrough, networkUser, type SandboxUser, wayOut } from './attempt-sandbox.ts'
+import { DecisionJournal } from './network-access.ts'
 
 const PATH_MAX = 200
 

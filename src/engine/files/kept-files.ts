@@ -15,8 +15,8 @@ import { keepChanges, readChanges } from '../rollback/attempt-changes.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
-import { refuseReservedFiles, reservedFailure } from './held-files.ts'
 import { overwrittenIn } from './overwritten-edits.ts'
+import { refuseReservedFiles, reservedFailure } from './reserved-files.ts'
 import { unrecordedRestores } from './restore-scope.ts'
 
 // An interrupted rollback or restore of files. The workspace completes it and remembers the result until it is recorded in the plan's

@@ -10,7 +10,7 @@ import { StoreRefused } from '../../stores/store.ts'
 import { prepare } from '../attempts/prepare.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
 import type { Rooms } from '../rooms.ts'
-import { News } from './turn-news.ts'
+import { News } from './pending-results.ts'
 
 const ENGINE = 'engine' as Actor
 /** One gate may lead to the next. */

@@ -26,8 +26,8 @@ import type { Driven, DriveOptions } from '../engine.ts'
 import type { Rooms } from '../rooms.ts'
 import { Bell, onSignals } from './bell.ts'
 import { LOOP_EFFECTS, type LoopEffects } from './loop-effects.ts'
+import { News } from './pending-results.ts'
 import { failureFor, HOLD_MS, isFailStop, ShortageMet, Standstill, shortageOf } from './shortage.ts'
-import { News } from './turn-news.ts'
 
 // The time of a plan: dated by its journal, continued by the monotonic clock. A wall clock that jumps back neither reverses nor stops it,
 // so a retry due in a second starts in a second.

@@ -21,7 +21,7 @@ import { printYaml } from '../../format/plan/print.ts'
 import { createPlan } from '../create-plan.ts'
 import { type PlanDocument, readDocument } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
-import { manifestsOf, withManifests } from './drafted-before.ts'
+import { manifestsOf, withManifests } from './existing-drafts.ts'
 
 export interface PlanningRooms {
   readonly planner: Planner

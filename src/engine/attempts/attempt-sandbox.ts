@@ -26,7 +26,7 @@ import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
 import type { Entry } from '../../stores/store.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
-import type { DecisionJournal, NetworkUser } from './network-use.ts'
+import type { DecisionJournal, NetworkUser } from './network-access.ts'
 
 const MODES: ReadonlySet<string> = new Set<SandboxMode>(['required', 'preferred', 'off'])
 const FORKS_MAX = 50
@@ -121,7 +121,7 @@ export function sandboxFor(
   const network = async (log: RunnerTools['log']): Promise<Answer<OpenNetwork>> => {
     // One journal for all commands of the attempt, so that decisions are remembered.
     way ??= (async () => {
-      const { DecisionJournal } = await lazy.networkUse()
+      const { DecisionJournal } = await lazy.networkAccess()
       if (who === null) return null
       return { journal: new DecisionJournal(rooms.store, who), who }
     })()
@@ -190,7 +190,7 @@ export async function wayOut(
   isAlone = false,
 ): Promise<{ readonly allow: readonly string[]; readonly ask: Ask | null } & NetworkLimits> {
   const { userNetworkRules } = await lazy.userRules()
-  const { askForAddress, permittedRules } = await lazy.networkUse()
+  const { askForAddress, permittedRules } = await lazy.networkAccess()
   const own = isAlone ? [] : await userNetworkRules({ environment, root, stateDir })
   const within = around.map(({ by, says }) => ({ ...says, who: layerWords(by, 'network') }))
   const asking = [declared, ...within].some(use => use?.unknown === 'ask') ? who : null
