@@ -8,7 +8,7 @@ import type { Preparation } from '../attempts/prepare.ts'
 
 type ItemOf<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
 
-export class News {
+export class PendingResults {
   settled: Settlement[] = []
   prepared: Preparation[] = []
   compensated: ItemOf<'compensated'>[] = []
@@ -51,7 +51,7 @@ export class News {
   }
 
   /** Results that were taken earlier come first. */
-  again(taken: News): void {
+  again(taken: PendingResults): void {
     this.settled = [...taken.settled, ...this.settled]
     this.prepared = [...taken.prepared, ...this.prepared]
     this.compensated = [...taken.compensated, ...this.compensated]
