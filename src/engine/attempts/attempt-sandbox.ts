@@ -37,7 +37,7 @@ export async function sandboxAtStart(
   plan: PlanId,
   layers: readonly PolicyLayer[],
 ): Promise<{ readonly sandbox: SandboxMode | 'by-task' } | { readonly refusal: Refusal }> {
-  const refusal = await refuseUnwalled(rooms, plan, layers)
+  const refusal = await refuseWithoutSandbox(rooms, plan, layers)
   if (refusal !== null) return { refusal }
   const override = rooms.environment.PLANFOLD_SANDBOX
   if (override !== undefined && MODES.has(override)) return { sandbox: override as SandboxMode }
@@ -47,7 +47,7 @@ export async function sandboxAtStart(
   return { sandbox: !isAllOwn && (await cameFromElsewhere(rooms, plan)) ? 'required' : 'by-task' }
 }
 
-async function refuseUnwalled(
+async function refuseWithoutSandbox(
   { store, sandbox }: Rooms,
   plan: PlanId,
   layers: readonly PolicyLayer[],
@@ -117,7 +117,7 @@ export function sandboxFor(
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
   const who = user === null ? null : networkUser(state.id, user)
-  let way: Promise<WayOut | null> | null = null
+  let way: Promise<NetworkAccess | null> | null = null
   const network = async (log: RunnerTools['log']): Promise<Answer<OpenNetwork>> => {
     // One journal for all commands of the attempt, so that decisions are remembered.
     way ??= (async () => {
@@ -146,7 +146,7 @@ export const letThrough = (around: readonly Limit<NetworkUse>[]): NetworkUse | n
         unknown: around.every(({ says }) => says.unknown === 'ask') ? 'ask' : 'deny',
       }
 
-interface WayOut {
+interface NetworkAccess {
   readonly journal: DecisionJournal
   readonly who: NetworkUser
 }
@@ -181,7 +181,7 @@ interface NetworkLimits {
 }
 
 /** Allowed addresses, and who is asked about others; for commands and for our own requests. `isAlone`: ignore the user's own rules. */
-export async function wayOut(
+export async function networkRules(
   { environment, root, stateDir, store }: Rooms,
   declared: NetworkUse | null,
   around: readonly Limit<NetworkUse>[],
@@ -210,13 +210,20 @@ async function openNetwork(
   rooms: Rooms,
   declared: NetworkUse | null,
   around: readonly Limit<NetworkUse>[],
-  way: WayOut | null,
+  way: NetworkAccess | null,
   log: RunnerTools['log'],
   isAlone: boolean,
 ): Promise<Answer<OpenNetwork>> {
   const { openProxy, proxyNotice } = await lazy.networkProxy()
   const closing = new AbortController()
-  const { allow, ask, ...limits } = await wayOut(rooms, declared, around, way?.who ?? null, closing.signal, isAlone)
+  const { allow, ask, ...limits } = await networkRules(
+    rooms,
+    declared,
+    around,
+    way?.who ?? null,
+    closing.signal,
+    isAlone,
+  )
   const { word } = rooms
   const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))

@@ -43,13 +43,13 @@ export async function checkEffects(
     // Changes in a task worktree are checked when it is merged.
     return usesTaskWorktrees(state.definition) ? result : withVerdict(result, unseen(criterion))
   const changes = wrote.changes === null ? [] : await readChanges(rooms as Rooms, wrote.changes)
-  const isOwn = (change: Change) => inScope(declared, change.path) || leadsTo(declared, change)
+  const isOwn = (change: Change) => inScope(declared, change.path) || isFolderFor(declared, change)
   const own = changes.filter(isOwn).length
   const others = own === changes.length || wrote.snapshot === undefined ? [] : besides(state, task)
   const isOthers = (change: Change) =>
     others.some(other => {
       const theirs = declaredBy(state, other) ?? []
-      return inScope(theirs, change.path) || leadsTo(theirs, change)
+      return inScope(theirs, change.path) || isFolderFor(theirs, change)
     })
   const strays = changes
     .filter(change => !isOwn(change) && !isOthers(change) && !isScratchFolder(change))
@@ -70,7 +70,7 @@ export async function checkEffects(
   return effects === undefined ? judged : broken(judged, strays)
 }
 
-const leadsTo = (declared: readonly string[], change: Change): boolean =>
+const isFolderFor = (declared: readonly string[], change: Change): boolean =>
   isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
 
 /** Planfold creates it while a command runs. */

@@ -86,7 +86,7 @@ export async function judgePreconditions(
   signal: AbortSignal,
 ): Promise<Judged> {
   const { preconditions = [] } = task.definition
-  const asked = await inquire(rooms, state, task, preconditions, signal)
+  const asked = await judgeCriteria(rooms, state, task, preconditions, signal)
   if (asked === null || 'failure' in asked) return asked
   const { verdicts, facts } = asked
   const at = verdicts.findIndex(({ holds }) => holds === false)
@@ -95,7 +95,7 @@ export async function judgePreconditions(
 }
 
 /** Judges criteria before an attempt starts. */
-export async function inquire(
+export async function judgeCriteria(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,

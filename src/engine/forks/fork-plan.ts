@@ -230,7 +230,7 @@ async function inWorktree(
   mkdirSync(inside, { recursive: true })
   const place = relative(rooms.root, inside)
   const there = rooms.at?.(place)
-  const laid = there?.snapshots === undefined ? null : await layOver(there.snapshots, files)
+  const laid = there?.snapshots === undefined ? null : await writeInto(there.snapshots, files)
   if (laid === null) throw new Error('bug: these rooms cannot look at the files of a place')
   if (!laid.ok) return { ...laid, insteadAFolder: false }
   const { operations } = added.value
@@ -245,7 +245,7 @@ async function withBase<T>(commit: string, ask: (base: string) => Promise<GitAns
 }
 
 /** Writes the files into a fresh worktree; ignored files stay as checked out. */
-async function layOver(
+async function writeInto(
   snapshots: Snapshots,
   { base, instead }: FilesThen,
 ): Promise<Answer<Pick<Settled, 'files' | 'left' | 'uncommitted'>>> {

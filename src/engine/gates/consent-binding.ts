@@ -90,7 +90,7 @@ export async function bindTask(
   const push =
     impact === 'push' ? pushTarget(folder, [...words, ...given], inheritedEnvironment(rooms.environment)) : null
   const effect = effectOf(plan, definition)
-  const isShut = await isShutIn(rooms, state, definition, does)
+  const isShut = await isSandboxed(rooms, state, definition, does)
   const network = reachedBy(state, definition)
   const isByRules =
     network === null && (isShut || does.type === 'request') && confinementOf(state, definition).isRequired
@@ -146,7 +146,7 @@ function writesNothing(task: TaskDefinition, effect: EffectClass): boolean {
 }
 
 /** If a required sandbox is missing, the command is not run at all. */
-async function isShutIn(
+async function isSandboxed(
   rooms: Rooms,
   state: PlanState,
   definition: TaskDefinition,

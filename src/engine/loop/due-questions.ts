@@ -20,11 +20,11 @@ export async function raiseDueQuestions(rooms: Rooms, plan: PlanId): Promise<voi
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const state = await rooms.store.state(plan)
     if (state === null || !hasDueAlarm(state, rooms.clock.now())) return
-    if (!(await tendOnce(rooms, state))) return
+    if (!(await raiseDueOnce(rooms, state))) return
   }
 }
 
-async function tendOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
+async function raiseDueOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
   const { store, clock } = rooms
   const { id, version } = state
   // The owner does it.

@@ -27,7 +27,7 @@ import type { Rooms } from '../rooms.ts'
 import { Bell, onSignals } from './bell.ts'
 import { LOOP_EFFECTS, type LoopEffects } from './loop-effects.ts'
 import { PendingResults } from './pending-results.ts'
-import { failureFor, HOLD_MS, isFailStop, ShortageMet, Standstill, shortageOf } from './shortage.ts'
+import { failureFor, HOLD_MS, isFailStop, ShortageMet, ShortagePause, shortageOf } from './shortage.ts'
 
 // The time of a plan: dated by its journal, continued by the monotonic clock. A wall clock that jumps back neither reverses nor stops it,
 // so a retry due in a second starts in a second.
@@ -93,8 +93,8 @@ export class PlanLoop {
   /** The lease is certainly ours until then, because of our last write. */
   #heldUntil = 0
   /** A shortage of our own work: nothing new starts before the next try. */
-  readonly #standstill: Standstill
-  readonly #unwritten: Standstill
+  readonly #shortagePause: ShortagePause
+  readonly #unwritten: ShortagePause
   /** After this error the process must not write; the loop ends with it. */
   #failStop: { readonly error: unknown } | null = null
   readonly #time: PlanTime
@@ -109,8 +109,8 @@ export class PlanLoop {
     this.#lease = lease
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
-    this.#standstill = new Standstill(rooms.clock, HOLD_MS)
-    this.#unwritten = new Standstill(rooms.clock, options.holdMs ?? HOLD_MS)
+    this.#shortagePause = new ShortagePause(rooms.clock, HOLD_MS)
+    this.#unwritten = new ShortagePause(rooms.clock, options.holdMs ?? HOLD_MS)
     const { signal: leaving } = this.#leaving
     this.#scopes = effects.scopeWaits(rooms, options.onWaiting)
     this.#notices = effects.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
@@ -145,7 +145,7 @@ export class PlanLoop {
       if (stopping) this.#leaving.abort()
       if (this.#scopes.lookMs !== null) await this.#scopes.look(state)
       const next = nextActions(state, this.#time.now(), this.#scopes.names)
-      const waitMs = this.#unwritten.waitMs ?? this.#standstill.waitMs
+      const waitMs = this.#unwritten.waitMs ?? this.#shortagePause.waitMs
       if (waitMs === null) this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
       const resting = next.rest === 'waiting' && this.#stays(patienceMs) ? null : next.rest
@@ -174,7 +174,7 @@ export class PlanLoop {
   #givenUp(state: PlanState, stopping: boolean): Driven | null {
     for (const flight of this.#flights.values()) if (!flight.ended) return null
     if (this.#working > 0) return null
-    const still = this.#unwritten.shortage === null ? this.#standstill : this.#unwritten
+    const still = this.#unwritten.shortage === null ? this.#shortagePause : this.#unwritten
     const { shortage } = still
     if (shortage === null || (!still.isHopeless && !stopping)) return null
     const isRecorded = this.#results.isNone && state.status === 'paused'
@@ -183,7 +183,7 @@ export class PlanLoop {
 
   readonly #onShortage = (shortage: Shortage): void => {
     this.#results.shortage = shortage
-    this.#standstill.meet(shortage)
+    this.#shortagePause.meet(shortage)
     this.#bell.ring()
   }
 
@@ -239,7 +239,7 @@ export class PlanLoop {
       void this.#perform(state, task, flight).then(result => {
         unwatch?.()
         this.#results.settled.push({ task: task.definition.id, visit, attempt, result })
-        if (result.status !== 'interrupted') this.#standstill.pass()
+        if (result.status !== 'interrupted') this.#shortagePause.pass()
         this.#end(flight)
       }, this.#failing(flight))
     }
@@ -250,13 +250,13 @@ export class PlanLoop {
       const flight = this.#takeOff(COMPENSATION, task, interruptible)
       void this.#perform(state, by, flight, action).then(result => {
         // An interrupted compensation stays open: the next owner repeats it or records that its outcome is unknown.
-        const { shortage } = this.#standstill
+        const { shortage } = this.#shortagePause
         if (result.status === 'interrupted' && result.begun === false && shortage !== null) {
           const failed = { status: 'failed', failure: failureFor(shortage) } as const
           this.#results.compensated.push({ task: task.definition.id, result: failed })
         } else if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
         else this.#results.compensated.push({ task: task.definition.id, result })
-        if (result.status !== 'interrupted') this.#standstill.pass()
+        if (result.status !== 'interrupted') this.#shortagePause.pass()
         this.#end(flight)
       }, this.#failing(flight))
     }
@@ -289,7 +289,7 @@ export class PlanLoop {
           this.#scopes.add(preparation.waits)
           this.#preparing.delete(key)
         }
-        if (preparation.shortage === undefined) this.#standstill.pass()
+        if (preparation.shortage === undefined) this.#shortagePause.pass()
         else this.#onShortage(preparation.shortage)
         this.#bell.ring()
       }, this.#onFailStop)
@@ -300,7 +300,7 @@ export class PlanLoop {
   #isShort(chore: Chore, failure: Failure | undefined): boolean {
     const shortage = failure === undefined ? null : shortageIn(failure)
     if (shortage === null) {
-      this.#standstill.pass()
+      this.#shortagePause.pass()
       return false
     }
     this.#chores.delete(chore)

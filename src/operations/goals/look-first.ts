@@ -190,7 +190,7 @@ async function run(running: Running, command: Pick<Lookable, 'run' | 'in' | 'env
   })
   if (!wrapped.ok) return { exit: null, printed: '', why: wrapped.failure.message }
   const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'pipe' })
-  const output = new HeadAndTail()
+  const output = new OutputEnds()
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => output.add(String(chunk)))
   let isLate = false
   const end = (): void => {
@@ -230,7 +230,7 @@ function pack(tar: string, root: string, copied: readonly string[], child: Child
 const OUTPUT_MAX = 128 * 1024
 
 /** Keeps the beginning and the end of the output. */
-class HeadAndTail {
+class OutputEnds {
   #head = ''
   #tail = ''
 
