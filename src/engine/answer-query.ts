@@ -343,7 +343,6 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
   return found === null ? null : await rooms.store.state(found.plan)
 }
 
-/** The outputs that are artifacts. */
 export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
   isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
 

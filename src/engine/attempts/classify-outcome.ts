@@ -116,7 +116,6 @@ async function judged(
       }
   }
   const run = rooms.runners.get('run')
-  // Checks get no secrets.
   const { blobs } = rooms.store
   const judging = {
     state,

@@ -73,7 +73,6 @@ export async function checkEffects(
 const isFolderFor = (declared: readonly string[], change: Change): boolean =>
   isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
 
-/** Planfold creates it while a command runs. */
 const isScratchFolder = (change: Change): boolean => isFolder(change) && isScratch(change.path)
 
 const isFolder = ({ before, after }: Change): boolean =>

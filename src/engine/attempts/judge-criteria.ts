@@ -52,7 +52,6 @@ export async function judgeWork(definition: TaskDefinition, judging: JudgeContex
 export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
-/** A failed criterion as the failure of the attempt. */
 export function failedCriterion(
   { criterion, evidence, said, stage, tests }: Verdict,
   definition: TaskDefinition,

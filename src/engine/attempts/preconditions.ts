@@ -72,11 +72,11 @@ const isOnline = (): boolean =>
 
 const CHECK_MAX_MS = 5 * 60_000
 
+/** Null when we are stopping. */
 export type Judged =
   | { readonly verdicts: readonly Verdict[] }
   /** The first that does not hold is the failure; all verdicts so far are returned. */
   | { readonly failure: Failure; readonly verdicts?: readonly Verdict[] }
-  /** Stopping; try again later. */
   | null
 
 export async function judgePreconditions(
@@ -94,7 +94,6 @@ export async function judgePreconditions(
   return { failure: notMet(preconditions[at]!, verdicts[at]!, facts), verdicts }
 }
 
-/** Judges criteria before an attempt starts. */
 export async function judgeCriteria(
   rooms: Rooms,
   state: PlanState,

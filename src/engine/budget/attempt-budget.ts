@@ -17,7 +17,6 @@ import type { Rooms } from '../rooms.ts'
 
 const ENGINE = 'engine' as Actor
 
-/** The attempt that makes the calls. */
 export interface Spender {
   readonly plan: PlanId
   readonly task: TaskName

@@ -277,7 +277,6 @@ export type Forking =
 
 const TOLD_MAX = 20
 
-/** `rooms` are those of the workspace. */
 export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: Writing): Promise<Forking> {
   const { actor, once } = writing
   if (now.rollback !== null)
@@ -314,7 +313,6 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
   const definition: PlanDefinition = { ...defined, name: named }
   const imported = importedFrom(point.then, definition, ask)
   const place = settled?.settled.place
-  // The initial files, so that later changes are known.
   const start =
     place === undefined
       ? undefined

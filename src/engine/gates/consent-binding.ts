@@ -372,7 +372,6 @@ export function shownTexts({ title, description, rationale, risks }: TaskDefinit
   }
 }
 
-/** The difference between two bindings in a few words. */
 export function differenceOf(approved: ShownTask, now: ShownTask): string {
   const names = Object.keys(now).filter(
     key => canonicalJson(fieldOf(approved, key)) !== canonicalJson(fieldOf(now, key)),
@@ -402,7 +401,6 @@ const FIELD_WORDS = {
   push: 'what it pushes, or how',
 } as const
 
-/** Named files whose content differs from the approved one. */
 export function changedFiles(approved: ShownTask, now: ShownTask): readonly string[] {
   const before = new Map(approved.files.map(({ path, sha256 }) => [path, sha256]))
   return [

@@ -26,11 +26,8 @@ import type { Rooms } from '../rooms.ts'
 const FILE_MAX_BYTES = 4 * 1024 * 1024
 const FAULTS_SHOWN_MAX = 5
 
-type GateJudged =
-  | { readonly evidence: readonly Verdict[] }
-  | { readonly failure: Failure }
-  /** Stopping; try again later. */
-  | null
+/** Null when we are stopping. */
+type GateJudged = { readonly evidence: readonly Verdict[] } | { readonly failure: Failure } | null
 
 async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<GateJudged> {
   const { action, id } = task.definition

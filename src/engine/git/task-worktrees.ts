@@ -135,7 +135,6 @@ interface About {
   readonly key: string
   readonly message: string
   readonly title: string
-  /** May it run again, on top of the conflicting work? */
   readonly mayRunAgain: boolean
 }
 

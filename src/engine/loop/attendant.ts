@@ -70,7 +70,6 @@ class Attendant {
   readonly #max: number
   readonly #graceMs: number
   readonly #ordered = new Map<PlanId, number>()
-  /** Changed since the last check. */
   readonly #moved = new Set<PlanId>()
   readonly #line = new Set<PlanId>()
   readonly #driving = new Map<PlanId, Promise<void>>()

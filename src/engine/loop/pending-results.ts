@@ -50,7 +50,6 @@ export class PendingResults {
     return turn
   }
 
-  /** Results that were taken earlier come first. */
   again(taken: PendingResults): void {
     this.settled = [...taken.settled, ...this.settled]
     this.prepared = [...taken.prepared, ...this.prepared]

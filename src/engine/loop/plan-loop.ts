@@ -192,7 +192,7 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  /** Stay although there is nothing to do? Yes for a plan with an interactive owner, unless other plans want the slot. */
+  /** Stay with nothing to do? If asked to; or if files that a task waits for will soon be released and no other plan wants this slot. */
   #stays(patienceMs: number): boolean {
     return this.#options.stay === true || (this.#scopes.isMoving && patienceMs === Number.POSITIVE_INFINITY)
   }

@@ -77,7 +77,6 @@ export class Notifier implements Notices {
   readonly #options: NotifierOptions
   readonly #already = new SentNotices()
   #due: Due[] = []
-  /** Sent, and not yet in a turn. */
   #sent: SentNotice[] = []
   /** In a turn whose commit is unknown. */
   #unsure: SentNotice[] = []
