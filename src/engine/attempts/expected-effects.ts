@@ -17,7 +17,7 @@ import type { Change } from '../../workspace/workspace.ts'
 import { readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 
-const TOLD_MAX = 5
+const NAMED_MAX = 5
 
 /** The paths it may change; undefined if there is no such restriction. */
 export const restrictedTo = (
@@ -120,6 +120,6 @@ function broken({ outcome: _, checkpoint: __, ...result }: Succeeded, strays: re
 const paths = (count: number): string => (count === 1 ? '1 path changed' : `${count} paths changed`)
 
 function listed(names: readonly string[]): string {
-  const shown = names.slice(0, TOLD_MAX).join(', ')
-  return names.length > TOLD_MAX ? `${shown} and ${names.length - TOLD_MAX} more` : shown
+  const shown = names.slice(0, NAMED_MAX).join(', ')
+  return names.length > NAMED_MAX ? `${shown} and ${names.length - NAMED_MAX} more` : shown
 }

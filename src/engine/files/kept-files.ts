@@ -31,7 +31,7 @@ interface About {
   readonly by?: Actor
 }
 
-const FILES_TOLD_MAX = 100
+const FILES_NAMED_MAX = 100
 
 const aboutRestore = (plan: PlanId, by: Actor): string => JSON.stringify({ restore: plan, by } satisfies About)
 
@@ -54,7 +54,7 @@ async function recordRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Fin
     await rooms.snapshots?.settled()
     return null
   }
-  const files = changed.slice(0, FILES_TOLD_MAX).map(({ path }) => path)
+  const files = changed.slice(0, FILES_NAMED_MAX).map(({ path }) => path)
   const { actor, once } = writing
   const command = { type: 'restore', changes, saved, paths: changed.length, files, by: actor as string } as const
   const submitted = await write(rooms, plan, command, { actor, once })

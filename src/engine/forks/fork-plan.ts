@@ -275,7 +275,7 @@ export type Forking =
   | { readonly ok: true; readonly updated: Extract<Updated, { ok: true }>; readonly fork: Forked }
   | { readonly ok: false; readonly refusal: Refusal }
 
-const TOLD_MAX = 20
+const NAMED_MAX = 20
 
 export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: Writing): Promise<Forking> {
   const { actor, once } = writing
@@ -390,10 +390,10 @@ function forkedFrom(
             in: settled.kind,
             place: settled.place,
             files: settled.files,
-            left: { paths: settled.left.length, first: settled.left.slice(0, TOLD_MAX) },
+            left: { paths: settled.left.length, first: settled.left.slice(0, NAMED_MAX) },
             others: files?.others ?? 'now',
-            unseen: (files?.unseen ?? []).slice(0, TOLD_MAX),
-            uncommitted: { paths: settled.uncommitted.length, first: settled.uncommitted.slice(0, TOLD_MAX) },
+            unseen: (files?.unseen ?? []).slice(0, NAMED_MAX),
+            uncommitted: { paths: settled.uncommitted.length, first: settled.uncommitted.slice(0, NAMED_MAX) },
             why: settled.why,
           },
   }

@@ -25,7 +25,7 @@ import type { Rooms } from '../rooms.ts'
 import { contents, demandGit, guarded, messageFor, taken, unrecorded } from './task-commits.ts'
 
 const ENGINE = 'engine' as Actor
-const TOLD_MAX = 20
+const NAMED_MAX = 20
 
 interface ApartOptions {
   readonly isHeld: () => true | Promise<boolean>
@@ -261,8 +261,8 @@ const merge = async ({ rooms, owner, task, key, base, title }: About, path: stri
   )
 
 function conflict({ owner, task, mayRunAgain: retryable }: About, paths: readonly string[]): Failure {
-  const more = paths.length > TOLD_MAX ? ` and ${paths.length - TOLD_MAX} more` : ''
-  const shown = paths.slice(0, TOLD_MAX).map(path => JSON.stringify(path))
+  const more = paths.length > NAMED_MAX ? ` and ${paths.length - NAMED_MAX} more` : ''
+  const shown = paths.slice(0, NAMED_MAX).map(path => JSON.stringify(path))
   const [into, from] = [`plan/${owner.name}`, `plan/${owner.name}+${task.replaceAll('/', '+')}`]
   return {
     class: 'logic',

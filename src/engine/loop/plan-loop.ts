@@ -416,7 +416,7 @@ export class PlanLoop {
       return taken.turn(stopping, this.#scopes.names)
     }
     const state = await this.#submit(gather, () => {
-      this.#results.again(taken)
+      this.#results.prepend(taken)
       taken = NO_RESULTS
       ended = []
     })

@@ -192,7 +192,7 @@ export class ReplayLoop {
   readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
   readonly #proposals = new Map<string, Pending<Proposed>>()
   /** Tasks that the current turn skipped because their files were reserved. */
-  readonly #scopes = { ...NOBODY_WAITS, names: new Set<TaskName>() }
+  readonly #scopes = { ...NO_WAITS, names: new Set<TaskName>() }
   /** Where the loop receives sent notices, and the turn whose notices it has received. */
   #results: PendingResults | null = null
   #delivered: Turn | null = null
@@ -462,7 +462,7 @@ export class ReplayLoop {
   }
 }
 
-const NOBODY_WAITS = { lookMs: null, isMoving: false, list: [], add() {}, changed() {}, async look() {} }
+const NO_WAITS = { lookMs: null, isMoving: false, list: [], add() {}, changed() {}, async look() {} }
 const COMPENSATION = '~compensation'
 const ENDS = 'the record of this owner ends here'
 /** For calls that are never aborted. */
