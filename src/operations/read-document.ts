@@ -18,7 +18,6 @@ export interface PlanDocument {
   readonly definition: PlanDefinition
   readonly warnings: readonly Diagnostic[]
   readonly told: Told
-  /** A diagnostic at the place of the fault in the text. */
   readonly locate: (fault: DefinitionFault) => Diagnostic
 }
 
@@ -53,9 +52,7 @@ export function findFormat(name: string): FormatLookup {
 
 export type Printing =
   | { readonly status: 'printed'; readonly text: string; readonly lost: readonly string[] }
-  /** The format can only be read. */
   | { readonly status: 'read-only' }
-  /** The format cannot express this plan. */
   | { readonly status: 'refused'; readonly message: string; readonly hint: Hint }
 
 export function printDocument(
