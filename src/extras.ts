@@ -3,9 +3,10 @@
 
 import { type Doors, type Extra, type ExtraName, type Extras, MissingExtra } from './composition/extra.ts'
 
-export { MissingExtra, withoutCommand, withoutExtra } from './composition/extra.ts'
+export { type ExtraName, MissingExtra, withoutCommand, withoutExtra } from './composition/extra.ts'
 
 const EXTRAS: Extras = {
+  pictures: { open: () => import('./extras/pictures/pictures.ts') },
   publishers: { open: () => import('./extras/publishers/publishers.ts') },
 }
 

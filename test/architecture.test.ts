@@ -54,7 +54,6 @@ const ENTERED_MAX: Readonly<Record<string, number>> = {
   compat: 16,
   dialects: 17,
   models: 11,
-  pictures: 5,
   planners: 21,
   templates: 7,
 }
