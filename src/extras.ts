@@ -3,9 +3,13 @@
 
 import { type Doors, type Extra, type ExtraName, type Extras, MissingExtra } from './composition/extra.ts'
 
-export { type ExtraName, MissingExtra, withoutCommand, withoutExtra } from './composition/extra.ts'
+export { type ExtraName, MissingExtra, needsExtra, withoutCommand, withoutExtra } from './composition/extra.ts'
 
 const EXTRAS: Extras = {
+  dialects: {
+    open: () => import('./extras/dialects/dialects.ts'),
+    commands: () => import('./extras/dialects/commands/dialect-commands.ts'),
+  },
   pictures: { open: () => import('./extras/pictures/pictures.ts') },
   publishers: { open: () => import('./extras/publishers/publishers.ts') },
 }

@@ -52,7 +52,6 @@ const OUTSIDE = ['compose.ts', 'composition', 'index.ts', 'testing', 'extras', '
  */
 const ENTERED_MAX: Readonly<Record<string, number>> = {
   compat: 3,
-  dialects: 10,
   models: 11,
   planners: 21,
   templates: 7,
@@ -287,7 +286,7 @@ describe('the house', () => {
     const command = new RegExp(`\\bplanfold (${names.join('|')})(?![\\w-])`)
     const isComment = (line: string) => /^\s*(\/\/|\/?\*)/.test(line)
     const faults = sources
-      .filter(file => !['cli', 'mcp', 'tui', 'web'].includes(room(file)))
+      .filter(file => !['cli', 'mcp', 'tui', 'web'].includes(room(file)) && !/^extras\/[a-z]+\/commands\//.test(file))
       .flatMap(file =>
         text
           .get(file)!

@@ -2,10 +2,12 @@
 // The list itself is src/extras.ts.
 
 import type { Publishers } from '../engine/notifications/publisher.ts'
+import type { Dialects } from '../format/plan/dialect.ts'
 import type { Pictures } from '../operations/pictures.ts'
 
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
+  readonly dialects: Dialects
   readonly pictures: Pictures
   readonly publishers: Publishers
 }
@@ -30,17 +32,21 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 
 /** What is not there without it, as the subject of a sentence, and the commands that it adds. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
+  dialects: { what: 'formats of other tools', commands: ['import', 'formats'] },
   pictures: { what: 'pictures' },
   publishers: { what: 'notifications by command or webhook, and traces,' },
 }
+
+export const needsExtra = (name: ExtraName, verb: 'need' | 'needs' = 'needs'): string =>
+  `${verb} the extra '${name}', which is not part of this build`
 
 export const withoutExtra = (name: ExtraName): string => `${WITHOUT[name].what} are not part of this build`
 
 /** What is said of a command that this build does not have; null for a word that no extra knows. */
 export function withoutCommand(word: string): string | null {
-  for (const [name, { commands = [] }] of Object.entries(WITHOUT))
-    if (commands.includes(word)) return `'${word}' needs the extra '${name}', which is not part of this build`
-  return null
+  const names = Object.keys(WITHOUT) as ExtraName[]
+  const name = names.find(one => WITHOUT[one].commands?.includes(word))
+  return name === undefined ? null : `'${word}' ${needsExtra(name)}`
 }
 
 /** Known by its name to whoever prints it. */

@@ -80,18 +80,18 @@ const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed
 const ran = ({ attempt, visit, status }: Card): boolean => attempt > 0 || visit > 1 || BEGUN.has(status)
 
 /** Reads the text of a revision. One that is merged may name tasks it does not hold, because the plan does. */
-export function readRevision(
+export async function readRevision(
   text: string,
   current: PlanDefinition,
   mode: MergeMode,
   options: Pick<DocumentOptions, 'fileName'> = {},
-): DocumentReading {
+): Promise<DocumentReading> {
   const merging = mode === 'merge'
   const check = (written: PlanDefinition) =>
     checkPlan(
       merging ? mergeDefinitions({ current, written, mode, standings: new Map() }, renameTasks).definition : written,
     )
-  return readDocument(text, {
+  return await readDocument(text, {
     ...options,
     // A text without a name of its own means this plan.
     fallbackName: current.name,

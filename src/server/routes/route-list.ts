@@ -1,7 +1,7 @@
 // The table: every route of the service, noun by noun.
 
-import { extraRoutes } from '../../extras.ts'
 import { withOlderRoutes } from '../../extras/compat/compat.ts'
+import { extraRoutes } from '../../extras.ts'
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
