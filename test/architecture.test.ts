@@ -54,7 +54,7 @@ const ENTERED_MAX: Readonly<Record<string, number>> = {
   compat: 3,
   models: 11,
   planners: 21,
-  templates: 7,
+  templates: 2,
 }
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
 const LINES_MAX = 600
