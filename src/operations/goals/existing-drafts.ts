@@ -6,8 +6,8 @@ import type { Millis } from '../../domain/id.ts'
 import { mapOf } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { PlanProposal, RepositoryView } from '../../extras/planners/planner.ts'
-import { shelfWith } from '../../extras/templates/shelf.ts'
 import type { CallerEngine } from '../run-plan.ts'
+import { shelfWith } from '../templates.ts'
 
 const MANIFEST =
   /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|requirements[\w-]*\.txt|Cargo\.toml|go\.mod|Gemfile|composer\.json|pom\.xml|build\.gradle(\.kts)?|mix\.exs|CMakeLists\.txt|Makefile)$/

@@ -19,7 +19,7 @@ import type {
 } from '../../extras/planners/planner.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import { createPlan } from '../create-plan.ts'
-import { type PlanDocument, readDocument } from '../read-document.ts'
+import { type PlanDocument, readOwn } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
 import { manifestsOf, withManifests } from './existing-drafts.ts'
 
@@ -80,7 +80,7 @@ export async function proposePlan(
   const drafted = await planner.propose({ ...asked, goal, repository, comments, past, check: faultsIn })
   const definition = withManifests(finish(drafted.definition), await manifestsOf(repository))
   const proposal = { ...drafted, definition }
-  const read = readDocument(printYaml(proposal.definition))
+  const read = readOwn(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics
   throw new Error(
@@ -90,7 +90,7 @@ export async function proposePlan(
 
 /** Printed and parsed again, like a plan from elsewhere. */
 function faultsIn(definition: PlanDefinition): readonly string[] {
-  const read = readDocument(printYaml(definition))
+  const read = readOwn(printYaml(definition))
   return read.ok
     ? []
     : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))

@@ -7,7 +7,7 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import type { PlanComment, PlanProposal } from '../../extras/planners/planner.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import { readDocument } from '../read-document.ts'
+import { readOwn } from '../read-document.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import type { PlannerChoice } from './choose-planner.ts'
 import { sameFinish } from './finish-draft.ts'
@@ -87,7 +87,7 @@ export async function keepRedraft(
   plan: PlanId,
   { text, rationale }: Pick<Redraft, 'text' | 'rationale'>,
 ): Promise<DraftChanged> {
-  const read = readDocument(text)
+  const read = readOwn(text)
   if (!read.ok) throw new Error(`bug: the next draft cannot be read: ${read.diagnostics[0]?.message ?? 'no reason'}`)
   return await changeDraft(engine, plan, read.document, rationale, {
     hides: 'planning',
