@@ -1,4 +1,4 @@
-// The hub as a SharedWorker: however many tabs are open, this browser has one stream.
+// The live hub as a SharedWorker: one event stream per browser, for any number of tabs.
 
 import { LiveHub } from './live-hub.ts'
 import type { FromTab } from './live-messages.ts'

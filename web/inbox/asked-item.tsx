@@ -1,5 +1,5 @@
-// One question: who asks what, since when, what an answer sets going, and the answers. What is shown is what was stored when it was
-// asked, and an answer is bound to its hash: nothing else can be agreed to.
+// One request: who asks, since when, what an answer starts, and the possible answers. It shows what was stored when the request
+// was made, and an answer is bound to its hash, so a person cannot agree to anything else.
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -52,7 +52,7 @@ const ANSWERS: {
   merge: { word: 'Merge both versions' },
 }
 
-/** Nothing can be answered before what is asked is drawn, nor by a key that is held down. */
+/** No answer is accepted before the request is drawn, nor from a key that is held down. */
 export function AskedItem({
   item,
   onAnswer,
@@ -94,7 +94,7 @@ export function AskedItem({
   }
   const give = async (answer: string): Promise<void> => {
     const needsWhy = ANSWERS[answer]?.needsWhy === true
-    // What was said about single lines goes with the words about the whole.
+    // Comments on single lines are sent together with the general comment.
     const rationale = [why.trim(), ...[...said].map(([place, text]) => `${place}: ${text.trim()}`)]
       .filter(Boolean)
       .join('\n')
@@ -464,7 +464,7 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
 const hashOf = ({ asks }: InboxEntry): string | null =>
   'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
 
-/** What it shows. Drawn: it is there, and it is what the item asks about; where there is nothing to load, at once. */
+/** Loads what the item shows. Answers are enabled once it is drawn, or at once if there is nothing to load. */
 function useGate(item: InboxEntry) {
   const { shown, plan, task } = item
   const on = hashOf(item)
@@ -479,7 +479,7 @@ function useGate(item: InboxEntry) {
   return { ...query, isDrawn }
 }
 
-/** From the stored bytes; and on demand in the words of a terminal, which are the same for every face. */
+/** Rendered from the stored bytes; on demand as plain terminal text, which is the same on every face. */
 function Shown({
   gate: { data, error, isLoading },
   item: { releases },

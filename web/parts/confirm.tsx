@@ -1,4 +1,4 @@
-// Asks before something that is hard to take back, with room for a reason.
+// A confirmation dialog for actions that are hard to undo, with an optional reason.
 
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 
@@ -7,7 +7,7 @@ export interface Question {
   readonly text?: ReactNode
   readonly yes: string
   readonly isDanger?: boolean
-  /** The label of the field for a reason; none is asked for when absent. */
+  /** The label of the reason field; without it there is no such field. */
   readonly reason?: string
   readonly isReasonNeeded?: boolean
 }

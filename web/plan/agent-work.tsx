@@ -1,5 +1,4 @@
-// What an agent says and does, as people read it: its words, each call of a tool with what it says it edits, what it asks, and in one
-// line that moves what it has spent. Read from the lines of its log.
+// The work of an agent, read from its log: messages, tool calls with their edits, questions, and a status line with its spending.
 
 import '../styles/agent.css'
 import { Link } from '@tanstack/react-router'

@@ -1,4 +1,4 @@
-// What must be true, and how it was judged: with the evidence.
+// Acceptance criteria with their verdicts and evidence.
 
 import type { Criterion, TaskDefinition } from '../../src/domain/plan.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'

@@ -1,4 +1,4 @@
-// What can be ordered about a whole plan: start, pause, resume, cancel.
+// Actions on a whole plan: start, pause, resume, cancel.
 
 import { Ban, Copy, Ellipsis, FlagTriangleRight, MessageSquareText, Pause, PencilLine, Play } from 'lucide-react'
 import { lazy, Suspense, useId, useRef, useState } from 'react'
@@ -55,7 +55,7 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
       )
   }
   const isStopped = status === 'failed'
-  // An agent could do it: that is the first choice then.
+  // If an agent could do it, that is the primary button.
   const isLeft = status === 'draft' && plan.tasks.some(({ action }) => action === 'external')
   return (
     <>

@@ -1,4 +1,4 @@
-// A draft is commented, drafted again and shown as a difference. Nothing is kept, and nothing runs, before somebody says so.
+// Comments on a draft, a new draft from them, and the difference. Nothing is saved or started before it is confirmed.
 
 import '../styles/drawer.css'
 import '../styles/inbox.css'

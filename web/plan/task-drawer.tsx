@@ -1,4 +1,4 @@
-// One task beside the plan: what it is, how it stands, what it printed, made and tried. On a phone it is a sheet.
+// One task beside the plan: definition, state, output, changes and attempts. A bottom sheet on phones.
 
 import '../styles/drawer.css'
 import { Link, useSearch } from '@tanstack/react-router'
@@ -335,10 +335,10 @@ function Overview({
   )
 }
 
-/** So much of what an agent says and does stands beside what it was told. */
+/** How many lines of the agent's work are shown beside its instruction. */
 const WORK_TAIL = 12
 
-/** What an agent asks while it works is answered in the inbox. */
+/** Questions of a working agent are answered in the inbox. */
 const askedBy = (waiting: InboxEntry | null): string | null =>
   waiting?.asks.type === 'agent-question' ? waiting.id : null
 
