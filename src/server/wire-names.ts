@@ -1,5 +1,5 @@
-// The engine's views as they go over the wire: keys in snake_case, times as ISO strings. What people, agents and programs wrote
-// themselves goes as it is, whatever its keys look like.
+// Converts views to their wire form: snake_case keys, ISO times. Values written by people, agents and programs pass unchanged,
+// including their keys.
 
 import { isHintList } from '../domain/hint.ts'
 import type { Json } from '../domain/json.ts'
@@ -57,7 +57,7 @@ export function onWire(value: unknown): Json {
   return Object.fromEntries(told)
 }
 
-/** Names of tasks and other words are keys, too: only what looks like one of our own is changed. */
+/** Only keys that look like our own are converted: task names are keys, too. */
 const snake = (key: string): string =>
   /^[a-z]+(?:[A-Z][a-z]+)+$/.test(key) ? key.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) : key
 

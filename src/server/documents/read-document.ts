@@ -1,4 +1,4 @@
-// A plan document that came with a request, as the service answers about it: every fault at its place, as one problem.
+// Reads a plan document from a request; all errors, each with its position, become one problem.
 
 import type { ImportedTask } from '../../domain/event.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
@@ -17,7 +17,7 @@ export interface ReadDocument {
   readonly warnings: readonly Diagnostic[]
 }
 
-/** What is not plain JSON is read by a reader a hundred times slower, and meanwhile nobody else is answered. */
+/** Formats other than plain JSON need a parser that is a hundred times slower and blocks other requests meanwhile. */
 const SLOW_MAX = 400_000
 
 export function documentFrom(text: string, read: () => DocumentReading): ReadDocument | Problem {

@@ -1,5 +1,5 @@
-// Live progress: lines of output as they come, how far a plan has come, and that its inbox changed. None of it has an id, and none is told again: what was
-// missed is in the logs and in the plan. Told once in text, for everybody.
+// Live progress: output lines, plan progress, and inbox changes. These messages have no id and are never replayed: whatever a
+// client misses is in the logs and in the plan. Each is serialised once for all clients.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
@@ -9,14 +9,14 @@ import { underscoreData } from '../../extras/compat/sessions/underscore-events.t
 import type { Position, StoredLog } from '../../stores/store.ts'
 import { frame, type Naming, UNDERSCORE } from './sse.ts'
 
-/** Something that is told without an id; `gap`: what came before it was not told. */
+/** A message without an id; `gap`: messages before it were dropped. */
 export interface Tick {
   readonly plan: PlanId
   readonly facts: PlanFacts
   text(naming: Naming, before?: 'gap'): string
 }
 
-/** Sent only to listeners that have seen the entry it is about, so that an older state never comes later. */
+/** Sent only to subscribers that have seen the entry it is about, so that an older state never arrives later. */
 export interface ProgressTick extends Tick {
   readonly name: 'plan.progress' | 'inbox.changed'
   readonly position: Position
@@ -40,7 +40,7 @@ export function outputTick(log: StoredLog, facts: PlanFacts): Tick {
   })
 }
 
-/** What the agent of the task has spent so far, where the text says so. */
+/** What the task's agent has spent so far, if the text reports it. */
 function spentIn({ stream, text }: StoredLog): object {
   const spent = stream === 'engine' ? lastSpend(text) : null
   if (spent === null) return {}
@@ -107,7 +107,7 @@ const QUEUE_MAX = 50
 const PER_SECOND = 40
 const PLANS_MAX = 100
 
-/** What one client is still to be told of it; never more than a little, and never faster than it can be looked at. */
+/** Pending progress messages of one client: bounded, and rate-limited to what a person can follow. */
 export class TickQueue {
   readonly #now: () => number
   readonly #ring: () => void
@@ -118,7 +118,6 @@ export class TickQueue {
   #refill: NodeJS.Timeout | null = null
   readonly #progress = new Map<string, ProgressTick>()
 
-  /** `now` is monotonic; `ring` is called when there is more to take. */
   constructor(now: () => number, ring: () => void) {
     this.#now = now
     this.#ring = ring

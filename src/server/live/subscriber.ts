@@ -1,5 +1,5 @@
-// One listener: a cursor of its own, and what it has to be told next. It pulls, from the tail while it keeps up, from the store when
-// it is behind; nothing is queued for it but a few lines of live progress. Where the journal has a gap it is told so, once.
+// One subscriber with a cursor of its own. It pulls entries: from the in-memory tail while up to date, from the store when
+// behind. Nothing is queued per subscriber but a few progress messages. A gap in the journal is reported once.
 //
 //   up to date ──(an entry it wants)──► tail ──(falls behind its beginning)──► store ──(caught up)──► tail
 
@@ -17,7 +17,7 @@ export interface Wish {
   readonly naming: Naming
   readonly plan: PlanId | null
   wants(plan: PlanId, facts: PlanFacts): boolean
-  /** `unknown`: a place that nobody can make sense of. */
+  /** `unknown`: the client sent an id that cannot be parsed. */
   readonly from: Cursor | 'now' | 'unknown'
   readonly ticks: boolean
 }
@@ -41,13 +41,13 @@ export class Subscriber {
   readonly ticks: TickQueue | null
   readonly #around: Around
   #after: Position
-  /** Of the next entry, the announcements up to this one were told. */
+  /** Index of the last event delivered of the next entry. */
   #told: number | null
   #gap: Gap | null
   #page: LiveEntry[] = []
-  /** With another tail, plans were pruned: what was read ahead may be of them. */
+  /** A different tail object means that plans were pruned, so entries read ahead may be stale. */
   #tail: LiveTail | null = null
-  /** Its own: it may be far behind everybody else. */
+  /** A separate cache, since this subscriber may be far behind the others. */
   readonly #folds: LiveFolds
   #limit = 1
   #version: number | null = null
@@ -80,7 +80,7 @@ export class Subscriber {
     return { position: this.#after + 1, index: this.#told }
   }
 
-  /** The next frames; null: none for now. An empty list after much for other clients: time for a heartbeat. */
+  /** The next frames; null if there are none yet. An empty list: only entries for others passed, and a heartbeat is due. */
   async next(): Promise<readonly string[] | null> {
     for (let passed = 0; passed < PASSED_MAX; ) {
       if (this.#gap !== null) return [await this.#resync(this.#gap)]
@@ -102,7 +102,7 @@ export class Subscriber {
     return []
   }
 
-  /** New entries came. A waiting client that wants none of them moves on without waking up. */
+  /** Offers new entries. A waiting subscriber that wants none of them advances its cursor without waking up. */
   offer(items: readonly LiveEntry[]): void {
     if (this.#wake === null) {
       this.#rung = true
@@ -165,14 +165,14 @@ export class Subscriber {
     }
   }
 
-  /** Of all plans: positions have no gaps, except where a plan was pruned. */
+  /** Of all plans. Positions have no gaps, except where a plan was pruned. */
   async #behind(): Promise<LiveEntry | Gap> {
     if (this.#page.length === 0) await this.#readPage(limit => this.#around.feed.since(this.#after, limit))
     const item = this.#page.shift()
     return item?.entry.position === this.#after + 1 ? item : 'pruned'
   }
 
-  /** Of one plan: its journal is whole, and read by version, however much others wrote meanwhile. */
+  /** Of one plan. Its journal is complete and is read by version, however much other plans wrote meanwhile. */
   async #behindIn(plan: PlanId, end: Position): Promise<LiveEntry | 'read on'> {
     if (this.#page.length === 0) {
       const version = this.#version ?? (await this.#versionIn(plan))
@@ -194,7 +194,7 @@ export class Subscriber {
   }
 
   async #readPage(read: (limit: number) => Promise<readonly Entry[]>): Promise<void> {
-    // A client far behind lets others have their turn.
+    // Yields to other clients while far behind.
     await new Promise(resolve => setImmediate(resolve))
     const entries = await read(this.#limit)
     const { facts } = this.#around

@@ -1,4 +1,4 @@
-// What the service says of its own routes: as a document for programs, as a page for people.
+// The service's description of its own routes: OpenAPI for programs, a page for people.
 
 import { apiPage, type Page } from '../api-docs/api-page.ts'
 import { openApiSlowly } from '../api-docs/openapi.ts'
@@ -41,7 +41,7 @@ interface Told {
   readonly page: Page
 }
 
-/** The table does not change while it is served, so what is told of it is made once, while others are answered. */
+/** Built once per route table, since it does not change while the service runs. */
 const told = new WeakMap<readonly ListedRoute[], Promise<Told>>()
 
 function toldOf({ routes, version }: RouteRooms): Promise<Told> {

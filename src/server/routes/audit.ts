@@ -1,5 +1,4 @@
-// A plan for whoever must answer for it, takes it over, or only wants to see it: its trail, handoff, digest, contract, replay, and
-// pictures of it.
+// Reports about a plan: audit trail, handoff, digest, contract, replay, and pictures.
 
 import type { Digest } from '../../domain/views/digest.ts'
 import * as wire from '../../format/wire/audit.ts'
@@ -137,7 +136,6 @@ function viewing<V extends View>(
   })
 }
 
-/** A view with the plan called as everywhere on the wire. */
 async function told(call: Asking, ask: (plan: string) => Promise<View>) {
   return await withPlan(call, async found => {
     const view = await ask(found.plan)
@@ -147,7 +145,7 @@ async function told(call: Asking, ask: (plan: string) => Promise<View>) {
   })
 }
 
-/** Keys and steps are for programs inside. */
+/** Internal keys and steps are left out. */
 function withoutKeys(digest: Digest | null): View {
   if (digest === null) return null
   const shown = {

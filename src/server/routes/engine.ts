@@ -1,5 +1,5 @@
-// The Engine door over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals, as typed values. Everything
-// is checked by its schema first; what somebody may do is for the engine to say.
+// The Engine interface over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals as typed values. Schemas
+// check the input; the engine checks the rights.
 
 import type { AnyQuery } from '../../engine/engine.ts'
 import { entriesQuery } from '../../format/wire/events.ts'

@@ -1,4 +1,4 @@
-// Gates over HTTP: what waits for a decision in a plan, and deciding. The name of the token is who decided.
+// Gates over HTTP: list the open decisions of a plan, and decide. The token's name is recorded as the decider.
 
 import type { GateAsks } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
@@ -116,7 +116,7 @@ export const gateItem = (
   ...(onWire(more) as object),
 })
 
-/** The last word of each route that may answer it; one option or another is chosen at the same one. */
+/** The last path segment of each route that may answer the gate; all options of a decision share one route. */
 function routesFor(type: GateAsks['type'], of: { readonly plan: string; readonly task: TaskName }): readonly string[] {
   const ways = gateAnswers(type, { ...of, mayGoBack: true })
   return [...new Set(ways.map(({ answer }) => (VERDICTS[answer] === 'chosen' ? 'choose' : answer)))]

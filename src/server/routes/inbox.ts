@@ -1,4 +1,4 @@
-// The inbox over HTTP: what waits for a person, answering it, proposals and reviews.
+// The inbox over HTTP: list what waits for a person, answer it; proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -31,8 +31,6 @@ import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Accepted, type Asking, answerOf, engineOf, gone, order, withNewer, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
-
-// An answer to something in the inbox (operations/answer-inbox.ts), worded for the wire.
 
 async function answerInbox(call: Asking, id: string, body: InboxAnswerBody): Promise<Answered | Problem> {
   const { answers, outputs, ...rest } = body
@@ -94,7 +92,7 @@ function over({ plan, name, task, asks }: InboxItem, by: InboxFate['by']): Probl
   )
 }
 
-// What waits for people, over all plans, each under an id of its own; and questions asked in the middle of somebody's work.
+// The inbox of all plans, each item with an id of its own, and questions asked in the middle of work.
 
 export const inboxRoutes: readonly AnyRoute[] = [
   route({
@@ -118,7 +116,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
   route({
     method: 'POST',
     path: '/inbox/:id/answer',
-    // Whoever works on plans or decides about them; the engine knows who may answer what.
+    // Any right that can answer some items; the engine checks each item.
     right: 'inspect',
     about:
       'Answers one of them, and no other: when it waits no longer, what became of it is told. Work and stopped rollbacks are for operators, everything else for approvers.',
@@ -134,7 +132,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
-      // Said to be done, and not accepted: whoever said it must see that.
+      // The report was recorded, but the result was not accepted: the caller must see that.
       if (unaccepted !== null) {
         const { failure, verdicts, kept } = unaccepted
         return problem(422, 'not-accepted', `the answer is recorded, but not accepted: ${failure.message}`, {
@@ -469,7 +467,6 @@ async function judge(
 const late = ({ problem: told }: Problem, card: ProposalCard): Problem =>
   problem(409, 'not-ready', fateWords(card), { hint: told.hint })
 
-/** What was proposed, or taken at once. */
 async function proposedBody(
   call: Asking,
   done: Accepted,
@@ -490,7 +487,7 @@ async function proposedBody(
   return { body, at: `/plans/${plan}/proposals${id === null ? '' : `/${id}`}` }
 }
 
-/** Under the same key nobody drafts a second time. */
+/** A repeated idempotency key does not draft again. */
 async function replannedAgain(call: Asking, done: Accepted): Promise<Answer> {
   const again = await proposalMade(call.engine, done)
   if (again === null) return gone()

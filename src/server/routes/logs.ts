@@ -1,4 +1,4 @@
-// What happened, entry by entry; what was printed, chunk by chunk; every attempt. All of it from the store, page by page.
+// Paged logs from the store: journal entries, output chunks, attempts.
 
 import type { TaskName } from '../../domain/id.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
@@ -115,7 +115,7 @@ async function logsOf(
 ): Promise<Answer> {
   const isBack = tail !== undefined || before !== undefined
   const most = tail ?? limit
-  // One more than is wanted tells whether there is more before that.
+  // One extra item shows whether there are more.
   const back = isBack ? { before: before ?? Number.MAX_SAFE_INTEGER, limit: most + 1 } : { limit }
   const found = await engine.ask({ type: 'logs', plan, after, ...back, ...presentFields({ task }) })
   if (found === null) return gone()

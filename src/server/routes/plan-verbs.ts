@@ -1,4 +1,4 @@
-// What can be done with a plan over HTTP: run, pause, resume, cancel, look, fork, and go back.
+// Actions on a plan over HTTP: run, pause, resume, cancel, inspect, fork, roll back.
 
 import { isPlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
@@ -32,7 +32,7 @@ import { type Asking, answerOf, clientSignal, engineOf, gone, order, planRoute, 
 import { iso, isoOrNull, onWire } from '../wire-names.ts'
 import { archivePlan } from './plans.ts'
 
-// Going back, as it is asked for over the wire: what would happen, where somebody must choose first, and the order itself.
+// Rollback over the wire: the preview, the choices a person must make first, and the order itself.
 
 type Foretold = Extract<RollbackPreview, { readonly ok: true }>
 
@@ -113,7 +113,7 @@ async function goBack(
   const { accepted, carried: ended } = done
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
-  // Once it has ended, the plan is at least that far.
+  // If the wait ended early, the plan has at least this version.
   const now = ended === null ? null : await call.engine.ask({ type: 'summary', plan: wanted.plan })
   return {
     status,
@@ -124,7 +124,7 @@ async function goBack(
   } as const
 }
 
-// What is done to a plan as a whole, at `/plans/:plan/…` and, as clients of sessions say it, at `/plan/:plan/…`.
+// Every route at `/plans/:plan/…`, and at `/plan/:plan/…` for clients of sessions.
 
 function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
   return ['/plan/:plan', '/plans/:plan'].map(family => route({ ...one, path: `${family}${path}` }))
@@ -229,14 +229,11 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
     const done = await order(call, plan, what)
     if (isProblem(done)) return done
     const moved = await answerOf(call, done)
-    // What it has begun is ended first, and undone.
+    // Running work is ended and undone first.
     const isUnderWay = status === 'cancelled' && moved.state !== 'cancelled'
     return { status: 200, body: { status: isUnderWay ? 'cancelling' : status, ...moved }, version: moved.version }
   })
 }
-
-// A plan looked at as a whole: how it stands with its metrics, what can be known before it runs, what it did to the repository, and
-// all of it at once.
 
 export const lookingRoutes: readonly AnyRoute[] = [
   ...atBoth('/status', {

@@ -1,4 +1,4 @@
-// The table: every route of the service, noun by noun.
+// The table of all routes.
 
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'

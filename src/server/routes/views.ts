@@ -1,4 +1,4 @@
-// What a page or another face shows of a plan, each with one call: its whole state, a task, a gate with what it asks one to agree to.
+// Page views: everything that one page of a face shows, in one request: a plan, a task, a gate with what it asks approval for.
 
 import { askedSentence, votesSentence } from '../../domain/views/gate-text.ts'
 import { consentText } from '../../domain/views/pages/consent-text.ts'
@@ -100,7 +100,7 @@ export const viewRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-/** Contents of files are for those who work on a plan or decide about it. */
+/** File contents are visible only to those who work on a plan or decide about it. */
 const mayInspect = ({ engine }: Pick<Call<unknown, unknown>, 'engine'>): boolean => engine.caller.rights.has('inspect')
 
 function taskBody(page: TaskPage) {
