@@ -1,5 +1,5 @@
-// `manage_plan`: one tool with the names and answers that older clients know (`planfold mcp --compat`). What those clients were told
-// wrongly is told rightly: an unknown status is refused, an empty plan is never complete, an id that does not exist is named.
+// `manage_plan`: one tool with the names and answers that older clients know (`planfold mcp --compat`). It corrects wrong answers
+// of the original: unknown statuses are refused, an empty plan is never complete, and unknown ids are reported.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'

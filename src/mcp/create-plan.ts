@@ -42,7 +42,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
         ...(await aroundLines(room, create.definition)),
       ],
     }
-  // Made and started, or neither: what would keep it from starting is looked at first.
+  // Create and start together or not at all: check first whether it could start.
   if (input.start === true) await mustRun(room)
   const done = await createPlan(
     room.engine,
@@ -59,7 +59,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   return { plan, said: [head, ...personLines(create.definition)] }
 }
 
-/** The agent that is to work the tasks. One that Planfold has started chooses none: it would work with another's rights. */
+/** The agent to work the tasks. An agent that Planfold started may not choose one: it would act with another agent's rights. */
 async function workerNamed({ agents }: Room, { worker: agent }: PlanWriteInput): Promise<AgentWorker | null> {
   if (agent === undefined) return null
   if (agents === undefined)
@@ -69,7 +69,7 @@ async function workerNamed({ agents }: Room, { worker: agent }: PlanWriteInput):
   return found.worker
 }
 
-/** Drafts only: who works on a running plan was shown to the person who started it. */
+/** Drafts only: the person who starts a plan is shown its worker. */
 export async function chooseWorker(
   room: Room,
   plan: PlanId,
@@ -92,7 +92,7 @@ export async function chooseWorker(
   if (!done.ok) throw new Refused(done.refusal, plan)
 }
 
-/** Checks that stop the work until a person has looked; the agent's author may prefer other ones. */
+/** Lists checks that need a person; the plan's author may prefer automatic ones. */
 function personLines({ tasks }: PlanDefinition): readonly string[] {
   const held = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
   const have = held.length === 1 ? '1 task has' : `${held.length} tasks have`
@@ -100,7 +100,7 @@ function personLines({ tasks }: PlanDefinition): readonly string[] {
   return held.length === 0 ? [] : [note]
 }
 
-/** What a model drafted under the same key: it is not asked a second time. Null when it was not. */
+/** The draft made under the same idempotency key, so that no model is asked again; null if there is none. */
 async function draftedBefore(
   { engine }: Room,
   { model }: PlanWriteInput,
@@ -174,7 +174,7 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     tasks: (tasks ?? []).map(task => taskInOurWords(task as JsonObject)),
   })
   if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))
-  // Tasks may come later: nothing is wrong with a draft that has none yet.
+  // A draft without tasks yet is not an error.
   const faults = (read.value.tasks.length === 0 ? [] : checkPlan(read.value)).map(({ task, key, message, hint }) => ({
     path: [task, key].filter(one => one !== undefined).join('.'),
     message,
@@ -205,7 +205,7 @@ async function draftFor(room: Room, ...asked: Parameters<Room['propose']>) {
   throw new ToolError(`error: no plan was made of the goal: ${clean(detail)}\nhint: ${clean(hint)}`)
 }
 
-/** What is left of a plan under way, drafted again. A person accepts it, unless the plan's policy does. */
+/** Drafts the remaining work of a running plan again. A person accepts the result, unless the policy does. */
 export async function replan(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { budget, look, ...named } = { budget: undefined, look: undefined, ...choiceOf(room, input) }
   const found = await replanGoal(room.engine, { plan, why: input.text ?? '', choice: named }, async request => {
@@ -222,7 +222,7 @@ export async function replan(room: Room, plan: PlanId, input: PlanWriteInput, su
   return { plan, said: replannedLines(done, revision.summary) }
 }
 
-/** Without `tasks`, a planner makes them; an empty list is a draft without tasks. */
+/** Without `tasks`, a planner makes them; an empty list makes a draft without tasks. */
 async function fromGoal(room: Room, goal: string, input: PlanWriteInput): Promise<Create> {
   const { name } = input
   const { definition, source } = await draftFor(room, goal, choiceOf(room, input))

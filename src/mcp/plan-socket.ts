@@ -1,5 +1,5 @@
-// plan_read and plan_write for an agent that Planfold has started: on a Unix socket that only this attempt has, and only for who says
-// its token in the first line. The agent may work on its own plan and see no other; it decides nothing.
+// plan_read and plan_write for an agent that Planfold started: on a Unix socket of this attempt, for clients that send its token
+// in the first line. The agent sees only its own plan and cannot decide anything.
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
@@ -17,7 +17,7 @@ export interface PlanSocketOptions {
   readonly now: () => number
   readonly version: string
   readonly templates: string
-  /** The only plan it may see; null: it may make one, and sees all. */
+  /** The only visible plan; null: it may create one, and sees all. */
   readonly plan: PlanId | null
   readonly agent: string
   readonly folder: string

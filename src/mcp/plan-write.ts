@@ -1,5 +1,5 @@
-// The tool `plan_write`: makes one change, in one call. The answer to a change of the plan shows it as it is then; the answer about one
-// task is short. Whatever is not done is an error that says what to change; nothing is done by halves.
+// The tool `plan_write`: one change per call. A change of the plan is answered with the plan; a change of one task with a short
+// line. If anything is refused, nothing is changed, and the error says what to correct.
 
 import { isCheckpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
@@ -48,21 +48,21 @@ import {
   tickedLines,
 } from './written-text.ts'
 
-/** `key`: of this call, from the client or the agent; the same one is carried out once. */
+/** `key`: idempotency key of this call, from the client or the agent. */
 export async function planWrite(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {
   try {
     if (key === undefined) return await write(room, input, key)
     return await oneAfterTheOther(`${room.engine.caller.actor}\0${key}`, async () => await write(room, input, key))
   } catch (error) {
     const said = error instanceof Refused ? new ToolError(refusalText(error.refusal), error.plan) : error
-    // What was refused about one task needs no list of the others.
+    // A refusal about one task does not need the list of the others.
     throw said instanceof ToolError && isShort(input) ? new ToolError(said.message) : said
   }
 }
 
 const underWay = new Map<string, Promise<unknown>>()
 
-/** A client may send a call again before the first has ended: it waits, and is answered as the first was. */
+/** A client may repeat a call before the first has ended: the repeat waits and gets the same answer. */
 async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promise<T> {
   const before = underWay.get(call)
   const own = (async () => {
@@ -82,7 +82,7 @@ export async function writtenText(room: Room, input: PlanWriteInput, { plan, sai
   return [...said, '', await planText(room, plan, { max_tokens: input.max_tokens ?? 600 })].join('\n')
 }
 
-/** About one's own work; sent many times in a plan, so every word of the answer costs. */
+/** Actions on the agent's own work: frequent, so their answers are kept short. */
 const SHORT: ReadonlySet<Action> = new Set(['claim', 'heartbeat', 'report', 'status', 'tick', 'note', 'ask'])
 
 /** A caller that names a revision wants to see the plan if it has changed. */
@@ -103,7 +103,7 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
     throw new ToolError(`error: '${action}' takes no worker\nhint: worker goes with create and start`)
   if (input.preview === true && action !== 'edit' && action !== 'rollback')
     throw new ToolError(`error: '${action}' has no preview\nhint: preview works with create, edit and rollback`)
-  // Starting may take several orders, each with a key of its own; what takes one is looked up before anything is looked at.
+  // Starting may submit several orders, each with its own key; any other action is looked up by key before validation.
   const before = action === 'start' || key === undefined ? null : await engine.answered(key, askedIn(input))
   if (before !== null) return await answerAgain(room, input, accepted(before, null))
   const submit: SubmitOptions = key === undefined ? {} : { once: key, asked: askedIn(input) }
@@ -165,12 +165,12 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
   }
 }
 
-/** What a key counts for: all that was asked but how much of the answer is shown. */
+/** What the idempotency key covers: the whole input except the answer's length. */
 function askedIn({ key: _, max_tokens: __, ...asked }: PlanWriteInput): Json {
   return asked as Json
 }
 
-/** Where no plan is named: that of the task, else the only one, else that in which the caller has a task in hand. */
+/** Without a named plan: the plan of the task, else the only plan, else the one in which the caller holds a claim. */
 async function targetPlan(
   room: Room,
   input: PlanWriteInput,
@@ -193,7 +193,7 @@ async function order(
   return { plan, said: orderLines(input, accepted(await room.engine.submit(plan, what, submit), plan)) }
 }
 
-/** Agents name one by a few words: what cannot be a name becomes one. */
+/** Agents name checkpoints in a few words, which are converted to a valid name. */
 async function checkpoint(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { text } = input
   const name = text === undefined || isCheckpointName(text) ? text : (slug(text) ?? text)
@@ -252,7 +252,7 @@ async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: Su
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
   const card = task === undefined ? null : await engine.ask({ type: 'task', plan, task })
   const isMine = card?.claimedBy === engine.caller.actor
-  // Claimed again by its holder, for example after a compaction: it gets its token back.
+  // The holder claims again, for example after a context compaction, and gets its token back.
   const made =
     isMine && task !== undefined
       ? await engine.submit(plan, { type: 'heartbeat', task })
@@ -333,7 +333,7 @@ async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: Subm
   return { plan, said: askedLines(done), question: { id, text, form } }
 }
 
-/** An agent may ask for it; files go back only when a person says so. */
+/** An agent may request a rollback; a person must approve it. */
 async function rollback(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const target = await findTask(room, plan, input.task)
   if (input.preview === true) {

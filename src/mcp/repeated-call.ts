@@ -1,5 +1,4 @@
-// A call of `plan_write` that comes a second time under its key: nothing is done, and it is answered as it was, from what was written
-// the first time. Only how a task stands is told as of now.
+// Answers a repeated `plan_write` call from the journal without doing anything. Only the status of a task is current.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { latestTicked, tickedIn } from '../domain/views/ticked-checks.ts'
@@ -86,7 +85,7 @@ async function tickAgain({ engine }: Room, { plan, events }: Accepted): Promise<
   return tickedLines({ criteria: latestTicked(ticked), done, all })
 }
 
-/** Shown to a person again only while it is unanswered. */
+/** A question is shown again only while it is unanswered. */
 async function unanswered({ engine }: Room, done: Accepted): Promise<Pick<Written, 'question'>> {
   const { id, text, form } = questionIn(done)
   const [asked] = (await engine.ask({ type: 'questions', plan: done.plan, id })) ?? []

@@ -1,4 +1,4 @@
-// What the tools are given: the engine in the name of the agent that calls, and how a plan is meant by what it says.
+// The context of tool calls: the engine in the calling agent's name, and how a named or unnamed plan is found.
 
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -25,7 +25,7 @@ import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
 import type { StartableAgent } from '../operations/goals/worker-request.ts'
 import { clean } from './plan-text.ts'
 
-/** What came of a goal, or why nothing did. Without a model nobody is asked. */
+/** Proposes a plan for a goal, or says why there is none. */
 export type Propose = (
   goal: string,
   choice?: PlannerChoice & { readonly budget?: DraftingBudget; readonly look?: boolean },
@@ -44,7 +44,7 @@ export interface Room {
   readonly templates: string
   readonly propose: Propose
   readonly around?: Around
-  /** Agents that can be chosen to work a plan; absent where nobody may choose one. */
+  /** Agents that can be chosen to work a plan; absent if the caller may not choose. */
   readonly agents?: () => Promise<readonly StartableAgent[]>
 }
 
@@ -64,10 +64,10 @@ export class ToolError extends Error {
   }
 }
 
-/** No plan was named, and several are possible: a caller that only reads gets the list. */
+/** No plan was named and several are possible: a read answers with their list. */
 export class PlanNotNamed extends ToolError {}
 
-/** The engine said no; it is worded where the answer is given. */
+/** A refusal of the engine, worded when the answer is rendered. */
 export class Refused extends Error {
   readonly refusal: Refusal
   readonly plan: PlanId | null
@@ -106,7 +106,7 @@ export async function findTask(room: Room, plan: string | undefined, task: strin
   return await found(room.engine, await lookUpTask(room.engine, task, within.plan))
 }
 
-/** Where no plan is named: in whichever open plan has the task. Where several have it, the one of which the caller has it in hand. */
+/** Finds the task in the open plans; if several have it, the one in which the caller has claimed it. */
 export async function findOpenTask(room: Room, task: string): Promise<TaskTarget> {
   const { engine } = room
   const targets = await openTasksNamed(engine, task)
@@ -163,7 +163,7 @@ function missingText(missing: Missing): string {
   }
 }
 
-/** The task that is named, else the only one of the plan that the caller has in hand. */
+/** The named task, else the only one the caller has claimed. */
 export async function findTaskInHand(room: Room, plan: PlanId, task: string | undefined): Promise<TaskTarget> {
   if (task !== undefined) return await findTask(room, plan, task)
   const held = await claimedTasks(room.engine, [room.engine.caller.actor], plan)
@@ -185,7 +185,7 @@ export async function claimedAmong(
   return (found?.tasks ?? []).flatMap(({ card }) => (card.claimedBy === actor ? [card.name] : []))
 }
 
-/** Why no work may begin now, in a line: everything was halted, or the plan is paused. Null when it may. */
+/** Why no work may start now, in one line: halted or paused. Null if it may. */
 export async function whyStopped(
   { engine }: Room,
   { name, status, reason }: Pick<Summary, 'name' | 'status' | 'reason'>,
