@@ -17,7 +17,7 @@ export const CHECKPOINT: ActionFormat<Extract<Action, { readonly type: 'checkpoi
   keys: { checkpoint },
   contents: {},
   read: ({ checkpoint }) => ({ type: 'checkpoint', ...(checkpoint as { readonly name?: string }) }),
-  // One of an earlier release is printed as it was written.
+  // Definitions of earlier releases are printed as they were written.
   print: action => ({ checkpoint: { name: specOf(action) ?? action.name } }),
   words: ({ name }, { code }) => (name === undefined ? 'takes a checkpoint' : `takes the checkpoint ${code(name)}`),
 }

@@ -1,4 +1,4 @@
-// `db`: a question to a database, or a change of it. Kept as it is written, and read by `domain/actions/db-action.ts`.
+// `db`: a query or change of a database. Stored as written; `domain/actions/db-action.ts` reads it.
 
 import { z } from 'zod'
 import { DB_ROWS_MAX, databaseFile } from '../../domain/actions/db-action.ts'

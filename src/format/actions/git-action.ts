@@ -27,9 +27,9 @@ const git = variants<GitAction, 'do'>('do', {
 
 export const GIT: ActionFormat<Git> = {
   ...keyed<Git>('git', { git: ['git', git] }),
-  // One of an earlier release is printed as it was written.
+  // Definitions of earlier releases are printed as they were written.
   print: action => ({ git: specOf(action) ?? action.git }),
-  /** What stands outside of the workspace no plan commits; a path that is computed is looked at when it is known. */
+  /** Paths outside of the workspace are refused; computed paths are checked at run time. */
   *rules({ git: said }, path) {
     const paths = isMap(said) && Array.isArray(said.paths) ? (said.paths as readonly unknown[]) : []
     for (const [index, pattern] of paths.entries()) {

@@ -1,4 +1,4 @@
-// `wait`: a duration alone, or a map. Kept as it is written, and read by `domain/actions/wait-action.ts`.
+// `wait`: a duration, or a map. Stored as written; `domain/actions/wait-action.ts` reads it.
 
 import { z } from 'zod'
 import { isMap } from '../../domain/json.ts'
@@ -42,7 +42,7 @@ function* rules(task: Raw, path: Path): Generator<DocumentFault> {
   if (typeof wait === 'string') yield* faultOf(wait, readDuration, place)
   if (!isMap(wait)) return
   const said = KEYS.filter(key => wait[key] !== undefined && !(key === 'for' && wait.url !== undefined))
-  // An unknown key is told by itself.
+  // An unknown key is reported separately.
   const isKnown = Object.keys(wait).every(key => [...KEYS, ...OF_URL].some(known => known === key))
   if (said.length !== 1 && isKnown)
     yield {

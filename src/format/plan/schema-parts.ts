@@ -1,4 +1,4 @@
-// Parts of the schema that stand in more than one place: commands, criteria, retries, and words with a choice.
+// Schema parts used in several places: commands, criteria, retries, enumerations.
 
 import { z } from 'zod'
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
@@ -71,7 +71,7 @@ export const retry = codec(
 export const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
 export const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
 
-/** One of some words, where other forms are possible as well: a slip is told with the word that was meant. */
+/** An enumeration that may be part of a union: an unknown word is reported with the closest known one. */
 export function word<const T extends string>(words: readonly T[]) {
   return z
     .string()
@@ -83,6 +83,6 @@ export function word<const T extends string>(words: readonly T[]) {
     .meta({ enum: [...words] })
 }
 
-/** A list of such words, or one of them alone. */
+/** A list of such words, or a single one. */
 export const words = <const T extends string>(known: readonly T[]) =>
   z.union([word(known).transform(one => [one]), z.array(word(known)).min(1)])

@@ -1,34 +1,34 @@
-// A run of tests against an earlier one: what changed, and whether that is what is wanted. Green: no test fails that did not fail
-// before, none is gone, and a new one passes. Red: a new one fails, and all else is as before.
+// Compares a test run with an earlier one. Green: no new failures, no missing tests, and new tests pass. Red: a new test fails,
+// and all others are unchanged.
 
 import type { TestsCriterion } from '../../domain/plan-rules/tests-criterion.ts'
 import { matchesPattern, matchesWord } from '../../domain/policy/pattern.ts'
 import type { TestChanges } from '../../domain/result.ts'
 import type { TestResults } from './seen-tests.ts'
 
-/** How a command ended; `results` is null where nothing of it can be read test by test. */
+/** The result of a test command; `results` is null if its output cannot be parsed into tests. */
 export interface TestOutcome {
   readonly exit: number | null
   readonly results: TestResults | null
 }
 
 export interface Compared {
-  /** Null: it cannot be told. */
+  /** Null: unknown. */
   readonly holds: boolean | null
   readonly evidence: string
   readonly changed: TestChanges
-  /** Fails now and did not fail before: worth a second run. */
+  /** A new failure, worth a second run. */
   readonly isDoubtful: boolean
 }
 
 export interface Others {
-  /** Null when nothing was recorded: then no test may fail. */
+  /** Null if there is no baseline: then no test may fail. */
   readonly before: TestOutcome | null
-  /** The second run, where there was one. */
+  /** The second run, if there was one. */
   readonly again: TestOutcome | null
-  /** New tests that failed when the plan asked for a test that fails, by name. */
+  /** Names of new tests that failed when the plan required a failing test. */
   readonly proven: readonly string[]
-  /** The command itself has failed in such a run. */
+  /** The command itself failed in that run. */
   readonly wasRed: boolean
 }
 
@@ -46,7 +46,7 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
   const flaky = failing.filter(name => !still.includes(name))
   const isNew = (name: string): boolean => !was.has(name) && matchesNew(is.get(name)!, name, wanted.new)
   const passes = (name: string): boolean => (is.get(name)?.passed ?? 0) > 0 && is.get(name)!.failed === 0
-  // A file that ends without a test passes as one test, e.g. because it exits; it counts only where the tests are written so.
+  // A file without tests counts as one passing test, e.g. if it exits early; only accepted where tests are written that way.
   const runsFiles =
     before === null ? false : before.tests.some(({ isFile, status }) => isFile === true && status === 'passed')
   const added = [...is.keys()].filter(name => isNew(name) && is.get(name)!.isUnnamed === false)
@@ -74,7 +74,7 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
     0,
   )
   const left = ran(now.results) - ofNew
-  // A file that cannot be compiled may keep others from running; then nothing is said about those.
+  // A compilation error can keep other files from running, so nothing is concluded about those.
   const isStopped = wanted.red === true && newFailing.some(name => is.get(name)!.isBroken)
   const fewer =
     wanted.fewer === 'allowed' || isStopped || before === null
@@ -118,7 +118,7 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
   }
 }
 
-/** The command counts as one test. */
+/** Treats the whole command as one test. */
 function comparedWhole({ new: where, red }: Wanted, { exit }: TestOutcome, { before, wasRed }: Others): Compared {
   const ended = `exit ${exit ?? 'none'}`
   const told = (holds: boolean | null, evidence: string): Compared => ({
@@ -152,7 +152,7 @@ interface Told {
 }
 type Tally = ReadonlyMap<string, Told>
 
-/** Tests of one name are counted together. */
+/** Counts tests by name. */
 function tally(results: TestResults | null): Tally {
   const all = new Map<string, Told>()
   const broken = (results?.broken ?? []).map(name => ({ name, file: name, status: 'failed' as const, isBroken: true }))
@@ -172,7 +172,7 @@ function tally(results: TestResults | null): Tally {
   return all
 }
 
-/** Files in which more tests pass than before, where the runner does not name those that pass. */
+/** Files with more passing tests than before, for runners that do not name passing tests. */
 function grown(
   results: TestResults,
   is: Tally,
@@ -199,7 +199,7 @@ function grown(
 
 function matchesNew({ file }: Pick<Told, 'file'>, name: string, where = '**'): boolean {
   if (!/[/*]|\.\w+$/.test(where)) return name.includes(where)
-  // Many runners do not say in which file a test is.
+  // Many runners do not report the file of a test.
   if (file === null || where === '**') return true
   const [pattern, path] = [where.replace(/^\.\//, ''), file.replace(/^\.\//, '')]
   if (path.endsWith(`/${pattern}`) || pattern.endsWith(`/${path}`)) return true

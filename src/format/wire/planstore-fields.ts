@@ -1,5 +1,5 @@
-// The PlanStore's words for statuses as they go over the wire: lower case, and fewer than ours. The canonical word always stands
-// beside them in `state`, so that nothing is lost; a word nobody knows is refused, never taken for the nearest one.
+// PlanStore statuses on the wire: lower case, and fewer than ours. Our own status is always beside them in `state`, so nothing is
+// lost. Unknown words are refused.
 
 import { z } from 'zod'
 import { isTaskStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
@@ -8,7 +8,6 @@ import type { StatusRead, StatusWords } from '../../extras/dialects/status-words
 import { measure } from '../plan/schema-values.ts'
 import type { TaskWord } from './answers/fields.ts'
 
-/** What each of our own words is there. */
 const TASK_WORD: { readonly [status in TaskStatus]: TaskWord } = {
   pending: 'pending',
   ready: 'pending',
@@ -24,7 +23,7 @@ const TASK_WORD: { readonly [status in TaskStatus]: TaskWord } = {
 
 export const taskWord = (status: TaskStatus): TaskWord => TASK_WORD[status]
 
-/** Every status of ours that is called so there. */
+/** All of our statuses with this PlanStore word. */
 const statesCalled = (word: string): readonly TaskStatus[] => TASK_STATUSES.filter(status => TASK_WORD[status] === word)
 
 const read = <S extends string>(words: StatusWords<S>) =>
@@ -37,16 +36,16 @@ const read = <S extends string>(words: StatusWords<S>) =>
 
 const ASKED = 'in the words of the PlanStore, upper or lower case'
 
-/** What a plan is to become. */
+/** The requested plan status. */
 export const planStatus = read(PLAN_WORDS).meta({
   description: `${PLAN_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
 })
-/** What a task is to become. */
+/** The requested task status. */
 export const taskStatus = read(TASK_WORDS).meta({
   description: `${TASK_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
 })
 
-/** Which tasks are asked for: those called so there, or by one of our own words that it does not have. */
+/** A status filter: PlanStore words, and those of ours that it lacks. */
 export const taskStates = z
   .string()
   .transform(

@@ -1,5 +1,5 @@
-// Tasks on the wire: what adds some, what changes one, how one is shown; what is said of its work. The fields of the PlanStore keep
-// their names; whatever a client sends beside them is kept and shown again under `extra`.
+// Tasks on the wire: create, change, evaluate. PlanStore fields keep their names; unknown fields of clients are stored and
+// returned under `extra`.
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
@@ -37,7 +37,7 @@ const newTask = z.looseObject({
 
 const TASKS_AT_ONCE = 1_000
 const many = z.array(newTask).min(1).max(TASKS_AT_ONCE)
-/** Its plan may be said beside it. */
+/** The plan may be given in the address instead. */
 const inside = newTask.partial({ plan_id: true })
 export type NewTask = z.output<typeof inside>
 const ofOne = z.array(inside).min(1).max(TASKS_AT_ONCE)
@@ -53,7 +53,7 @@ const NO_TASKS = {
   hint: 'send {"plan_id": …, "description": …}, a list of such, or {"plan_id": …, "tasks": […]}',
 }
 
-/** Which of the three it is shows in its shape, and is then told about by its own rules. */
+/** Its shape decides which of the three forms it is validated as. */
 export const newTasks: Schema<NewTasks> = {
   ...wire(several),
   read: value => {

@@ -1,4 +1,4 @@
-// Forks, two runs side by side, and what differs between checkpoints.
+// Forks, comparison of two runs, and the difference between checkpoints.
 
 import type { Int, Loose, Moved } from './fields.ts'
 

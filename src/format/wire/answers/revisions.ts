@@ -1,4 +1,4 @@
-// Revisions of a plan, and what differs between them.
+// Revisions of a plan and their differences.
 
 import type { Int, Loose, Moved, PageOf, PlanNamed, Time } from './fields.ts'
 

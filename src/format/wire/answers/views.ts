@@ -1,4 +1,4 @@
-// What one page of the web UI shows of a plan, a task or a gate.
+// Page views of the web UI: a plan, a task, a gate.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { Int, Loose, PlanNamed, Time } from './fields.ts'
