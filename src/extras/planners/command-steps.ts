@@ -1,5 +1,5 @@
-// The work steps of goals about commands: a check that fails, the update of a dependency, a deployment in stages. What they say comes
-// from the commands and files that were found, and from the goal's own words.
+// Steps for goals about commands: a failing check, a dependency update, a staged deployment. Their texts use the commands and
+// files found, and the goal's own words.
 
 import type { Toolchain } from './commands.ts'
 import type { GoalWords } from './goal.ts'
@@ -21,7 +21,7 @@ export interface CommandStepsInput {
 
 const looks = { kind: 'research', scope: 'nothing', proof: 'told' } as const
 
-/** As far as the kind alone says. */
+/** The steps that depend on the kind alone. */
 export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[] } = {
   'failing-command': [
     {
@@ -84,7 +84,7 @@ export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[
   ],
 }
 
-/** The steps of this goal; null for the kinds whose steps are always the same. */
+/** The steps of this goal; null for kinds whose steps never vary. */
 export function commandSteps(input: CommandStepsInput): readonly WorkStep[] | null {
   const { judged, ends } = input
   if (judged.kind === 'rollout') return rolloutSteps(input)
@@ -133,7 +133,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
     },
     {
       ...adapt,
-      // A test that does not load it says what has to stay.
+      // Tests that do not load the dependency show what must keep working.
       scope:
         users.some(path => roleOf(path) !== 'test') && !users.some(path => roleOf(path) === 'test')
           ? 'sources'
@@ -146,7 +146,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
 const STAGED =
   /\bcanar(y|ies)\b|\b(staged|gradual\w*|phased|progressive\w*|step by step|in stages)\b|\broll\w*[- ]?out\b[^.]*%/i
 
-/** A deployment in stages, as the goal names them. Empty where it names none. */
+/** A staged deployment with the stages the goal names; empty if it names none. */
 export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): readonly WorkStep[] {
   if (judged.kind !== 'rollout' && !STAGED.test(goal.wanted)) return []
   const said = sentenceOf(goal.wanted)
@@ -238,7 +238,7 @@ function sentenceOf(text: string): string {
   return `'${said.replace(/[.!]+$/, '').slice(0, 300)}'.`
 }
 
-/** `5 %, 25 %`; not the limits of what is measured (`errors below 1 %`), and not the whole at the end. */
+/** For example `5 %, 25 %`; without measured limits (`errors below 1 %`) and the final 100 %. */
 function stagesIn(text: string): readonly string[] {
   const found = [...text.matchAll(/(\d+(?:[.,]\d+)?)\s?(?:%|percent\b)/g)].filter(({ index }) => {
     const before = text.slice(Math.max(0, index - 25), index)
@@ -252,7 +252,7 @@ function stagesIn(text: string): readonly string[] {
   return parts.length === 0 ? ['a small part'] : parts.sort((a, b) => a - b).map(part => `${part} %`)
 }
 
-/** What the goal wants to be looked at, in its words. */
+/** What the goal wants to be measured, in its own words. */
 const measureIn = (text: string): string =>
   /\b(?:compare|measure|monitor|watch|check|verify|observe)\b[^.;\n]{3,150}/i
     .exec(text)?.[0]

@@ -1,13 +1,13 @@
-// The few passages of the repository that a goal is most likely about, as `file:line` with the lines themselves: places of a stack
-// trace first, then definitions of names in the goal, then the lines of the best files that hold most of its words.
+// The most relevant passages, as `file:line` with their lines: stack frames first, then definitions of names in the goal, then
+// the lines of the best files with most of its words.
 
 import type { GoalTerm, GoalWords } from '../goal.ts'
 
 export interface Passage {
   readonly path: string
-  /** Of the first line, from 1. */
+  /** The first line, from 1. */
   readonly line: number
-  /** The line that matters. */
+  /** The relevant line. */
   readonly at: number
   readonly lines: readonly string[]
 }
@@ -18,13 +18,13 @@ const AFTER = 6
 const LINE_MAX = 160
 const FILES_LOOKED_AT = 6
 const SAME_NAME_MAX = 2
-/** In others, a plain word that is defined there means something else. */
+/** Beyond the best files, a definition named by a plain word usually means something else. */
 const PLAIN_FILES_MAX = 2
-/** Nobody sends these to a model, however well they fit the goal. */
+/** Never sent to a model. */
 export const PRIVATE =
   /(^|\/)(\.env[^/]*|\.npmrc|\.netrc|id_[a-z0-9]+)$|\.(pem|key|p12|pfx|keystore)$|secret|credential|passw/i
 
-/** `files`: the best first. */
+/** `files`: best first. */
 export function passagesFor(
   goal: GoalWords,
   files: readonly string[],
@@ -61,7 +61,7 @@ export function passagesFor(
   return found
 }
 
-/** The words that say most, by how rare they are in the file; at least two of them, or one that is a name. */
+/** The line with the rarest words in the file; at least two, or one identifier. */
 function bestLine(
   lines: readonly string[],
   terms: readonly GoalTerm[],
@@ -88,13 +88,13 @@ function bestLine(
   return best.words < Math.min(2, terms.length) ? [] : [{ at: best.at, score: best.score / (1 + rank / 4) }]
 }
 
-/** Of the score of the best one. */
+/** Relative to the best score. */
 const GOOD = 0.6
 const NEAR = 4
-/** Such lines are data, or were made by a tool. */
+/** Such lines are data or generated. */
 const LONG = 500
 
-/** Names as they are written; then plain words that a definition in the best files may be called. */
+/** Identifiers verbatim; then plain words that a definition in the best files may be named by. */
 function definable({
   symbols,
   quoted,
@@ -123,7 +123,7 @@ function definedIn(line: string): string | null {
   return name === undefined || /^(if|for|while|switch|catch|return|function)$/.test(name) ? null : name
 }
 
-/** A definition with the comment or the annotation right above it. */
+/** Extends a definition to the comment or annotation above it. */
 function withComment(lines: readonly string[], at: number): number {
   let from = at
   while (from > 0 && at - from < 3 && /^\s*(\/\/|\/\*|\*|#|@|--|""")/.test(lines[from - 1]!)) from--
@@ -132,7 +132,7 @@ function withComment(lines: readonly string[], at: number): number {
 
 const linesOf = (text: string): readonly string[] => text.replaceAll('\t', '  ').split(/\r?\n/)
 
-/** Without empty lines at its end, and no line too long. */
+/** Removes trailing empty lines and cuts long lines. */
 function trimmed(lines: readonly string[]): readonly string[] {
   const last = lines.findLastIndex(line => line.trim() !== '')
   return lines.slice(0, last + 1).map(line => (line.length > LINE_MAX ? `${line.slice(0, LINE_MAX - 1)}…` : line))

@@ -1,9 +1,9 @@
-// The day until which a goal is wanted. Only a whole date can be read: which Friday is meant depends on when somebody reads it.
+// The deadline in a goal. Only full dates are resolved: `Friday` depends on when it is read.
 
 export interface Deadline {
-  /** As the goal says it: `by Friday`. */
+  /** In the goal's words: `by Friday`. */
   readonly said: string
-  /** `2026-12-01`; null when it is no whole date. */
+  /** `2026-12-01`; null if it is not a full date. */
   readonly at: string | null
 }
 
