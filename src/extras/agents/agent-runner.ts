@@ -1,8 +1,9 @@
-// Carries out an `agent` task: starts a coding agent as one attempt, in the sandbox, with a home of its own and a model behind our gateway.
-// It goes on with the conversation of an earlier attempt where there is one. What it says of its work counts for nothing: when its turn
-// has ended, the criteria of the task are judged as those of any task.
+// The runner of `agent` tasks: each attempt starts a coding agent in the sandbox, with a home of its own and a model behind our
+// gateway. It resumes the session of an earlier attempt if there is one. The agent's own report does not decide success: after
+// its turn, the criteria of the task are judged as for any task.
 //
-//   find the agent ──▶ home, gateway, plan tools ──▶ start, shut in ──▶ one turn (ACP, or lines of JSON) ──▶ end all of it ──▶ done | failed
+// find the agent ──▶ home, gateway, plan tools ──▶ start in sandbox ──▶ one turn (ACP, or JSON lines) ──▶ stop everything ──▶
+// done | failed
 
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,7 +62,7 @@ import { reportedOutput } from './reported-use.ts'
 export interface AgentRunnerOptions {
   readonly tree: ProcessTree
   readonly openGateway: (request: GatewayRequest) => Promise<GatewayOpened>
-  /** Opens plan_read and plan_write for one attempt; absent: the agent has none. */
+  /** Opens plan_read and plan_write for one attempt; without it, the agent has none. */
   readonly openPlanTools?: (request: PlanToolsRequest) => Promise<PlanToolsServer>
   readonly version: string
 }
@@ -69,11 +70,11 @@ export interface AgentRunnerOptions {
 export interface PlanToolsRequest {
   readonly attempt: Pick<Attempt, 'plan' | 'task' | 'visit' | 'attempt'>
   readonly agent: string
-  /** Made for it; holds the socket and nothing else. */
+  /** Created for the socket, which is its only content. */
   readonly folder: string
 }
 
-/** A server on a socket; who connects says the token first, in a line. */
+/** A server on a Unix socket; clients send the token in the first line. */
 export interface PlanToolsServer {
   readonly socket: string
   readonly token: string
@@ -137,7 +138,7 @@ async function choose(attempt: Attempt, tools: RunnerTools): Promise<Chosen | Fa
 
 const ON_PATH = 'its program must be on PATH, outside of the workspace'
 
-/** How long an agent whose turn has ended may take to end by itself. */
+/** Grace period for the agent to exit after its turn. */
 const LEAVE_MS = 500
 
 async function carryOut(
@@ -156,7 +157,7 @@ async function carryOut(
   const environment = childEnvironment(attempt, tools)
   if (!environment.ok) return failed(environment.failure)
   const isBoxed = tools.sandbox !== undefined && (tools.sandbox.isRequired || (await tools.sandbox.room.check()).ok)
-  // A login is lent to nobody who could carry it away.
+  // Without a sandbox, the agent could copy the login elsewhere.
   if (!isBoxed && login !== null) return failed(UNBOXED_LOGIN)
   if (login !== null && request.models !== null) return failed(UNLIMITED_LOGIN)
   if (!isBoxed) {
@@ -181,16 +182,15 @@ async function carryOut(
   let refused: Failure | null = null
   let isOverTurns = false
   let spent = NOTHING_SPENT
-  /** Ends the agent; its conversation is taken up when a person has answered. */
+  /** Stops the agent; its session is resumed when a person has answered. */
   const park = (reason: string): void => {
     parked ??= reason
     over.abort()
   }
-  // What a lost attempt was answered is not paid again.
+  // Model calls answered in a lost attempt are replayed and not paid again.
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const asking: GatewayRequest = {
     wires: row.wire === null ? AGENT_WIRES : [row.wire],
-    // It may need no model.
     ...(row.wire === null ? { keyless: true as const } : {}),
     ...(model.use === null ? {} : { use: model.use }),
     ...(request.models === null ? {} : { models: request.models }),
@@ -472,7 +472,7 @@ function faultOf(ended: {
   if (turn !== null) {
     if (!turn.ok) return broken(turn.message)
     if (turn.isOverTurns) return overTurns(title, chosen.request.turns ?? 0)
-    // Where there is something to judge it by, what it says of its own end does not count.
+    // If there are criteria, the agent's own verdict does not count.
     const isJudged = (attempt.definition.accept ?? attempt.definition.postconditions ?? []).length > 0
     return turn.stop === 'end_turn' || isJudged ? null : broken(`it ended its turn with '${turn.stop}'`)
   }
@@ -489,7 +489,7 @@ const overTurns = (title: string, turns: number): Failure => ({
   retryable: true,
 })
 
-/** All models it asked, as one. */
+/** All model calls, summed up as one. */
 function reported(reports: readonly GatewayReport[]): { readonly model?: ModelReport } {
   const [first, ...others] = reports
   if (first === undefined) return {}

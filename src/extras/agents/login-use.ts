@@ -1,5 +1,5 @@
-// One attempt with a login that the person lends: asked about where a budget could not be kept, lent, taken back, and its use told as the
-// agent reports it. Nothing of it goes through our gateway.
+// An attempt with the user's login: asks first if a budget cannot be enforced, copies the login in and out, and records usage as
+// the agent reports it. Its model calls bypass our gateway.
 
 import { join } from 'node:path'
 import type { AgentLogin } from '../../domain/plan-rules/agent-request.ts'
@@ -11,7 +11,7 @@ import { reportedWords, UseListener } from './reported-use.ts'
 export interface LoginUse {
   readonly secrets: readonly string[]
   readonly used: UseListener
-  /** When no process of the agent lives any more; may be called again. */
+  /** Call when no process of the agent is alive; idempotent. */
   close(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export async function openLogin(
   stop: Stop,
 ): Promise<{ readonly use: LoginUse } | { readonly outcome: Outcome }> {
   const note = (text: string): void => tools.log('engine', Buffer.from(`${text}\n`))
-  // Nobody can say what it will use: where there is a limit, a person is asked, as about a model whose price is not known.
+  // The usage is unknown in advance: with a budget, a person is asked, as for a model without a known price.
   const held = await tools.budget?.reserve({ cost: null }, { wait: 'others', signal: stop.signal })
   if (held?.ok === false)
     return {

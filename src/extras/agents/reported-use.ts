@@ -1,5 +1,5 @@
-// What an agent says of its own use, where nobody else counts: tokens and money, as the last line that tells them has it. It is shown as
-// reported, and never taken for counted.
+// Token and cost usage as reported by an agent, taken from the last line that has it. Marked as reported, because it is not
+// measured.
 
 import type { JsonObject } from '../../domain/json.ts'
 import { amount } from '../../domain/views/reported-work.ts'
@@ -7,7 +7,6 @@ import { amount } from '../../domain/views/reported-work.ts'
 export interface ReportedUse {
   readonly inputTokens: number | null
   readonly outputTokens: number | null
-  /** In US dollars. */
   readonly cost: number | null
 }
 
@@ -40,7 +39,7 @@ export class UseListener {
   }
 }
 
-/** As the result of a task keeps it, beside what it put out. */
+/** As stored in the result of a task, beside its outputs. */
 export function reportedOutput({ inputTokens, outputTokens, cost }: ReportedUse): JsonObject {
   const said = { input_tokens: inputTokens, output_tokens: outputTokens, cost_usd: cost }
   return { ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null)), reported: true }
