@@ -52,14 +52,14 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined => all.find(one => one === value)
 const whole = (value: unknown): number | undefined => (Number.isSafeInteger(value) ? (value as number) : undefined)
 /** Leaves undefined keys out of the address. */
-const said = <T extends object>(values: T): T =>
+const defined = <T extends object>(values: T): T =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
 
 const plans = createRoute({
   getParentRoute: () => root,
   path: '/',
   validateSearch: (search: Record<string, unknown>): PlansSearch =>
-    said({
+    defined({
       q: text(search.q),
       status: text(search.status),
       sort: oneOf(SORTS, search.sort),
@@ -71,7 +71,7 @@ const plan = createRoute({
   getParentRoute: () => root,
   path: '/plans/$plan',
   validateSearch: (search: Record<string, unknown>): PlanSearch =>
-    said({
+    defined({
       view: oneOf(VIEWS, search.view) ?? (whole(search.entry) === undefined ? undefined : 'history'),
       entry: whole(search.entry),
       before: whole(search.before),
@@ -97,7 +97,7 @@ const create = createRoute({
   getParentRoute: () => root,
   path: '/new',
   validateSearch: (search: Record<string, unknown>): NewSearch =>
-    said({
+    defined({
       from: oneOf(['goal', 'template', 'text'] as const, search.from),
       template: text(search.template),
     }) as NewSearch,

@@ -63,7 +63,7 @@ export class LiveHub {
     this.#forget()
   }
 
-  hear(port: Port, message: FromTab): void {
+  receive(port: Port, message: FromTab): void {
     const tab = this.#tabs.get(port)
     if (tab === undefined) return
     switch (message.say) {
@@ -171,8 +171,8 @@ export class LiveHub {
     try {
       const missed = (): number => one.missed.get(one.fold.state.id) ?? 0
       // Reads again while the stream is ahead, until a read makes no progress.
-      for (let [version, told] = [-1, -1]; version !== one.fold.version || told !== missed(); ) {
-        ;[version, told] = [one.fold.version, missed()]
+      for (let [version, lastMissed] = [-1, -1]; version !== one.fold.version || lastMissed !== missed(); ) {
+        ;[version, lastMissed] = [one.fold.version, missed()]
         await this.#readPages(one)
         if (missed() <= one.fold.version) break
       }

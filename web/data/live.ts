@@ -29,7 +29,7 @@ class LiveStore {
   /** Called by the first subscriber, so that nothing runs before sign-in. */
   open(): void {
     if (this.#send !== null) return
-    const hear = (message: ToTab): void => {
+    const receive = (message: ToTab): void => {
       this.#waiting.push(shown(message))
       if (this.#frame === 0) this.#frame = requestFrame(() => this.#apply())
     }
@@ -38,7 +38,7 @@ class LiveStore {
         type: 'module',
         name: 'planfold',
       })
-      worker.port.onmessage = ({ data }: MessageEvent<ToTab>) => hear(data)
+      worker.port.onmessage = ({ data }: MessageEvent<ToTab>) => receive(data)
       worker.port.start()
       this.#send = message => worker.port.postMessage(message)
       addEventListener('pagehide', () => this.#send?.({ say: 'bye' }))
@@ -51,10 +51,10 @@ class LiveStore {
       this.#send = message => void early.push(message)
       void import('./live-hub.ts').then(({ LiveHub }) => {
         const hub = new LiveHub({ url: location.origin, now: () => Date.now() })
-        const port = { send: hear }
+        const port = { send: receive }
         hub.join(port)
-        this.#send = message => hub.hear(port, message)
-        for (const message of early) hub.hear(port, message)
+        this.#send = message => hub.receive(port, message)
+        for (const message of early) hub.receive(port, message)
       })
     }
   }

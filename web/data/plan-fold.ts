@@ -27,8 +27,8 @@ interface Spent {
 
 export class PlanFold {
   state: PlanState = newState()
-  #told = new Map<string, TaskView>()
-  #toldRevision = 0
+  #sent = new Map<string, TaskView>()
+  #sentRevision = 0
   #cost: Spent | null = null
   #spent: Spent = { usd: 0, tokens: 0 }
 
@@ -74,18 +74,18 @@ export class PlanFold {
 
   /** The changes since the last call; everything after a revision. */
   changes(): PlanFrame {
-    if (this.#toldRevision !== this.state.revision || this.#told.size !== this.state.order.length) {
-      this.#toldRevision = this.state.revision
+    if (this.#sentRevision !== this.state.revision || this.#sent.size !== this.state.order.length) {
+      this.#sentRevision = this.state.revision
       const frame = this.whole()
-      this.#told = new Map(frame.tasks.map(task => [task.name, task]))
+      this.#sent = new Map(frame.tasks.map(task => [task.name, task]))
       return frame
     }
     const tasks: TaskView[] = []
     for (const task of this.state.order) {
-      const before = this.#told.get(task.definition.id)
+      const before = this.#sent.get(task.definition.id)
       if (before !== undefined && isSame(before, task, this.state)) continue
       const now = viewOf(this.state, task)
-      this.#told.set(now.name, now)
+      this.#sent.set(now.name, now)
       tasks.push(now)
     }
     return { head: this.#head(), tasks, whole: false }

@@ -32,15 +32,15 @@ export function Answered({
     return () => removeEventListener('keydown', key)
   })
   const isRefused = 'error' in came && came.error instanceof Problem && came.error.status > 0
-  const told =
+  const sentences =
     'told' in came
       ? came.told
       : isRefused
         ? ['Your answer was not recorded']
         : ['The service did not answer', 'the request is no longer open: see the plan']
   return (
-    <Empty title={told[0] ?? 'Answered'} sign={<Glyph sign={'told' in came ? 'completed' : 'failed'} size={32} />}>
-      {told.length > 1 && <p>{told.slice(1).join('; ')}</p>}
+    <Empty title={sentences[0] ?? 'Answered'} sign={<Glyph sign={'told' in came ? 'completed' : 'failed'} size={32} />}>
+      {sentences.length > 1 && <p>{sentences.slice(1).join('; ')}</p>}
       {'error' in came && <Trouble error={came.error} />}
       <Link to="/plans/$plan" params={{ plan: item.name }} search={{ task: item.task ?? undefined }} className="button">
         Open {item.name}

@@ -68,11 +68,11 @@ export function AskedItem({
   const drawn = useRef<HTMLElement>(null)
   const connection = useConnection()
   const [why, setWhy] = useState('')
-  const [said, setSaid] = useState<ReadonlyMap<string, string>>(new Map())
+  const [lineTexts, setLineTexts] = useState<ReadonlyMap<string, string>>(new Map())
   const comments: LineComments = {
-    said,
+    texts: lineTexts,
     say: (place, text) =>
-      setSaid(before => {
+      setLineTexts(before => {
         const next = new Map(before)
         if (text === null) next.delete(place)
         else next.set(place, text)
@@ -95,7 +95,7 @@ export function AskedItem({
   const give = async (answer: string): Promise<void> => {
     const needsWhy = ANSWERS[answer]?.needsWhy === true
     // Comments on single lines are sent together with the general comment.
-    const rationale = [why.trim(), ...[...said].map(([place, text]) => `${place}: ${text.trim()}`)]
+    const rationale = [why.trim(), ...[...lineTexts].map(([place, text]) => `${place}: ${text.trim()}`)]
       .filter(Boolean)
       .join('\n')
     if (needsWhy && rationale === '') {
@@ -228,7 +228,9 @@ export function AskedItem({
             onChange={event => setWhy(event.target.value)}
           />
         </label>
-        {said.size > 0 && <p className="dim">{count(said.size, 'comment')} on lines, sent with your answer</p>}
+        {lineTexts.size > 0 && (
+          <p className="dim">{count(lineTexts.size, 'comment')} on lines, sent with your answer</p>
+        )}
         <div className="answers">
           {item.answers.length === 0 && <p className="dim">You can see this, but not answer it.</p>}
           {item.answers.map(({ answer, means }) => {

@@ -76,9 +76,9 @@ export default function PlanPage() {
 
 const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches
 
-function PlanShown({ name, plan: told }: { readonly name: string; readonly plan: LivePlan }) {
-  const isInterrupted = usePlanState(told)?.word === 'interrupted'
-  const plan = useMemo(() => (isInterrupted ? withInterrupted(told) : told), [told, isInterrupted])
+function PlanShown({ name, plan: live }: { readonly name: string; readonly plan: LivePlan }) {
+  const isInterrupted = usePlanState(live)?.word === 'interrupted'
+  const plan = useMemo(() => (isInterrupted ? withInterrupted(live) : live), [live, isInterrupted])
   const search = useSearch({ from: '/plans/$plan' })
   const navigate = useNavigate({ from: '/plans/$plan' })
   const view: View = search.view ?? (isNarrow() ? 'outline' : 'graph')

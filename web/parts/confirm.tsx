@@ -13,7 +13,7 @@ export interface Question {
 }
 
 interface Asked extends Question {
-  readonly settle: (said: { readonly reason: string } | null) => void
+  readonly settle: (answer: { readonly reason: string } | null) => void
 }
 
 export function useConfirm(): readonly [
@@ -26,9 +26,9 @@ export function useConfirm(): readonly [
       new Promise<{ readonly reason: string } | null>(resolve =>
         setAsked({
           ...question,
-          settle: said => {
+          settle: answer => {
             setAsked(null)
-            resolve(said)
+            resolve(answer)
           },
         }),
       ),

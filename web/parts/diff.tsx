@@ -12,7 +12,7 @@ const LINES_MAX = 400
 
 /** Comments on single lines; the key is `path:line`. */
 export interface LineComments {
-  readonly said: ReadonlyMap<string, string>
+  readonly texts: ReadonlyMap<string, string>
   readonly say: (place: string, text: string | null) => void
 }
 
@@ -186,7 +186,7 @@ function CommentButton({ line, path, comments, open, setOpen }: Commented) {
   return (
     <button
       type="button"
-      className={comments.said.has(place) ? 'line-comment said' : 'line-comment'}
+      className={comments.texts.has(place) ? 'line-comment said' : 'line-comment'}
       aria-label={`Comment on ${place}`}
       onClick={() => setOpen(open === place ? null : place)}
     >
@@ -198,7 +198,7 @@ function CommentButton({ line, path, comments, open, setOpen }: Commented) {
 function CommentRow({ line, path, comments, open, width }: Commented & { readonly width: number }) {
   if (comments === undefined) return null
   const place = placeOf(path, line)
-  const said = comments.said.get(place)
+  const said = comments.texts.get(place)
   if (open !== place && said === undefined) return null
   return (
     <tr className="comment-row">

@@ -30,8 +30,8 @@ export function AgentWork({
 }) {
   const { blocks, spent, isRepeated } = useMemo(() => agentWork(lines), [lines])
   const lastAsk = blocks.findLast(({ kind }) => kind === 'asks')
-  const isTold = (block: Block): boolean => asks === null || block !== lastAsk
-  const shown = tail === undefined ? blocks : blocks.filter(isTold).slice(-tail)
+  const isListed = (block: Block): boolean => asks === null || block !== lastAsk
+  const shown = tail === undefined ? blocks : blocks.filter(isListed).slice(-tail)
   return (
     <>
       <p className="agent-spent">

@@ -77,7 +77,7 @@ function Editor({
           value={text}
           onChange={event => setText(event.target.value)}
         />
-        <div className="edit-plan-told" aria-live="polite">
+        <div className="edit-plan-messages" aria-live="polite">
           {rested === before ? (
             <p className="dim">The difference appears here while you type.</p>
           ) : tried.error !== null ? (

@@ -153,12 +153,12 @@ function Entry({
         <time className="num dim" dateTime={at} title={dateOf(now)}>
           {timeOf(now)}
         </time>
-        <ul className="entry-told">
+        <ul className="entry-sentences">
           {moments.map((moment, place) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: events are in order.
             <li key={place} className={isSetback(events[place]!) ? 'setback' : ''}>
               <span>
-                <Told moment={moment} knows={knows} onSelect={onSelect} />
+                <EntrySentence moment={moment} knows={knows} onSelect={onSelect} />
               </span>
               <code className="dim">{moment.type}</code>
             </li>
@@ -173,7 +173,7 @@ function Entry({
 }
 
 /** The sentence; the task at its beginning is a link. */
-function Told({
+function EntrySentence({
   moment: { task, text },
   knows,
   onSelect,

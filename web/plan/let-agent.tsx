@@ -83,12 +83,12 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
     const definition = await planDefinition(name).catch(() => null)
     if (definition === null) return toast('The plan could not be read', { isBad: true })
     const names = new Set(tasks.map(one => one.name))
-    const said = await confirm({
+    const confirmed = await confirm({
       title: `Let ${agent.title} do ${task ?? 'it'}?`,
       text: <Works definition={definition} names={names} agent={agent.title} runs={draft?.runs ?? []} />,
       yes: isDraft ? 'Start' : 'Let it work',
     })
-    if (said === null) return
+    if (confirmed === null) return
     await attempt(
       async () => {
         await setWorker(name, agent.name, task)
@@ -145,10 +145,10 @@ function Works({
       <p>It works in the sandbox; the checks of each task decide whether it is done, and you review the change.</p>
       <ul>
         {tasks.map(task => {
-          const [told, ...limits] = taskFacts(definition, task, agent).map(visible)
+          const [action, ...limits] = taskFacts(definition, task, agent).map(visible)
           return (
             <li key={task.id}>
-              <b className="mono">{task.id}</b> {told}
+              <b className="mono">{task.id}</b> {action}
               <small>{limits.join(' · ')}</small>
             </li>
           )

@@ -154,22 +154,23 @@ function TaskVerbs({ plan, detail }: { readonly plan: string; readonly detail: T
   const { name, status } = detail.view
   if (!operate) return null
   const retry = async (): Promise<void> => {
-    const said = await confirm({
+    const confirmed = await confirm({
       title: `Run ${name} again?`,
       text: 'This task and the tasks that need it run again. Other tasks are kept.',
       yes: 'Retry',
     })
-    if (said !== null) await attempt(() => orderTask(plan, name, 'retry'), `${name} runs again`)
+    if (confirmed !== null) await attempt(() => orderTask(plan, name, 'retry'), `${name} runs again`)
   }
   const skip = async (): Promise<void> => {
-    const said = await confirm({
+    const confirmed = await confirm({
       title: `Skip ${name}?`,
       text: 'Tasks that need it continue without it.',
       yes: 'Skip',
       reason: 'Why',
       isReasonNeeded: true,
     })
-    if (said !== null) await attempt(() => orderTask(plan, name, 'skip', { reason: said.reason }), `${name} is skipped`)
+    if (confirmed !== null)
+      await attempt(() => orderTask(plan, name, 'skip', { reason: confirmed.reason }), `${name} is skipped`)
   }
   const mayRetry = ['completed', 'failed', 'skipped', 'cancelled', 'abandoned'].includes(status)
   const maySkip = ['pending', 'ready', 'failed', 'blocked', 'waiting'].includes(status)
@@ -309,8 +310,8 @@ function Overview({
         </section>
       )}
       <ActionShown definition={definition} />
-      <Said title="Assumes" lines={definition.assumptions ?? []} />
-      <Said title="Risks" lines={definition.risks ?? []} />
+      <TextLines title="Assumes" lines={definition.assumptions ?? []} />
+      <TextLines title="Risks" lines={definition.risks ?? []} />
       {feedback.length > 0 && (
         <section>
           <h3>Feedback</h3>
@@ -342,7 +343,7 @@ const WORK_TAIL = 12
 const askedBy = (waiting: InboxEntry | null): string | null =>
   waiting?.asks.type === 'agent-question' ? waiting.id : null
 
-function Said({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
+function TextLines({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
   if (lines.length === 0) return null
   return (
     <section>
