@@ -170,7 +170,7 @@ function openAnswers(
     const number = ++count
     // Generated lazily: most responses do not include it.
     const id = (): string => `${process36}-${number.toString(36)}`
-    const gone = goneOf(asked.env.outgoing)
+    const disconnected = disconnectedOf(asked.env.outgoing)
     const right = route?.right ?? 'read'
     // The guard runs first, even for unknown paths, so that an unauthorised caller learns nothing.
     const who = incoming.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, incoming, right)
@@ -183,7 +183,7 @@ function openAnswers(
       else {
         const { actor, role, scope, isPerson } = who
         const engine = own.as({ actor, rights: RIGHTS[role], scope, isPerson })
-        answer = await answerOf(shared, engine, route, who, asked, gone)
+        answer = await answerOf(shared, engine, route, who, asked, disconnected)
       }
     } catch (error) {
       answer =
@@ -195,7 +195,7 @@ function openAnswers(
     if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
       'stream' in answer
-        ? await deliver(rooms, { asked, answer, gone, id, holds })
+        ? await deliver(rooms, { asked, answer, disconnected: disconnected, id, holds })
         : await responseTo(incoming, answer, { id, mayCompress: route !== null && mayCompress(route) })
     const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
     const path = route?.path ?? null
@@ -218,7 +218,7 @@ async function answerOf(
   route: Loose,
   who: Who,
   asked: Asked,
-  gone: () => AbortSignal,
+  disconnected: () => AbortSignal,
 ): Promise<Answer> {
   const { incoming } = asked.env
   const { headers } = incoming
@@ -243,18 +243,18 @@ async function answerOf(
     headers,
     once,
     expectedVersion,
-    signal: gone,
+    signal: disconnected,
   })
   return noting === null ? answer : noting.marked(answer)
 }
 
 /** Aborts when the client disconnects. Created on demand, since few handlers need it. */
-function goneOf(response: ServerResponse): () => AbortSignal {
-  let gone: AbortController | null = null
+function disconnectedOf(response: ServerResponse): () => AbortSignal {
+  let disconnected: AbortController | null = null
   return () => {
-    if (gone !== null) return gone.signal
+    if (disconnected !== null) return disconnected.signal
     const made = new AbortController()
-    gone = made
+    disconnected = made
     if (response.closed) made.abort(GONE)
     else response.once('close', () => made.abort(GONE))
     return made.signal
@@ -264,17 +264,17 @@ function goneOf(response: ServerResponse): () => AbortSignal {
 const GONE = new Error('the client has gone')
 
 function readQuery({ query }: Loose, { req, env }: Asked): { readonly value: unknown } | Problem {
-  const said: { readonly [name: string]: string | readonly string[] } = Object.fromEntries(
+  const pairs: { readonly [name: string]: string | readonly string[] } = Object.fromEntries(
     Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0]! : values]),
   )
-  const unkept = unkeptInQuery(env.incoming.url ?? '', said)
+  const unkept = unkeptInQuery(env.incoming.url ?? '', pairs)
   if (unkept !== null) return invalidRequest('query', [unkept])
   if (query === undefined) {
-    const [name] = Object.keys(said)
+    const [name] = Object.keys(pairs)
     if (name === undefined) return NO_QUERY
     return invalidRequest('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
   }
-  const read = query.read(said)
+  const read = query.read(pairs)
   return read.ok ? { value: read.value } : invalidRequest('query', read.faults.map(inAddress))
 }
 
@@ -361,8 +361,8 @@ function keyOf(route: Loose, header: string | string[] | undefined): string | un
 
 function versionOf(header: string | undefined): number | undefined | Problem {
   if (header === undefined || header.trim() === '*') return undefined
-  const said = /^(?:W\/)?"?(\d{1,15})(?:-[\w-]{1,64})?"?$/.exec(header.trim())
-  if (said !== null) return Number(said[1])
+  const match = /^(?:W\/)?"?(\d{1,15})(?:-[\w-]{1,64})?"?$/.exec(header.trim())
+  if (match !== null) return Number(match[1])
   return problem(422, 'invalid', `If-Match names one version, not ${JSON.stringify(header.slice(0, 60))}`, {
     hint: 'use the ETag of the answer you read',
   })
@@ -382,7 +382,7 @@ function nowhere(request: IncomingMessage, methods: readonly string[]): Problem 
 interface Delivery {
   readonly asked: Asked
   readonly answer: Stream
-  readonly gone: () => AbortSignal
+  readonly disconnected: () => AbortSignal
   readonly id: () => string
   /** Would the caller still be admitted? Checked repeatedly while a stream is open. */
   readonly holds: () => boolean
@@ -392,13 +392,13 @@ interface Delivery {
 const HOLDS_MS = 1_000
 
 /** Writes to Node's response directly, so that its socket buffer applies backpressure to the stream. */
-async function deliver(rooms: RouteRooms, { asked, answer, gone, id, holds }: Delivery): Promise<Response> {
+async function deliver(rooms: RouteRooms, { asked, answer, disconnected, id, holds }: Delivery): Promise<Response> {
   const { incoming, outgoing } = asked.env
   if (incoming.method === 'HEAD') return await responseTo(incoming, { status: 200 }, { id, mayCompress: false })
   rooms.meter.streams(1)
   cutUnless(outgoing, holds)
   try {
-    await answer.stream(streamTo(outgoing, AbortSignal.any([gone(), rooms.stopping])))
+    await answer.stream(streamTo(outgoing, AbortSignal.any([disconnected(), rooms.stopping])))
   } catch (error) {
     rooms.log.error({ id: id(), error: textOf(error) }, 'stream')
     outgoing.destroy()

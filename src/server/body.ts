@@ -80,9 +80,9 @@ function unkeptIn(text: string, value: Json): Fault | null {
 
 export function unkeptInQuery(
   query: string,
-  said: { readonly [name: string]: string | readonly string[] },
+  values: { readonly [name: string]: string | readonly string[] },
 ): Fault | null {
-  return query.includes('%00') ? look(said, []) : null
+  return query.includes('%00') ? look(values, []) : null
 }
 
 function look(value: Json, at: (string | number)[]): Fault | null {

@@ -31,7 +31,7 @@ export interface Drafting {
     RouteRooms,
     'now' | 'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'
   >
-  /** Aborts when nobody waits for the plan any more; then no further request goes to a model. */
+  /** Aborts when the request is cancelled; then no further request goes to a model. */
   readonly signal?: () => AbortSignal
 }
 
@@ -126,10 +126,10 @@ export async function proposeOnce(
   if (isProblem(proposed)) return proposed
   const { definition, source, proposal } = proposed
   const { planner, rationale, assumptions, analysis } = proposal
-  const told = { planner, rationale, assumptions, analysis }
+  const reasons = { planner, rationale, assumptions, analysis }
   // The draft's text does not contain the agent.
-  if (found !== null) return { definition: withWorker(definition, found.worker), source: undefined, ...told }
-  return { definition, source, ...told }
+  if (found !== null) return { definition: withWorker(definition, found.worker), source: undefined, ...reasons }
+  return { definition, source, ...reasons }
 }
 
 function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rationale' | 'assumptions'> {
@@ -149,12 +149,12 @@ export function readChoice(body: unknown): ReadChoice | Problem {
     return invalidRequest('body', [
       { path: 'look', message: 'is not true or false', hint: 'write true, or leave it out' },
     ])
-  const said = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
-  const faults = said
+  const named = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
+  const faults = named
     .filter(([, value]) => typeof value !== 'string' || value === '' || value.length > NAME_MAX)
     .map(([path]) => ({ path, message: 'is not a name', hint: `write a name of at most ${NAME_MAX} characters` }))
   if (faults.length > 0) return invalidRequest('body', faults)
-  const names = { ...(Object.fromEntries(said) as { [key: string]: string }), ...(look === undefined ? {} : { look }) }
+  const names = { ...(Object.fromEntries(named) as { [key: string]: string }), ...(look === undefined ? {} : { look }) }
   if (budget === undefined) return names as ReadChoice
   const read = draftingBudget.read({ budget })
   return read.ok ? ({ ...names, ...read.value } as ReadChoice) : invalidRequest('body', read.faults)

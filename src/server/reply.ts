@@ -86,7 +86,7 @@ function isAmong(tag: string, header: string | undefined): boolean {
   return tags.includes(tag)
 }
 
-export function streamTo(response: ServerResponse, gone: AbortSignal): Outlet {
+export function streamTo(response: ServerResponse, disconnected: AbortSignal): Outlet {
   return {
     begin: (status, headers) => {
       response.writeHead(status, { ...HEADERS, ...headers })
@@ -94,10 +94,11 @@ export function streamTo(response: ServerResponse, gone: AbortSignal): Outlet {
     },
     write: text => response.write(text),
     drained: async () => {
-      if (response.writableNeedDrain && !gone.aborted) await once(response, 'drain', { signal: gone }).catch(() => {})
+      if (response.writableNeedDrain && !disconnected.aborted)
+        await once(response, 'drain', { signal: disconnected }).catch(() => {})
     },
     buffered: () => response.writableLength,
-    gone,
+    disconnected: disconnected,
     end: () => response.end(),
     destroy: () => response.destroy(),
   }

@@ -44,17 +44,17 @@ const TIMES = /^(?:at|since|until|now|[a-z]+At)$/
 export function onWire(value: unknown): Json {
   if (Array.isArray(value)) return value.map(onWire)
   if (value === null || typeof value !== 'object') return (value ?? null) as Json
-  const told: [string, Json][] = []
+  const entries: [string, Json][] = []
   for (const [key, inner] of Object.entries(value)) {
     if (inner === undefined) continue
     const isTime = typeof inner === 'number' && TIMES.test(key)
     if (HINTS.has(key) && isHintList(inner)) {
-      told.push([key, hintText(inner)])
+      entries.push([key, hintText(inner)])
       continue
     }
-    told.push([snake(key), AS_WRITTEN.has(key) ? (inner as Json) : isTime ? iso(inner) : onWire(inner)])
+    entries.push([snake(key), AS_WRITTEN.has(key) ? (inner as Json) : isTime ? iso(inner) : onWire(inner)])
   }
-  return Object.fromEntries(told)
+  return Object.fromEntries(entries)
 }
 
 /** Only keys that look like our own are converted: task names are keys, too. */

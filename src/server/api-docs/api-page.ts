@@ -95,11 +95,11 @@ const LIMITS = ['format', 'minimum', 'maximum', 'minLength', 'maxLength', 'minIt
 
 function limits(schema: JsonObject): Html {
   // The limits of the number type itself carry no information.
-  const told = LIMITS.filter(
+  const bounds = LIMITS.filter(
     key => schema[key] !== undefined && Math.abs(Number(schema[key])) !== Number.MAX_SAFE_INTEGER,
   )
-  if (told.length === 0) return NONE
-  return html` <small>${told.map(key => `${key} ${textOf(schema[key]!)}`).join(', ')}</small>`
+  if (bounds.length === 0) return NONE
+  return html` <small>${bounds.map(key => `${key} ${textOf(schema[key]!)}`).join(', ')}</small>`
 }
 
 const about = (schema: JsonObject): Html =>

@@ -371,7 +371,7 @@ const REPLAYED: JsonObject = {
 
 function problemsOf({ right, path, query, body, method, answers }: Loose): Operation['responses'] {
   const takes = query !== undefined || body !== undefined
-  const told: readonly (readonly [boolean, number, string])[] = [
+  const problems: readonly (readonly [boolean, number, string])[] = [
     [right !== 'nothing', 401, 'NotSignedIn'],
     [right !== 'nothing', 403, 'NotAllowed'],
     [path.includes(':'), 404, 'NotFound'],
@@ -379,7 +379,7 @@ function problemsOf({ right, path, query, body, method, answers }: Loose): Opera
     [takes, 422, 'NotValid'],
   ]
   const responses: Record<string, Response> = { default: { $ref: '#/components/responses/Problem' } }
-  for (const [counts, status, name] of told)
+  for (const [counts, status, name] of problems)
     if (counts && answers[status] === undefined) responses[status] = { $ref: `#/components/responses/${name}` }
   return responses
 }

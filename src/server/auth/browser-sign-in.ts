@@ -16,7 +16,7 @@ import type { Tries } from './token-guard.ts'
 // Codes created on the command line, and sessions, are files: readable by the owner only and named by the hash of the secret.
 // Using a code removes its file, so it works once even with several services.
 
-interface HeldCode {
+interface StoredCode {
   readonly token: string
   readonly until: number
 }
@@ -30,29 +30,29 @@ export const newCode = (random: (bytes: number) => Uint8Array): string =>
   Buffer.from(random(CODE_BYTES)).toString('base64url')
 export const codeHash = (code: string): string => createHash('sha256').update(code).digest('hex')
 
-export const keepCode = (stateDir: string, code: string, held: HeldCode, now: number): Promise<void> =>
-  keep(stateDir, 'codes', codeHash(code), held, now)
+export const keepCode = (stateDir: string, code: string, stored: StoredCode, now: number): Promise<void> =>
+  keep(stateDir, 'codes', codeHash(code), stored, now)
 
-export function takeCode(stateDir: string, hash: string): HeldCode | null {
-  const held = readHeld(stateDir, 'codes', hash)
-  return held !== null && unlinkQuietly(join(folderOf(stateDir, 'codes'), hash)) ? held : null
+export function takeCode(stateDir: string, hash: string): StoredCode | null {
+  const stored = readStored(stateDir, 'codes', hash)
+  return stored !== null && unlinkQuietly(join(folderOf(stateDir, 'codes'), hash)) ? stored : null
 }
 
 export interface SessionFiles {
-  keep(hash: string, session: HeldCode): Promise<void>
-  read(hash: string): HeldCode | null
+  keep(hash: string, session: StoredCode): Promise<void>
+  read(hash: string): StoredCode | null
   drop(hash: string): void
 }
 
 export const sessionFiles = (stateDir: string, now: () => number): SessionFiles => ({
   keep: (hash, session) => keep(stateDir, 'sessions', hash, session, now()),
-  read: hash => readHeld(stateDir, 'sessions', hash),
+  read: hash => readStored(stateDir, 'sessions', hash),
   drop: hash => {
     if (isSha256(hash)) unlinkQuietly(join(folderOf(stateDir, 'sessions'), hash))
   },
 })
 
-async function keep(stateDir: string, kind: Kind, hash: string, held: HeldCode, now: number): Promise<void> {
+async function keep(stateDir: string, kind: Kind, hash: string, stored: StoredCode, now: number): Promise<void> {
   await makeSecretFolder(serverFolder(stateDir))
   const folder = folderOf(stateDir, kind)
   await makeSecretFolder(folder)
@@ -66,17 +66,17 @@ async function keep(stateDir: string, kind: Kind, hash: string, held: HeldCode, 
   // Makes room for the new session by removing those that expire first.
   const surplus = Math.max(0, lasting.length + 1 - HELD_MAX)
   for (const { path } of lasting.sort((a, b) => a.until - b.until).slice(0, surplus)) unlinkQuietly(path)
-  await makeSecretFile(join(folder, hash), `${JSON.stringify(held)}\n`)
+  await makeSecretFile(join(folder, hash), `${JSON.stringify(stored)}\n`)
 }
 
-const readHeld = (stateDir: string, kind: Kind, hash: string): HeldCode | null =>
+const readStored = (stateDir: string, kind: Kind, hash: string): StoredCode | null =>
   isSha256(hash) ? readFile(join(folderOf(stateDir, kind), hash)) : null
 
-function readFile(path: string): HeldCode | null {
+function readFile(path: string): StoredCode | null {
   const read = readSecretFileNow(path)
   if (!read.ok) return null
   try {
-    const { token, until } = JSON.parse(read.text) as Partial<HeldCode>
+    const { token, until } = JSON.parse(read.text) as Partial<StoredCode>
     return typeof token === 'string' && isSha256(token) && typeof until === 'number' ? { token, until } : null
   } catch {
     return null
@@ -110,7 +110,7 @@ interface BrowsersOptions {
   readonly random: (bytes: number) => Uint8Array
   readonly tries: Tries
   /** Removes and returns a code created by another process, by its hash. */
-  readonly take: (hash: string) => HeldCode | null
+  readonly take: (hash: string) => StoredCode | null
   readonly sessions: SessionFiles
 }
 
@@ -122,8 +122,8 @@ const SECURE_PREFIX = '__Host-'
 
 export function openBrowsers({ now, random, tries, take, sessions: files }: BrowsersOptions): Browsers {
   // Keyed by hash, so that look-up time reveals nothing about the code.
-  const codes = new Map<string, HeldCode>()
-  const sessions = new Map<string, HeldCode>()
+  const codes = new Map<string, StoredCode>()
+  const sessions = new Map<string, StoredCode>()
   return {
     invite: token => {
       const code = newCode(random)
@@ -165,17 +165,17 @@ export function openBrowsers({ now, random, tries, take, sessions: files }: Brow
   }
 
   /** Sessions from before a restart are loaded from disk on first use. */
-  function sessionOf(value: string): HeldCode | null {
+  function sessionOf(value: string): StoredCode | null {
     const hash = codeHash(value)
     const known = sessions.get(hash) ?? files.read(hash)
     if (known !== null && known.until > now() && !sessions.has(hash)) hold(sessions, value, known)
     return known
   }
 
-  function hold(held: Map<string, HeldCode>, value: string, what: HeldCode): void {
-    for (const [key, { until }] of held) if (until <= now()) held.delete(key)
-    if (held.size >= HELD_MAX) held.delete(held.keys().next().value!)
-    held.set(codeHash(value), what)
+  function hold(stored: Map<string, StoredCode>, value: string, what: StoredCode): void {
+    for (const [key, { until }] of stored) if (until <= now()) stored.delete(key)
+    if (stored.size >= HELD_MAX) stored.delete(stored.keys().next().value!)
+    stored.set(codeHash(value), what)
   }
 }
 

@@ -66,8 +66,8 @@ function hostsOf({ tls, hosts, addresses = [] }: OriginsOptions, port: number | 
     all.add(`${name}:${port}`)
     if (isUsual) all.add(name)
   }
-  for (const told of hosts) {
-    const name = told.toLowerCase()
+  for (const given of hosts) {
+    const name = given.toLowerCase()
     all.add(name)
     if (!/:\d+$/.test(name)) all.add(`${name}:${port}`)
   }
@@ -83,8 +83,8 @@ function hasTwoHosts(raw: readonly string[]): boolean {
 
 /** The last entry in X-Forwarded-For is the one our own proxy wrote. */
 function sourceOf({ headers, socket }: IncomingMessage, isProxied: boolean): string {
-  const told = isProxied ? headers['x-forwarded-for'] : undefined
-  const last = typeof told === 'string' ? told.slice(told.lastIndexOf(',') + 1).trim() : ''
+  const forwarded = isProxied ? headers['x-forwarded-for'] : undefined
+  const last = typeof forwarded === 'string' ? forwarded.slice(forwarded.lastIndexOf(',') + 1).trim() : ''
   return last !== '' && last.length <= 100 ? last : (socket.remoteAddress ?? '')
 }
 

@@ -50,7 +50,7 @@ interface TokenGuardOptions {
   readonly now: () => number
 }
 
-const NOBODY: Omit<Who, 'from'> = {
+const ANONYMOUS: Omit<Who, 'from'> = {
   actor: 'nobody' as Actor,
   role: 'viewer',
   scope: { plans: [], sessions: [] },
@@ -69,7 +69,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   const admit: Guard['admit'] = (request, comes) => {
     const from = origins.check(request)
     if (isProblem(from)) return from
-    if (comes === 'anybody') return { ...NOBODY, from }
+    if (comes === 'anybody') return { ...ANONYMOUS, from }
     const token = tokenOf(request, from)
     if ('problem' in token) return token
     if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
@@ -82,11 +82,11 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   function tokenOf(request: IncomingMessage, from: From): Token | Problem {
     const { authorization } = request.headers
     if (authorization !== undefined) return bearer(request.socket, authorization) ?? unknown(from)
-    const held = browsers.tokenOf(request.headers, from)
-    if (held === null) return NO_TOKEN
+    const session = browsers.tokenOf(request.headers, from)
+    if (session === null) return NO_TOKEN
     // Browsers attach cookies to any request, so changes are accepted only from our own pages.
     if (CHANGING.has(request.method ?? '') && !from.isOurPage) return NOT_OUR_PAGE
-    return find(held) ?? SESSION_OVER
+    return find(session) ?? SESSION_OVER
   }
 
   /** Most connections repeat the same token: its hash is cached per connection until the tokens change. */

@@ -147,7 +147,7 @@ export type JobInput<N extends JobName> = Parameters<(typeof JOBS)[N]>[0]
 export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof JOBS)[N]>>
 export type DocumentJob = Exclude<JobName, 'propose'>
 
-/** Applies the document to the current plan. With `merge`, whatever the document leaves out stays. */
+/** Applies the document to the current plan. With `merge`, fields that the document omits stay. */
 function revise({ text, current, status, standings, mode }: ReviseInput) {
   const read = documentFrom(text, () => readRevision(text, current, mode))
   if (isProblem(read)) return read

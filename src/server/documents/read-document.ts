@@ -3,7 +3,7 @@
 import type { ImportedTask } from '../../domain/event.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import type { Dialect } from '../../extras/dialects/dialect.ts'
-import type { Told } from '../../format/plan/parse.ts'
+import type { ImportInfo } from '../../format/plan/parse.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { readJson } from '../../format/text/json.ts'
 import { type DocumentReading, findFormat } from '../../operations/read-document.ts'
@@ -24,10 +24,10 @@ export function documentFrom(text: string, read: () => DocumentReading): ReadDoc
   if (text.length > SLOW_MAX && readJson(text) === null) return TOO_SLOW
   const reading = read()
   if (!reading.ok) return faulty(reading.diagnostics)
-  const { definition, warnings, told } = reading.document
+  const { definition, warnings, told: info } = reading.document
   const imported = importedTasks(reading.document)
   return (
-    sketched(told) ?? {
+    sketched(info) ?? {
       definition,
       source: sourceOf(reading.document),
       imported: imported.length === 0 ? undefined : imported,
@@ -65,7 +65,7 @@ export function formatCalled(name: string): Dialect | Problem {
   })
 }
 
-function sketched({ sketch }: Told): Problem | null {
+function sketched({ sketch }: ImportInfo): Problem | null {
   if (sketch.length === 0) return null
   return problem(422, 'sketch', `this is a sketch, not a plan: ${sketch[0]}`, {
     hint: 'put values in the place of what is left open',

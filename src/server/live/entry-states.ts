@@ -21,15 +21,15 @@ export class LiveFolds {
   }
 
   /** `announce` moves the state past the entry. The state is null if the journal before the entry cannot be read. */
-  before<T>(entry: Entry, tell: (state: PlanState | null) => T): Promise<T> {
-    const told = this.#turn.then(async () => {
+  before<T>(entry: Entry, announce: (state: PlanState | null) => T): Promise<T> {
+    const result = this.#turn.then(async () => {
       const state = await this.#at(entry.plan, entry.version - 1)
-      const said = tell(state)
+      const announced = announce(state)
       if (state !== null) this.#keep(entry, state)
-      return said
+      return announced
     })
-    this.#turn = told.catch(() => {})
-    return told
+    this.#turn = result.catch(() => {})
+    return result
   }
 
   forget(): void {

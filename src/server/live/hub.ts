@@ -38,7 +38,7 @@ const PROGRESS_PLANS_MAX = 100
 export class Live {
   readonly #options: LiveOptions
   readonly #subscribers = new Set<Subscriber>()
-  readonly #held = new Map<string, number>()
+  readonly #streamCounts = new Map<string, number>()
   readonly #facts = new Map<PlanId, PlanFacts>()
   readonly #folds: LiveFolds
   #tail = new LiveTail(0, 0)
@@ -65,16 +65,16 @@ export class Live {
 
   /** Reserves a stream for this token and returns its release; null if the token has reached its limit. */
   admit(token: string): (() => void) | null {
-    const count = this.#held.get(token) ?? 0
+    const count = this.#streamCounts.get(token) ?? 0
     if (count >= this.#options.limits.streams) return null
-    this.#held.set(token, count + 1)
-    let isHeld = true
+    this.#streamCounts.set(token, count + 1)
+    let isReserved = true
     return () => {
-      if (!isHeld) return
-      isHeld = false
-      const left = this.#held.get(token)! - 1
-      if (left === 0) this.#held.delete(token)
-      else this.#held.set(token, left)
+      if (!isReserved) return
+      isReserved = false
+      const left = this.#streamCounts.get(token)! - 1
+      if (left === 0) this.#streamCounts.delete(token)
+      else this.#streamCounts.set(token, left)
     }
   }
 
@@ -259,8 +259,8 @@ export class Live {
     if (after > before) for (const { ticks } of listeners) ticks?.skip()
     for (const log of await output.since(after, last - after)) {
       const facts = await this.#known(log.plan)
-      const told = outputTick(log, facts)
-      for (const { ticks, wish } of listeners) if (wish.wants(log.plan, facts)) ticks?.offerOutput(told)
+      const tick = outputTick(log, facts)
+      for (const { ticks, wish } of listeners) if (wish.wants(log.plan, facts)) ticks?.offerOutput(tick)
     }
   }
 
@@ -291,13 +291,13 @@ export class Live {
       if (progress === null) continue
       const facts = await this.#known(plan)
       const about = [plan, facts, progress, new Date(now()).toISOString(), position] as const
-      const told = [progressTick(...about)]
+      const messages = [progressTick(...about)]
       const [before, waits] = [this.#inboxes.get(plan), progress.waiting.join('\n')]
       this.#keepInbox(plan, waits)
       // The first time a plan is seen, its earlier inbox is unknown; only an entry that is a mere note surely changed nothing.
-      if (before === undefined ? !isQuiet : before !== waits) told.push(inboxTick(...about))
+      if (before === undefined ? !isQuiet : before !== waits) messages.push(inboxTick(...about))
       for (const { ticks, wish } of this.#subscribers)
-        if (wish.wants(plan, facts)) for (const tick of told) ticks?.offerProgress(tick)
+        if (wish.wants(plan, facts)) for (const tick of messages) ticks?.offerProgress(tick)
     }
   }
 

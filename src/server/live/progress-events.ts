@@ -1,4 +1,4 @@
-// Live progress: output lines, plan progress, and inbox changes. These messages have no id and are never replayed: whatever a
+// Live progress: output lines, plan progress, and inbox changes. These messages have no id and are never replayed: what a
 // client misses is in the logs and in the plan. Each is serialised once for all clients.
 
 import type { PlanId } from '../../domain/id.ts'
@@ -58,13 +58,13 @@ export function progressTick(
   const { version, revision, status, running } = now
   const { total, done, ended, ratio, counts } = now.progress
   const [waiting, failed] = [now.waiting.length, counts.failed + counts.abandoned]
-  const told = tick(plan, facts, naming => {
+  const message = tick(plan, facts, naming => {
     if (naming.key === UNDERSCORE.key) return underscoreTick('plan.progress', plan, facts, now, at)
     const where = { plan, plan_name: facts.name, version, revision, status }
     const data = { ...where, done, ended, total, ratio, waiting, failed, running, at }
     return frame('plan.progress', JSON.stringify(data))
   })
-  return { ...told, name: 'plan.progress', position }
+  return { ...message, name: 'plan.progress', position }
 }
 
 export function inboxTick(
@@ -74,12 +74,12 @@ export function inboxTick(
   at: string,
   position: Position,
 ): ProgressTick {
-  const told = tick(plan, facts, naming => {
+  const message = tick(plan, facts, naming => {
     if (naming.key === UNDERSCORE.key) return underscoreTick('inbox.changed', plan, facts, now, at)
     const data = { plan, plan_name: facts.name, version: now.version, waiting: now.waiting.length, at }
     return frame('inbox.changed', JSON.stringify(data))
   })
-  return { ...told, name: 'inbox.changed', position }
+  return { ...message, name: 'inbox.changed', position }
 }
 
 function underscoreTick(event: string, plan: PlanId, facts: PlanFacts, now: PlanProgress, at: string): string {
@@ -96,9 +96,9 @@ function tick(plan: PlanId, facts: PlanFacts, text: Tick['text']): Tick {
     facts,
     text: (naming, before) => {
       const key = `${naming.key} ${before}`
-      const told = known.get(key) ?? text(naming, before)
-      known.set(key, told)
-      return told
+      const rendered = known.get(key) ?? text(naming, before)
+      known.set(key, rendered)
+      return rendered
     },
   }
 }

@@ -34,9 +34,9 @@ export function entryFrames(
 ): readonly string[] {
   const { position, now, plan } = entry
   const events = entry.events.map(event => wordedEvent(event, { plan }))
-  const told = naming.announce({ ...entry, events, at: new Date(now).toISOString() }, facts, before)
-  return told.map(({ name, data }, index) =>
-    frame(name, data, printCursor({ position, index: index === told.length - 1 ? null : index })),
+  const worded = naming.announce({ ...entry, events, at: new Date(now).toISOString() }, facts, before)
+  return worded.map(({ name, data }, index) =>
+    frame(name, data, printCursor({ position, index: index === worded.length - 1 ? null : index })),
   )
 }
 
@@ -85,14 +85,14 @@ export async function sendEvents(
   const slice = Math.max(1, Math.min(SLICE_CHARS, Math.floor(bytesMax / (2 * BYTES_PER_CHAR))))
   const { naming } = subscriber.wish
   const ring = () => subscriber.ring()
-  out.gone.addEventListener('abort', ring, { once: true })
+  out.disconnected.addEventListener('abort', ring, { once: true })
   out.begin(200, HEADERS)
   // The id comes first, so that a client disconnected before the first event resumes from here.
-  let told = printCursor(subscriber.cursor)
+  let sentCursor = printCursor(subscriber.cursor)
   let text = `retry: ${RETRY_MS}\n${idFrame(subscriber.cursor)}`
   let written = 0
   for (;;) {
-    for (written = 0; written < text.length && !out.gone.aborted; ) {
+    for (written = 0; written < text.length && !out.disconnected.aborted; ) {
       const end = sliceEnd(text, written + slice)
       const isTaken = out.write(text.slice(written, end))
       written = end
@@ -101,11 +101,11 @@ export async function sendEvents(
         return 'cut'
       }
     }
-    if (out.gone.aborted) break
+    if (out.disconnected.aborted) break
     if (subscriber.takeBeat()) {
       const now = printCursor(subscriber.cursor)
-      text = now === told ? ': beat\n\n' : idFrame(subscriber.cursor)
-      told = now
+      text = now === sentCursor ? ': beat\n\n' : idFrame(subscriber.cursor)
+      sentCursor = now
       continue
     }
     text = subscriber.ticks?.takeOutput(naming) ?? ''
@@ -113,7 +113,7 @@ export async function sendEvents(
     const frames = await subscriber.next()
     text = frames?.join('') ?? subscriber.ticks?.takeProgress(naming, subscriber.cursor.position) ?? ''
     if (text === '' && frames === null) await subscriber.wait()
-    else if (frames !== null && text !== '') told = printCursor(subscriber.cursor)
+    else if (frames !== null && text !== '') sentCursor = printCursor(subscriber.cursor)
   }
   if (!stopping.aborted) return 'gone'
   // After a partial event, it would complete that event.
@@ -144,7 +144,7 @@ export interface Outlet {
   write(text: string): boolean
   drained(): Promise<void>
   buffered(): number
-  readonly gone: AbortSignal
+  readonly disconnected: AbortSignal
   end(): void
   destroy(): void
 }

@@ -42,7 +42,7 @@ export class Subscriber {
   readonly #around: Around
   #after: Position
   /** Index of the last event delivered of the next entry. */
-  #told: number | null
+  #delivered: number | null
   #gap: Gap | null
   #page: LiveEntry[] = []
   /** A different tail object means that plans were pruned, so entries read ahead may be stale. */
@@ -55,12 +55,12 @@ export class Subscriber {
   #rung = false
   #beat = false
 
-  private constructor(around: Around, wish: Wish, at: { after: Position; told: number | null; gap: Gap | null }) {
+  private constructor(around: Around, wish: Wish, at: { after: Position; delivered: number | null; gap: Gap | null }) {
     this.#around = around
     this.wish = wish
     this.#folds = new LiveFolds(around.feed.entries)
     this.#after = at.after
-    this.#told = at.told
+    this.#delivered = at.delivered
     this.#gap = at.gap
     this.ticks = wish.ticks ? new TickQueue(around.monotonic, () => this.ring()) : null
   }
@@ -68,16 +68,16 @@ export class Subscriber {
   static async open(around: Around, wish: Wish): Promise<Subscriber> {
     const end = await around.feed.position()
     const { from } = wish
-    if (from === 'now') return new Subscriber(around, wish, { after: end, told: null, gap: null })
+    if (from === 'now') return new Subscriber(around, wish, { after: end, delivered: null, gap: null })
     if (from === 'unknown' || from.position > end)
-      return new Subscriber(around, wish, { after: end, told: null, gap: 'unknown' })
+      return new Subscriber(around, wish, { after: end, delivered: null, gap: 'unknown' })
     const after = from.index === null ? from.position : from.position - 1
-    return new Subscriber(around, wish, { after, told: from.index, gap: null })
+    return new Subscriber(around, wish, { after, delivered: from.index, gap: null })
   }
 
   get cursor(): Cursor {
-    if (this.#told === null) return { position: this.#after, index: null }
-    return { position: this.#after + 1, index: this.#told }
+    if (this.#delivered === null) return { position: this.#after, index: null }
+    return { position: this.#after + 1, index: this.#delivered }
   }
 
   /** The next frames; null if there are none yet. An empty list: only entries for others passed, and a heartbeat is due. */
@@ -91,13 +91,13 @@ export class Subscriber {
         this.#gap = item
         continue
       }
-      const told = item.entry.position === this.#after + 1 && this.#told !== null ? this.#told + 1 : 0
+      const skipped = item.entry.position === this.#after + 1 && this.#delivered !== null ? this.#delivered + 1 : 0
       this.#after = item.entry.position
-      this.#told = null
+      this.#delivered = null
       passed++
       if (!this.wish.wants(item.entry.plan, item.facts)) continue
       const frames = await item.frames(this.wish.naming)
-      if (told < frames.length) return told === 0 ? frames : frames.slice(told)
+      if (skipped < frames.length) return skipped === 0 ? frames : frames.slice(skipped)
     }
     return []
   }
@@ -112,7 +112,7 @@ export class Subscriber {
       if (entry.position <= this.#after) continue
       if (entry.position !== this.#after + 1 || this.wish.wants(entry.plan, facts)) return this.ring()
       this.#after = entry.position
-      this.#told = null
+      this.#delivered = null
     }
   }
 
@@ -188,7 +188,7 @@ export class Subscriber {
     this.#version = item.entry.version
     if (item.entry.position !== this.#after + 1) {
       this.#after = item.entry.position - 1
-      this.#told = null
+      this.#delivered = null
     }
     return item
   }
@@ -204,17 +204,17 @@ export class Subscriber {
   }
 
   async #versionIn(plan: PlanId): Promise<number> {
-    const isTold = async (version: number): Promise<boolean> => {
+    const isDelivered = async (version: number): Promise<boolean> => {
       const [entry] = await this.#around.feed.entries(plan, version - 1, 1)
       return entry !== undefined && entry.position <= this.#after
     }
     if (this.#after === 0) return 0
     let high = 1
-    while (await isTold(high)) high *= 2
+    while (await isDelivered(high)) high *= 2
     let low = Math.floor(high / 2)
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2)
-      if (await isTold(middle)) low = middle
+      if (await isDelivered(middle)) low = middle
       else high = middle
     }
     return low
@@ -223,7 +223,7 @@ export class Subscriber {
   async #resync(reason: Gap): Promise<string> {
     const position = await this.#around.feed.position()
     this.#after = position
-    this.#told = null
+    this.#delivered = null
     this.#gap = null
     this.#page = []
     this.#version = null

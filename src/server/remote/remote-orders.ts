@@ -74,8 +74,8 @@ async function changed(engine: Engine, plan: string | null, order: Wired<'change
   const read = readTasks([{ ...stands, ...set, id: task }], namesOf(definition))
   if (!read.ok) return misread(read, 'order.set')
   const [after] = read.value as readonly [TaskDefinition]
-  const said = readTasks([{ ...set, id: task }], namesOf(definition))
-  const keys = said.ok ? Object.keys(said.value[0]!) : Object.keys(after)
+  const result = readTasks([{ ...set, id: task }], namesOf(definition))
+  const keys = result.ok ? Object.keys(result.value[0]!) : Object.keys(after)
   const changes: Record<string, unknown> = {}
   for (const key of keys)
     if (key !== 'id' && (key !== 'action' || hasAction(set))) changes[key] = after[key as keyof TaskDefinition]

@@ -52,7 +52,7 @@ async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Out
   const heart = setInterval(() => out.buffered() === 0 && out.write('\n'), heartbeatMs)
   const watching = call.engine.watch({
     after: query.after,
-    signal: AbortSignal.any([out.gone, cut.signal]),
+    signal: AbortSignal.any([out.disconnected, cut.signal]),
     plan,
   })
   try {

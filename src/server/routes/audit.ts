@@ -22,7 +22,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the trail', body: 'AuditTrail' } },
     handle: async call => {
       const { since } = call.query
-      return await told(call, plan => call.engine.ask({ type: 'audit', plan, since }))
+      return await viewReply(call, plan => call.engine.ask({ type: 'audit', plan, since }))
     },
   }),
   route({
@@ -34,7 +34,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the digest', body: 'Digest' } },
     handle: async call => {
       const since = call.query.since ?? call.rooms.now() - DAY_MS
-      return await told(call, async plan => withoutKeys(await call.engine.ask({ type: 'digest', plan, since })))
+      return await viewReply(call, async plan => withoutKeys(await call.engine.ask({ type: 'digest', plan, since })))
     },
   }),
   viewing('handoff', 'What whoever comes next must know, as facts and as Markdown.', 'Handoff', (call, plan) =>
@@ -132,11 +132,11 @@ function viewing<V extends View>(
     right: 'read',
     about,
     answers: { 200: { about: `the ${word}`, body } },
-    handle: async call => await told(call, plan => ask(call, plan)),
+    handle: async call => await viewReply(call, plan => ask(call, plan)),
   })
 }
 
-async function told(call: Asking, ask: (plan: string) => Promise<View>) {
+async function viewReply(call: Asking, ask: (plan: string) => Promise<View>) {
   return await withPlan(call, async found => {
     const view = await ask(found.plan)
     if (view === null) return gone()

@@ -83,8 +83,8 @@ export const claimRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
         const { token, lease_seconds: seconds } = call.body
-        const held = { token, leaseMs: seconds === undefined ? undefined : seconds * 1_000 }
-        const kept = await keepClaim(engineOf(call), { plan, task }, held, options(call))
+        const claim = { token, leaseMs: seconds === undefined ? undefined : seconds * 1_000 }
+        const kept = await keepClaim(engineOf(call), { plan, task }, claim, options(call))
         if (kept.status === 'refused') return refused(kept.refusal, { plan, task })
         const expires = (kept.expiresInMs ?? 0) / 1_000
         return ok({ task, token, expires_in_seconds: expires, ...(await answerOf(call, kept.accepted)) })
@@ -108,7 +108,7 @@ export const claimRoutes: readonly AnyRoute[] = [
         const answer = await taskMoved(call, found, done)
         if (unaccepted === null || isProblem(answer)) return answer
         const { kept, failure, verdicts } = unaccepted
-        const held = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
+        const expiry = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
         return problem(422, 'not-accepted', `the report is recorded, but not accepted: ${failure.message}`, {
           hint: kept
             ? verdicts.length === 0 && failure.hint !== undefined
@@ -119,7 +119,7 @@ export const claimRoutes: readonly AnyRoute[] = [
             ...(answer.body as object),
             verdicts,
             claim_kept: kept,
-            ...(kept && done.claim !== undefined ? { token: done.claim.token, ...held } : {}),
+            ...(kept && done.claim !== undefined ? { token: done.claim.token, ...expiry } : {}),
           },
         })
       }),
@@ -140,8 +140,8 @@ export const claimRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is open again', body: 'TaskMoved', tag: true } },
     handle: async call => {
       const { reason, repeat } = call.body
-      const said = { reason, ...(repeat === true ? { repeat } : {}) }
-      return await moving(call, task => ({ type: 'retry', task, ...said }))
+      const details = { reason, ...(repeat === true ? { repeat } : {}) }
+      return await moving(call, task => ({ type: 'retry', task, ...details }))
     },
   }),
   planRoute({
@@ -216,8 +216,8 @@ function reportOf({
 
 function whyFailed(error: NonNullable<wire.ReportBody['error']>): FailureReport {
   if (typeof error === 'string') return { message: error }
-  const { retry_after_seconds: seconds, ...said } = error
-  return { ...said, retryAfterMs: seconds === undefined ? undefined : seconds * 1_000 }
+  const { retry_after_seconds: seconds, ...detail } = error
+  return { ...detail, retryAfterMs: seconds === undefined ? undefined : seconds * 1_000 }
 }
 
 const heldOnWire = ({ task, paths, by }: ScopeWait) => ({

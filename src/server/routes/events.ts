@@ -99,6 +99,6 @@ function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): An
 
 /** On reconnection, Last-Event-ID takes precedence over the query parameter of the first request. */
 function beginning(last: string | string[] | undefined, after: string | undefined): Wish['from'] {
-  const said = typeof last === 'string' && last !== '' ? last : after
-  return said === undefined ? 'now' : (parseCursor(said) ?? 'unknown')
+  const cursor = typeof last === 'string' && last !== '' ? last : after
+  return cursor === undefined ? 'now' : (parseCursor(cursor) ?? 'unknown')
 }

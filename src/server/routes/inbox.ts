@@ -34,8 +34,8 @@ import { orderRevised } from './revisions.ts'
 
 async function answerInbox(call: Asking, id: string, body: InboxAnswerBody): Promise<Answered | Problem> {
   const { answers, outputs, ...rest } = body
-  const said = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
-  const done = await giveAnswer(engineOf(call), id, () => said, { once: call.once })
+  const given = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
+  const done = await giveAnswer(engineOf(call), id, () => given, { once: call.once })
   if (done.status === 'answered') return done
   if (done.status === 'refused') return refused(inTokenWords(call.who, done.refusal), { plan: done.item.plan })
   return unanswered(id, done)
@@ -107,9 +107,9 @@ export const inboxRoutes: readonly AnyRoute[] = [
       const only = plan_id === undefined ? null : await findPlan(call, plan_id)
       if (only !== null && isProblem(only)) return only
       const { items, unreadable } = await call.engine.ask({ type: 'inbox' })
-      const isMeant = ({ plan }: { readonly plan: PlanId }): boolean => only === null || plan === only.plan
-      const shown = items.filter(item => isMeant(item) && (who === undefined || isFor(item, who))).map(showItem)
-      const damaged = unreadable.filter(isMeant).map(({ plan, name, why }) => ({ plan_id: plan, name, why }))
+      const isRequested = ({ plan }: { readonly plan: PlanId }): boolean => only === null || plan === only.plan
+      const shown = items.filter(item => isRequested(item) && (who === undefined || isFor(item, who))).map(showItem)
+      const damaged = unreadable.filter(isRequested).map(({ plan, name, why }) => ({ plan_id: plan, name, why }))
       return ok({ items: shown, next: null, unreadable: damaged })
     },
   }),
@@ -128,7 +128,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
       const { accepted, answer, unaccepted } = done
       const { claim, events } = accepted
       const moved = await answerOf(call, accepted)
-      const held =
+      const expiry =
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
@@ -137,11 +137,11 @@ export const inboxRoutes: readonly AnyRoute[] = [
         const { failure, verdicts, kept } = unaccepted
         return problem(422, 'not-accepted', `the answer is recorded, but not accepted: ${failure.message}`, {
           hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
-          more: { ...moved, ...held, verdicts: onWire(verdicts), claim_kept: kept },
+          more: { ...moved, ...expiry, verdicts: onWire(verdicts), claim_kept: kept },
         })
       }
       return ok(
-        { id: call.params.id!, answer, told: visibleEvents(events).map(event => sentence(event)), ...held, ...moved },
+        { id: call.params.id!, answer, told: visibleEvents(events).map(event => sentence(event)), ...expiry, ...moved },
         moved.version,
       )
     },
@@ -394,8 +394,8 @@ export const proposalRoutes: readonly AnyRoute[] = [
       await withPlan(call, async ({ plan, name }) => {
         const { verdict: word, rationale = '', hash, unseen } = call.body
         const verdict = word === 'approve' ? ('approved' as const) : ('rejected' as const)
-        const said = { verdict, rationale, ...(unseen === true && { unseen }) }
-        const done = await decideReview(engineOf(call), plan, said, { hash, submit: optionsOf(call) })
+        const judgement = { verdict, rationale, ...(unseen === true && { unseen }) }
+        const done = await decideReview(engineOf(call), plan, judgement, { hash, submit: optionsOf(call) })
         switch (done.status) {
           case 'nothing':
             return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, {
@@ -464,8 +464,8 @@ async function judge(
   })
 }
 
-const late = ({ problem: told }: Problem, card: ProposalCard): Problem =>
-  problem(409, 'not-ready', fateWords(card), { hint: told.hint })
+const late = ({ problem: refusal }: Problem, card: ProposalCard): Problem =>
+  problem(409, 'not-ready', fateWords(card), { hint: refusal.hint })
 
 async function proposedBody(
   call: Asking,

@@ -34,7 +34,7 @@ import { archivePlan } from './plans.ts'
 
 // Rollback over the wire: the preview, the choices a person must make first, and the order itself.
 
-type Foretold = Extract<RollbackPreview, { readonly ok: true }>
+type PossibleRollback = Extract<RollbackPreview, { readonly ok: true }>
 
 const CHOICES = ['keep', 'take', 'merge'] as const
 
@@ -62,13 +62,13 @@ function askOf(body: RollbackBody): RollbackAsk | Problem {
   }
 }
 
-async function foretell(call: Asking, wanted: RollbackWanted): Promise<Foretold | Problem> {
+async function previewOf(call: Asking, wanted: RollbackWanted): Promise<PossibleRollback | Problem> {
   const preview = await previewRollback(call.engine, wanted)
   if (preview === null) return gone()
   return preview.ok ? preview : refused(preview.refusal, { plan: wanted.plan })
 }
 
-function showPreview({ plan, name }: { plan: string; name: string }, preview: Foretold, ask: RollbackAsk) {
+function showPreview({ plan, name }: { plan: string; name: string }, preview: PossibleRollback, ask: RollbackAsk) {
   const { to, checkpoint, files, resets, compensate, stays, decisionsLost, git, kept } = preview
   return {
     status: 'dry_run' as const,
@@ -99,7 +99,7 @@ function conflicting(conflicts: readonly FilePreview[]): Problem {
 async function goBack(
   call: Asking & { readonly signal: () => AbortSignal },
   wanted: RollbackWanted,
-  preview: Foretold,
+  preview: PossibleRollback,
   seconds: number,
 ) {
   const wait = { ms: seconds * 1_000, signal: clientSignal(call) }
@@ -155,8 +155,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is paused', body: 'PlanOrderDone', tag: true } },
     handle: async call => {
       const { reason, force } = call.body
-      const said = { reason, ...(force === true ? { force } : {}) } as const
-      return await verb(call, { type: 'pause', ...said }, 'paused')
+      const details = { reason, ...(force === true ? { force } : {}) } as const
+      return await verb(call, { type: 'pause', ...details }, 'paused')
     },
   }),
   ...atBoth('/resume', {
@@ -174,8 +174,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is being cancelled, or is', body: 'PlanOrderDone', tag: true } },
     handle: async call => {
       const { reason, force } = call.body
-      const said = { reason, ...(force === true ? { force } : {}) } as const
-      return await verb(call, { type: 'cancel', ...said }, 'cancelled')
+      const details = { reason, ...(force === true ? { force } : {}) } as const
+      return await verb(call, { type: 'cancel', ...details }, 'cancelled')
     },
   }),
   ...atBoth('/clone', {
@@ -358,7 +358,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         const old = summary === null ? gone() : stale(call, summary, undefined)
         if (old !== null) return old
         const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
-        const preview = await foretell(call, wanted)
+        const preview = await previewOf(call, wanted)
         if (isProblem(preview)) return preview
         if (dry_run === true) return ok(showPreview(found, preview, ask))
         const conflicts = undecidedFiles(preview.files, ask)

@@ -155,7 +155,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
           revision: made.from,
           changed: false,
           dry_run: true,
-          ...told(made),
+          ...changesBody(made),
           plan_id: plan,
           name,
           state,
@@ -184,7 +184,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         revision: event?.revision ?? made.from,
         changed: event !== undefined,
         dry_run: false,
-        ...told({ summary: summarise(diff), diff, notes, fates }),
+        ...changesBody({ summary: summarise(diff), diff, notes, fates }),
         ...moved,
       }
       return event === undefined
@@ -214,12 +214,12 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the next draft, and how it differs', body: 'Redraft' } },
     handle: async (call, { plan, name }) => {
       const { comments, budget, ...choice } = call.body
-      const said = comments.map(({ task = null, text, field, line }) => ({
+      const remarks = comments.map(({ task = null, text, field, line }) => ({
         task,
         text,
         ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
       }))
-      const asked = { plan, said, choice: presentFields(choice) }
+      const asked = { plan, said: remarks, choice: presentFields(choice) }
       const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
         const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
         return isProblem(proposed) ? { problem: proposed } : proposed.proposal
@@ -280,10 +280,10 @@ const OWN_WORDS: ReadonlySet<string> = new Set(['name', 'title', 'description', 
 /** Clients send a plan back as it was shown: fields that only the service computes are dropped. */
 function documentIn(body: Json, shown: Plan, { extra: written = {} }: PlanDefinition): Json {
   if (!isMap(body) || !Array.isArray(body.steps)) return body
-  const { extra, ...said } = body
+  const { extra, ...fields } = body
   const isShown = (key: string, value: Json): boolean =>
     JSON.stringify(value) === JSON.stringify(shown[key as keyof Plan])
-  const own = Object.entries(said).filter(([key, value]) => {
+  const own = Object.entries(fields).filter(([key, value]) => {
     if (key === 'plan_type') return Object.hasOwn(written, key) || !isShown(key, value)
     if (key === 'labels') return !isShown(key, value) || shown.labels.length > 0
     return value !== null && (OWN_WORDS.has(key) || !(key in shown))
@@ -323,7 +323,7 @@ function shown({ revision, hash, verified, actor, at, version, rationale, defini
 const changed = (before: Revision | undefined, after: Revision): string =>
   before === undefined ? 'made' : summarise(semanticDiff(before.definition, after.definition))
 
-const told = ({ summary, diff, notes, fates }: Pick<Rewritten, 'summary' | 'diff' | 'notes' | 'fates'>) => ({
+const changesBody = ({ summary, diff, notes, fates }: Pick<Rewritten, 'summary' | 'diff' | 'notes' | 'fates'>) => ({
   summary,
   diff: onWire(diff),
   notes: onWire(notes),

@@ -63,9 +63,9 @@ export const taskChangeRoutes = [
       const shown = await showTask(call, found.plan, found.task)
       if (shown === null) return gone()
       const claim = moved?.claim
-      const told =
+      const claimed =
         claim === undefined ? {} : { claim: { token: claim.token, expires_in_seconds: claim.expiresInMs / 1000 } }
-      return ok({ ...shown.body, ...told }, shown.version)
+      return ok({ ...shown.body, ...claimed }, shown.version)
     },
   }),
   taskRoute({
@@ -233,15 +233,15 @@ async function changesOf(
 /** The client fields to store. Results of an ended task stay in its outputs unless they are replaced. */
 function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>): JsonObject {
   const { status, output_data, error, started_at, completed_at } = fields
-  const isTold = status === 'completed' || status === 'failed'
-  const outputs = isTold
+  const isFinal = status === 'completed' || status === 'failed'
+  const outputs = isFinal
     ? before.output_data === undefined
       ? {}
       : { output_data: null }
     : presentFields({ output_data })
   return {
     ...others,
-    ...(isTold ? {} : presentFields({ error })),
+    ...(isFinal ? {} : presentFields({ error })),
     ...outputs,
     ...clientSaid(before, { started_at, completed_at }),
   } as JsonObject

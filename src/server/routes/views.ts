@@ -62,7 +62,7 @@ export const viewRoutes: readonly AnyRoute[] = [
         const { name, version } = summary
         const { card, definition, decisions } = page
         const waiting = summary.waiting.find(each => each.task === task)
-        const told = {
+        const shared = {
           name,
           state: card.status,
           definition: raiseTask(definition),
@@ -77,7 +77,7 @@ export const viewRoutes: readonly AnyRoute[] = [
               task_id: card.id,
               title: card.title,
               open: false,
-              ...told,
+              ...shared,
               consent: null,
               hidden,
             },
@@ -87,7 +87,7 @@ export const viewRoutes: readonly AnyRoute[] = [
         return ok(
           {
             ...gateItem(plan, waiting, card),
-            ...told,
+            ...shared,
             open: true,
             question: askedSentence({ task, asks: { ...waiting.asks, on: waiting.hash ?? null } }, SAFE_TEXT.visible),
             agree: agreeing(waiting, consent),
