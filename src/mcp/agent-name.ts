@@ -16,12 +16,12 @@ const OWN = randomBytes(3).toString('hex')
 const ID_SHOWN = 8
 
 /** `configured`: from `--as` or `PLANFOLD_AS`. */
-export function agentName(told: string | undefined, environment: Environment, { meta, client }: Request): Actor {
+export function agentName(configured: string | undefined, environment: Environment, { meta, client }: Request): Actor {
   const codex = meta?.['x-codex-turn-metadata']
   const thread = isMap(codex) ? (codex.thread_id ?? codex.session_id) : undefined
   const session = environment.CLAUDE_CODE_SESSION_ID
   const names = [
-    told,
+    configured,
     typeof thread === 'string' ? codexName(thread) : undefined,
     session === undefined ? undefined : claudeName(session),
     client === undefined ? undefined : `${client.slice(0, 60)}/${OWN}`,
@@ -34,7 +34,7 @@ export const claudeName = (session: string): string => `claude-code/${session.sl
 export const codexName = (thread: string): string => `codex/${thread.slice(-ID_SHOWN)}`
 
 /** Idempotency key of a tool call: Claude Code's, else the agent's own. Never the request id, which changes with a retry. */
-export function callKey(meta: Request['meta'], said: string | undefined): string | undefined {
+export function callKey(meta: Request['meta'], given: string | undefined): string | undefined {
   const sent = meta?.['claudecode/toolUseId']
-  return typeof sent === 'string' ? sent : said
+  return typeof sent === 'string' ? sent : given
 }

@@ -36,7 +36,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (input.preview === true)
     return {
       plan: null,
-      said: [
+      lines: [
         previewText(create.definition),
         ...personLines(create.definition),
         ...(await aroundLines(room, create.definition)),
@@ -56,7 +56,7 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   const { plan, name } = done.made
   if (done.started !== null) mustStart(done.started, plan)
   const head = `ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`
-  return { plan, said: [head, ...personLines(create.definition)] }
+  return { plan, lines: [head, ...personLines(create.definition)] }
 }
 
 /** The agent to work the tasks. An agent that Planfold started may not choose one: it would act with another agent's rights. */
@@ -94,10 +94,10 @@ export async function chooseWorker(
 
 /** Lists checks that need a person; the plan's author may prefer automatic ones. */
 function personLines({ tasks }: PlanDefinition): readonly string[] {
-  const held = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
-  const have = held.length === 1 ? '1 task has' : `${held.length} tasks have`
-  const note = `note: ${have} checks only a person can confirm: ${names(held)} (use {check: "command"})`
-  return held.length === 0 ? [] : [note]
+  const judged = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
+  const have = judged.length === 1 ? '1 task has' : `${judged.length} tasks have`
+  const note = `note: ${have} checks only a person can confirm: ${names(judged)} (use {check: "command"})`
+  return judged.length === 0 ? [] : [note]
 }
 
 /** The draft made under the same idempotency key, so that no model is asked again; null if there is none. */
@@ -219,7 +219,7 @@ export async function replan(room: Room, plan: PlanId, input: PlanWriteInput, su
   const { definition } = revision
   const what = { type: 'propose', definition, rationale, expectedRevision: current.revision } as const
   const done = accepted(await room.engine.submit(plan, what, submit), plan)
-  return { plan, said: replannedLines(done, revision.summary) }
+  return { plan, lines: replannedLines(done, revision.summary) }
 }
 
 /** Without `tasks`, a planner makes them; an empty list makes a draft without tasks. */

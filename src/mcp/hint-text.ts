@@ -7,8 +7,8 @@ import { clean } from './plan-text.ts'
 
 export const hintText = (hint: Hint): string => wordHint(hint, partText)
 
-export function refusalText({ message: said, hint, allowed }: Refusal): string {
-  const message = clean(said.replace('this Idempotency-Key', 'this `key`'), SAID_MAX)
+export function refusalText({ message: unsafe, hint, allowed }: Refusal): string {
+  const message = clean(unsafe.replace('this Idempotency-Key', 'this `key`'), SAID_MAX)
   if (allowed !== undefined && allowed.length > 0) return `error: ${message}\nhint: you can: ${waysIn(allowed)}`
   return [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${clean(hintText(hint), SAID_MAX)}`])].join('\n')
 }

@@ -72,19 +72,19 @@ export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSo
 const SOCKET = 'plan.sock'
 
 async function greeted(socket: Socket, token: string): Promise<boolean> {
-  let said = Buffer.alloc(0)
+  let received = Buffer.alloc(0)
   return await new Promise(resolve => {
-    const hear = (chunk: Buffer): void => {
-      said = Buffer.concat([said, chunk])
-      const end = said.indexOf('\n')
-      if (end < 0 && said.length < TOKEN_LINE_MAX) return
-      socket.off('data', hear)
+    const receive = (chunk: Buffer): void => {
+      received = Buffer.concat([received, chunk])
+      const end = received.indexOf('\n')
+      if (end < 0 && received.length < TOKEN_LINE_MAX) return
+      socket.off('data', receive)
       socket.pause()
-      if (end >= 0 && said.length > end + 1) socket.unshift(said.subarray(end + 1))
-      const [told, known] = [said.subarray(0, Math.max(0, end)), Buffer.from(token)]
-      resolve(told.length === known.length && timingSafeEqual(told, known))
+      if (end >= 0 && received.length > end + 1) socket.unshift(received.subarray(end + 1))
+      const [shown, known] = [received.subarray(0, Math.max(0, end)), Buffer.from(token)]
+      resolve(shown.length === known.length && timingSafeEqual(shown, known))
     }
-    socket.on('data', hear)
+    socket.on('data', receive)
     socket.once('close', () => resolve(false))
   })
 }

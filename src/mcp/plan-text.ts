@@ -46,8 +46,8 @@ export const PLAN_WORDS: { readonly [status in Summary['status']]: string } = {
 
 export function headLines(summary: Summary): readonly string[] {
   const { name, title, goal, status, reason, revision, version, progress } = summary
-  const said = reasonBesides(status, reason)
-  const why = said === '' ? '' : ` (${clean(said)})`
+  const detail = reasonBesides(status, reason)
+  const why = detail === '' ? '' : ` (${clean(detail)})`
   return [
     `# ${clean(name)}${title === null ? '' : `: ${quote(title)}`}`,
     `${PLAN_WORDS[status]}${why}, ${progress.done} of ${progress.total} done, revision ${revision}, version ${version}`,
@@ -74,10 +74,10 @@ export function taskLine(card: Card, me: string): string {
   const who = claimedBy === null ? '' : claimedBy === me ? ', claimed by you' : `, claimed by ${clean(claimedBy)}`
   const how = action === 'external' ? '' : `, ${action} by Planfold`
   const after = status === 'pending' && needs.length > 0 ? `, needs ${needs.slice(0, 5).join(', ')}` : ''
-  const told = card.confidential === true ? CONFIDENTIAL : clean(reason ?? '')
-  const why = reason === null || status === 'completed' ? '' : `: ${told}`
-  const said = title === null || title === name ? '' : `: ${quote(title)}`
-  return `- [${MARKS[status]}] ${clean(name)}${said} (${status}${who}${how}${after}${why})`
+  const reasonText = card.confidential === true ? CONFIDENTIAL : clean(reason ?? '')
+  const why = reason === null || status === 'completed' ? '' : `: ${reasonText}`
+  const suffix = title === null || title === name ? '' : `: ${quote(title)}`
+  return `- [${MARKS[status]}] ${clean(name)}${suffix} (${status}${who}${how}${after}${why})`
 }
 
 /** What the claim holder needs to know. Ticks are the agent's own claims, not verified. */

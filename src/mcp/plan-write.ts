@@ -54,9 +54,9 @@ export async function planWrite(room: Room, input: PlanWriteInput, key: string |
     if (key === undefined) return await write(room, input, key)
     return await oneAfterTheOther(`${room.engine.caller.actor}\0${key}`, async () => await write(room, input, key))
   } catch (error) {
-    const said = error instanceof Refused ? new ToolError(refusalText(error.refusal), error.plan) : error
+    const refused = error instanceof Refused ? new ToolError(refusalText(error.refusal), error.plan) : error
     // A refusal about one task does not need the list of the others.
-    throw said instanceof ToolError && isShort(input) ? new ToolError(said.message) : said
+    throw refused instanceof ToolError && isShort(input) ? new ToolError(refused.message) : refused
   }
 }
 
@@ -77,9 +77,9 @@ async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promis
   }
 }
 
-export async function writtenText(room: Room, input: PlanWriteInput, { plan, said }: Written): Promise<string> {
-  if (plan === null || isShort(input)) return said.join('\n')
-  return [...said, '', await planText(room, plan, { max_tokens: input.max_tokens ?? 600 })].join('\n')
+export async function writtenText(room: Room, input: PlanWriteInput, { plan, lines }: Written): Promise<string> {
+  if (plan === null || isShort(input)) return lines.join('\n')
+  return [...lines, '', await planText(room, plan, { max_tokens: input.max_tokens ?? 600 })].join('\n')
 }
 
 /** Actions on the agent's own work: frequent, so their answers are kept short. */
@@ -93,10 +93,10 @@ const isBlank = (text: string | undefined): text is undefined => text === undefi
 
 const missing = (field: string, why: string): ToolError => new ToolError(`error: \`${field}\` is missing\nhint: ${why}`)
 
-async function write(room: Room, said: PlanWriteInput, key: string | undefined): Promise<Written> {
+async function write(room: Room, given: PlanWriteInput, key: string | undefined): Promise<Written> {
   const { engine } = room
-  const { action } = said
-  let input = said
+  const { action } = given
+  let input = given
   const own: SubmitOptions = key === undefined ? {} : { once: key }
   if (action === 'create') return await createFrom(room, input, own)
   if (input.worker !== undefined && action !== 'start')
@@ -109,8 +109,8 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
   const submit: SubmitOptions = key === undefined ? {} : { once: key, asked: askedIn(input) }
   if (action === 'claim' || action === 'start' || action === 'resume') await mustRun(room)
   if (action === 'claim' && input.plan === undefined && input.task === undefined) return await claimAny(room, submit)
-  const { plan, task: meant } = await targetPlan(room, input)
-  if (meant !== undefined) input = { ...input, task: meant }
+  const { plan, task: found } = await targetPlan(room, input)
+  if (found !== undefined) input = { ...input, task: found }
   if (input.expected_revision !== undefined && action !== 'edit')
     await expectRevision(room, plan, input.expected_revision)
   switch (action) {
@@ -123,13 +123,13 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
       mustStart(await startPlan(engine, plan, own), plan)
       return {
         plan,
-        said: [`ok: the plan is started${input.worker === undefined ? '' : `; ${clean(input.worker)} works it`}`],
+        lines: [`ok: the plan is started${input.worker === undefined ? '' : `; ${clean(input.worker)} works it`}`],
       }
     }
     case 'pause':
       return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, input, submit)
     case 'resume':
-      return { plan, said: orderLines(input, accepted(await resumeOwnPause(engine, plan, submit), plan)) }
+      return { plan, lines: orderLines(input, accepted(await resumeOwnPause(engine, plan, submit), plan)) }
     case 'claim':
       return await claim(room, plan, input, submit)
     case 'heartbeat':
@@ -190,7 +190,7 @@ async function order(
   input: PlanWriteInput,
   submit: SubmitOptions,
 ): Promise<Written> {
-  return { plan, said: orderLines(input, accepted(await room.engine.submit(plan, what, submit), plan)) }
+  return { plan, lines: orderLines(input, accepted(await room.engine.submit(plan, what, submit), plan)) }
 }
 
 /** Agents name checkpoints in a few words, which are converted to a valid name. */
@@ -216,16 +216,16 @@ async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
   const done = await editPlan(room.engine, plan, edits, { rationale, expectedRevision, preview: input.preview, submit })
   switch (done.status) {
     case 'edited':
-      return { plan, said: [...editedLines(done.what.summary), ...fateLines(done.what.fates)] }
+      return { plan, lines: [...editedLines(done.what.summary), ...fateLines(done.what.fates)] }
     case 'preview':
       return {
         plan,
-        said: [`preview, nothing was changed: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)],
+        lines: [`preview, nothing was changed: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)],
       }
     case 'proposed':
-      return { plan, said: proposedLines(done.what.summary, done.why) }
+      return { plan, lines: proposedLines(done.what.summary, done.why) }
     case 'unchanged':
-      return { plan, said: ['ok: the plan says that already'] }
+      return { plan, lines: ['ok: the plan says that already'] }
     case 'refused':
       throw new Refused(done.refusal, plan)
     case 'unsound':
@@ -263,9 +263,9 @@ async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: Su
   return await claimed(room, accepted(made, plan), isMine)
 }
 
-async function claimed(room: Room, { plan, claim: held }: Accepted, isAgain = false): Promise<Written> {
-  if (held === undefined) throw new Error('bug: a task was claimed and has no claim')
-  return { plan, said: await claimedLines(room, { plan, ...held, isAgain }) }
+async function claimed(room: Room, { plan, claim }: Accepted, isAgain = false): Promise<Written> {
+  if (claim === undefined) throw new Error('bug: a task was claimed and has no claim')
+  return { plan, lines: await claimedLines(room, { plan, ...claim, isAgain }) }
 }
 
 async function isClosed({ engine }: Room, plan: PlanId): Promise<boolean> {
@@ -278,7 +278,7 @@ async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promi
   const kept = await keepClaim(room.engine, target, { token: input.token })
   if (kept.status === 'refused') throw new Refused(kept.refusal, plan)
   const minutes = kept.expiresInMs === null ? '' : ` for ${Math.round(kept.expiresInMs / 60_000)} more minutes`
-  return { plan, said: [`ok: ${clean(target.task)} is yours${minutes}`] }
+  return { plan, lines: [`ok: ${clean(target.task)} is yours${minutes}`] }
 }
 
 async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -301,8 +301,8 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
     submit,
   })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)
-  if (done.status === 'unchanged') return { plan, said: [`ok: ${clean(target.task)} was ${wanted} already`] }
-  return { plan, said: await statusLines(room, target, wanted, done.done) }
+  if (done.status === 'unchanged') return { plan, lines: [`ok: ${clean(target.task)} was ${wanted} already`] }
+  return { plan, lines: await statusLines(room, target, wanted, done.done) }
 }
 
 async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -314,7 +314,7 @@ async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
   }
   const done = await tickCriteria(room.engine, { plan, task }, [criterion], { evidence: text, submit })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)
-  return { plan, said: tickedLines(done) }
+  return { plan, lines: tickedLines(done) }
 }
 
 async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -330,7 +330,7 @@ async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: Subm
   const form = (input.fields ?? [{ name: 'answer' }]).map(({ type = 'text', ...rest }): Field => ({ ...rest, type }))
   const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
   const { id } = questionIn(done)
-  return { plan, said: askedLines(done), question: { id, text, form } }
+  return { plan, lines: askedLines(done), question: { id, text, form } }
 }
 
 /** An agent may request a rollback; a person must approve it. */
@@ -339,7 +339,7 @@ async function rollback(room: Room, plan: PlanId, input: PlanWriteInput, submit:
   if (input.preview === true) {
     const undone = await undoneBy(room.engine, target)
     if (!undone.ok) throw new Refused(undone.refusal, plan)
-    return { plan, said: [`preview, nothing was changed: ${clean(undone.what, WHAT_MAX)}`] }
+    return { plan, lines: [`preview, nothing was changed: ${clean(undone.what, WHAT_MAX)}`] }
   }
   if (isBlank(input.text)) throw missing('text', 'say why it should be undone')
   const done = await requestRollback(room.engine, target, { why: input.text, command: rollbackCommand, submit })
@@ -349,7 +349,7 @@ async function rollback(room: Room, plan: PlanId, input: PlanWriteInput, submit:
       `error: the plan has ended (${done.plan}), so nobody can be asked in it; nothing was changed\nhint: tell the person what you want undone and why; this does it: ${done.command}`,
       plan,
     )
-  return { plan, said: rollbackLines(done.done) }
+  return { plan, lines: rollbackLines(done.done) }
 }
 
 const WHAT_MAX = 2_000

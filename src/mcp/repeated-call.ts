@@ -26,26 +26,26 @@ export async function answerAgain(room: Room, input: PlanWriteInput, done: Accep
   const { plan } = done
   switch (input.action) {
     case 'edit':
-      return { plan, said: await editAgain(room, done) }
+      return { plan, lines: await editAgain(room, done) }
     case 'replan':
-      return { plan, said: replannedLines(done, (await proposalMade(room.engine, done))?.summary ?? '') }
+      return { plan, lines: replannedLines(done, (await proposalMade(room.engine, done))?.summary ?? '') }
     case 'claim':
-      return { plan, said: await claimAgain(room, done) }
+      return { plan, lines: await claimAgain(room, done) }
     case 'report':
     case 'status': {
       const task = taskIn(done) ?? (input.task as TaskName)
-      const held = await heldStill(room, plan, task)
-      const claim = held === null ? {} : { claim: held }
-      return { plan, said: await statusLines(room, { plan, task }, input.status ?? 'done', { ...done, ...claim }) }
+      const stillClaimed = await heldStill(room, plan, task)
+      const claim = stillClaimed === null ? {} : { claim: stillClaimed }
+      return { plan, lines: await statusLines(room, { plan, task }, input.status ?? 'done', { ...done, ...claim }) }
     }
     case 'tick':
-      return { plan, said: await tickAgain(room, done) }
+      return { plan, lines: await tickAgain(room, done) }
     case 'ask':
-      return { plan, said: askedLines(done), ...(await unanswered(room, done)) }
+      return { plan, lines: askedLines(done), ...(await unanswered(room, done)) }
     case 'rollback':
-      return { plan, said: rollbackLines(done) }
+      return { plan, lines: rollbackLines(done) }
     default:
-      return { plan, said: orderLines(input, done) }
+      return { plan, lines: orderLines(input, done) }
   }
 }
 
@@ -62,9 +62,9 @@ async function claimAgain(room: Room, done: Accepted): Promise<readonly string[]
   if (started === undefined) return ['ok: it was claimed']
   const { plan } = done
   const { task } = started
-  const held = await heldStill(room, plan, task)
-  if (held !== null && held.token === started.claim?.token)
-    return await claimedLines(room, { plan, ...held, isAgain: true })
+  const claim = await heldStill(room, plan, task)
+  if (claim !== null && claim.token === started.claim?.token)
+    return await claimedLines(room, { plan, ...claim, isAgain: true })
   const card = await room.engine.ask({ type: 'task', plan, task })
   return [
     `ok: ${clean(task)} was claimed by this call before; that claim is over, and the task is ${card?.status ?? 'gone'}`,

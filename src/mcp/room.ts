@@ -50,7 +50,7 @@ export interface Room {
 
 export interface Written {
   readonly plan: PlanId | null
-  readonly said: readonly string[]
+  readonly lines: readonly string[]
   readonly question?: { readonly id: string; readonly text: string; readonly form: readonly Field[] }
 }
 
@@ -95,9 +95,9 @@ export async function findPlanInHand(room: Room, reference: string | undefined):
   const looked = await lookUpPlan(engine, reference, { looking: true })
   if (looked.ok || looked.missing.what !== 'only-plan' || looked.missing.plans.length < 2)
     return await found(engine, looked)
-  const held = new Set((await claimedTasks(engine, [engine.caller.actor])).map(({ plan }) => plan))
-  const [only] = held
-  return only !== undefined && held.size === 1 ? await findPlan(room, only) : await found(engine, looked)
+  const claimedPlans = new Set((await claimedTasks(engine, [engine.caller.actor])).map(({ plan }) => plan))
+  const [only] = claimedPlans
+  return only !== undefined && claimedPlans.size === 1 ? await findPlan(room, only) : await found(engine, looked)
 }
 
 export async function findTask(room: Room, plan: string | undefined, task: string | undefined): Promise<TaskTarget> {
@@ -118,8 +118,8 @@ export async function findOpenTask(room: Room, task: string): Promise<TaskTarget
     )
   if (only === undefined) return await findTask(room, undefined, task)
   const mine = await claimedTasks(engine, [engine.caller.actor])
-  const held = targets.filter(target => mine.some(one => one.plan === target.plan && one.task === target.task))
-  if (held[0] !== undefined && held.length === 1) return held[0]
+  const claimed = targets.filter(target => mine.some(one => one.plan === target.plan && one.task === target.task))
+  if (claimed[0] !== undefined && claimed.length === 1) return claimed[0]
   const names = targets.slice(0, NAMED_MAX).map(({ name }) => `"plan":"${clean(name)}"`)
   throw new ToolError(
     `error: several plans have a task '${clean(task)}'; nothing was done\nhint: say which plan you mean: ${names.join(' or ')}`,
@@ -166,11 +166,11 @@ function missingText(missing: Missing): string {
 /** The named task, else the only one the caller has claimed. */
 export async function findTaskInHand(room: Room, plan: PlanId, task: string | undefined): Promise<TaskTarget> {
   if (task !== undefined) return await findTask(room, plan, task)
-  const held = await claimedTasks(room.engine, [room.engine.caller.actor], plan)
-  if (held.length < 2) return await findTask(room, plan, held[0]?.task)
-  const names = held.map(one => `"task":"${clean(one.task)}"`)
+  const claimed = await claimedTasks(room.engine, [room.engine.caller.actor], plan)
+  if (claimed.length < 2) return await findTask(room, plan, claimed[0]?.task)
+  const names = claimed.map(one => `"task":"${clean(one.task)}"`)
   throw new ToolError(
-    `error: you have claimed ${held.length} tasks; nothing was done\nhint: say which one: ${names.join(' or ')}`,
+    `error: you have claimed ${claimed.length} tasks; nothing was done\nhint: say which one: ${names.join(' or ')}`,
   )
 }
 

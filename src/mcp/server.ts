@@ -120,12 +120,12 @@ const VIEWS: { readonly [name in ViewName]: string } = {
 function registerViews(connection: Connection): void {
   const { server } = connection
   for (const [name, title] of Object.entries(VIEWS) as [ViewName, string][]) {
-    const said = async (): Promise<string> => await (await calls()).viewCall(connection, name)
+    const render = async (): Promise<string> => await (await calls()).viewCall(connection, name)
     server.registerResource(name, `planfold://${name}`, { title, mimeType: 'text/markdown' }, async uri => ({
-      contents: [{ uri: uri.href, mimeType: 'text/markdown', text: await said() }],
+      contents: [{ uri: uri.href, mimeType: 'text/markdown', text: await render() }],
     }))
     server.registerPrompt(name, { title, description: title }, async () => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `${title}:\n\n${await said()}` } }],
+      messages: [{ role: 'user', content: { type: 'text', text: `${title}:\n\n${await render()}` } }],
     }))
   }
 }

@@ -91,16 +91,16 @@ function inItsWords(error: unknown): never {
   throw new ToolError(withoutTools(error.message))
 }
 
-const withoutTools = (said: string): string =>
-  said
+const withoutTools = (output: string): string =>
+  output
     .split('\n')
     .filter(line => !/plan_(read|write)/.test(line))
     .join('\n')
 
 export async function viewCall(connection: Connection, name: ViewName): Promise<string> {
   const room = await roomFor(connection, null, { none: text(NO_PLANS) })
-  const said = 'content' in room ? NO_PLANS : await viewText(name, room)
-  return connection.options.compat === true ? withoutTools(said) : said
+  const rendered = 'content' in room ? NO_PLANS : await viewText(name, room)
+  return connection.options.compat === true ? withoutTools(rendered) : rendered
 }
 
 interface Envelope {
@@ -131,7 +131,7 @@ async function roomFor(
 
 const NO_PLANS = 'There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}'
 
-const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] })
+const text = (content: string): CallToolResult => ({ content: [{ type: 'text', text: content }] })
 
 /** A refusal becomes a tool error with what to change, and with the current plan if one was named. */
 async function answered(
@@ -159,7 +159,7 @@ async function troubleText({ trouble }: McpOptions, error: unknown): Promise<str
   return `error: ${clean(message, 1_000)}\nhint: ${hint == null ? '' : `${clean(hint, 1_000)}; `}read the plan before you try again`
 }
 
-const failed = (said: string): CallToolResult => ({ ...text(said), isError: true })
+const failed = (message: string): CallToolResult => ({ ...text(message), isError: true })
 
 // A question for a person: shown in the client's window if it supports that, otherwise left in the inbox, where it waits in any
 // case.

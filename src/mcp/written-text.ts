@@ -42,14 +42,14 @@ export const replannedLines = ({ events }: Accepted, summary: string): readonly 
         'It takes effect when a person accepts it in the inbox.',
       ]
 
-interface Held extends Target {
+interface ClaimedTask extends Target {
   readonly token: string
   readonly expiresInMs: number
   readonly isAgain: boolean
 }
 
-export async function claimedLines({ engine }: Room, held: Held): Promise<readonly string[]> {
-  const { plan, task, token, expiresInMs, isAgain } = held
+export async function claimedLines({ engine }: Room, claim: ClaimedTask): Promise<readonly string[]> {
+  const { plan, task, token, expiresInMs, isAgain } = claim
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   return [
     `ok: ${clean(task)} is ${isAgain ? 'still ' : ''}yours for ${Math.round(expiresInMs / 60_000)} minutes; token: ${token}`,
