@@ -59,7 +59,7 @@ export interface PlanDocument {
   readonly [key: string]: unknown
 }
 
-/** Without an action key (`run`, `edit`, `gate` …) the task is external: somebody claims it and reports the result. */
+/** Without an action key (`run`, `edit`, `gate` …) the task is external: an agent or person claims it and reports. */
 export interface TaskDocument {
   readonly id: string
   readonly title?: string

@@ -49,9 +49,9 @@ export interface RemoteTasks {
   heartbeat(
     plan: string,
     task: string,
-    held: { readonly token: string; readonly lease_seconds?: number },
+    claim: { readonly token: string; readonly lease_seconds?: number },
   ): Promise<Answered<body.HeartbeatBody>>
-  report(plan: string, task: string, said: body.ReportSaid, options?: Keyed): Promise<Answered<body.TaskMoved>>
+  report(plan: string, task: string, result: body.ReportSaid, options?: Keyed): Promise<Answered<body.TaskMoved>>
 }
 
 export interface RemoteGates {
@@ -135,8 +135,8 @@ export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
     return { ok: false, refusal }
   }
   const get = <T>(path: string, query: object = {}) => asked<T>({ method: 'GET', path: path + queryOf(query) })
-  const post = <T>(path: string, said: object, { once = newKey() }: Keyed = {}) =>
-    asked<T>({ method: 'POST', path, body: JSON.stringify(said), key: once })
+  const post = <T>(path: string, payload: object, { once = newKey() }: Keyed = {}) =>
+    asked<T>({ method: 'POST', path, body: JSON.stringify(payload), key: once })
   const brought = <T>(document: body.PlanDocument | string, query: object, key: string): Promise<Answered<T>> => {
     const path = `/plans${queryOf(query)}`
     if (typeof document === 'string')
@@ -167,8 +167,8 @@ export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
       show: (plan, task, which) => get(taskAt(plan, task), which),
       list: query => get('/tasks', query),
       claim: ({ once, ...wanted } = {}) => post('/tasks/claim', wanted, once === undefined ? {} : { once }),
-      heartbeat: (plan, task, held) => post(`${taskAt(plan, task)}/heartbeat`, held),
-      report: (plan, task, said, options) => post(`${taskAt(plan, task)}/report`, said, options),
+      heartbeat: (plan, task, claim) => post(`${taskAt(plan, task)}/heartbeat`, claim),
+      report: (plan, task, result, options) => post(`${taskAt(plan, task)}/report`, result, options),
     },
     gates: {
       list: plan => get(`${planAt(plan)}/gates`),
@@ -184,8 +184,8 @@ const planAt = (plan: string): string => `/plans/${encodeURIComponent(plan)}`
 const taskAt = (plan: string, task: string): string => `${planAt(plan)}/tasks/${encodeURIComponent(task)}`
 
 function queryOf(query: object): string {
-  const said = Object.entries(query).flatMap(([key, value]) =>
+  const pairs = Object.entries(query).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}=${encodeURIComponent(String(value))}`],
   )
-  return said.length === 0 ? '' : `?${said.join('&')}`
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }

@@ -273,10 +273,10 @@ export async function* linesOf(
   const parts: string[] = []
   try {
     for (;;) {
-      const heard = new AbortController()
-      const read = reader.read().finally(() => heard.abort())
-      const silence = wait(silentMs, heard.signal).then(() => null)
-      const got = (await Promise.race([read, silence])) ?? (heard.signal.aborted ? await read : null)
+      const received = new AbortController()
+      const read = reader.read().finally(() => received.abort())
+      const silence = wait(silentMs, received.signal).then(() => null)
+      const got = (await Promise.race([read, silence])) ?? (received.signal.aborted ? await read : null)
       if (got === null || got.done) return
       const pieces = decoder.decode(got.value, { stream: true }).split('\n')
       // Only the first piece continues the buffered text.
