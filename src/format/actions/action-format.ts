@@ -11,9 +11,9 @@ import type { DocumentFault, Path } from '../text/diagnostic.ts'
 export interface ActionFormat<A extends Action = Action> {
   /** The keys of a task with their schemas. The first one identifies the action; the others only accompany it. */
   readonly keys: Keys | ((task: z.ZodType<TaskDefinition>) => Keys)
-  read(said: Said): A
+  read(keys: TaskKeys): A
   /** The values of the keys, before their schemas print them. */
-  print(action: A): Said
+  print(action: A): TaskKeys
   /** The key of each field that may contain expressions or `${{ … }}`; the first key is named in errors. */
   readonly contents: { readonly [key: string]: FieldContent }
   /** Overrides `contents` where a field is only part of a key's value. */
@@ -28,7 +28,7 @@ export interface ActionFormat<A extends Action = Action> {
 
 export type Raw = { readonly [key: string]: unknown }
 type Keys = { readonly [key: string]: z.ZodType }
-export type Said = { readonly [key: string]: unknown }
+export type TaskKeys = { readonly [key: string]: unknown }
 
 export interface Place {
   readonly value: unknown
@@ -58,12 +58,12 @@ export function keyed<A extends Action>(
 ): Pick<ActionFormat<A>, 'keys' | 'read' | 'print' | 'contents'> {
   const rows = Object.entries(fields) as unknown as readonly (readonly [FieldsOf<A>, readonly [string, z.ZodType]])[]
   const contents = (ACTIONS[type].fields ?? {}) as { readonly [K in FieldsOf<A>]?: FieldContent }
-  const given = (pairs: readonly (readonly [PropertyKey, unknown])[]): Said =>
+  const given = (pairs: readonly (readonly [PropertyKey, unknown])[]): TaskKeys =>
     Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
   return {
     keys: Object.fromEntries(rows.map(([, row]) => row)),
     contents: given(rows.map(([field, [key]]) => [key, contents[field]])) as ActionFormat['contents'],
-    read: said => ({ type, ...given(rows.map(([field, [key]]) => [field, said[key]])) }) as A,
+    read: taskKeys => ({ type, ...given(rows.map(([field, [key]]) => [field, taskKeys[key]])) }) as A,
     print: action => given(rows.map(([field, [key]]) => [key, action[field]])),
   }
 }

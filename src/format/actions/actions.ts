@@ -6,7 +6,7 @@ import type { FieldContent } from '../../domain/actions/action-facts.ts'
 import { actionFacts } from '../../domain/actions/actions.ts'
 import { type Action, type ActionType, LATER_ACTIONS, type TaskDefinition } from '../../domain/plan.ts'
 import type { Path } from '../text/diagnostic.ts'
-import type { ActionFormat, Marked, Place, Raw, Said } from './action-format.ts'
+import type { ActionFormat, Marked, Place, Raw, TaskKeys } from './action-format.ts'
 import { AGENT } from './agent-action.ts'
 import { CHECKPOINT } from './checkpoint-action.ts'
 import { DB } from './db-action.ts'
@@ -77,12 +77,12 @@ function optionally(keys: readonly (readonly [string, z.ZodType])[]): { readonly
 }
 
 /** Reads the action from the keys of a task. Without an action key the task is external. */
-export function readAction(said: Said): Action {
-  const format = WRITTEN_ACTIONS.find(({ key }) => said[key] !== undefined)
-  return format === undefined ? { type: 'external' } : format.read(said)
+export function readAction(values: TaskKeys): Action {
+  const format = WRITTEN_ACTIONS.find(({ key }) => values[key] !== undefined)
+  return format === undefined ? { type: 'external' } : format.read(values)
 }
 
-export const printAction = (action: Action): Said => formatOf(action).print(action)
+export const printAction = (action: Action): TaskKeys => formatOf(action).print(action)
 
 export const actionWords = (action: Action, marked: Marked): string =>
   formatOf(action).words?.(action, marked) ?? action.type

@@ -9,7 +9,7 @@ import type { ActionFormat } from './action-format.ts'
 
 const checkpoint = codec(
   z.union([z.literal(true), value.checkpointName, z.strictObject({ name: value.checkpointName })]),
-  said => (said === true ? {} : { name: typeof said === 'string' ? said : said.name }),
+  written => (written === true ? {} : { name: typeof written === 'string' ? written : written.name }),
   ({ name = true }) => name,
 ).meta({ description: 'Takes a checkpoint: the state of the plan, all files and where git stands.', examples: [true] })
 

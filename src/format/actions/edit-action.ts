@@ -43,7 +43,7 @@ const edit = variants<Edit, 'type'>('type', {
 })
 const edits = codec(
   z.union([edit, z.array(edit).min(1)]),
-  (said): readonly Edit[] => ('type' in said ? [said] : said),
+  (written): readonly Edit[] => ('type' in written ? [written] : written),
   list => list,
 ).meta({ description: 'Changes to files, applied together.', examples: [{ file: 'notes.md', create: 'text' }] })
 

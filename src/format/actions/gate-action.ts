@@ -82,9 +82,9 @@ const gate = codec(
       }),
     }),
   ]),
-  (said): Omit<GateAction, 'type'> => {
-    if (typeof said === 'string') return { gate: said }
-    const { type, file, against, attempts, time, role, count, expires, ...rest } = said
+  (written): Omit<GateAction, 'type'> => {
+    if (typeof written === 'string') return { gate: written }
+    const { type, file, against, attempts, time, role, count, expires, ...rest } = written
     return sparse<Omit<GateAction, 'type'>>({
       gate: type,
       ...rest,
@@ -106,18 +106,18 @@ const gate = codec(
 export const GATE: ActionFormat<GateAction> = {
   keys: { gate, show: value.lines.meta({ description: 'What a gate shows: diff, cost, …' }) },
   contents: { gate: 'criteria' },
-  *places({ gate: said, show }, path) {
+  *places({ gate, show }, path) {
     yield { value: show, content: 'texts', path: [...path, 'show'] }
-    if (!isMap(said)) return
-    yield { value: said.checks, content: 'criteria', path: [...path, 'gate', 'checks'] }
-    yield { value: said.question, content: 'texts', path: [...path, 'gate', 'question'] }
-    yield { value: said.show, content: 'texts', path: [...path, 'gate', 'show'] }
+    if (!isMap(gate)) return
+    yield { value: gate.checks, content: 'criteria', path: [...path, 'gate', 'checks'] }
+    yield { value: gate.question, content: 'texts', path: [...path, 'gate', 'question'] }
+    yield { value: gate.show, content: 'texts', path: [...path, 'gate', 'show'] }
   },
-  read({ gate: said, show }) {
-    const action = { type: 'gate', ...(said as Omit<GateAction, 'type'>) } as const
+  read({ gate, show }) {
+    const action = { type: 'gate', ...(gate as Omit<GateAction, 'type'>) } as const
     return show === undefined || action.show !== undefined ? action : { ...action, show: show as readonly string[] }
   },
-  print: ({ type: _, show, ...said }) => ({ gate: said, show }),
+  print: ({ type: _, show, ...gate }) => ({ gate, show }),
   rules,
   words,
 }

@@ -30,8 +30,8 @@ export const GIT: ActionFormat<Git> = {
   // Definitions of earlier releases are printed as they were written.
   print: action => ({ git: specOf(action) ?? action.git }),
   /** Paths outside of the workspace are refused; computed paths are checked at run time. */
-  *rules({ git: said }, path) {
-    const paths = isMap(said) && Array.isArray(said.paths) ? (said.paths as readonly unknown[]) : []
+  *rules({ git }, path) {
+    const paths = isMap(git) && Array.isArray(git.paths) ? (git.paths as readonly unknown[]) : []
     for (const [index, pattern] of paths.entries()) {
       if (typeof pattern !== 'string' || isComputed(pattern)) continue
       const isOutside = /^(?:\/|~|[a-z]:)/i.test(pattern) || pattern.split(/[\\/]/).includes('..')
@@ -45,10 +45,10 @@ export const GIT: ActionFormat<Git> = {
     }
   },
   words(action, { text, code, codes }) {
-    const said = gitOf(action)
-    if (said === null) return 'git'
-    if (said.do === 'tag') return `tags ${code(said.name)}`
-    if (said.do === 'merge') return `merges the branch of ${code(said.task)}`
-    return `commits ${said.paths === undefined ? 'what the plan has written' : codes(said.paths)}: ${text(said.message)}`
+    const request = gitOf(action)
+    if (request === null) return 'git'
+    if (request.do === 'tag') return `tags ${code(request.name)}`
+    if (request.do === 'merge') return `merges the branch of ${code(request.task)}`
+    return `commits ${request.paths === undefined ? 'what the plan has written' : codes(request.paths)}: ${text(request.message)}`
   },
 }

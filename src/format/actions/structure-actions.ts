@@ -18,10 +18,10 @@ const steps = (task: z.ZodType<TaskDefinition>) =>
       .array(z.union([value.line, task]))
       .min(1)
       .max(TASKS_MAX),
-    (said): readonly TaskDefinition[] =>
-      said.map((step, index) => {
+    (written): readonly TaskDefinition[] =>
+      written.map((step, index) => {
         if (typeof step !== 'string') return step
-        const follows = index > 0 && typeof said[index - 1] === 'string'
+        const follows = index > 0 && typeof written[index - 1] === 'string'
         return {
           id: String(index + 1) as TaskName,
           title: step,

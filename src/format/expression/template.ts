@@ -115,7 +115,7 @@ export function resolveText(template: string, evaluate: Evaluate): Resolved<stri
   return { ok: true, value: text }
 }
 
-/** Each element stays exactly one argument, whatever its value contains. */
+/** Each element stays exactly one argument, regardless of its value. */
 export function resolveArgv(argv: readonly string[], evaluate: Evaluate): Resolved<readonly string[]> {
   const resolved: string[] = []
   for (const [index, element] of argv.entries()) {

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
 
-export function codec<D, V>(schema: z.ZodType<D>, read: (said: D) => V, print: (value: V) => unknown): z.ZodType<V> {
+export function codec<D, V>(schema: z.ZodType<D>, read: (written: D) => V, print: (value: V) => unknown): z.ZodType<V> {
   return z.codec(schema, z.any(), { decode: read, encode: print as (value: unknown) => D }) as z.ZodType<V>
 }
 
@@ -23,7 +23,7 @@ export const record =
     const unsaid = Object.keys(always ?? {})
     return codec(
       printedLast(z.strictObject(keys as unknown as { readonly [key: string]: z.ZodType }), last),
-      said => ({ ...always, ...renamed(said, key => fields.get(key) ?? key) }) as V,
+      written => ({ ...always, ...renamed(written, key => fields.get(key) ?? key) }) as V,
       value =>
         renamed(value, field =>
           unsaid.includes(field) ? null : ((names as { readonly [field: string]: string | undefined })[field] ?? field),
@@ -87,7 +87,7 @@ export function optional<T>(
 }
 
 /** True or absent. */
-export const flag = z.boolean().transform(said => said || undefined) as z.ZodType<true | undefined>
+export const flag = z.boolean().transform(written => written || undefined) as z.ZodType<true | undefined>
 
 /** Drops undefined keys. */
 export function sparse<T>(value: Unsparse<T>): T {

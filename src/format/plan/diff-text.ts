@@ -126,20 +126,20 @@ function compareLists(name: string, was: readonly Json[], is: readonly Json[]): 
   const pieces = diffArrays(was.map(canonicalJson), is.map(canonicalJson), { maxEditLength: EDITS_MAX })
   if (pieces === undefined) return [`${name}: ${numberOf(was.length, 'item')} → ${numberOf(is.length, 'item')}`]
   const lines: string[] = []
-  let gone: Json[] = []
+  let deleted: Json[] = []
   const flush = (): void => {
-    lines.push(...gone.map(item => `- ${short(item)}`))
-    gone = []
+    lines.push(...deleted.map(item => `- ${short(item)}`))
+    deleted = []
   }
   for (const { added, removed, value } of pieces) {
     const items = value.map(text => JSON.parse(text) as Json)
-    if (removed) gone.push(...items)
+    if (removed) deleted.push(...items)
     else if (added) {
       for (const item of items) {
         // Items with the same label are the same item, changed; for instance edits of one file.
-        const at = gone.findIndex(other => label(other) !== null && label(other) === label(item))
+        const at = deleted.findIndex(other => label(other) !== null && label(other) === label(item))
         if (at === -1) lines.push(`+ ${short(item)}`)
-        else lines.push(`~ ${label(item)}`, ...indent(compare('', gone.splice(at, 1)[0]!, item)))
+        else lines.push(`~ ${label(item)}`, ...indent(compare('', deleted.splice(at, 1)[0]!, item)))
       }
       flush()
     } else flush()
@@ -165,8 +165,8 @@ const raiseTaskKey: Raise = (key, value) => {
 
 const raisePlanKey: Raise = (key, value) => {
   const [outer, inner] = key.split('.') as [string, string?]
-  const said = { [outer]: inner === undefined ? value : { [inner]: value } }
-  const raised = raisePlan({ name: 'x', tasks: [], ...said } as unknown as PlanDefinition)
+  const entry = { [outer]: inner === undefined ? value : { [inner]: value } }
+  const raised = raisePlan({ name: 'x', tasks: [], ...entry } as unknown as PlanDefinition)
   const found = raised[outer]
   return (inner === undefined ? found : isMap(found) ? Object.values(found)[0] : undefined) ?? value
 }

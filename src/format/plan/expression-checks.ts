@@ -231,12 +231,12 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
 
 const EMBEDDING = WRITTEN.filter(({ value }) => EXPRESSIONS.has(value) || TEMPLATES.has(value))
 
-function* ofField(kind: ValueKind, said: unknown, path: Path): Generator<Embedded> {
-  if (kind === 'expression') yield { type: 'expression', text: said as string, path }
-  else if (kind === 'criteria') yield* criteria(said, path)
-  else if (kind === 'items') yield* items(said, path)
-  else if (kind === 'modes') yield* modes(said, path)
-  else yield* strings(said, path)
+function* ofField(kind: ValueKind, written: unknown, path: Path): Generator<Embedded> {
+  if (kind === 'expression') yield { type: 'expression', text: written as string, path }
+  else if (kind === 'criteria') yield* criteria(written, path)
+  else if (kind === 'items') yield* items(written, path)
+  else if (kind === 'modes') yield* modes(written, path)
+  else yield* strings(written, path)
 }
 
 function* items(each: unknown, path: Path): Generator<Embedded> {

@@ -52,7 +52,7 @@ function ofTask(task: TaskDefinition, note: Note): void {
     if (name === 'action') ofAction(task.action, note)
     else if (task[name] !== undefined) ofField(key, value, task[name], note)
   }
-  // A prompt must be complete. An external task's instruction is prose for somebody who can ask.
+  // A prompt must be complete. An external task's instruction is prose for a reader who can ask.
   if (actionFacts(task.action).prompts === true) templates('instruction', task.instruction, note)
 }
 

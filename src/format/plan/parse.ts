@@ -1,5 +1,4 @@
-// Parses the text of a plan into a definition, or into all of its errors with their positions. Never throws, whatever the text
-// contains.
+// Parses the text of a plan into a definition, or into all of its errors with their positions. Never throws.
 
 import type { z } from 'zod'
 import { advise, type Hint, next } from '../../domain/hint.ts'
@@ -55,7 +54,7 @@ type Tree = { [key: string | number]: unknown }
 
 function takeOut(
   root: Tree,
-  { path, absent, meant }: SchemaComplaint,
+  { path, absent, intended }: SchemaComplaint,
   lost: { nameless: boolean; unrelated: boolean },
 ): boolean {
   if (absent === 'planfold' || path[0] === 'planfold') {
@@ -71,7 +70,7 @@ function takeOut(
       tasks[path[1]] = { ...(isTree(task) ? task : {}), id: `unnamed-${path[1]}` }
       return true
     }
-    const key = meant ?? path[2]
+    const key = intended ?? path[2]
     if (!UNRELATED.has(String(key))) lost.unrelated = true
     if (path.includes('subplan')) lost.nameless = true
   }
@@ -105,7 +104,7 @@ const UNRELATED: ReadonlySet<string> = new Set([
 ])
 
 export type Parsed =
-  | (Told & {
+  | (ImportInfo & {
       readonly ok: true
       readonly definition: PlanDefinition
       readonly warnings: readonly Diagnostic[]
@@ -114,7 +113,7 @@ export type Parsed =
     })
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
-export interface Told {
+export interface ImportInfo {
   /** The source format; null for the canonical one. */
   readonly dialect: string | null
   /** Why it is only a sketch, which can be shown but not run. Empty for a plan. */
@@ -193,14 +192,14 @@ function unkeepable(text: string): Diagnostic | null {
   return { severity: 'error', message, hint: 'remove it; is this a text file?', ...positionAt(text, at) }
 }
 
-interface About extends Told {
+interface ParsedSource extends ImportInfo {
   readonly warnings: readonly DocumentFault[]
 }
 
-const CANONICAL: About = { dialect: null, sketch: [], ended: new Map(), underWay: new Set(), warnings: [] }
+const CANONICAL: ParsedSource = { dialect: null, sketch: [], ended: new Map(), underWay: new Set(), warnings: [] }
 
-function parseDocument(document: Document, about: About, options: ParseOptions): Parsed {
-  const { warnings, ...told } = about
+function parseDocument(document: Document, about: ParsedSource, options: ParseOptions): Parsed {
+  const { warnings, ...info } = about
   if (document.value === null || typeof document.value !== 'object' || Array.isArray(document.value)) {
     return refuse(document, [
       {
@@ -235,8 +234,8 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     ...expressionFaults(written, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
-  const meant = about.dialect === null ? unescaped(written) : written
-  const read = meant === written ? shaped : planSchema.safeParse(meant)
+  const resolved = about.dialect === null ? unescaped(written) : written
+  const read = resolved === written ? shaped : planSchema.safeParse(resolved)
   const definition = { ...(read.data ?? shaped.data), name: name ?? UNNAMED }
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).slice(0, PLACED_MAX).map(fault => locateFault(definition, fault))
@@ -246,7 +245,7 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     definition,
     warnings: tidy(once(faults).slice(0, PLACED_MAX).map(document.place)),
     locate: fault => document.place(locateFault(definition, fault)),
-    ...told,
+    ...info,
   }
 }
 
@@ -321,8 +320,8 @@ function locateFault(definition: PlanDefinition, fault: DefinitionFault): Docume
 function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: DefinitionFault): Path | null {
   const last = tasks.findLastIndex(task => task.id === name)
   if (last !== -1) {
-    const isOther = fault?.key !== undefined && fault.key !== 'id' && !isMeant(tasks[last]!, fault)
-    const first = isOther ? tasks.findIndex(task => task.id === name && isMeant(task, fault)) : -1
+    const isOther = fault?.key !== undefined && fault.key !== 'id' && !hasFault(tasks[last]!, fault)
+    const first = isOther ? tasks.findIndex(task => task.id === name && hasFault(task, fault)) : -1
     return [first === -1 ? last : first]
   }
   for (const [at, { id, action, forEach, matrix }] of tasks.entries()) {
@@ -337,7 +336,7 @@ function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: Definit
 }
 
 /** If several tasks share a name: does this one contain the error? */
-function isMeant(task: TaskDefinition, { key = '', at = [], message }: DefinitionFault): boolean {
+function hasFault(task: TaskDefinition, { key = '', at = [], message }: DefinitionFault): boolean {
   let value: unknown = task
   for (const step of [key, ...at]) value = (value as { readonly [key: string]: unknown } | undefined)?.[step]
   if (typeof value !== 'string') return value !== undefined

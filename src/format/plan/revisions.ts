@@ -21,14 +21,14 @@ export interface Revision {
   readonly source: { readonly dialect: string; readonly text: string } | null
 }
 
-interface Told {
+interface RevisionEntry {
   readonly actor: Actor
   readonly now: Millis
   readonly version: number
   readonly events: readonly Event[]
 }
 
-export function revisionsIn(entries: Iterable<Told>): readonly Revision[] {
+export function revisionsIn(entries: Iterable<RevisionEntry>): readonly Revision[] {
   const found: Revision[] = []
   for (const { actor, now: at, version, events } of entries) {
     for (const event of events) {

@@ -122,7 +122,7 @@ export const policyKeys = {
   gates: optional(
     codec(
       z.union([word(['default', 'none']), gatesOf(gateKeys)]),
-      (said): GatePolicy => (said === 'none' ? { before: [] } : said === 'default' ? {} : said),
+      (written): GatePolicy => (written === 'none' ? { before: [] } : written === 'default' ? {} : written),
       policy => {
         const [first, ...more] = Object.keys(policy)
         return first === undefined ? 'default' : policy.before?.length === 0 && more.length === 0 ? 'none' : policy
@@ -224,14 +224,14 @@ const SAYS = { retry: 'retry', alternate: 'task', repair: 'task', ask: 'to', abo
 
 /** Exactly one key is present; `rules.ts` has checked that. */
 function readWay(way: { readonly [key: string]: unknown }): Recovery {
-  const [key, said] = Object.entries(way)[0] ?? ['abort', true]
-  if (said === true) return { type: key } as Recovery
-  if (key === 'replan') return { type: key, ...(said as object) }
+  const [key, argument] = Object.entries(way)[0] ?? ['abort', true]
+  if (argument === true) return { type: key } as Recovery
+  if (key === 'replan') return { type: key, ...(argument as object) }
   const type = (key === 'critic' ? 'repair' : key) as keyof typeof SAYS
-  return { type, [SAYS[type]]: said } as Recovery
+  return { type, [SAYS[type]]: argument } as Recovery
 }
 
-function printWay({ type, ...said }: Recovery): { readonly [key: string]: unknown } {
-  const values = Object.values(said)
-  return { [type]: values.length === 0 || (type === 'replan' ? said : values[0]) }
+function printWay({ type, ...fields }: Recovery): { readonly [key: string]: unknown } {
+  const values = Object.values(fields)
+  return { [type]: values.length === 0 || (type === 'replan' ? fields : values[0]) }
 }

@@ -8,7 +8,7 @@ import * as value from './schema-values.ts'
 
 export const command = codec(
   z.union([z.string().min(1), z.array(z.string()).min(1)]),
-  (said): CommandLine => (typeof said === 'string' ? { script: said } : { argv: said }),
+  (written): CommandLine => (typeof written === 'string' ? { script: written } : { argv: written }),
   line => ('argv' in line ? line.argv : line.script),
 ).meta({ description: 'A list is argv; a string is a script for sh -eu.', examples: [['npm', 'test']] })
 
@@ -17,8 +17,8 @@ type CriterionOf<T extends Criterion['type']> = Extract<Criterion, { readonly ty
 export const prose = (text: z.ZodType<string>): z.ZodType<CriterionOf<'prose'>> =>
   codec(
     text,
-    said => ({ type: 'prose', text: said }),
-    ({ text: said }) => said,
+    written => ({ type: 'prose', text: written }),
+    ({ text: phrase }) => phrase,
   )
 export const expectation = (expression: z.ZodType<string>): z.ZodType<CriterionOf<'expect'>> =>
   record<CriterionOf<'expect'>>()(
@@ -61,8 +61,8 @@ export const retry = codec(
     value.count(ATTEMPTS_MAX),
     z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
   ]),
-  (said): Retry => {
-    const { attempts, backoff = BACKOFF_DEFAULT_MS } = typeof said === 'number' ? { attempts: said } : said
+  (written): Retry => {
+    const { attempts, backoff = BACKOFF_DEFAULT_MS } = typeof written === 'number' ? { attempts: written } : written
     return { attempts, backoffMs: backoff }
   },
   ({ attempts, backoffMs }) => ({ attempts, backoff: backoffMs }),

@@ -91,9 +91,9 @@ const forEach = codec(
     z.array(value.item),
     z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
   ]),
-  (said): ForEach => {
-    if (typeof said === 'string') return { in: bare(said) }
-    return 'in' in said ? sparse<ForEach>({ in: bare(said.in), items: said.items }) : { items: said }
+  (written): ForEach => {
+    if (typeof written === 'string') return { in: bare(written) }
+    return 'in' in written ? sparse<ForEach>({ in: bare(written.in), items: written.items }) : { items: written }
   },
   each =>
     each.in === undefined ? each.items : each.items === undefined ? each.in : { in: each.in, items: each.items },
@@ -249,19 +249,19 @@ export const taskKeys = { ...FIELDS, ...actionKeys(taskInside), ...LAST_FIELDS }
 /** Printed in the order of `TASK_FIELDS`, with the action keys in their place. */
 export const task: z.ZodType<TaskDefinition> = codec(
   asOrdered(z.strictObject(taskKeys as { readonly [key: string]: z.ZodType })),
-  said => {
+  written => {
     const task: { [name: string]: unknown } = {}
     for (const { name, key } of WRITTEN)
-      if (name === 'action') task.action = readAction(said)
-      else if (said[key] !== undefined) task[name] = said[key]
+      if (name === 'action') task.action = readAction(written)
+      else if (written[key] !== undefined) task[name] = written[key]
     return task as unknown as TaskDefinition
   },
   task => {
-    const said: { [key: string]: unknown } = {}
+    const written: { [key: string]: unknown } = {}
     for (const { name, key } of WRITTEN)
-      if (name === 'action') Object.assign(said, printAction(task.action))
-      else if (task[name] !== undefined) said[key] = task[name]
-    return said
+      if (name === 'action') Object.assign(written, printAction(task.action))
+      else if (task[name] !== undefined) written[key] = task[name]
+    return written
   },
 )
 

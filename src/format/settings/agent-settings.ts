@@ -33,8 +33,8 @@ export interface AgentRow {
   /** New files in the working folder that are not part of the work. */
   readonly scratch: readonly string[]
   /** Agent Client Protocol; absent if unsupported, or not without a login. */
-  readonly acp?: AcpRoad
-  readonly headless?: HeadlessRoad
+  readonly acp?: AcpLaunch
+  readonly headless?: HeadlessLaunch
   /** The files that install Planfold in it; absent if unknown. */
   readonly install?: InstallFiles | undefined
 }
@@ -43,7 +43,7 @@ export const isStartable = ({ acp, headless }: AgentRow): boolean => acp !== und
 
 type Texts = { readonly [name: string]: string }
 
-export interface Road {
+export interface LaunchCommand {
   /** Program, found on PATH, and arguments. */
   readonly command: readonly string[]
   /** Set if a different package provides this protocol. */
@@ -52,7 +52,7 @@ export interface Road {
   readonly files?: Texts | undefined
 }
 
-export interface AcpRoad extends Road {
+export interface AcpLaunch extends LaunchCommand {
   /** The mode in which it asks before it writes or runs; absent if it always does. */
   readonly mode?: string | undefined
   /** The mode to use in our sandbox, where the agent's own would fail. */
@@ -71,7 +71,7 @@ export interface AsideRule {
 }
 
 /** A command without {prompt} gets the brief on standard input. */
-export interface HeadlessRoad extends Road {
+export interface HeadlessLaunch extends LaunchCommand {
   /** The command that resumes a session. */
   readonly resume?: readonly string[] | undefined
   /** A command to run once in a new home. */
@@ -134,7 +134,7 @@ function readRow(name: string, value: Json, document: Document, from: AgentRow['
   if (command === undefined && acp === undefined && headless === undefined && row.install === undefined)
     return no(`'${name}' says no command that starts it`, COMMAND_HINT)
   const lined = headless && { ...headless, lines: headless.lines ?? COMMAND_LINES }
-  const roads = command === undefined ? { acp, headless: lined } : roadOf(command, protocol)
+  const roads = command === undefined ? { acp, headless: lined } : launchOf(command, protocol)
   return {
     rows: [
       {
@@ -155,17 +155,17 @@ const NAME_HINT = 'write small letters, digits and -; `self` and `planfold` are 
 const COMMAND_HINT = 'write command: [program, argument], and protocol: acp if it speaks the Agent Client Protocol'
 
 /** A plain command with unknown properties. */
-export const roadOf = (
+export const launchOf = (
   command: readonly string[],
   protocol: 'acp' | 'lines',
-): { readonly acp?: AcpRoad; readonly headless?: HeadlessRoad } =>
+): { readonly acp?: AcpLaunch; readonly headless?: HeadlessLaunch } =>
   protocol === 'acp' ? { acp: { command } } : { headless: { command, lines: COMMAND_LINES } }
 
 /** An agent for a command that a plan names. */
 export const rowOfCommand = (command: readonly string[], protocol: 'acp' | 'lines'): AgentRow => ({
   ...NOTHING_MORE,
   ...{ name: command[0] ?? '', title: command[0] ?? '', from: 'plan', login: null, scratch: [] },
-  ...roadOf(command, protocol),
+  ...launchOf(command, protocol),
 })
 
 const COMMAND_LINES: LinePaths = { session: ['session_id', 'sessionId'], text: ['text', 'content'], tools: [] }
@@ -180,7 +180,7 @@ const below = word.refine(
   'write a path below the folder, without `..`',
 )
 const files = z.record(below, z.string().max(200_000))
-const road = {
+const launch = {
   command: words,
   package: word.optional(),
   tested: word.optional(),
@@ -246,7 +246,7 @@ export const agentRow = z.strictObject({
   protocol: z.enum(['acp', 'lines']).optional(),
   acp: z
     .strictObject({
-      ...road,
+      ...launch,
       mode: word.optional(),
       boxed_mode: word.optional(),
       auth: word.optional(),
@@ -255,7 +255,7 @@ export const agentRow = z.strictObject({
     .optional(),
   headless: z
     .strictObject({
-      ...road,
+      ...launch,
       resume: words.optional(),
       setup: words.optional(),
       lines: z.strictObject({ session: paths, text: paths, tools: paths, skip: paths.optional() }).optional(),

@@ -54,7 +54,7 @@ const projectSchema = z.strictObject({ policy: policyLayer.optional() })
 
 /** The user's own file. A plain address list extends what is allowed; with `unknown`, everything else is denied. */
 export function readPolicySettings(text: string): ReadPolicy {
-  return reading(text, userSchema, NO_RULES, (said, document) => {
+  return reading(text, userSchema, NO_RULES, (parsed, document) => {
     const {
       projects = {},
       // Obsolete: from before the user's own plans ran without a sandbox.
@@ -63,7 +63,7 @@ export function readPolicySettings(text: string): ReadPolicy {
       network,
       commands,
       ...rest
-    } = said
+    } = parsed
     const rules = Object.entries(projects).map(([root, own]) => [root, own.network?.allow ?? []] as const)
     const isLimit = network !== undefined && 'allow' in network
     const policy: LayerPolicy = sparse({
@@ -84,18 +84,18 @@ export function readPolicySettings(text: string): ReadPolicy {
 /** `organisation`: the whole file is the policy. `project`: only the key `policy`. */
 export function readPolicyLayer(text: string, of: 'organisation' | 'project'): Read<ReadLayer> {
   return of === 'organisation'
-    ? reading(text, policyLayer, NO_LAYER, (said, document) => layerOf(said, document, []))
+    ? reading(text, policyLayer, NO_LAYER, (written, document) => layerOf(written, document, []))
     : reading(text, projectSchema, NO_LAYER, ({ policy = {} }, document) => layerOf(policy, document, ['policy']))
 }
 
 /** A layer that limits network or reads implies the sandbox, because only a sandbox enforces that. */
-function layerOf(said: LayerPolicy, document: Document, at: readonly string[]): ReadLayer {
-  const isWalled = said.sandbox === undefined && (said.network !== undefined || said.read !== undefined)
-  const policy: LayerPolicy = isWalled ? { ...said, sandbox: 'required' } : said
+function layerOf(layer: LayerPolicy, document: Document, at: readonly string[]): ReadLayer {
+  const isWalled = layer.sandbox === undefined && (layer.network !== undefined || layer.read !== undefined)
+  const policy: LayerPolicy = isWalled ? { ...layer, sandbox: 'required' } : layer
   const lineOf = (...path: readonly string[]): number =>
     document.place({ message: '', path: [...at, ...path], atKey: true }).line
   const written = at.reduce<Json | undefined>((value, key) => (isMap(value) ? value[key] : undefined), document.value)
-  const lines = Object.keys(said).flatMap(key => {
+  const lines = Object.keys(layer).flatMap(key => {
     const value = isMap(written) ? written[key] : undefined
     const inner = isMap(value) ? Object.keys(value) : []
     return [[key, lineOf(key)], ...inner.map(one => [`${key}.${one}`, lineOf(key, one)])]
@@ -107,7 +107,7 @@ function reading<S extends z.ZodType, T>(
   text: string,
   schema: S,
   none: T,
-  make: (said: z.output<S>, document: Document) => T,
+  make: (written: z.output<S>, document: Document) => T,
 ): Read<T> {
   if (text.trim() === '') return { ok: true, settings: none }
   const read = readDocument(text)
@@ -124,7 +124,7 @@ export function printPolicySettings({ network, projects, logins = [], layer }: P
   const written = Object.entries(projects).filter(([, allow]) => allow.length > 0)
   const { network: limit, commands, ...policy } = layer?.policy ?? {}
   const unknown = limit !== undefined && 'allow' in limit ? { unknown: limit.unknown } : {}
-  const isSaid = network.length > 0 || Object.keys(unknown).length > 0
+  const isNeeded = network.length > 0 || Object.keys(unknown).length > 0
   const demanded: JsonObject = raisePolicy({
     ...policy,
     // Added when the file was read.
@@ -132,7 +132,7 @@ export function printPolicySettings({ network, projects, logins = [], layer }: P
     ...(commands === undefined ? {} : { commands: withoutDefault(commands) }),
   })
   const document = {
-    ...(isSaid ? { network: { allow: network, ...unknown } } : {}),
+    ...(isNeeded ? { network: { allow: network, ...unknown } } : {}),
     ...demanded,
     ...(logins.length === 0 ? {} : { agent_logins: logins }),
     ...(written.length === 0

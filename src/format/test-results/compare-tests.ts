@@ -105,14 +105,14 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
       : []),
   ]
   const { passed, failed } = now.results.counts
-  const told = [
+  const details = [
     `${passed} passed, ${failed + now.results.broken.length} failed`,
     ...(flaky.length === 0 ? [] : [`flaky, failed only once in two runs: ${listed(flaky)}`]),
   ]
   const isUnknown = wasWhole && others.before.exit !== 0 && bad.length > 0 && faults.length === 1
   return {
     holds: isUnknown ? null : faults.length === 0,
-    evidence: [...faults, ...(isUnknown ? [NAMELESS] : []), ...told].join('; '),
+    evidence: [...faults, ...(isUnknown ? [NAMELESS] : []), ...details].join('; '),
     changed,
     isDoubtful: bad.length > 0 && others.again === null,
   }
@@ -121,27 +121,29 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
 /** Treats the whole command as one test. */
 function comparedWhole({ new: where, red }: Wanted, { exit }: TestOutcome, { before, wasRed }: Others): Compared {
   const ended = `exit ${exit ?? 'none'}`
-  const told = (holds: boolean | null, evidence: string): Compared => ({
+  const result = (holds: boolean | null, evidence: string): Compared => ({
     holds,
     evidence,
     changed: {},
     isDoubtful: false,
   })
   if (before !== null && before.results !== null && before.results.tests.length > 0)
-    return told(false, `${ended}, and no results can be read, where ${before.results.tests.length} tests ran before`)
+    return result(false, `${ended}, and no results can be read, where ${before.results.tests.length} tests ran before`)
   const failedBefore = before !== null && before.exit !== 0
   if (red === true) {
-    if (exit === 0) return told(false, `no new test fails: ${ended}`)
-    return failedBefore ? told(null, `${ended}, as before; ${NAMELESS}`) : told(true, `${ended}, and it passed before`)
+    if (exit === 0) return result(false, `no new test fails: ${ended}`)
+    return failedBefore
+      ? result(null, `${ended}, as before; ${NAMELESS}`)
+      : result(true, `${ended}, and it passed before`)
   }
-  if (exit !== 0) return failedBefore ? told(null, `${ended}, as before; ${NAMELESS}`) : told(false, ended)
-  return where === undefined || failedBefore || wasRed ? told(true, ended) : told(null, `${ended}; ${NAMELESS}`)
+  if (exit !== 0) return failedBefore ? result(null, `${ended}, as before; ${NAMELESS}`) : result(false, ended)
+  return where === undefined || failedBefore || wasRed ? result(true, ended) : result(null, `${ended}; ${NAMELESS}`)
 }
 
 const NAMELESS =
   'it does not print its tests by name, so this cannot be told: let it print them (a verbose, TAP or JUnit reporter), or judge it yourself'
 
-interface Told {
+interface NamedTally {
   passed: number
   failed: number
   skipped: number
@@ -150,11 +152,11 @@ interface Told {
   readonly isBroken: boolean
   readonly isUnnamed: boolean
 }
-type Tally = ReadonlyMap<string, Told>
+type Tally = ReadonlyMap<string, NamedTally>
 
 /** Counts tests by name. */
 function tally(results: TestResults | null): Tally {
-  const all = new Map<string, Told>()
+  const all = new Map<string, NamedTally>()
   const broken = (results?.broken ?? []).map(name => ({ name, file: name, status: 'failed' as const, isBroken: true }))
   for (const test of [...(results?.tests ?? []), ...broken]) {
     const {
@@ -164,10 +166,10 @@ function tally(results: TestResults | null): Tally {
       isFile = false,
       isUnnamed = false,
       isBroken = false,
-    } = { isBroken: false, ...test } as typeof test & Partial<Told>
-    const told = all.get(name) ?? { passed: 0, failed: 0, skipped: 0, file, isFile, isBroken, isUnnamed }
-    told[status]++
-    all.set(name, told)
+    } = { isBroken: false, ...test } as typeof test & Partial<NamedTally>
+    const entry = all.get(name) ?? { passed: 0, failed: 0, skipped: 0, file, isFile, isBroken, isUnnamed }
+    entry[status]++
+    all.set(name, entry)
   }
   return all
 }
@@ -197,7 +199,7 @@ function grown(
   return [...named, ...files]
 }
 
-function matchesNew({ file }: Pick<Told, 'file'>, name: string, where = '**'): boolean {
+function matchesNew({ file }: Pick<NamedTally, 'file'>, name: string, where = '**'): boolean {
   if (!/[/*]|\.\w+$/.test(where)) return name.includes(where)
   // Many runners do not report the file of a test.
   if (file === null || where === '**') return true

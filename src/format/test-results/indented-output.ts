@@ -167,8 +167,8 @@ export function readGo(lines: readonly string[]): Found | null {
     const [, how, pack, why = ''] = /^(ok {2}|FAIL)\t(\S+)(.*)$/.exec(line) ?? []
     if (how === undefined) continue
     tests.push(...own.map(test => ({ ...test, name: `${pack}.${test.name}` })))
-    const isTold = how === 'FAIL' ? own.some(({ status }) => status === 'failed') : own.length > 0
-    if (!isTold && !/failed\]$/.test(why)) tests.push(whole(pack!, how === 'FAIL' ? 'failed' : 'passed'))
+    const isNamed = how === 'FAIL' ? own.some(({ status }) => status === 'failed') : own.length > 0
+    if (!isNamed && !/failed\]$/.test(why)) tests.push(whole(pack!, how === 'FAIL' ? 'failed' : 'passed'))
     own = []
   }
   return { tests, broken: notBuilt(lines) }

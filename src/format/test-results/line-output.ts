@@ -34,9 +34,9 @@ export function readVitest(lines: readonly string[]): Found | null {
 
 /** For example `Tests  1 failed | 3 passed | 1 skipped (5)`; jest uses commas. */
 function printedBy(lines: readonly string[], pattern: RegExp): TestCounts | null {
-  const told = lines.flatMap(line => pattern.exec(line)?.[1] ?? [])
-  if (told.length === 0) return null
-  const of = (word: string): number => summed(told, new RegExp(`(\\d+) ${word}`)) ?? 0
+  const totals = lines.flatMap(line => pattern.exec(line)?.[1] ?? [])
+  if (totals.length === 0) return null
+  const of = (word: string): number => summed(totals, new RegExp(`(\\d+) ${word}`)) ?? 0
   return { passed: of('passed'), failed: of('failed'), skipped: of('skipped') + of('todo') }
 }
 
@@ -174,8 +174,8 @@ export function readCargo(lines: readonly string[]): Found | null {
     const [, name, how] = /^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b/.exec(line) ?? []
     if (name === undefined) return []
     // Doc tests are named by line, which changes with any edit above.
-    const told = name.replace(/ \(line \d+\)$/, '')
-    return [{ name: told, file: null, status: how === 'ok' ? 'passed' : how === 'FAILED' ? 'failed' : 'skipped' }]
+    const stableName = name.replace(/ \(line \d+\)$/, '')
+    return [{ name: stableName, file: null, status: how === 'ok' ? 'passed' : how === 'FAILED' ? 'failed' : 'skipped' }]
   })
   return { tests, broken }
 }

@@ -70,7 +70,7 @@ export function setEntry(text: string, entry: JsonEntry): SettingsEdit {
 }
 
 /**
- * Removes the entry, and up to `made` surrounding objects and lists that are now empty. A key is removed whatever its value, an
+ * Removes the entry, and up to `made` surrounding objects and lists that are now empty. A key is removed with any value, an
  * item only if it is equal.
  */
 export function removeEntry(text: string, entry: JsonEntry, { made }: { readonly made: number }): SettingsEdit {
@@ -78,13 +78,13 @@ export function removeEntry(text: string, entry: JsonEntry, { made }: { readonly
     const before = read(text)
     const { found } = reach(before, entry)
     if (found === null) return { ok: true, text, made: 0 }
-    let [gone, left] = [found, made]
-    while (left > 0 && containerOf(gone).children?.length === 1 && containerOf(gone).parent !== undefined) {
-      gone = upward(gone, 1)
+    let [target, left] = [found, made]
+    while (left > 0 && containerOf(target).children?.length === 1 && containerOf(target).parent !== undefined) {
+      target = upward(target, 1)
       left--
     }
-    const after = read(`${before.mark}${applyEdits(before.text, removal(before, gone))}`)
-    if (signature(after, null) !== signature(before, gone)) throw unsafe()
+    const after = read(`${before.mark}${applyEdits(before.text, removal(before, target))}`)
+    if (signature(after, null) !== signature(before, target)) throw unsafe()
     return { ok: true, text: `${after.mark}${after.text}`, made: left }
   })
 }
@@ -228,7 +228,7 @@ function signature({ text, root }: Settings, skip: Node | null): string {
 /** The value wrapped in the missing part of the path. */
 function nested(path: readonly string[], { value, item }: JsonEntry): Json {
   const inner: Json = item === true ? [value] : value
-  return path.reduceRight<Json>((held, key) => ({ [key]: held }), inner)
+  return path.reduceRight<Json>((nestedValue, key) => ({ [key]: nestedValue }), inner)
 }
 
 function insertion(settings: Settings, container: Node, key: string | undefined, value: Json): Edit[] {
@@ -279,10 +279,10 @@ function removal({ text }: Settings, node: Node): Edit[] {
   const ahead = comma === null && previous !== undefined ? /[ \t]*$/.exec(text.slice(0, node.offset))![0].length : 0
   const start = isAlone ? lineBreakBefore(text, node.offset) : node.offset - ahead
   const blanks = isAlone ? 0 : /^[ \t]*/.exec(text.slice(stop))![0].length
-  const gone = { offset: start, length: stop + (comma === null ? 0 : blanks) - start, content: '' }
-  if (comma !== null || previous === undefined) return [gone]
+  const cutOut = { offset: start, length: stop + (comma === null ? 0 : blanks) - start, content: '' }
+  if (comma !== null || previous === undefined) return [cutOut]
   const before = tokensBetween(text, previous.offset + previous.length, node.offset).comma
-  return before === null ? [gone] : [{ offset: before, length: 1, content: '' }, gone]
+  return before === null ? [cutOut] : [{ offset: before, length: 1, content: '' }, cutOut]
 }
 
 /** The comma between two offsets, and the end of the last comment or comma. */

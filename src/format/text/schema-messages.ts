@@ -88,7 +88,9 @@ export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Sourc
   }
   // A misspelt key is reported once, not also as a missing one.
   const renamed = new Set(
-    complaints.flatMap(({ meant, path }) => (meant === undefined ? [] : [printPath([...path.slice(0, -1), meant])])),
+    complaints.flatMap(({ intended, path }) =>
+      intended === undefined ? [] : [printPath([...path.slice(0, -1), intended])],
+    ),
   )
   return complaints.filter(({ absent }) => absent === undefined || !renamed.has(absent))
 }
@@ -97,7 +99,7 @@ export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Sourc
 const COMPLAINTS_MAX = 2 * DIAGNOSTICS_MAX
 
 /** `intended`: the key that was probably intended. `absent`: the printed path of a missing key. */
-export type SchemaComplaint = DocumentFault & { readonly meant?: string; readonly absent?: string }
+export type SchemaComplaint = DocumentFault & { readonly intended?: string; readonly absent?: string }
 
 function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): readonly SchemaComplaint[] {
   const path = [...base, ...(issue.path as (string | number)[])]
@@ -183,12 +185,13 @@ function unknownKeys(schema: z.ZodType, path: Path, keys: readonly string[]): re
 
 function unknownKey(known: readonly string[], path: Path, key: string): SchemaComplaint {
   const near = ALIASES[key] ?? suggest(key.slice(0, 60), known)
-  const told = { path: [...path, key], atKey: true, message: `unknown key '${key.slice(0, 60)}'` }
+  const fault = { path: [...path, key], atKey: true, message: `unknown key '${key.slice(0, 60)}'` }
   // A known key, but of another variant.
-  if (known.includes(key)) return { ...told, hint: 'it does not go with the rest: leave it out' }
-  if (typeof near === 'string' && known.includes(near)) return { ...told, hint: `did you mean '${near}'?`, meant: near }
+  if (known.includes(key)) return { ...fault, hint: 'it does not go with the rest: leave it out' }
+  if (typeof near === 'string' && known.includes(near))
+    return { ...fault, hint: `did you mean '${near}'?`, intended: near }
   const some = known.slice(0, 12).join(', ')
-  return { ...told, hint: `known here: ${some}${known.length > 12 ? ', …' : ''}` }
+  return { ...fault, hint: `known here: ${some}${known.length > 12 ? ', …' : ''}` }
 }
 
 /** Words of other plan formats, which are not typing errors. */

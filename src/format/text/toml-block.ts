@@ -81,10 +81,10 @@ const isTable = (value: unknown): value is TomlTable =>
   value?.constructor === Object || Object.getPrototypeOf(value ?? 0) === null
 
 function tableIn(value: TomlTable, { table: [outer, inner] }: TomlBlock): unknown {
-  const held = Object.hasOwn(value, outer) ? value[outer] : undefined
-  if (held === undefined) return undefined
-  // Not a table, so ours cannot be inside it: it belongs to somebody else.
-  return isTable(held) ? (Object.hasOwn(held, inner) ? held[inner] : undefined) : held
+  const parent = Object.hasOwn(value, outer) ? value[outer] : undefined
+  if (parent === undefined) return undefined
+  // Not a table, so ours cannot be inside it: it belongs to the other program.
+  return isTable(parent) ? (Object.hasOwn(parent, inner) ? parent[inner] : undefined) : parent
 }
 
 /** The files are equal apart from our table, which is present or absent as expected. */
@@ -99,9 +99,9 @@ function isSameWithout(
 }
 
 function without(value: TomlTable, { table: [outer, inner] }: TomlBlock): unknown {
-  const { [outer]: held, ...rest } = value
-  if (!isTable(held)) return [rest, held]
-  const { [inner]: _, ...others } = held
+  const { [outer]: parent, ...rest } = value
+  if (!isTable(parent)) return [rest, parent]
+  const { [inner]: _, ...others } = parent
   // A parent table that contains only ours is removed with it.
   return [rest, Object.keys(others).length === 0 ? undefined : others]
 }

@@ -257,10 +257,10 @@ export function readTree(source: string): Tree {
   const [document] = documents
   const errors = document?.errors ?? []
   if (errors.length > 0) {
-    const told = errors.filter(error => error.code === 'TAB_AS_INDENT' || error.code === 'RESOURCE_EXHAUSTION')
+    const decisive = errors.filter(error => error.code === 'TAB_AS_INDENT' || error.code === 'RESOURCE_EXHAUSTION')
     return {
       ok: false,
-      diagnostics: (told.length > 0 ? told : errors)
+      diagnostics: (decisive.length > 0 ? decisive : errors)
         .slice(0, 20)
         .map(error => at(source, error.pos[0], explain(error))),
     }

@@ -52,15 +52,15 @@ const verdict = z.strictObject({
   stage: z.enum(['precondition', 'postcondition', 'effects']).exactOptional(),
   said: text.exactOptional(),
 })
-const told = {
+const resultFields = {
   outputs: jsonObject.exactOptional(),
   exit: z.int().exactOptional(),
   durationMs: ms.exactOptional(),
   verdicts: z.array(verdict).exactOptional(),
 }
 const result: z.ZodType<Result> = z.discriminatedUnion('status', [
-  z.strictObject({ status: z.literal('succeeded'), outcome: text.exactOptional(), ...told }),
-  z.strictObject({ status: z.literal('failed'), failure, mode: text.exactOptional(), ...told }),
+  z.strictObject({ status: z.literal('succeeded'), outcome: text.exactOptional(), ...resultFields }),
+  z.strictObject({ status: z.literal('failed'), failure, mode: text.exactOptional(), ...resultFields }),
 ])
 
 const field: z.ZodType<Field> = z.strictObject({
@@ -128,7 +128,7 @@ export const goingBack = {
   filesOnly: yes.exactOptional(),
   ...choosing,
 }
-/** For orders that make a revision of the definition current when they are committed, whoever else wrote before. */
+/** For orders that revise the definition as it is when they are committed, even if others wrote before. */
 const revising = {
   rationale: text.exactOptional(),
   /** Refused if the plan is at another revision. */
@@ -175,7 +175,7 @@ export const ORDERS = {
     task,
     token: reference.exactOptional(),
     result,
-    /** Patterns of changes outside the scope since the claim that somebody else made. */
+    /** Patterns of changes outside the scope, since the claim, that others made. */
     notMine: list(text, 1_000).exactOptional(),
   }),
   decide: of('decide', {

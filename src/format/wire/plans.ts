@@ -74,7 +74,7 @@ export const newCheckpoint = wire(z.strictObject({ name: z.string().min(1).max(1
 
 export const reference = z.string().min(1).max(200)
 /** The client's own time stamp, stored as text, so that one without a zone is accepted. */
-export const told = z
+export const clientTime = z
   .string()
   .max(40)
   .refine(text => /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text) && isDate(text), {
@@ -209,8 +209,8 @@ export const deleteQuery = wire(
 const patch = z.looseObject({
   status: word.planStatus.optional(),
   current_step: z.int().min(0).nullish(),
-  started_at: told.nullish(),
-  completed_at: told.nullish(),
+  started_at: clientTime.nullish(),
+  completed_at: clientTime.nullish(),
   title: part.line.nullish(),
   description: part.text(100_000).nullish(),
   owner: part.line.nullish(),

@@ -113,7 +113,7 @@ const STEP_FORMATS: readonly Dialect[] = [stepList, todoPlan]
 type Making<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Keys with a meaning; all others are stored. */
-const MEANT: ReadonlySet<string> = new Set([
+const KNOWN_KEYS: ReadonlySet<string> = new Set([
   'id',
   'plan_id',
   'status',
@@ -148,13 +148,13 @@ export function taskFromStore(
   const { name, title, description, task_type, agent_id, input_data, sequence_order, labels } = body
   // Earlier in the sequence means a higher priority.
   const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
-  const said = givenName(body)
-  const isTitle = typeof name === 'string' && said !== name
+  const chosen = givenName(body)
+  const isTitle = typeof name === 'string' && chosen !== name
   const extra: Making<JsonObject> = {}
   if (sequence_order != null) extra.sequence_order = sequence_order
   if (isTitle && title != null) extra.name = name
-  for (const key of Object.keys(body)) if (!MEANT.has(key)) extra[key] = body[key] as Json
-  const id = said ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
+  for (const key of Object.keys(body)) if (!KNOWN_KEYS.has(key)) extra[key] = body[key] as Json
+  const id = chosen ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
   const made: Partial<Making<TaskDefinition>> = { id: id as TaskName }
   if (title != null) made.title = title
   else if (isTitle) made.title = name

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
-import { chosenId, reference, told } from './plans.ts'
+import { chosenId, clientTime, reference } from './plans.ts'
 import * as word from './planstore-fields.ts'
 import { type Schema, wire } from './wire.ts'
 
@@ -68,8 +68,8 @@ const patch = z.looseObject({
   ...fields,
   status: word.taskStatus.optional(),
   output_data: part.map.nullish(),
-  started_at: told.nullish(),
-  completed_at: told.nullish(),
+  started_at: clientTime.nullish(),
+  completed_at: clientTime.nullish(),
   error: part.reason.nullish().meta({ description: 'Why it failed.' }),
   reason: part.reason.nullish().meta({ description: 'Why it is skipped.' }),
   token: part.line.optional().meta({ description: 'Of the claim, when another actor made it.' }),
@@ -90,7 +90,7 @@ export type TaskList = z.output<typeof list>
 
 // ── evaluations ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const said = z.strictObject({
+const assessment = z.strictObject({
   score: z.number().optional(),
   passed: z.boolean().optional(),
   metrics: part.map.optional(),
@@ -98,7 +98,7 @@ const said = z.strictObject({
   evaluator: part.line.optional().meta({ description: 'Who or what judged it, when it is not the caller.' }),
 })
 export const newEvaluation = wire(
-  said.refine(body => Object.keys(body).length > 0, {
+  assessment.refine(body => Object.keys(body).length > 0, {
     message: 'says nothing',
     params: { hint: 'give it a score, passed, metrics or notes' },
   }),
