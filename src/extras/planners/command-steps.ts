@@ -19,7 +19,7 @@ export interface CommandStepsInput {
   readonly texts: ReadonlyMap<string, string>
 }
 
-const looks = { kind: 'research', scope: 'nothing', proof: 'told' } as const
+const looks = { kind: 'research', scope: 'nothing', proof: 'report' } as const
 
 /** The steps that depend on the kind alone. */
 export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[] } = {
@@ -149,7 +149,7 @@ const STAGED =
 /** A staged deployment with the stages the goal names; empty if it names none. */
 export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): readonly WorkStep[] {
   if (judged.kind !== 'rollout' && !STAGED.test(goal.wanted)) return []
-  const said = sentenceOf(goal.wanted)
+  const sentences = sentenceOf(goal.wanted)
   const stages = stagesIn(goal.wanted)
   const measured = measureIn(goal.wanted)
   const how =
@@ -159,7 +159,7 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
   const deploys = {
     kind: 'deploy',
     scope: 'nothing',
-    proof: 'told',
+    proof: 'report',
     minutes: 15,
     risks: ['irreversible: what users saw or wrote in between stays'],
     rollback: "the version before is deployed again, as 'prepare' reported",
@@ -178,9 +178,9 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
           ...deploys,
           id,
           title: `Deploy to ${stage}`,
-          why: `The goal says: ${said}`,
+          why: `The goal says: ${sentences}`,
           instruction: `Deploy to ${stage} of the traffic and nothing more, with ${how}. End with what was done and how it is taken back.`,
-          approval: approvalOf(`May it be deployed to ${stage}?`, said, index > 0),
+          approval: approvalOf(`May it be deployed to ${stage}?`, sentences, index > 0),
         },
         {
           ...looks,
@@ -198,9 +198,9 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
       ...deploys,
       id: 'rollout',
       title: 'Deploy to everybody',
-      why: `The goal says: ${said}`,
+      why: `The goal says: ${sentences}`,
       instruction: `Deploy to all of the traffic, with ${how}. End with what was done and how it is taken back.`,
-      approval: approvalOf('Go on to everybody, or back?', said, true),
+      approval: approvalOf('Go on to everybody, or back?', sentences, true),
     },
     {
       ...looks,
@@ -226,16 +226,16 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
 
 const TAKE_BACK = 'take-back'
 
-const approvalOf = (title: string, said: string, isBegun: boolean): NonNullable<WorkStep['approval']> => ({
+const approvalOf = (title: string, reason: string, isBegun: boolean): NonNullable<WorkStep['approval']> => ({
   title,
-  why: `The goal says: ${said} A person decides right before it${isBegun ? ', from the numbers of the stage before' : ''}. It is taken back as 'prepare' reported${isBegun ? '; a rejection does that' : ''}.`,
+  why: `The goal says: ${reason} A person decides right before it${isBegun ? ', from the numbers of the stage before' : ''}. It is taken back as 'prepare' reported${isBegun ? '; a rejection does that' : ''}.`,
   ...(isBegun ? { rejected: TAKE_BACK } : {}),
 })
 
 function sentenceOf(text: string): string {
   const all = text.split(/(?<=[.!?])\s+|\n+/).map(one => one.trim())
-  const said = all.find(one => STAGED.test(one) || /\bdeploy|roll|releas/i.test(one)) ?? all[0] ?? ''
-  return `'${said.replace(/[.!]+$/, '').slice(0, 300)}'.`
+  const sentence = all.find(one => STAGED.test(one) || /\bdeploy|roll|releas/i.test(one)) ?? all[0] ?? ''
+  return `'${sentence.replace(/[.!]+$/, '').slice(0, 300)}'.`
 }
 
 /** For example `5 %, 25 %`; without measured limits (`errors below 1 %`) and the final 100 %. */

@@ -162,11 +162,11 @@ async function openEvidence(
 ): Promise<(folder: string) => Evidence> {
   const known = new Set(files)
   const manifests = files.filter(path => path.endsWith('/package.json')).slice(0, MANIFESTS_MAX)
-  const said = [...new Set(folders)].flatMap(folder => READ.map(name => `${folder}${name}`))
+  const settings = [...new Set(folders)].flatMap(folder => READ.map(name => `${folder}${name}`))
   const tests = [...new Set(folders)].flatMap(folder => firstPythonTests(files.filter(path => path.startsWith(folder))))
   // Untracked settings of this machine do not count.
   const wanted = [
-    ...said.filter(path => known.has(path) || /(^|\/)\.bundle\//.test(path)),
+    ...settings.filter(path => known.has(path) || /(^|\/)\.bundle\//.test(path)),
     ...ciFiles(files),
     ...manifests,
     ...tests,
@@ -274,12 +274,12 @@ async function checked(
   evidence: Evidence,
   { run, from, program, missing, or = [], in: folder = evidence.folder }: Candidate,
 ): Promise<FoundCommand> {
-  const told = (words: readonly string[], rest: Pick<FoundCommand, 'exists' | 'missing'>): FoundCommand => ({
+  const result = (words: readonly string[], rest: Pick<FoundCommand, 'exists' | 'missing'>): FoundCommand => ({
     run: inFolder(words, folder),
     from,
     ...rest,
   })
-  if (missing !== undefined) return told(run, { exists: false, missing })
+  if (missing !== undefined) return result(run, { exists: false, missing })
   for (const words of [run, ...or]) {
     const name = program ?? words[0]!
     const found = name.includes('/')
@@ -287,9 +287,9 @@ async function checked(
         ? name
         : null
       : await repository.findProgram(name, evidence.folder)
-    if (found !== null) return told(words[0] === name ? [found, ...words.slice(1)] : words, { exists: true })
+    if (found !== null) return result(words[0] === name ? [found, ...words.slice(1)] : words, { exists: true })
   }
-  return told(run, { exists: false, missing: `'${program ?? run[0]!}' is not installed` })
+  return result(run, { exists: false, missing: `'${program ?? run[0]!}' is not installed` })
 }
 
 /** The file that a shell line starts. */

@@ -240,11 +240,11 @@ function inMilestones(tasks: readonly TaskDefinition[], all: PlanParts): readonl
 
 /** Drops sentences of a rationale that an earlier task already has. */
 function withoutRepeats(tasks: readonly TaskDefinition[]): readonly TaskDefinition[] {
-  const told = new Set<string>()
+  const written = new Set<string>()
   return tasks.map(task => {
     const sentences = (task.rationale ?? '').split(/(?<=\.)\s+(?=[A-Z])/)
-    const fresh = sentences.filter(one => !told.has(one))
-    for (const one of fresh) told.add(one)
+    const fresh = sentences.filter(one => !written.has(one))
+    for (const one of fresh) written.add(one)
     return fresh.length === 0 ? task : { ...task, rationale: fresh.join(' ') }
   })
 }
@@ -253,17 +253,17 @@ function withoutRepeats(tasks: readonly TaskDefinition[]): readonly TaskDefiniti
 function without(tasks: readonly TaskDefinition[], dropped: ReadonlySet<string>): readonly TaskDefinition[] {
   if (dropped.size === 0) return tasks
   const needs = new Map(tasks.map(task => [task.id as string, task.needs ?? []]))
-  const standing = (name: TaskName): readonly TaskName[] =>
-    dropped.has(name) ? (needs.get(name) ?? []).flatMap(standing) : [name]
+  const remaining = (name: TaskName): readonly TaskName[] =>
+    dropped.has(name) ? (needs.get(name) ?? []).flatMap(remaining) : [name]
   return tasks
     .filter(({ id }) => !dropped.has(id))
     .map(task => {
       const on = Object.entries(task.on ?? {})
-        .map(([outcome, to]) => [outcome, [...new Set(to.flatMap(standing))]] as const)
+        .map(([outcome, to]) => [outcome, [...new Set(to.flatMap(remaining))]] as const)
         .filter(([, to]) => to.length > 0)
       return {
         ...task,
-        ...(task.needs === undefined ? {} : { needs: [...new Set(task.needs.flatMap(standing))] }),
+        ...(task.needs === undefined ? {} : { needs: [...new Set(task.needs.flatMap(remaining))] }),
         ...(task.on === undefined ? {} : { on: Object.fromEntries(on) }),
       }
     })

@@ -4,7 +4,7 @@
 import { BASELINE } from './draft/work-tasks.ts'
 import type { PlanComment, PlanProposal } from './planner.ts'
 
-/** `external`: for somebody who reads instructions; `command`: changes files without reading any. */
+/** `external`: the worker reads instructions; `command`: changes files without reading any. */
 export type TaskKind = 'external' | 'command' | 'gate' | 'other'
 
 export interface FollowedComments {

@@ -44,8 +44,10 @@ export function judgeGoal(goal: GoalWords, repository: KnownRepository): JudgedG
   const unknowns = statedUnknowns(goal.wanted)
   const isAllLimit = goal.limits.length > 0 && !/\p{L}/u.test(goal.wanted)
   // `Avoid a copy of the list` is a limit and the whole goal.
-  const said = isAllLimit ? goal.limits.map(({ text }) => text).join('\n') : withoutUnknowns(goal.wanted, unknowns)
-  const wanted = said.replace(/^[\s,.;:]+/, '')
+  const evidenceText = isAllLimit
+    ? goal.limits.map(({ text }) => text).join('\n')
+    : withoutUnknowns(goal.wanted, unknowns)
+  const wanted = evidenceText.replace(/^[\s,.;:]+/, '')
   const conflict = conflictIn(goal.text)
   const { steps, doubts } = irreversibleWishes(wanted)
   const { kind, because, rival } = kindOf(goal, wanted, unknowns.length, repository)
@@ -87,8 +89,8 @@ function kindOf(
   // Wishful words such as `better` occur in many files and identify none.
   const isPlaced = known.isPlaced === true && thingsOf(goal).some(({ word }) => !WISHFUL.test(word))
   const isWish = wishful !== null && !isNamed && !isPlaced && words <= 6
-  const isSaid = isNamed || isPlaced || limits.length > 0 || thingsOf(goal).length > 0
-  if (best !== undefined && isSaid && !(isWish && best.points <= HINT)) {
+  const isSpecific = isNamed || isPlaced || limits.length > 0 || thingsOf(goal).length > 0
+  if (best !== undefined && isSpecific && !(isWish && best.points <= HINT)) {
     const { kind, because, points } = best
     const isClose = second !== undefined && points > HINT && second.points >= points - CLOSE
     const rival = isClose && !areAlike(kind, second.kind) ? { ...second, isEqual: second.points === points } : null
@@ -165,9 +167,9 @@ const DESCRIBES =
 
 function constraintsIn({ limits }: GoalWords, wanted: string): readonly string[] {
   const [, ...others] = sentencesOf(wanted)
-  const said = others.filter(sentence => ALSO_LIMITS.test(sentence) && sentence.length < 400)
+  const restrictions = others.filter(sentence => ALSO_LIMITS.test(sentence) && sentence.length < 400)
   const limiting = limits.map(({ text }) => text.trim()).filter(text => !DESCRIBES.test(text))
-  return [...limiting, ...said].slice(0, 5)
+  return [...limiting, ...restrictions].slice(0, 5)
 }
 
 // Contradictions: two clauses about the same thing, one to change it and one to leave it.

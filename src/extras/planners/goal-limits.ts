@@ -74,14 +74,14 @@ export function limitsIn(text: string): readonly Limit[] {
 
 export function withoutLimits(text: string, limits: readonly Limit[]): string {
   let rest = text
-  for (const { from, text: said } of [...limits].reverse())
-    rest = `${rest.slice(0, from)} ${rest.slice(from + said.length)}`
+  for (const { from, text: limitText } of [...limits].reverse())
+    rest = `${rest.slice(0, from)} ${rest.slice(from + limitText.length)}`
   return rest
 }
 
 function limitAt(text: string, from: number, to: number, isBehaviour: boolean): Limit {
-  const said = text.slice(from, to)
-  return { from, text: said, protects: PROTECTS.test(said), isBehaviour }
+  const clause = text.slice(from, to)
+  return { from, text: clause, protects: PROTECTS.test(clause), isBehaviour }
 }
 
 function limitOf(
@@ -144,9 +144,9 @@ const PART_ENDS =
 
 /** Whole groups to leave alone, as in "Do not touch the tests or the changelog". */
 export function sparedParts(limits: readonly Limit[]): readonly SparedPart[] {
-  const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
+  const protecting = limits.filter(({ protects }) => protects).map(({ text }) => text)
   return PARTS.filter(([, words]) =>
-    said.some(text => {
+    protecting.some(text => {
       const at = new RegExp(`(?<![\\w./-])(?:${words})${PART_ENDS}`, 'iu').exec(text)
       const before = text.slice(0, at?.index).replace(/\b(?:the|our|any|existing|all|die|den|les|las?|los|os)\s+$/i, '')
       return at !== null && (!PART_OF.test(before) || ALL_OF.test(before))
@@ -156,15 +156,15 @@ export function sparedParts(limits: readonly Limit[]): readonly SparedPart[] {
 
 /** Paths protected by the limits: by path, file name, folder (`src/old`, "the docs folder"), glob (`*.md`) or group. */
 export function protectedPaths(limits: readonly Limit[], paths: readonly string[]): readonly string[] {
-  const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
-  if (said.length === 0) return []
-  const globs = said.flatMap(text => text.match(/[\w./-]*\*[\w./*-]*/g) ?? []).map(globPattern)
+  const protecting = limits.filter(({ protects }) => protects).map(({ text }) => text)
+  if (protecting.length === 0) return []
+  const globs = protecting.flatMap(text => text.match(/[\w./-]*\*[\w./*-]*/g) ?? []).map(globPattern)
   const parts = sparedParts(limits)
   return paths.filter(
     path =>
       globs.some(glob => glob.test(path)) ||
       PARTS.some(([part, , isOf]) => parts.includes(part) && isOf(path)) ||
-      said.some(text => namesOf(path).some(name => isProtected(text, name))),
+      protecting.some(text => namesOf(path).some(name => isProtected(text, name))),
   )
 }
 
@@ -190,8 +190,8 @@ function namesFolder(text: string, folder: string): boolean {
   const name = folder.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const whole = `(?<![\\w./-])[\`"“]?${name}[\`"”]?(?![\\w./-]*[\\w/])`
   if (folder.includes('/')) return new RegExp(whole).test(text)
-  const isSaid = `${whole}[\`"”]?\\s+(?:${FOLDER})\\b|\\b(?:${FOLDER})\\s+${whole}|\\b(?:touch|change|edit|modify|alter)\\s+${whole}\\s*$`
-  return new RegExp(isSaid, 'i').test(text)
+  const isFolder = `${whole}[\`"”]?\\s+(?:${FOLDER})\\b|\\b(?:${FOLDER})\\s+${whole}|\\b(?:touch|change|edit|modify|alter)\\s+${whole}\\s*$`
+  return new RegExp(isFolder, 'i').test(text)
 }
 
 export function isProtected(text: string, name: string): boolean {

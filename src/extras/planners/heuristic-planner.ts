@@ -105,8 +105,8 @@ async function propose({
     ...stepsOf(goal, judged, removed).map(({ id }) => [id, 'external'] as const),
   ])
   if (command !== null) tasks.set('rename', 'command')
-  const said = readComments(comments, { paths, tasks })
-  const followed = { ...said, not: [...said.not, ...spared] }
+  const feedback = readComments(comments, { paths, tasks })
+  const followed = { ...feedback, not: [...feedback.not, ...spared] }
   const placedFirst = placed(aboutFiles(ranking, goal, judged), followed)
   const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
   const toolchain = await withTestCommand(repository, found, followed)
@@ -120,11 +120,11 @@ async function propose({
   ]
   const causes = causesToday(judged, ends, looked)
   const about = placedToday(aboutFiles(ranking, goal, judged), causes, paths)
-  const held =
+  const containing =
     removed === null
       ? []
       : holding.filter(path => !path.endsWith('/**')).map(path => ({ path, score: 1, reason: 'it has the name' }))
-  const ranked = placed(held.length > 0 ? { ...about, files: held } : about, followed)
+  const ranked = placed(containing.length > 0 ? { ...about, files: containing } : about, followed)
   const analysis = analysisOf(goal, toolchain, ranked, looked)
   const given = { goal, judged, toolchain, ends, texts }
   const own = commandSteps(given) ?? stepsOf(goal, judged, removed)
@@ -454,7 +454,7 @@ function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking, loo
   }
 }
 
-/** Comments on tasks that the plan does not have, or that nobody would read. */
+/** Comments on tasks that the plan does not have, or that no worker would read. */
 function unread(
   { unfollowed, instructions }: FollowedComments,
   comments: readonly PlanComment[],
@@ -462,9 +462,9 @@ function unread(
 ): PlanProposal['unfollowed'] {
   const ids = new Set(tasks.map(({ id }) => id as string))
   const isRead = tasks.some(({ instruction }) => instruction !== undefined)
-  const told = new Set(unfollowed.map(({ comment }) => comment))
+  const reported = new Set(unfollowed.map(({ comment }) => comment))
   return comments.flatMap(comment => {
-    if (told.has(comment)) return []
+    if (reported.has(comment)) return []
     if (comment.task !== null && !ids.has(comment.task))
       return [{ comment, why: `the draft has no task '${comment.task}'` }]
     if (comment.task === null && !isRead && instructions.has(comment))

@@ -242,7 +242,7 @@ async function takeIn(drafting: Drafting): Promise<Intake> {
   return value
 }
 
-/** Asks only what must not be assumed. If nobody answers now, the plan asks. */
+/** Asks only what must not be assumed. Without an answer, the plan asks. */
 async function askPerson(
   { ask: answer }: PlanRequest,
   unknowns: readonly Unknown[],
@@ -251,9 +251,9 @@ async function askPerson(
   const open: string[] = []
   for (const { question, answeredBy, otherwise = '' } of unknowns) {
     if (answeredBy !== 'person' || otherwise.trim() !== '' || answers.length + open.length >= QUESTIONS_MAX) continue
-    const said = ((await answer?.(question)) ?? '').trim()
-    if (said === '') open.push(question)
-    else answers.push({ question, answer: said })
+    const response = ((await answer?.(question)) ?? '').trim()
+    if (response === '') open.push(question)
+    else answers.push({ question, answer: response })
   }
   return { answers, open }
 }
@@ -294,8 +294,8 @@ async function bestOf(
   const best = all[counts.indexOf(Math.min(...counts))]!
   const repairs = all.reduce((sum, one) => sum + one.repairs, 0)
   const numbers = counts.join(', ')
-  const said = `${numberOf(all.length, 'draft')} ${all.length === 1 ? 'was' : 'were'} made, with ${numbers} faults against the repository; this is number ${all.indexOf(best) + 1}, the first with the fewest`
-  return [{ ...best, repairs }, drafts === 1 ? [] : [said, ...ended]]
+  const summary = `${numberOf(all.length, 'draft')} ${all.length === 1 ? 'was' : 'were'} made, with ${numbers} faults against the repository; this is number ${all.indexOf(best) + 1}, the first with the fewest`
+  return [{ ...best, repairs }, drafts === 1 ? [] : [summary, ...ended]]
 }
 
 async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
@@ -337,8 +337,8 @@ async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly 
     const checked = await selfCheck(draft, { ...drafting, looked: drafting.request.looked })
     const { faults } = checked
     const plan = planOf(drafting, { ...taken, checked }, draft)
-    const said: Message = { role: 'assistant', text: asText(draft) }
-    const next = { ...taken, draft, plan, repairs, messages: [...question, said], checked }
+    const lastAnswer: Message = { role: 'assistant', text: asText(draft) }
+    const next = { ...taken, draft, plan, repairs, messages: [...question, lastAnswer], checked }
     // A model that repeats the fault is not asked again; the person sees the fault.
     const isBetter = best === null || faults.length < best.checked.faults.length
     if (faults.length === 0 || repairs >= REPAIRS_MAX || !isBetter) return isBetter ? next : { ...best!, repairs }
@@ -349,7 +349,7 @@ async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly 
       ...faults.map(fault => `- ${fault}`),
       'Answer again, with the whole JSON.',
     ]
-    messages = [...question, said, { role: 'user', text: text.join('\n') }]
+    messages = [...question, lastAnswer, { role: 'user', text: text.join('\n') }]
   }
 }
 
@@ -483,9 +483,9 @@ async function proposalOf(
     irreversible,
     estimate: { workMs: workOf(definition), cost: costText(used) },
     analysis: isKept ? analysis : { ...analysis, limits: [...analysis.limits, NOT_KEPT] },
-    unfollowed: (draft.unfollowed ?? []).flatMap(({ comment, why }) => {
-      const said = comments[comment - 1]
-      return said === undefined ? [] : [{ comment: said, why }]
+    unfollowed: (draft.unfollowed ?? []).flatMap(({ comment: number, why }) => {
+      const comment = comments[number - 1]
+      return comment === undefined ? [] : [{ comment, why }]
     }),
     model: used,
   }

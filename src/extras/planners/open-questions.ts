@@ -34,7 +34,7 @@ export interface Unsure {
 const QUESTIONS_MAX = 4
 
 /**
- * Only what has no usual answer is asked, because every question stops the plan until somebody answers; the rest is assumed and
+ * Only what has no usual answer is asked, because every question stops the plan until it is answered; the rest is assumed and
  * reported.
  */
 export function openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing }: Judging): Unsure {

@@ -46,12 +46,12 @@ function listIn(text: string): Found | null {
   let indent: number | null = null
   let isLast = false
   for (const line of text.split('\n')) {
-    const [, space = '', said = ''] = ITEM.exec(line) ?? []
-    if (said !== '' && (indent === null || space.length <= indent)) {
+    const [, space = '', item = ''] = ITEM.exec(line) ?? []
+    if (item !== '' && (indent === null || space.length <= indent)) {
       indent ??= space.length
-      isLast = !isLimit(said)
-      if (isLast) wishes.push({ title: said.trim(), more: [] })
-      else limits.push(said.trim())
+      isLast = !isLimit(item)
+      if (isLast) wishes.push({ title: item.trim(), more: [] })
+      else limits.push(item.trim())
     } else if (line.trim() === '') isLast = false
     else if (isLast && /^\s/.test(line)) wishes.at(-1)?.more.push(line.trim())
     else if (CONSTRAINT.test(line)) limits.push(line.trim())

@@ -131,21 +131,21 @@ const GOAL_WORDS =
 function valuesFor(parameters: readonly Parameter[], known: Known): FoundValues {
   const found = new Map<string, FoundValue>()
   for (const parameter of parameters) {
-    const value = said(parameter, known.goal) ?? detected(parameter, known)
+    const value = given(parameter, known.goal) ?? detected(parameter, known)
     if (value !== null) found.set(parameter.name, value)
   }
   const isText = ({ type }: Parameter): boolean => type === 'string' || type === 'text'
   const open = parameters.filter(one => one.required && isText(one) && !found.has(one.name))
-  const meant = open.find(({ name }) => GOAL_WORDS.test(name)) ?? (open.length === 1 ? open[0] : undefined)
-  if (meant !== undefined) {
+  const target = open.find(({ name }) => GOAL_WORDS.test(name)) ?? (open.length === 1 ? open[0] : undefined)
+  if (target !== undefined) {
     const { text, headline } = readGoal(known.goal)
-    found.set(meant.name, { value: meant.type === 'text' ? text : oneLine(headline, 500), from: 'the goal' })
+    found.set(target.name, { value: target.type === 'text' ? text : oneLine(headline, 500), from: 'the goal' })
   }
   return found
 }
 
 /** `name: value` on a line of the goal, or `name=value` anywhere in it. */
-function said(parameter: Parameter, goal: string): FoundValue | null {
+function given(parameter: Parameter, goal: string): FoundValue | null {
   const name = parameter.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const match =
     new RegExp(`^\\s*[-*]?\\s*${name}\\s*[:=]\\s*(.+)$`, 'im').exec(goal) ??

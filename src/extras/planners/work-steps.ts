@@ -23,7 +23,7 @@ export interface WorkStep {
   /** The scope. `holding`: files that contain the word the goal is about. */
   readonly scope: 'sources' | 'tests' | 'both' | 'docs' | 'manifest' | 'new' | 'holding' | 'nothing'
   /** `red`: the tests must fail for the right reason. `green`: they must pass. `end`: the goal's checks must hold. */
-  readonly proof: 'red' | 'green' | 'end' | 'told'
+  readonly proof: 'red' | 'green' | 'end' | 'report'
   readonly minutes: number
   /** The name of its text output, which later briefings and the review quote. */
   readonly reports?: string
@@ -48,7 +48,7 @@ const step = (changes: Own): WorkStep => ({
 })
 
 const looking = (changes: Own & { readonly reports: string }): WorkStep =>
-  step({ kind: 'research', scope: 'nothing', proof: 'told', minutes: 20, ...changes })
+  step({ kind: 'research', scope: 'nothing', proof: 'report', minutes: 20, ...changes })
 
 const testing = (changes: Partial<WorkStep> = {}): WorkStep => ({
   id: 'write-test',
@@ -383,7 +383,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
         'Set up the smallest project for this specification that builds and has one test that runs with one command. Write that command into the readme. End with that command.',
       why: 'There is nothing yet that could be tested or changed.',
       scope: 'new',
-      proof: 'told',
+      proof: 'report',
       minutes: 30,
       reports: 'command',
     }),
@@ -394,7 +394,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
         'Build what was specified, in small steps, each with a test. End with what works, and the command that shows it.',
       why: 'The change itself, in a project that can be tested.',
       scope: 'new',
-      proof: 'told',
+      proof: 'report',
       minutes: 90,
       reports: 'result',
     }),
@@ -466,8 +466,8 @@ function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): read
     .filter(({ scope }) => !isSpared || scope !== 'tests')
     .map(step => {
       const words = [...(isSpared ? ['tests'] : []), ...(parts.includes('docs') ? ['docs', 'documentation'] : [])]
-      const said = step.instruction.replace(new RegExp(`, (?:${words.join('|') || '\\0'})(?=,| and\\b)`, 'g'), '')
-      const instruction = said
+      const shortened = step.instruction.replace(new RegExp(`, (?:${words.join('|') || '\\0'})(?=,| and\\b)`, 'g'), '')
+      const instruction = shortened
         .replace('the new test and all others', isSpared ? 'all tests' : '$&')
         .replace(/(\.|, and) do not change the new test\./i, isSpared ? '.' : '$&')
       return { ...step, instruction }

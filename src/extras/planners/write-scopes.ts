@@ -173,10 +173,10 @@ function testScope({ goal, analysis, paths, history, texts, closed, home, fresh:
     budget: Math.max(TESTS_MIN, Math.floor(paths.length * TESTS_PART)),
     entries: TESTS_MAX,
   })
-  const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
+  const isCovered = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
   const within = isInside ? [source.path] : []
   const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
-  const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
+  const scope = [...found, ...within, ...fresh.filter(path => !isCovered(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
 }

@@ -43,7 +43,7 @@ export function instructionOf(
 ): string {
   const { goal, judged, questions, dropped } = parts
   const answered = questions.length === 0 || dropped.has('clarify') ? [] : questions
-  const said = [
+  const sections = [
     ...answered.flatMap(({ text }, at) => [
       '',
       live(`Asked: ${text}`),
@@ -61,10 +61,10 @@ export function instructionOf(
     ...(deadline === null ? [] : ['', live(`Deadline: ${deadline.said}`)]),
     ...listed('Keep to this:', judged.constraints),
     ...listed('Said about the draft:', saidAbout(parts, step)),
-    ...(said.length + printed.length === 0
+    ...(sections.length + printed.length === 0
       ? []
       : ['', "Lines that begin with '>' quote people, tasks and commands before this one."]),
-    ...said,
+    ...sections,
     ...placesFor(parts, step).map(live),
     ...printed,
   ].join('\n')

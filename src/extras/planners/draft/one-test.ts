@@ -72,12 +72,12 @@ async function nodeTest(
   } = objectIn(text ?? null) as {
     readonly [key: string]: { readonly [name: string]: unknown } | undefined
   }
-  const said = Object.entries(scripts)
+  const script = Object.entries(scripts)
     .filter(([name]) => /^(test|unit)\b/.test(name))
     .map(([, line]) => String(line))
     .join(' ; ')
   const runner =
-    RUNNERS.find(([, pattern]) => pattern.test(said)) ??
+    RUNNERS.find(([, pattern]) => pattern.test(script)) ??
     RUNNERS.find(([name]) => name in devDependencies || name in dependencies)
   if (runner === undefined) return null
   const [name, , words] = runner

@@ -1,4 +1,4 @@
-// The frame around every draft, whoever made it: questions, installation, test baseline, a checkpoint, and a final review. An
+// The frame around every draft of any planner: questions, installation, test baseline, a checkpoint, and a final review. An
 // approval in between does not replace that review.
 
 import { actionFacts, sandboxedCommand } from '../../../domain/actions/actions.ts'

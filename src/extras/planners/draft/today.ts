@@ -28,8 +28,8 @@ export function judgedToday(
   const isOpen = judged.kind === 'vague' && ABOUT_CHECKS.test(wanted)
   const isOther = ['bug', 'feature'].includes(judged.kind) && files.length + symbols.length + quoted.length === 0
   if (looked === undefined || (!isOpen && !(isOther && CHECKS_GREEN.test(wanted)))) return judged
-  const meant = new Set(namedCommands(goal, commands).map(commandLine))
-  const first = failingToday(looked).find(one => meant.has(commandLine(one)))
+  const candidates = new Set(namedCommands(goal, commands).map(commandLine))
+  const first = failingToday(looked).find(one => candidates.has(commandLine(one)))
   if (first === undefined) return judged
   return { ...judged, kind: 'failing-command', because: `'${lookedLine(first)}' fails today`, rival: null }
 }

@@ -84,7 +84,7 @@ function arranged(
 function acceptOf(parts: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
   const goal = parts.ends.map(({ script, text }) => check(script, text))
   switch (proof) {
-    case 'told':
+    case 'report':
       return reports === undefined
         ? []
         : [{ type: 'expect', expression: `outputs.${reports}.trim() != ''`, text: `it ends with the ${reports}` }]

@@ -24,10 +24,10 @@ function titledPage({ terms, wanted }: GoalWords, paths: readonly string[]): str
     .filter(path => roleOf(path) === 'docs' && !/^readme\b/i.test(path))
     .map(path => {
       const words = (/([^/]+)\.\w+$/.exec(path)?.[1] ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u)
-      const held = terms.filter(({ stem, whole }) =>
+      const matching = terms.filter(({ stem, whole }) =>
         words.some(word => (whole ? word === stem : word.startsWith(stem))),
       )
-      return { path, held: held.length, isWhole: words.length === 1 && held.length === 1 }
+      return { path, held: matching.length, isWhole: words.length === 1 && matching.length === 1 }
     })
     .filter(({ held, isWhole }) => held > 1 || isWhole)
     .sort((a, b) => b.held - a.held || a.path.length - b.path.length)

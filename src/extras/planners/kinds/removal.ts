@@ -33,7 +33,7 @@ export function removalIn(
 ): Removal | null {
   const wanted = goal.wanted.toLowerCase()
   const ignored = ignoredFolders(paths, texts.get('.gitignore'))
-  const gone = (word: string): EndCheck => goneCheck(word, ignored)
+  const checkFor = (word: string): EndCheck => goneCheck(word, ignored)
   // Cheap test first: of hundreds of names in a lock file, the goal contains hardly any.
   const says = (before: string, name: string): boolean =>
     wanted.includes(name.toLowerCase()) &&
@@ -47,7 +47,7 @@ export function removalIn(
     const ends = [{ script: `test ! -e ${shellQuoted(file)}`, text: `${file} is gone` }]
     return also === undefined
       ? { words: [lastOf(file)], files: [file], ends, isReplaced: false }
-      : { words: [lastOf(file), also], files: [file], ends: [...ends, gone(also)], isReplaced: false }
+      : { words: [lastOf(file), also], files: [file], ends: [...ends, checkFor(also)], isReplaced: false }
   }
   const folder = FOLDER.exec(goal.wanted)?.[1]?.replace(/\/$/, '')
   const inside = folder === undefined ? [] : paths.filter(path => path.startsWith(`${folder}/`))
@@ -63,14 +63,14 @@ export function removalIn(
       const isReplaced = says(REPLACED, name)
       if (name.length < 2 || !(isReplaced || says(GOES, name))) continue
       const lock = paths.filter(path => /^(?:[\w-]+[-.]lock(?:\.\w+)?|go\.sum)$/.test(path))
-      return { words: [name], files: [manifest, ...lock], ends: [gone(name)], isReplaced }
+      return { words: [name], files: [manifest, ...lock], ends: [checkFor(name)], isReplaced }
     }
   const word = removedName(goal, kind)
   const old = word === null ? replacedName(goal) : null
-  if (old !== null) return { words: [old], files: [], ends: [gone(old)], isReplaced: true }
+  if (old !== null) return { words: [old], files: [], ends: [checkFor(old)], isReplaced: true }
   const [noted] = isDeprecation(goal) ? goal.symbols : []
   if (noted !== undefined) return { words: [noted], files: [], ends: [], isReplaced: false }
-  return word === null ? null : { words: [word], files: [], ends: [gone(word)], isReplaced: false }
+  return word === null ? null : { words: [word], files: [], ends: [checkFor(word)], isReplaced: false }
 }
 
 const FOLDER =

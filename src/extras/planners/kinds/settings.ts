@@ -70,8 +70,8 @@ const holding = (texts: SettingsInput['texts'], pattern: RegExp): readonly strin
 /** A language version to add, drop or raise: `add Python 3.15 to CI`, `drop Node 18`, `from Ruby 3 to 4`. */
 function versionOf(input: SettingsInput): Found | null {
   const { goal, paths, texts } = input
-  const said = new RegExp(`\\b(${LANGUAGE})\\b`, 'i').exec(goal.wanted)?.[1]?.toLowerCase()
-  const language = said === undefined ? undefined : (NAMES[said] ?? said)
+  const spelled = new RegExp(`\\b(${LANGUAGE})\\b`, 'i').exec(goal.wanted)?.[1]?.toLowerCase()
+  const language = spelled === undefined ? undefined : (NAMES[spelled] ?? spelled)
   const dropped = droppedVersion(goal)
   const version = dropped ?? wantedVersion(goal)
   const isAny = version === null && language !== undefined && /\bversions?\b/i.test(goal.wanted)
@@ -199,8 +199,8 @@ function named(input: SettingsInput): Found {
   const called = paths.filter(path => !path.includes('/') && isSetting(path) && words.some(word => word.test(path)))
   const count = (path: string): number => words.filter(word => word.test(texts.get(path) ?? '')).length
   const most = Math.max(1, ...[...texts.keys()].filter(isSetting).map(count))
-  const held = [...texts.keys()].filter(path => isSetting(path) && count(path) === most)
-  const isTool = held.some(path => !CI_FILE.test(path))
+  const matching = [...texts.keys()].filter(path => isSetting(path) && count(path) === most)
+  const isTool = matching.some(path => !CI_FILE.test(path))
   const isCi = OF_CI.test(wantedOf(goal)) || (/^ci\b.*:/i.test(goal.headline) && !isTool)
   const fits = (path: string): boolean => (isCi ? CI_FILE.test(path) : isSetting(path))
   const inCi = paths.filter(path => isCi && CI_FILE.test(path))
@@ -211,11 +211,11 @@ function named(input: SettingsInput): Found {
   const isAll = isCi && /\b(?:all|every|each|workflows|actions)\b/i.test(goal.wanted)
   const best = isAll
     ? paths.filter(path => CI_FILE.test(path))
-    : (isCi && fitting.length > 0) || called.length + held.length === 0
+    : (isCi && fitting.length > 0) || called.length + matching.length === 0
       ? fitting.slice(0, LIKELY_MAX)
-      : called.length > 0 && held.length === 0
+      : called.length > 0 && matching.length === 0
         ? called
-        : [...new Set([...called, ...held])].slice(0, LIKELY_MAX)
+        : [...new Set([...called, ...matching])].slice(0, LIKELY_MAX)
   const opened = own.length > 0 ? own : best
   const isNew = isCi && /\bworkflow\b/i.test(goal.wanted) && wishOf(mainClause(goal.wanted).verb) === 'add'
   const files = [...opened, ...(isNew ? ['.github/workflows/**'] : [])]
@@ -227,17 +227,18 @@ function named(input: SettingsInput): Found {
 function wordAdded({ goal, texts }: SettingsInput, files: readonly string[], about: GoalWords['terms']): Found['ends'] {
   const { verb } = mainClause(sentencesOf(goal.wanted)[0] ?? '')
   const known = files.filter(path => texts.has(path))
-  const [gone, ...others] = about
-  const holds = (path: string): boolean => gone !== undefined && texts.get(path)!.toLowerCase().includes(gone.stem)
+  const [subject, ...others] = about
+  const holds = (path: string): boolean =>
+    subject !== undefined && texts.get(path)!.toLowerCase().includes(subject.stem)
   if (
     wishOf(verb) === 'remove' &&
-    gone !== undefined &&
+    subject !== undefined &&
     others.length === 0 &&
     known.length > 0 &&
     known.every(holds)
   ) {
-    const script = `! grep -niF -e ${shellQuoted(gone.stem)} ${known.map(shellQuoted).join(' ')}`
-    return [{ script, text: `${known.join(' and ')} has no ${gone.word} any more` }]
+    const script = `! grep -niF -e ${shellQuoted(subject.stem)} ${known.map(shellQuoted).join(' ')}`
+    return [{ script, text: `${known.join(' and ')} has no ${subject.word} any more` }]
   }
   if (known.length === 0 || known.length < files.length || !ADDS.has(verb ?? '')) return []
   const isKey = known.length === 1 && known[0]!.endsWith('.json')

@@ -1,5 +1,5 @@
 // Converts a model's draft into a plan: its tasks within the common frame, and an approval before every irreversible task,
-// whatever the model declared.
+// declared or not.
 
 import type { TaskName } from '../../../domain/id.ts'
 import type { JsonObject } from '../../../domain/json.ts'
@@ -146,7 +146,7 @@ function gated(
   const approvals = new Set(plan.tasks.filter(({ action }) => isApproval(action)).map(({ id }) => id))
   const taken = new Set<string>(plan.tasks.map(({ id }) => id))
   const irreversible: { task: string; why: string }[] = []
-  const told = new Map<string, string[]>()
+  const dangers = new Map<string, string[]>()
   const tasks = plan.tasks.flatMap((task): readonly TaskDefinition[] => {
     const danger = dangerIn(plan, task, ground)
     if (danger === null) return [task]
@@ -154,7 +154,8 @@ function gated(
     // The engine asks again because of this kind, even if the gate is removed.
     const known = danger.kind === null || task.action.type !== 'external' ? task : { ...task, kind: danger.kind }
     const agreed = (task.needs ?? []).filter(need => approvals.has(need))
-    for (const name of agreed) told.set(name, [...(told.get(name) ?? []), `'${task.id}' comes next: ${danger.why}`])
+    for (const name of agreed)
+      dangers.set(name, [...(dangers.get(name) ?? []), `'${task.id}' comes next: ${danger.why}`])
     if (agreed.length > 0) return [known]
     const gate = freeName(`approve-${task.id}`, taken)
     return [
@@ -168,9 +169,9 @@ function gated(
       { ...known, needs: [gate] },
     ]
   })
-  // The approval states what it is for, whatever the model calls it.
+  // The approval states what it is for.
   const shown = tasks.map(task => {
-    const next = told.get(task.id)
+    const next = dangers.get(task.id)
     const { action } = task
     return next === undefined || action.type !== 'gate'
       ? task

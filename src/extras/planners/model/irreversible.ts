@@ -115,7 +115,7 @@ export function dangerIn(plan: PlanDefinition, task: TaskDefinition, ground: Gro
   return dangerInWords(task)
 }
 
-/** Every mention counts, whoever is to act: a false alarm costs an approval, a miss an accident. */
+/** Every mention counts: a false alarm costs an approval, a miss an accident. */
 const IRREVERSIBLE: readonly (readonly ['push' | 'deploy' | 'delete' | 'migrate', RegExp])[] = [
   [
     'deploy',
@@ -138,8 +138,8 @@ const irreversibleIn = (text: string) =>
 /** Examines all text shown to the worker. */
 function dangerInWords({ id, title = '', instruction = '', accept = [] }: TaskDefinition): Danger | null {
   const words = [title, instruction, ...accept.map(({ text = '' }) => text)].join('\n')
-  const [said] = irreversibleIn(words)
-  if (said !== undefined) return { kind: said.word, why: `its text says '${said.said}'` }
+  const [wish] = irreversibleIn(words)
+  if (wish !== undefined) return { kind: wish.word, why: `its text says '${wish.said}'` }
   const named = dangerOf({ id, action: { type: 'run', command: { script: words } } })
   if (named !== null) return { kind: kindOf(named), why: `its text names a command that ${IMPACT_WORDS[named]}` }
   if (SECRETS_TOLD.test(words) || SECRET_FILES.test(words)) return { kind: null, why: 'its text speaks of secrets' }

@@ -30,18 +30,18 @@ export function readingTools(repository: RepositoryView, mark: (lines: readonly 
     description: string,
     input: { readonly [name: string]: JsonObject },
     required: readonly string[],
-    work: (said: { readonly [name: string]: Json }) => Promise<readonly string[]>,
+    work: (args: { readonly [name: string]: Json }) => Promise<readonly string[]>,
   ): PlanningTool => ({
     name,
     description,
     input: { type: 'object', properties: input, required: [...required], additionalProperties: false },
-    run: async said => {
+    run: async input => {
       calls++
       if (calls > CALLS_MAX || left <= 0) return 'nothing more can be read: answer now with what you know'
-      const found = (await work(said as JsonObject)).join('\n').slice(0, Math.min(ANSWER_MAX, left))
+      const found = (await work(input as JsonObject)).join('\n').slice(0, Math.min(ANSWER_MAX, left))
       left -= found.length
       const answer = mark([found === '' ? '(nothing)' : found])
-      seen.push(`${name} ${JSON.stringify(said)}\n${answer}`)
+      seen.push(`${name} ${JSON.stringify(input)}\n${answer}`)
       return answer
     },
   })

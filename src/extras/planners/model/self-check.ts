@@ -90,8 +90,8 @@ function* fileFaults(task: DraftTask, { goal, paths, added }: Known): Iterable<s
   if (how !== 'work' || !isChanging(task)) return
   const wanted = [...filesIn(instruction).filter(isThere), ...(task.new ?? []).filter(one => filesIn(one).length > 0)]
   for (const file of new Set(wanted)) {
-    const meant = paths.filter(path => isSameFile(path, file))
-    const isCovered = (meant.length > 0 ? meant : [file]).some(path => inScope(write, path))
+    const matches = paths.filter(path => isSameFile(path, file))
+    const isCovered = (matches.length > 0 ? matches : [file]).some(path => inScope(write, path))
     if (!isCovered && !reads.some(one => isSameFile(one, file)))
       yield `'${id}' names '${file}' and may not write it: add it to \`write\`, or to \`reads\` when it is only read`
   }

@@ -60,7 +60,7 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
   const past = normal(pastOf(sources.length, known, history, terms, counter))
   const sizes = normal(sources.map(({ bytes }) => Math.log(1 + bytes)))
   const mentions = normal(sources.map(({ text }) => exactIn(text, names)))
-  const meant = sourcesOfNamedTests(goal, tests)
+  const tested = sourcesOfNamedTests(goal, tests)
   const parts = partsOf(goal)
   return sources.map(({ path }, index) => ({
     words: words[index]!,
@@ -71,7 +71,7 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
     mentions: mentions[index]!,
     lively: lively[index]!,
     history: past[index]!,
-    named: Math.max(namedIn(goal, path), meant.size > 0 && meant.has(nameStem(path)) ? NAMED_BY_TEST : 0),
+    named: Math.max(namedIn(goal, path), tested.size > 0 && tested.has(nameStem(path)) ? NAMED_BY_TEST : 0),
     size: sizes[index]!,
     aside: isAside(path) && paths[index]! < 0.5 ? 1 : 0,
   }))

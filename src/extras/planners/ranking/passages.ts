@@ -34,8 +34,8 @@ export function passagesFor(
   const read = likely.slice(0, FILES_LOOKED_AT).map(path => ({ path, lines: linesOf(texts.get(path)!) }))
   const found: Passage[] = []
   const add = (path: string, lines: readonly string[], at: number, from: number): void => {
-    const isTold = found.some(one => one.path === path && at >= one.line - 1 && at < one.line + one.lines.length)
-    if (isTold || found.length >= PASSAGES_MAX) return
+    const isIncluded = found.some(one => one.path === path && at >= one.line - 1 && at < one.line + one.lines.length)
+    if (isIncluded || found.length >= PASSAGES_MAX) return
     found.push({ path, line: from + 1, at: at + 1, lines: trimmed(lines.slice(from, at + AFTER)) })
   }
   for (const { file, line } of goal.frames) {
@@ -70,19 +70,19 @@ function bestLine(
   const patterns = terms.map(
     ({ stem, whole }) => new RegExp(`(?<![a-z])${escaped(stem)}${whole ? '(?![a-z])' : ''}`, 'i'),
   )
-  const held = lines.map(line => patterns.map(pattern => line.length < LONG && pattern.test(line)))
+  const matches = lines.map(line => patterns.map(pattern => line.length < LONG && pattern.test(line)))
   const weights = patterns.map((_, term) => {
-    const count = held.filter(one => one[term]).length
+    const count = matches.filter(one => one[term]).length
     return count === 0 ? 0 : (terms[term]!.named ? 2 : 1) / Math.log2(1 + count)
   })
   let best = { at: -1, score: 0, words: 0 }
   for (let at = 0; at < lines.length; at++) {
     const window = weights.map((weight, term) => {
-      const near = held.slice(at, at + NEAR).findIndex(one => one[term])
+      const near = matches.slice(at, at + NEAR).findIndex(one => one[term])
       return near < 0 ? 0 : weight * (near === 0 ? 1 : 0.6)
     })
     const score = window.reduce((sum, one) => sum + one, 0)
-    if (held[at]!.includes(true) && score > best.score)
+    if (matches[at]!.includes(true) && score > best.score)
       best = { at, score, words: window.filter(one => one > 0).length }
   }
   return best.words < Math.min(2, terms.length) ? [] : [{ at: best.at, score: best.score / (1 + rank / 4) }]

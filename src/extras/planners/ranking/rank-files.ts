@@ -121,12 +121,12 @@ const scoreOf = (features: FileFeatures): number => KEYS.reduce((score, key) => 
 
 /** The strongest features in words; at most three. */
 function reasonOf(features: FileFeatures, isBeside: boolean, changes: number): string {
-  const said = KEYS.filter(key => REASONS[key] !== undefined && features[key] >= 0.25)
+  const reasons = KEYS.filter(key => REASONS[key] !== undefined && features[key] >= 0.25)
     .filter(key => key !== 'lively' || changes >= OFTEN_MIN)
     .sort((a, b) => WEIGHTS[b] * features[b] - WEIGHTS[a] * features[a])
     .slice(0, 3)
     .map(key => REASONS[key]!)
-  const all = isBeside ? ['named like a file above', ...said.slice(0, 2)] : said
+  const all = isBeside ? ['named like a file above', ...reasons.slice(0, 2)] : reasons
   return all.length === 0 ? 'weak guess: nothing in the goal names it' : all.join('; ')
 }
 

@@ -37,7 +37,7 @@ export function deadlineIn(text: string): Deadline | null {
   return null
 }
 
-const monthOf = (said = ''): number => STARTS.findIndex(start => start.test(said)) + 1
+const monthOf = (word = ''): number => STARTS.findIndex(start => start.test(word)) + 1
 
 function isoDate(year: string | undefined, month: string | number, day = ''): string | null {
   if (year === undefined) return null

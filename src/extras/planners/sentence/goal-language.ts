@@ -32,8 +32,8 @@ const SCRIPTS: readonly (readonly [string, RegExp])[] = [
 /** Null for English, and if undecided. */
 export function languageOfText(text: string): string | null {
   for (const [language, script] of SCRIPTS) if (script.test(text)) return language
-  const said = text.toLowerCase().match(/\p{L}+/gu) ?? []
-  const count = (known: ReadonlySet<string>): number => said.filter(word => known.has(word)).length
+  const tokens = text.toLowerCase().match(/\p{L}+/gu) ?? []
+  const count = (known: ReadonlySet<string>): number => tokens.filter(word => known.has(word)).length
   const english = count(ENGLISH)
   const [best] = SMALL_WORDS.map(([language, known]) => ({ language, score: count(known) })).sort(
     (a, b) => b.score - a.score,

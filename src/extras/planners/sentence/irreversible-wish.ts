@@ -56,22 +56,22 @@ function commandsIn(sentence: string): readonly (Found & IrreversibleStep)[] {
   const isCommanded = mainClause(main).isCommand || LIKE_A_COMMAND.test(main)
   return [{ from: start, mark: '' }, ...(isCommanded ? joints : [])].flatMap(({ from, mark }, at) => {
     const [begin, end] = [from + mark.length, joints[at]?.from ?? sentence.length]
-    const said = sentence
+    const clause = sentence
       .slice(begin, end)
       .replace(/[.!?]+$/, '')
       .replace(/\s+/g, ' ')
       .trim()
       .slice(0, SAID_MAX)
-    const found = commandIn(said, hidden.slice(begin, end))
+    const found = commandIn(clause, hidden.slice(begin, end))
     if (found === null) return []
     const isPart = /and\s+$/i.test(mark) && IS_PART_OF_WISH.test(hidden.slice(start, from))
     if (isPart && (found.word !== 'deploy' || IS_OF_NEW_CODE.test(hidden.slice(start, from)))) return []
     // An "and" is not enough evidence for deleting data, nor a comma for anything.
     const isJoined = mark !== '' && !/then\s+$/i.test(mark)
     const isListed = !/and\s+$/i.test(mark) || IS_LIST.test(hidden.slice(start, from))
-    const isVague = found.word === 'delete' || found.word === 'migrate' || MAY_BE_CODE.test(said)
+    const isVague = found.word === 'delete' || found.word === 'migrate' || MAY_BE_CODE.test(clause)
     const isWeak = isPart || (isJoined && (isListed || isVague))
-    return [{ word: found.word, said, isSure: found.isSure && !isWeak }]
+    return [{ word: found.word, said: clause, isSure: found.isSure && !isWeak }]
   })
 }
 
@@ -119,8 +119,8 @@ const FOREIGN: readonly (readonly [IrreversibleStep['word'], RegExp])[] = [
   ['delete', /(?:^|\b(?:und|et|y|e|bitte|dann|puis)\s)(?:lösch|loesch|supprim|elimin|borra|apag|vaci)\S*\s.*\bprod/iu],
 ]
 
-function commandIn(said: string, hidden: string): Found | null {
-  const program = PROGRAM.exec(said)
+function commandIn(sentencePart: string, hidden: string): Found | null {
+  const program = PROGRAM.exec(sentencePart)
     ?.slice(1)
     .find(one => one !== undefined)
   if (program !== undefined && !OF_CODE.test(hidden))

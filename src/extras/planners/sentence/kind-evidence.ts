@@ -229,7 +229,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (upgrades && (isPackage || isVersioned))
     add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
   else if (wish === 'upgrade' && isPlainName && verb !== 'pin') add('dependency-update', VERB, object)
-  // `Add Ruby 3.4 to the matrix` is no dependency update, whatever gems exist.
+  // `Add Ruby 3.4 to the matrix` is no dependency update, even if a gem has that name.
   const isSetting = named === undefined || (!upgrades && says(LANGUAGE_VERSION, text) !== null)
   if (isSetting && wish !== null && wish !== 'fix' && wish !== 'research' && wish !== 'document') {
     // TypeScript is a language and also a package.

@@ -62,8 +62,8 @@ const IS_SUBJECT =
 export function mainClause(sentence: string): MainClause {
   const bare = sentence.trim().replace(REFERENCE, found => (/^fix/i.test(found) ? 'Fix ' : ''))
   const [found = '', tag, area] = AREA.exec(bare) ?? []
-  const said = bare.slice(found.length).replace(OPENING, '')
-  const [, first = '', rest = ''] = /^([A-Za-z]+)\b(?![.(_:/])(.*)$/s.exec(said) ?? []
+  const subject = bare.slice(found.length).replace(OPENING, '')
+  const [, first = '', rest = ''] = /^([A-Za-z]+)\b(?![.(_:/])(.*)$/s.exec(subject) ?? []
   const verb = baseForm(first)
   const isSubject = verb !== null && verb !== first.toLowerCase() && IS_SUBJECT.test(rest)
   const isVerb = verb !== null && !isSubject
@@ -71,7 +71,7 @@ export function mainClause(sentence: string): MainClause {
     area: (tag ?? area)?.toLowerCase() ?? null,
     verb: isVerb ? verb : null,
     isCommand: isVerb && verb === first.toLowerCase(),
-    rest: isVerb ? rest.trim() : said,
+    rest: isVerb ? rest.trim() : subject,
   }
 }
 

@@ -30,13 +30,13 @@ export function statedUnknowns(text: string): readonly StatedUnknown[] {
   return [...text.matchAll(STATED)].flatMap(found => {
     const [all, word = '', after = ''] = found
     const end = NEXT.exec(after)?.index ?? after.length
-    const said = after.slice(0, end).replace(/[,\s]+$/, '')
-    const isChoice = /\bor\b|\boder\b|\bou\b/iu.test(said)
+    const statement = after.slice(0, end).replace(/[,\s]+$/, '')
+    const isChoice = /\bor\b|\boder\b|\bou\b/iu.test(statement)
     if (COMMANDS_CODE.test(all) && !(/^(?:whether|why|ob)$/iu.test(word) && (isChoice || /^why$/i.test(word))))
       return []
     const from = found.index
     const to = from + all.length - (after.length - end)
-    const about = said.trim() === '' ? clauseBefore(text.slice(Math.max(0, from - 300), from)) : said.trim()
+    const about = statement.trim() === '' ? clauseBefore(text.slice(Math.max(0, from - 300), from)) : statement.trim()
     return [{ from, to, text: `${word.toLowerCase()} ${about}`.trim() }]
   })
 }

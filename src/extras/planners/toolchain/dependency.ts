@@ -126,9 +126,10 @@ export function namedDependency({
     (goal.text.match(/@?[A-Za-z][\w@/.-]*\w/g) ?? []).map(word => bare(word.replace(/(?<=.)@.*/, ''))),
   )
   const isName = (name: string): boolean => name.length > 1 && !COMMON.has(name.toLowerCase())
-  const isSaid = (name: string): boolean => isName(name) && words.has(bare(name))
+  const isFullName = (name: string): boolean => isName(name) && words.has(bare(name))
   // `cobra` for `github.com/spf13/cobra`, unless another has that name.
-  const isMeant = (name: string): boolean => isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
+  const isShortName = (name: string): boolean =>
+    isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
   const paths = [...texts.keys()].sort((a, b) => a.split('/').length - b.split('/').length)
   const manifests = MANAGERS.flatMap(manager =>
     paths
@@ -136,7 +137,7 @@ export function namedDependency({
       .map(manifest => ({ manager, manifest, names: dependencyNames(nameOf(manifest), texts.get(manifest)!) })),
   )
   const found = manifests.flatMap(({ manager, manifest, names }) => {
-    const name = names.find(isSaid) ?? names.find(isMeant)
+    const name = names.find(isFullName) ?? names.find(isShortName)
     return name === undefined ? [] : [{ manager, manifest, name, isDirect: true }]
   })
   const deeper = manifests.flatMap(({ manager, manifest }) => {
@@ -180,8 +181,8 @@ function versionsIn({ line, isNext }: Manager, text: string, name: string): read
   const lines = text.split('\n')
   const found = lines.flatMap((one, index) => {
     if (!key.test(one)) return []
-    const said = isNext ? (lines[index + 1] ?? '') : one.slice(one.indexOf(name) + name.length)
-    return /\d+(?:\.\d+)+(?:[-+][\w.]+)?/.exec(said) ?? []
+    const versionText = isNext ? (lines[index + 1] ?? '') : one.slice(one.indexOf(name) + name.length)
+    return /\d+(?:\.\d+)+(?:[-+][\w.]+)?/.exec(versionText) ?? []
   })
   return [...new Set(found)]
 }
@@ -189,11 +190,11 @@ function versionsIn({ line, isNext }: Manager, text: string, name: string): read
 /** `to 4.17.21`, `fixed in 4.17.21`, `lodash@4.17.21`; not the current version. */
 function versionIn(text: string, name: string, current: readonly string[]): string | null {
   const VERSION = '[~^]?v?(\\d+(?:\\.\\d+)*(?:-[\\w.]*\\w)?)'
-  const said = [
+  const mentioned = [
     `\\b(?:to|fixed in|patched in|at least|>=)\\s+(?:version )?`,
     `${escaped(name)}[\`'"]?(?:@|\\s+)(?:version )?`,
   ]
-  const found = said.map(before => new RegExp(`${before}${VERSION}\\b(?![.]?\\d)`, 'i').exec(text)?.[1])
+  const found = mentioned.map(before => new RegExp(`${before}${VERSION}\\b(?![.]?\\d)`, 'i').exec(text)?.[1])
   return found.find(version => version !== undefined && !current.includes(version)) ?? null
 }
 

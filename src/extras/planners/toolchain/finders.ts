@@ -186,16 +186,16 @@ function fromOthers(evidence: Evidence): readonly Candidate[] {
 function javaModule({ folder, above }: Evidence, from: string): readonly Candidate[] | undefined {
   const top = above.at(-1)
   const path = folder.replace(/\/$/, '')
-  const said = { purpose: 'test', from: `${folder}${from}`, in: '' } as const
+  const common = { purpose: 'test', from: `${folder}${from}`, in: '' } as const
   if (from === 'pom.xml')
     return top?.text('pom.xml')?.includes('<module>') === true
-      ? [{ ...said, run: ['mvn', '-pl', path, '-am', 'test'] }]
+      ? [{ ...common, run: ['mvn', '-pl', path, '-am', 'test'] }]
       : undefined
   const settings = top?.text('settings.gradle') ?? top?.text('settings.gradle.kts') ?? ''
   const project = path.replaceAll('/', ':')
   if (top?.paths.has('gradlew') !== true) return undefined
   const isIncluded = settings.split(/[^\w:.-]+/).some(word => word.replace(/^:/, '') === project)
-  return isIncluded ? [{ ...said, run: ['./gradlew', `:${project}:test`] }] : []
+  return isIncluded ? [{ ...common, run: ['./gradlew', `:${project}:test`] }] : []
 }
 
 function fromTargets(evidence: Evidence): readonly Candidate[] {

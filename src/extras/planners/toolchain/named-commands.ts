@@ -23,11 +23,13 @@ const WORDS: readonly (readonly [CommandPurpose, RegExp])[] = [
 
 export function namedCommands({ wanted }: GoalWords, commands: FoundCommands): readonly Named[] {
   const { ci } = commands
-  const said = wanted.toLowerCase()
+  const goalText = wanted.toLowerCase()
   // `the docs-check job`: a job name, unless it is just the word for a purpose.
-  const jobs = ci.filter(({ job }) => namesOf(job).some(name => says(said, `${name} (job|check|step|workflow|stage)`)))
+  const jobs = ci.filter(({ job }) =>
+    namesOf(job).some(name => says(goalText, `${name} (job|check|step|workflow|stage)`)),
+  )
   const tools = ci.filter(({ run }) =>
-    run.some(word => /^[a-z][\w-]{3,}$/.test(word) && TOOL.test(word) && says(said, word)),
+    run.some(word => /^[a-z][\w-]{3,}$/.test(word) && TOOL.test(word) && says(goalText, word)),
   )
   // The job runs no known command, and others prove nothing about it.
   const job = /\b([\w-]+) (?:job|workflow)\b/i.exec(wanted)?.[1]

@@ -103,12 +103,12 @@ export function workspaceOf({ folder, above }: Evidence): Evidence | null {
 
 function isMember({ text }: Evidence, path: string): boolean {
   const { workspaces } = objectIn(text('package.json'))
-  const said = Array.isArray(workspaces) ? workspaces : (workspaces as { packages?: unknown } | undefined)?.packages
+  const globs = Array.isArray(workspaces) ? workspaces : (workspaces as { packages?: unknown } | undefined)?.packages
   // Only the list under `packages:`.
   const listed =
     /^packages:[ \t]*\n((?:[ \t]*[-#].*\n|[ \t]*\n)*)/m.exec(`${text('pnpm-workspace.yaml') ?? ''}\n`)?.[1] ?? ''
   const patterns = [
-    ...(Array.isArray(said) ? said.filter((one): one is string => typeof one === 'string') : []),
+    ...(Array.isArray(globs) ? globs.filter((one): one is string => typeof one === 'string') : []),
     ...[...listed.matchAll(/^\s*-\s*['"]?([^'"#\n]+?)['"]?\s*(?:#.*)?$/gm)].map(match => match[1]!),
   ]
   const fits = (pattern: string): boolean => matches(pattern.replace(/^!/, '').replace(/^\.\/|\/$/g, ''), path)

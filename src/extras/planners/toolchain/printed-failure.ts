@@ -29,23 +29,23 @@ const READ_LINE_MAX = 1_000
 
 export function readPrinted(text: string, printing: Printing): PrintedFailure {
   const { root, home } = printing
-  const said = stripVTControlCharacters(text)
+  const output = stripVTControlCharacters(text)
     .split(/\r?\n/)
     .map(line => line.slice(0, READ_LINE_MAX).replaceAll(`file://${root}/`, '').replaceAll(`${root}/`, ''))
   // Drops messages of the script runners themselves.
-  const lines = said.filter(
+  const lines = output.filter(
     line => !/^(> |\$ |npm (ERR!|error|warn|notice)|make: |make\[|error: (script|recipe) )/i.test(line),
   )
-  const mark = MARKS.find(([pattern]) => said.some(line => pattern.test(line)))?.[1]
+  const mark = MARKS.find(([pattern]) => output.some(line => pattern.test(line)))?.[1]
   const isOfHome =
     home !== undefined &&
     home !== '/' &&
-    said.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
+    output.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
   const named = placesIn(lines.slice(0, READ_MAX), printing)
   const places = named.some(({ line }) => line !== null) ? named.filter(({ line }) => line !== null) : named
   const from = Math.max(0, lines.findIndex(line => places.some(({ file }) => line.includes(baseOf(file)))) - 3)
   return {
-    ...countsIn(said.join('\n')),
+    ...countsIn(output.join('\n')),
     mark: mark ?? (isOfHome ? 'it looks for a file of your home, which is empty in the sandbox' : null),
     places: places.slice(0, PLACES_MAX),
     lines: lines
