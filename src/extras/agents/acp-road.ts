@@ -26,7 +26,7 @@ export interface AcpOptions {
   /** Null: the agent is being stopped and gets no answer. */
   readonly permit: (tool: AskedTool) => Promise<boolean | null>
   /** Receives usage reports, from updates or the final response. */
-  readonly onUse?: (told: object) => void
+  readonly onUse?: (report: object) => void
   readonly signal: AbortSignal
 }
 
@@ -35,7 +35,7 @@ export type AcpEnd =
   | { readonly ok: false; readonly message: string }
 
 /** `output`: the standard output of the child. */
-export async function converse(child: ChildProcess, said: Readable, options: AcpOptions): Promise<AcpEnd> {
+export async function converse(child: ChildProcess, output: Readable, options: AcpOptions): Promise<AcpEnd> {
   const { log, signal } = options
   const calls = new Map<string, AskedTool>()
   const titles = new Map<string, string>()
@@ -101,7 +101,7 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
       }
     })
   if (child.stdin === null) return { ok: false, message: 'it has no streams' }
-  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(said) as ReadableStream<Uint8Array>)
+  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(output) as ReadableStream<Uint8Array>)
   try {
     return await app.connectWith(stream, async (context): Promise<AcpEnd> => {
       const ended = new Promise<never>((_, reject) => {

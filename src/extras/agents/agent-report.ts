@@ -23,15 +23,15 @@ export function reportText(definition: Declaring): readonly string[] {
 /**
  * A single output is the whole message. Several are read as keys of its JSON object, or each is the whole message without one.
  */
-export function reportedOutputs(definition: Declaring, said: string): JsonObject {
+export function reportedOutputs(definition: Declaring, lastMessage: string): JsonObject {
   const names = reportedNames(definition)
-  const object = names.length > 1 ? lastObject(said) : {}
-  return Object.fromEntries(names.map((name): [string, Json] => [name, object[name] ?? said]))
+  const object = names.length > 1 ? lastObject(lastMessage) : {}
+  return Object.fromEntries(names.map((name): [string, Json] => [name, object[name] ?? lastMessage]))
 }
 
-function lastObject(said: string): JsonObject {
-  const fenced = [...said.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].at(-1)?.[1]
-  const braces = said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1)
+function lastObject(message: string): JsonObject {
+  const fenced = [...message.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].at(-1)?.[1]
+  const braces = message.slice(message.indexOf('{'), message.lastIndexOf('}') + 1)
   for (const text of [fenced, braces]) {
     try {
       const value: unknown = JSON.parse(text ?? '')

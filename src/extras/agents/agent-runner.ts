@@ -53,7 +53,7 @@ import {
   startOf,
   withLogin,
 } from './agent-start.ts'
-import { agentMissing, findAgent, findRoad } from './find-agent.ts'
+import { agentMissing, findAgent, resolveProgram } from './find-agent.ts'
 import { LineReader } from './headless-road.ts'
 import { openLogin } from './login-use.ts'
 import { judgePermission } from './permission-request.ts'
@@ -112,9 +112,9 @@ async function choose(attempt: Attempt, tools: RunnerTools): Promise<Chosen | Fa
     )
   if (request.command !== null) {
     const row = rowOfCommand(request.command, request.protocol)
-    const found = findRoad(tools, row.name)
+    const found = resolveProgram(tools, row.name)
     if (found === null) return failure('logic', `the agent ${JSON.stringify(row.name)} is not installed`, ON_PATH)
-    return { name: row.name, request, row, road: request.protocol === 'acp' ? 'acp' : 'headless', found }
+    return { name: row.name, request, row, protocol: request.protocol === 'acp' ? 'acp' : 'headless', found }
   }
   const use = request.use ?? tools.agent?.use
   if (use === undefined)
@@ -130,8 +130,8 @@ async function choose(attempt: Attempt, tools: RunnerTools): Promise<Chosen | Fa
     return failure('logic', message, hint)
   }
   const { acp, headless } = findAgent(tools, row)
-  if (acp !== null) return { name: use, request, row, road: 'acp', found: acp }
-  if (headless !== null) return { name: use, request, row, road: 'headless', found: headless }
+  if (acp !== null) return { name: use, request, row, protocol: 'acp', found: acp }
+  if (headless !== null) return { name: use, request, row, protocol: 'headless', found: headless }
   const { message, hint } = agentMissing(row)
   return failure('logic', message, `${hint}; ${ON_PATH}`)
 }
@@ -173,10 +173,10 @@ async function carryOut(
   const model = modelOf(request, row)
   if ('class' in model) return failed(model)
   const home = openHome(agent.place ?? tools.stateDir, attempt)
-  const lent = login === null ? null : await openLogin(login, home, tools, stop)
-  if (lent !== null && 'outcome' in lent) return lent.outcome
-  const borrowed = lent?.use ?? null
-  const log = new AgentLog(tools.log, [...secrets, ...(borrowed?.secrets ?? [])])
+  const loginStart = login === null ? null : await openLogin(login, home, tools, stop)
+  if (loginStart !== null && 'outcome' in loginStart) return loginStart.outcome
+  const loginUse = loginStart?.use ?? null
+  const log = new AgentLog(tools.log, [...secrets, ...(loginUse?.secrets ?? [])])
   const over = new AbortController()
   let parked: string | null = null
   let refused: Failure | null = null
@@ -214,7 +214,7 @@ async function carryOut(
       log.note(spendLine(`${call.model} ${call.status}`, spent))
     },
   }
-  const opened = borrowed === null ? await options.openGateway(asking) : null
+  const opened = loginUse === null ? await options.openGateway(asking) : null
   if (opened?.ok === false) return failed(opened.failure)
   const gateway = opened?.gateway ?? null
   const plan = await options.openPlanTools?.({
@@ -234,9 +234,9 @@ async function carryOut(
       home: homeInside,
       session: home.session(chosen.name) ?? '',
     }
-    const road = chosen.road === 'acp' ? row.acp : row.headless
-    furnish(home.folder, { ...row.files, ...road?.files }, values)
-    const aside = chosen.road === 'acp' ? row.acp?.aside : undefined
+    const launch = chosen.protocol === 'acp' ? row.acp : row.headless
+    furnish(home.folder, { ...row.files, ...launch?.files }, values)
+    const aside = chosen.protocol === 'acp' ? row.acp?.aside : undefined
     if (aside !== undefined && values.session !== '') setAside(home.folder, aside)
     const brief = (isResumed: boolean): string => {
       agent.onTurn?.(isResumed ? 'taken up' : 'new')
@@ -245,7 +245,7 @@ async function carryOut(
         write: tools.write,
         isResumed,
         isBoxed,
-        hasPlanTools: plan !== undefined && chosen.road === 'acp',
+        hasPlanTools: plan !== undefined && chosen.protocol === 'acp',
       }).slice(0, BRIEF_MAX)
     }
     const start = startOf({ ...chosen, row }, values, brief)
@@ -287,18 +287,18 @@ async function carryOut(
       return failed(wrapped.failure)
     }
     log.note(
-      `starts ${chosen.name} ${chosen.found.version ?? '(version unknown)'} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
+      `starts ${chosen.name} ${chosen.found.version ?? '(version unknown)'} (${chosen.protocol}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
     )
-    const said = new PassThrough()
+    const stdout = new PassThrough()
     const lines =
-      chosen.road === 'acp'
+      chosen.protocol === 'acp'
         ? null
         : new LineReader({
             paths: row.headless!.lines,
             root,
             log,
             onSession: session => home.keepSession(chosen.name, session),
-            onLine: line => borrowed?.used.hear(line),
+            onLine: line => loginUse?.used.add(line),
             onTool: turnCounter(request.turns, () => {
               isOverTurns = true
               over.abort()
@@ -306,13 +306,13 @@ async function carryOut(
           })
     const child = await startChild({
       argv,
-      stdin: chosen.road === 'acp' ? null : start.stdin,
+      stdin: chosen.protocol === 'acp' ? null : start.stdin,
       env,
       cwd: folder.value,
       wrapped: wrapped?.value ?? null,
       onOutput: (stream, chunk) => {
         if (stream === 'stderr') log.errors.write(chunk)
-        else if (lines === null) said.write(chunk)
+        else if (lines === null) stdout.write(chunk)
         else lines.write(chunk)
       },
     })
@@ -324,9 +324,9 @@ async function carryOut(
     const both = AbortSignal.any([stop.signal, over.signal])
     const ending = follow(child, attempt, tools, { aborted: both.aborted, signal: both }, options)
     let turn: Awaited<ReturnType<typeof converse>> | null = null
-    if (chosen.road === 'acp') {
+    if (chosen.protocol === 'acp') {
       const place = { root, stateDir: tools.stateDir, home: homeInside, write: tools.write, isBoxed }
-      turn = await converse(child.process, said, {
+      turn = await converse(child.process, stdout, {
         cwd,
         session: home.session(chosen.name),
         mode: modeOf(row, isBoxed),
@@ -337,7 +337,7 @@ async function carryOut(
         version: options.version,
         log,
         onSession: session => home.keepSession(chosen.name, session),
-        onUse: told => borrowed?.used.hear(told),
+        onUse: report => loginUse?.used.add(report),
         permit: async tool => {
           const verdict = await judgePermission(tool, place)
           if (verdict.allowed === true) return true
@@ -358,27 +358,27 @@ async function carryOut(
       over.abort()
     }
     const { why, exit } = await ending
-    said.end()
+    stdout.end()
     lines?.end()
     const isTimedOut = why === 'timed out'
     await wrapped?.value.close(turn?.ok === false || (turn === null && exit.exit !== 0))
     await gateway?.close()
-    await borrowed?.close()
+    await loginUse?.close()
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
     if (exit.failure !== undefined) return failed(exit.failure)
-    const told = {
+    const measured = {
       ...(await beyondOf(wrapped?.value)),
       ...reported(gateway?.reports() ?? []),
     }
-    const use = borrowed?.used.use ?? null
+    const use = loginUse?.used.use ?? null
     const outputs: JsonObject = {
       ...(text === '' ? {} : { text }),
       ...reportedOutputs(attempt.definition, text),
       ...(use === null ? {} : { usage: reportedOutput(use) }),
     }
     if (parked !== null)
-      return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...told }
+      return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...measured }
     const fault = isTimedOut
       ? timedOut(attempt)
       : (exit.excess ??
@@ -389,20 +389,20 @@ async function carryOut(
           exit: exit.exit,
           errors: log.errors.text(),
           attempt,
-          isResumable: isResumable(row, chosen.road) && home.session(chosen.name) !== null,
+          isResumable: isResumable(row, chosen.protocol) && home.session(chosen.name) !== null,
         }))
-    if (fault !== null) return { type: 'failed', failure: fault, ...told }
-    return { type: 'done', outputs, ...told }
+    if (fault !== null) return { type: 'failed', failure: fault, ...measured }
+    return { type: 'done', outputs, ...measured }
   } finally {
     await gateway?.close()
-    await borrowed?.close()
+    await loginUse?.close()
     await plan?.close()
   }
 }
 
 const BRIEF_MAX = 90_000
-const isResumable = (row: AgentRow, road: Chosen['road']): boolean =>
-  road === 'acp' || row.headless?.resume !== undefined
+const isResumable = (row: AgentRow, protocol: Chosen['protocol']): boolean =>
+  protocol === 'acp' || row.headless?.resume !== undefined
 
 const NO_TOOLS: AgentTools = {
   facts: { plan: '', goal: null, decisions: [], earlier: [], changed: { paths: [], more: 0 } },
@@ -460,8 +460,8 @@ function faultOf(ended: {
 }): Failure | null {
   const { chosen, turn, isOverTurns, exit, errors, attempt, isResumable } = ended
   const { title } = chosen.row
-  const told = tellingLine(errors)
-  const because = told === null ? '' : ` (it said: ${told})`
+  const errorLine = tellingLine(errors)
+  const because = errorLine === null ? '' : ` (it said: ${errorLine})`
   const broken = (message: string): Failure => ({
     class: 'transient',
     code: 'agent:ended',

@@ -7,14 +7,14 @@ import type { Failure } from '../../domain/result.ts'
 import type { AgentRow } from '../../format/settings/agent-settings.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { PlanToolsServer } from './agent-runner.ts'
-import type { FoundRoad } from './find-agent.ts'
+import type { FoundProgram } from './find-agent.ts'
 
 export interface Chosen {
   readonly name: string
   readonly request: AgentRequest
   readonly row: AgentRow
-  readonly road: 'acp' | 'headless'
-  readonly found: FoundRoad
+  readonly protocol: 'acp' | 'headless'
+  readonly found: FoundProgram
 }
 
 /** The home as seen inside the sandbox: see `safety/sandbox/bubblewrap.ts`. */
@@ -71,23 +71,23 @@ export function withLogin(row: AgentRow, request: AgentRequest): AgentRow | Fail
 }
 
 export function startOf(
-  { row, road, found }: Chosen,
+  { row, protocol, found }: Chosen,
   values: { readonly session: string },
   brief: (isResumed: boolean) => string,
 ): { readonly argv: readonly string[]; readonly stdin: string | undefined } {
   // The plan's words are passed on verbatim.
   const words = (command: readonly string[], put: { readonly [name: string]: string }): readonly string[] =>
     row.from === 'plan' ? command.slice(1) : command.slice(1).map(word => filled(word, put))
-  if (road === 'acp') return { argv: [found.program, ...words(row.acp!.command, values)], stdin: undefined }
+  if (protocol === 'acp') return { argv: [found.program, ...words(row.acp!.command, values)], stdin: undefined }
   const { command, resume, setup } = row.headless!
   const isResumed = resume !== undefined && values.session !== ''
   const prompt = brief(isResumed)
-  const told = { ...values, prompt }
+  const filledValues = { ...values, prompt }
   const used = isResumed ? resume : command
-  const argv = [found.program, ...words(used, told)]
+  const argv = [found.program, ...words(used, filledValues)]
   const stdin = row.from === 'plan' || !used.some(word => word.includes('{prompt}')) ? `${prompt}\n` : undefined
   if (setup === undefined || isResumed) return { argv, stdin }
-  const before = [found.program, ...words(setup, told)]
+  const before = [found.program, ...words(setup, filledValues)]
   return {
     argv: ['/bin/sh', '-c', `${before.map(quoted).join(' ')} </dev/null >/dev/null && exec "$@"`, 'sh', ...argv],
     stdin,

@@ -82,8 +82,8 @@ async function draftIn(request: Drafting): Promise<Draft> {
     const { message, hint } = unknownAgent(agent, known)
     return no(failure('logic', message, hint))
   }
-  const standing = await sandbox.check()
-  if (!standing.ok) return no(standing.failure)
+  const sandboxState = await sandbox.check()
+  if (!sandboxState.ok) return no(sandboxState.failure)
   const { attempts: before } = place
   // Includes the cost of earlier turns.
   const finished = async (definition: PlanDefinition): Promise<Draft> => {
@@ -100,7 +100,7 @@ async function draftIn(request: Drafting): Promise<Draft> {
   for (let turn = 1; ; turn++) {
     place.begin()
     const isAgain = before + turn > 1
-    const { outcome, parked, said } = await oneTurn(request, allowance, before + turn, conversation => {
+    const { outcome, parked, lastMessage } = await oneTurn(request, allowance, before + turn, conversation => {
       if (isAgain) tell(conversation === 'taken up' ? goesOn(agent) : beginsAnew(agent))
     })
     if (outcome.type === 'interrupted')
@@ -112,7 +112,7 @@ async function draftIn(request: Drafting): Promise<Draft> {
     if ((await person.allowed()) && turn < TURNS_MAX) continue
     if (parked !== null) return no(usedUp(parked, agent))
     if (outcome.type === 'failed') return no(outcome.failure)
-    const last = said.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+    const last = lastMessage.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
     return no({
       ...failure(
         'logic',
@@ -157,7 +157,7 @@ interface Turn {
   readonly outcome: Outcome
   /** Set if the budget did not allow a call. */
   readonly parked: GatewayParked | null
-  readonly said: string
+  readonly lastMessage: string
 }
 
 async function oneTurn(
@@ -167,7 +167,7 @@ async function oneTurn(
   onTurn: NonNullable<AgentTools['onTurn']>,
 ): Promise<Turn> {
   const { agent, model, instruction, signal, sandbox, place } = request
-  let said = ''
+  let lastMessage = ''
   let parked: GatewayParked | null = null
   const tools: RunnerTools = {
     root: request.root,
@@ -178,7 +178,7 @@ async function oneTurn(
     about: request.about,
     evaluate: () => ({ ok: false, message: 'nothing is evaluated here' }),
     log: (stream, chunk) => {
-      if (stream !== 'engine') said = `${said}${Buffer.from(chunk).toString('utf8')}`.slice(-SAID_MAX)
+      if (stream !== 'engine') lastMessage = `${lastMessage}${Buffer.from(chunk).toString('utf8')}`.slice(-SAID_MAX)
     },
     monotonic: request.monotonic,
     sandbox: { room: sandbox, network: 'none', isRequired: true },
@@ -211,7 +211,7 @@ async function oneTurn(
       }),
   })
   const outcome = await runner.attempt(attempt, tools, { aborted: signal.aborted, signal })
-  return { outcome, parked, said }
+  return { outcome, parked, lastMessage }
 }
 
 /** Calls answered in earlier turns are replayed and not paid again. */

@@ -3,7 +3,7 @@
 
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { AgentRow, Road } from '../../format/settings/agent-settings.ts'
+import type { AgentRow, LaunchCommand } from '../../format/settings/agent-settings.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
 import { realOrNull } from '../../safety/files/real-path.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
@@ -16,7 +16,7 @@ export interface AgentPlace {
   readonly root: string
 }
 
-export interface FoundRoad {
+export interface FoundProgram {
   readonly program: string
   /** Folders that the sandbox has to show. */
   readonly folders: readonly string[]
@@ -25,8 +25,8 @@ export interface FoundRoad {
 }
 
 export interface FoundAgent {
-  readonly acp: FoundRoad | null
-  readonly headless: FoundRoad | null
+  readonly acp: FoundProgram | null
+  readonly headless: FoundProgram | null
 }
 
 export const listAgents = async (place: SettingsPlace): Promise<readonly KnownAgent[]> =>
@@ -59,10 +59,11 @@ function known(row: AgentRow, { acp, headless }: FoundAgent): KnownAgent {
 
 export function findAgent(place: AgentPlace, row: AgentRow): FoundAgent {
   const root = realOrNull(place.root) ?? place.root
-  const found = (road: Road | undefined): FoundRoad | null => {
-    const way = road === undefined ? null : findRoad(place, road.command[0]!, road.package ?? row.package ?? '')
+  const found = (launch: LaunchCommand | undefined): FoundProgram | null => {
+    const way =
+      launch === undefined ? null : resolveProgram(place, launch.command[0]!, launch.package ?? row.package ?? '')
     // Checked for absolute paths and through links as well: a task could write the program there.
-    const isInside = road?.command[0]?.startsWith('/') && way?.folders.some(folder => isWithin(folder, root))
+    const isInside = launch?.command[0]?.startsWith('/') && way?.folders.some(folder => isWithin(folder, root))
     return isInside ? null : way
   }
   return { acp: found(row.acp), headless: found(row.headless) }
@@ -73,8 +74,10 @@ export function agentMissing({ title, package: own, acp, headless }: AgentRow): 
   readonly message: string
   readonly hint: string
 } {
-  const programs = new Set([acp, headless].flatMap(road => road?.command[0] ?? []))
-  const packages = new Set([acp, headless].flatMap(road => (road === undefined ? [] : (road.package ?? own ?? []))))
+  const programs = new Set([acp, headless].flatMap(launch => launch?.command[0] ?? []))
+  const packages = new Set(
+    [acp, headless].flatMap(launch => (launch === undefined ? [] : (launch.package ?? own ?? []))),
+  )
   return {
     message: `${title} is not installed: ${[...programs].map(program => `'${program}'`).join(' or ')} is not on PATH`,
     hint: packages.size === 0 ? 'install it' : `npm install -g ${[...packages].join(', or ')}`,
@@ -82,7 +85,7 @@ export function agentMissing({ title, package: own, acp, headless }: AgentRow): 
 }
 
 /** Resolves a program by name or path, with its folders; null if missing. */
-export function findRoad({ environment, root }: AgentPlace, name: string, of = ''): FoundRoad | null {
+export function resolveProgram({ environment, root }: AgentPlace, name: string, of = ''): FoundProgram | null {
   const program = name.startsWith('/') ? name : findProgram(name, { path: environment.PATH, outside: [root] })
   if (program === null) return null
   const real = realOrNull(program)

@@ -24,8 +24,8 @@ export class LineReader {
   readonly #decoder = new StringDecoder('utf8')
   #rest = ''
   #session: string | null = null
-  #told: string | null = null
-  #said = ''
+  #reportedSession: string | null = null
+  #lastMessage = ''
 
   constructor(options: LineOptions) {
     this.#options = options
@@ -62,12 +62,13 @@ export class LineReader {
       const call = shownCall({ name, rawInput: inputOf(holder) }, null, root, true)
       log.act(call?.text ?? name, call?.edits)
     }
-    const said = textsAt(value, paths.text).join('')
+    const message = textsAt(value, paths.text).join('')
     // Some agents repeat the whole message after its parts.
-    if (said !== '' && said !== this.#said) log.say(said.length > 1 && !said.endsWith('\n') ? `${said}\n` : said)
-    if (said !== '') this.#said = said
-    if ((said !== '' || tools.length > 0) && this.#session !== null && this.#session !== this.#told) {
-      this.#told = this.#session
+    if (message !== '' && message !== this.#lastMessage)
+      log.say(message.length > 1 && !message.endsWith('\n') ? `${message}\n` : message)
+    if (message !== '') this.#lastMessage = message
+    if ((message !== '' || tools.length > 0) && this.#session !== null && this.#session !== this.#reportedSession) {
+      this.#reportedSession = this.#session
       onSession(this.#session)
     }
   }
@@ -121,9 +122,11 @@ function foundAt(value: unknown, paths: readonly string[]): readonly Found[] {
 /** The input of a tool call: agents use different keys, and some write it as text. */
 function inputOf(holder: unknown): unknown {
   if (typeof holder !== 'object' || holder === null) return undefined
-  const said = holder as { readonly [key: string]: unknown }
-  const state = said.state as { readonly input?: unknown } | undefined
-  const input = [said.input, said.args, said.arguments, said.parameters, state?.input].find(one => one !== undefined)
+  const record = holder as { readonly [key: string]: unknown }
+  const state = record.state as { readonly input?: unknown } | undefined
+  const input = [record.input, record.args, record.arguments, record.parameters, state?.input].find(
+    one => one !== undefined,
+  )
   if (typeof input === 'string') return parsed(input) ?? undefined
-  return input ?? (typeof said.command === 'string' ? { command: said.command } : undefined)
+  return input ?? (typeof record.command === 'string' ? { command: record.command } : undefined)
 }

@@ -36,20 +36,20 @@ export interface LoginPlace {
 }
 
 /** Secrets from the copied files, to be redacted. */
-export interface LentLogin {
+export interface CopiedLogin {
   readonly secrets: readonly string[]
 }
 
-interface Lent {
+interface CopyRecord {
   /** SHA-256 of each copied file. */
   readonly [file: string]: string
 }
 
 /** `note` reports leftovers of a crash to the person. */
-export async function lendLogin(place: LoginPlace, note: (text: string) => void): Promise<Answer<LentLogin>> {
+export async function copyLoginIn(place: LoginPlace, note: (text: string) => void): Promise<Answer<CopiedLogin>> {
   const { own, home, files } = place
   if (own?.startsWith('/') !== true) return no('you have no home that a login could be in', 'set HOME')
-  await takeBackLogin(place, note)
+  await removeLogin(place, note)
   const texts = new Map<string, string>()
   for (const [at, file] of files.entries()) {
     const path = join(own, file)
@@ -62,8 +62,8 @@ export async function lendLogin(place: LoginPlace, note: (text: string) => void)
       return no(`you are not signed in: there is no '${path}'`, 'start the agent yourself and sign in, then try again')
   }
   return await answering('lending your login', async () => {
-    const lent = Object.fromEntries([...texts].map(([file, text]) => [file, hashOf(text)]))
-    writeFileSync(`${place.record}.new`, JSON.stringify(lent), { mode: 0o600 })
+    const hashes = Object.fromEntries([...texts].map(([file, text]) => [file, hashOf(text)]))
+    writeFileSync(`${place.record}.new`, JSON.stringify(hashes), { mode: 0o600 })
     renameSync(`${place.record}.new`, place.record)
     for (const [file, text] of texts) writeNew(home, file, text)
     return { secrets: [...texts.values()].flatMap(text => secretsIn(text)) }
@@ -71,11 +71,11 @@ export async function lendLogin(place: LoginPlace, note: (text: string) => void)
 }
 
 /** Idempotent. If a file cannot be copied back, that is reported and does not stop the plan. */
-export async function takeBackLogin(place: LoginPlace, note: (text: string) => void): Promise<void> {
-  const lent = lentIn(place.record)
-  if (lent === null || place.own === undefined) return
+export async function removeLogin(place: LoginPlace, note: (text: string) => void): Promise<void> {
+  const hashes = recordIn(place.record)
+  if (hashes === null || place.own === undefined) return
   for (const file of place.files) {
-    const before = lent[file]
+    const before = hashes[file]
     const now = before === undefined ? null : leftIn(place.home, file)
     if (before !== undefined && now !== null && hashOf(now) !== before) {
       const copied = await copyBack(place, file, before, now)
@@ -142,9 +142,9 @@ function objectIn(text: string): object | null {
   }
 }
 
-function lentIn(record: string): Lent | null {
+function recordIn(record: string): CopyRecord | null {
   try {
-    return objectIn(readFileSync(record, 'utf8')) as Lent | null
+    return objectIn(readFileSync(record, 'utf8')) as CopyRecord | null
   } catch {
     return null
   }
