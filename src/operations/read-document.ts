@@ -8,7 +8,7 @@ import type { TaskStatus } from '../domain/status.ts'
 import { canonical } from '../extras/dialects/canonical.ts'
 import type { Dialect } from '../extras/dialects/dialect.ts'
 import { DIALECTS, dialectNamed } from '../extras/dialects/dialect-list.ts'
-import { type DefinitionFault, type ParseOptions, parsePlan, type Told } from '../format/plan/parse.ts'
+import { type DefinitionFault, type ParseOptions, parsePlan, type ImportInfo } from '../format/plan/parse.ts'
 import { printYaml } from '../format/plan/print.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
 import { checkPlan } from './check-plan.ts'
@@ -17,7 +17,7 @@ export interface PlanDocument {
   readonly text: string
   readonly definition: PlanDefinition
   readonly warnings: readonly Diagnostic[]
-  readonly told: Told
+  readonly told: ImportInfo
   /** What is said about the definition, at its place in the text. */
   readonly locate: (fault: DefinitionFault) => Diagnostic
 }
