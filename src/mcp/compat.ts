@@ -7,10 +7,10 @@ import { criterionText } from '../domain/plan-rules/criterion-text.ts'
 import { SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { ManagePlanInput } from '../format/wire/agent-tools.ts'
+import { standingText } from './answer-text.ts'
 import { clean } from './plan-text.ts'
 import { planWrite } from './plan-write.ts'
 import { findPlan, findTask, type Room, ToolError } from './room.ts'
-import { standingText } from './written-text.ts'
 
 export async function managePlan(room: Room, input: ManagePlanInput): Promise<JsonObject> {
   const { engine } = room

@@ -19,11 +19,11 @@ import { readDocument } from '../operations/read-document.ts'
 import { createOrder } from '../operations/run-plan.ts'
 import type { PlanStart } from '../operations/start-plan.ts'
 import { findTemplate, planFromTemplate } from '../operations/templates.ts'
+import { replannedLines } from './answer-text.ts'
 import { faultLines, hintText, refusalText } from './hint-text.ts'
 import { names } from './nothing-to-claim.ts'
 import { clean } from './plan-text.ts'
 import { accepted, Refused, type Room, ToolError, type Written } from './room.ts'
-import { replannedLines } from './written-text.ts'
 
 type Create = Extract<Order, { readonly type: 'create' }>
 

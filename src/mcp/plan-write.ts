@@ -17,6 +17,17 @@ import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { startPlan } from '../operations/start-plan.ts'
+import {
+  askedLines,
+  claimedLines,
+  editedLines,
+  orderLines,
+  proposedLines,
+  questionIn,
+  rollbackLines,
+  statusLines,
+  tickedLines,
+} from './answer-text.ts'
 import { chooseWorker, createFrom, mustRun, mustStart, replan } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { nothingToClaim } from './nothing-to-claim.ts'
@@ -36,17 +47,6 @@ import {
   ToolError,
   type Written,
 } from './room.ts'
-import {
-  askedLines,
-  claimedLines,
-  editedLines,
-  orderLines,
-  proposedLines,
-  questionIn,
-  rollbackLines,
-  statusLines,
-  tickedLines,
-} from './written-text.ts'
 
 /** `key`: idempotency key of this call, from the client or the agent. */
 export async function planWrite(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {

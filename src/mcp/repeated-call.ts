@@ -6,8 +6,6 @@ import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { criteriaOf } from '../operations/agents/tick-criteria.ts'
 import { proposalMade } from '../operations/goals/replan-goal.ts'
 import { keepClaim } from '../operations/report-task.ts'
-import { clean } from './plan-text.ts'
-import type { Accepted, Room, Written } from './room.ts'
 import {
   askedLines,
   claimedLines,
@@ -20,7 +18,9 @@ import {
   startedIn,
   statusLines,
   tickedLines,
-} from './written-text.ts'
+} from './answer-text.ts'
+import { clean } from './plan-text.ts'
+import type { Accepted, Room, Written } from './room.ts'
 
 export async function answerAgain(room: Room, input: PlanWriteInput, done: Accepted): Promise<Written> {
   const { plan } = done

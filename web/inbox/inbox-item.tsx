@@ -18,9 +18,9 @@ import { Skeleton, Trouble } from '../parts/states.tsx'
 import { asksWord, count, dateOf, span } from '../parts/words.ts'
 import { Verdicts } from '../plan/criteria.tsx'
 import type { Answer } from './answer-result.tsx'
-import { AskedForm, emptyAnswers } from './asked-form.tsx'
 import { ConsentShown } from './consent-shown.tsx'
 import { ProposalShown } from './proposal-shown.tsx'
+import { AskedForm, emptyAnswers } from './question-form.tsx'
 
 const EditPlan = lazy(() => import('../plan/edit-plan.tsx'))
 const BackDialog = lazy(async () => ({ default: (await import('../plan/checkpoints.tsx')).BackDialog }))

@@ -18,7 +18,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
 import { stockRows } from '../../safety/known-agents.ts'
 import { withLogin } from './agent-start.ts'
-import { copyLoginIn, removeLogin } from './lent-login.ts'
+import { copyLoginIn, removeLogin } from './copied-login.ts'
 import { reportedOutput, UseListener } from './reported-use.ts'
 
 const FILE = '.agent/auth.json'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { AgentLogin } from '../../domain/plan-rules/agent-request.ts'
 import type { Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import type { AgentHome } from './agent-home.ts'
-import { copyLoginIn, removeLogin } from './lent-login.ts'
+import { copyLoginIn, removeLogin } from './copied-login.ts'
 import { reportedWords, UseListener } from './reported-use.ts'
 
 export interface LoginUse {
