@@ -3,12 +3,12 @@
 
 import { z } from 'zod'
 import { EDIT_CHOICES } from '../../domain/event.ts'
-import { isReadable } from '../../extras/dialects/planstore/plan-steps-words.ts'
 import { planJsonSchema } from '../plan/json-schema.ts'
+import { isReadableId } from '../text/slug.ts'
 import { draftingLimits } from './budget.ts'
 import * as part from './field-schemas.ts'
 import { reason } from './field-schemas.ts'
-import * as word from './planstore-fields.ts'
+import * as word from './status-words.ts'
 import { anyOf, wire } from './wire.ts'
 
 const why = reason.optional().meta({ description: 'Why; it is kept in the journal.' })
@@ -91,7 +91,7 @@ export const NOT_CHOSEN = {
 /** A name chosen by a client. Ids are generated here, so text that cannot be a name is refused. */
 export const chosenId = z
   .string()
-  .refine((text: string): boolean => isReadable(text), { ...NOT_CHOSEN })
+  .refine((text: string): boolean => isReadableId(text), { ...NOT_CHOSEN })
   .meta({ description: 'A readable word, which becomes the name. Ids themselves (UUIDs) are made by the service.' })
 
 /** The PlanStore body, whose fields distinguish it from a plan document. */

@@ -9,7 +9,7 @@ import { type Entry, StoreDamaged } from '../../stores/store.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Log } from '../monitoring/log.ts'
 import { LiveFolds } from './entry-states.ts'
-import { inboxTick, outputTick, progressTick } from './progress-events.ts'
+import { outputTick, progressTick } from './progress-events.ts'
 import { Subscriber, type Wish } from './subscriber.ts'
 import { LiveEntry, LiveTail } from './tail.ts'
 
@@ -291,11 +291,11 @@ export class Live {
       if (progress === null) continue
       const facts = await this.#known(plan)
       const about = [plan, facts, progress, new Date(now()).toISOString(), position] as const
-      const messages = [progressTick(...about)]
+      const messages = [progressTick('plan.progress', ...about)]
       const [before, waits] = [this.#inboxes.get(plan), progress.waiting.join('\n')]
       this.#keepInbox(plan, waits)
       // The first time a plan is seen, its earlier inbox is unknown; only an entry that is a mere note surely changed nothing.
-      if (before === undefined ? !isQuiet : before !== waits) messages.push(inboxTick(...about))
+      if (before === undefined ? !isQuiet : before !== waits) messages.push(progressTick('inbox.changed', ...about))
       for (const { ticks, wish } of this.#subscribers)
         if (wish.wants(plan, facts)) for (const tick of messages) ticks?.offerProgress(tick)
     }
