@@ -34,7 +34,6 @@ export type AcpEnd =
   | { readonly ok: true; readonly stop: acp.StopReason; readonly isOverTurns: boolean }
   | { readonly ok: false; readonly message: string }
 
-/** `output`: the standard output of the child. */
 export async function converse(child: ChildProcess, output: Readable, options: AcpOptions): Promise<AcpEnd> {
   const { log, signal } = options
   const calls = new Map<string, AskedTool>()

@@ -32,7 +32,6 @@ export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'open
   readonly budget?: Allowance['caps']
   readonly more?: (question: string) => Promise<boolean>
   readonly tell?: (note: string) => void
-  /** All model calls of this drafting. */
   readonly calls: () => Promise<readonly ModelCallRecord[]>
   readonly sandbox: Sandbox
   /** Opens a separate state folder below this one. */

@@ -34,9 +34,9 @@ export const listAgents = async (place: SettingsPlace): Promise<readonly KnownAg
 
 function known(row: AgentRow, { acp, headless }: FoundAgent): KnownAgent {
   const { name, title, wire, from } = row
-  const road = acp !== null ? 'acp' : headless !== null ? 'headless' : null
+  const protocol = acp !== null ? 'acp' : headless !== null ? 'headless' : null
   const found = acp ?? headless
-  const wanted = road === 'headless' ? row.headless : (row.acp ?? row.headless)
+  const wanted = protocol === 'headless' ? row.headless : (row.acp ?? row.headless)
   const tested = wanted?.tested ?? row.tested
   const status =
     found === null ? 'missing' : tested === null || found.version === tested ? 'installed' : 'other-version'
@@ -46,7 +46,7 @@ function known(row: AgentRow, { acp, headless }: FoundAgent): KnownAgent {
       title,
       from: from === 'user' ? from : 'planfold',
       status,
-      road,
+      road: protocol,
       tested,
       wire,
       needsModel: wire !== null && row.model === null,

@@ -138,7 +138,6 @@ function thingsOf({ wanted, terms }: GoalWords): GoalWords['terms'] {
   return terms.filter(({ word }) => verb === null || baseForm(word) !== verb)
 }
 
-/** Placeholder words. */
 const PLACEHOLDER = /^(?:foo+|bar|baz|qux|quux|lorem|ipsum|asdf\w*|qwer\w*|blah?|hello|hi|hey|test\d+|(.)\1{2,})$/i
 
 /** `fix`, `make it work`: without an object. `asdf qwer` counts as well if no path contains a word of it. */

@@ -233,7 +233,6 @@ function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
     : [`it asks for more than one thing: ${titles} has no steps of its own here, and is better split off`]
 }
 
-/** The script in `package.json` behind a command. */
 async function scriptOf(repository: RepositoryView, found: FoundCommand | null): Promise<string | null> {
   const [, path, name] = /^(\S*package\.json), script '(.+)'$/.exec(found?.from ?? '') ?? []
   const [text] = path === undefined ? [] : await repository.read([path])

@@ -157,7 +157,6 @@ export interface ModelSpent {
   readonly cost: ModelCost
 }
 
-/** A comment on a draft, or on one of its tasks. */
 export interface PlanComment {
   readonly task: string | null
   readonly text: string
@@ -298,7 +297,6 @@ export interface FoundCommand {
   readonly from: string
   /** The script, target or program exists. */
   readonly exists: boolean
-  /** What is missing otherwise. */
   readonly missing?: string
 }
 

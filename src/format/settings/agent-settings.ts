@@ -134,7 +134,7 @@ function readRow(name: string, value: Json, document: Document, from: AgentRow['
   if (command === undefined && acp === undefined && headless === undefined && row.install === undefined)
     return no(`'${name}' says no command that starts it`, COMMAND_HINT)
   const lined = headless && { ...headless, lines: headless.lines ?? COMMAND_LINES }
-  const roads = command === undefined ? { acp, headless: lined } : launchOf(command, protocol)
+  const launches = command === undefined ? { acp, headless: lined } : launchOf(command, protocol)
   return {
     rows: [
       {
@@ -142,8 +142,8 @@ function readRow(name: string, value: Json, document: Document, from: AgentRow['
         ...row,
         ...{ name, from, title: row.title ?? name, scratch: row.scratch ?? [] },
         login: login === undefined ? null : { ...login, settings: login.settings ?? {} },
-        ...(roads.acp === undefined ? {} : { acp: roads.acp }),
-        ...(roads.headless === undefined ? {} : { headless: roads.headless }),
+        ...(launches.acp === undefined ? {} : { acp: launches.acp }),
+        ...(launches.headless === undefined ? {} : { headless: launches.headless }),
       },
     ],
     diagnostics: [],

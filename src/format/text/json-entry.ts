@@ -99,7 +99,6 @@ interface Settings {
   /** Null for an empty file. */
   readonly root: Node | null
   readonly eol: string
-  /** One step of indentation. */
   readonly step: string
 }
 

@@ -66,11 +66,9 @@ const read = <S extends string>(words: StatusWords<S>) =>
 
 const ASKED = 'in the words of the PlanStore, upper or lower case'
 
-/** The requested plan status. */
 export const planStatus = read(PLAN_WORDS).meta({
   description: `${PLAN_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
 })
-/** The requested task status. */
 export const taskStatus = read(TASK_WORDS).meta({
   description: `${TASK_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
 })

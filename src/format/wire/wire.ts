@@ -54,7 +54,6 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
 interface Forms {
   readonly description: string
   readonly examples: readonly JsonObject[]
-  /** The forms with a name. */
   readonly named: { readonly [name: string]: JsonObject }
   readonly others: readonly JsonObject[]
 }

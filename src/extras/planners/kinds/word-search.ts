@@ -35,7 +35,6 @@ export const goneCheck = (word: string, ignored: readonly string[]): EndCheck =>
   text: `${word} no longer occurs`,
 })
 
-/** The same in a text. */
 export const holdsWord = (text: string, word: string): boolean => {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
     if (!/[\w$/]/.test(text[at - 1] ?? '') && !/[\w$]/.test(text[at + word.length] ?? '')) return true

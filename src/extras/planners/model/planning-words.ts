@@ -40,7 +40,6 @@ export interface Findings {
   readonly framing?: Framing | undefined
 }
 
-/** The goal and the findings in the repository. */
 export async function briefing({ goal, kind, analysis, usual, repository, framing }: Findings): Promise<string> {
   const all = (await repository.files()).map(({ path }) => path)
   const ranked = [...analysis.files.slice(0, FILES_READ), ...analysis.tests.slice(0, 2)].map(({ path }) => path)

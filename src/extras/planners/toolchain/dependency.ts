@@ -13,7 +13,6 @@ export interface NamedDependency {
   readonly lock: string | null
   /** Required by a manifest; otherwise transitive. */
   readonly isDirect: boolean
-  /** The requested version. */
   readonly version: string | null
   /** Versions in the lock file, or in the manifest. */
   readonly current: readonly string[]

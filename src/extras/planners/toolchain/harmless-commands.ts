@@ -71,7 +71,6 @@ async function startedBy(
   return text === null ? [] : [text]
 }
 
-/** The recipe lines of the target and its prerequisites. */
 function recipeIn(text: string, target: string): readonly string[] {
   const lines = text.split('\n')
   const first = lines.findIndex(line => new RegExp(`^${target.replace(/\W/g, '\\$&')}(\\s[^:=]*)?:(?!=)`).test(line))
