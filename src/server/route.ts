@@ -27,7 +27,6 @@ export interface Route<Query, Body> {
   readonly isRaw?: true
   /** A POST that ignores `Idempotency-Key`: its answer is a secret, or repeating it changes nothing. */
   readonly once?: false
-  /** Additional headers it reads, with their meaning. */
   readonly headers?: { readonly [name: string]: string }
   /** Successful answers; problems are the same for all routes. */
   readonly answers: {

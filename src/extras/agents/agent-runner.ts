@@ -489,7 +489,6 @@ const overTurns = (title: string, turns: number): Failure => ({
   retryable: true,
 })
 
-/** All model calls, summed up as one. */
 function reported(reports: readonly GatewayReport[]): { readonly model?: ModelReport } {
   const [first, ...others] = reports
   if (first === undefined) return {}

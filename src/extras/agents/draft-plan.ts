@@ -34,7 +34,6 @@ export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'open
   readonly tell?: (note: string) => void
   readonly calls: () => Promise<readonly ModelCallRecord[]>
   readonly sandbox: Sandbox
-  /** Opens a separate state folder below this one. */
   readonly openState: (folder: string) => Promise<DraftingState>
 }
 

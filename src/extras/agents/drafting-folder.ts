@@ -30,7 +30,6 @@ interface Wanted {
   readonly model?: string
   readonly what: readonly string[]
   readonly now: number
-  /** Used in the key of a new drafting. */
   readonly id: string
 }
 

@@ -13,7 +13,6 @@ export interface LineOptions {
   readonly log: AgentLog
   /** Called with the first message or action: before that, some agents have stored nothing that could be resumed. */
   readonly onSession: (session: string) => void
-  /** Called for each tool call. */
   readonly onTool?: () => void
   readonly onLine?: (line: object) => void
 }

@@ -29,7 +29,6 @@ export type DraftWithAgent = (request: {
   readonly budget?: DraftingBudget
   /** Asks the person whether more may be used. */
   readonly more?: (question: string) => Promise<boolean>
-  /** Reports progress to the person. */
   readonly tell?: (note: string) => void
   readonly signal: AbortSignal
 }) => Promise<AgentDraft>

@@ -21,9 +21,7 @@ export interface EndInput {
   readonly kind: GoalKind
   readonly toolchain: Toolchain
   readonly paths: readonly string[]
-  /** The contents that were read. */
   readonly texts: ReadonlyMap<string, string>
-  /** Excluded files. */
   readonly not: readonly string[]
 }
 

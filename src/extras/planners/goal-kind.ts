@@ -28,13 +28,11 @@ export interface JudgedGoal {
   /** Stated unknowns, to be found out first: `whether X or Y`, `why the upload hangs`. */
   readonly unknowns: readonly string[]
   readonly deadline: Deadline | null
-  /** Two contradictory parts. */
   readonly conflict: readonly [string, string] | null
 }
 
 export interface KnownRepository {
   readonly sourceFiles: number
-  /** Dependency names from manifests. */
   readonly dependencies?: readonly string[]
   /** The goal's words match a file. */
   readonly isPlaced?: boolean

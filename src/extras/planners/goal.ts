@@ -17,7 +17,6 @@ export interface GoalWords extends GoalMentions {
 export interface GoalTerm {
   /** Lower case; a prefix unless `whole`. */
   readonly stem: string
-  /** As written in the goal. */
   readonly word: string
   /** Match the whole word only. */
   readonly whole: boolean

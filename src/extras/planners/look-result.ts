@@ -24,7 +24,6 @@ export interface LookedCommand {
   readonly total?: number
   /** Repository files named in the failure, in order. */
   readonly places: readonly { readonly file: string; readonly line: number | null }[]
-  /** Its output about them, truncated. */
   readonly lines: readonly string[]
 }
 

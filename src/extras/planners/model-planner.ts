@@ -63,7 +63,6 @@ import {
 const CALLS_MAX = 12
 /** Additional requests per further draft: one answer and its repairs. */
 const DRAFT_CALLS = 4
-/** Maximum number of requests to split a goal. */
 const SPLIT_CALLS_MAX = 3
 const TITLE_MAX = 200
 const REPAIRS_MAX = 3

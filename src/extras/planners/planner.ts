@@ -50,7 +50,6 @@ export interface PlanRequest {
   readonly draft?: PlanDefinition
   /** Set when the rest of a running plan is drafted again. */
   readonly progress?: PlanProgress | undefined
-  /** Past plans, newest first. */
   readonly past?: readonly PastPlan[]
   /** `provider/name`; by default the user's default model. */
   readonly model?: string
@@ -70,7 +69,6 @@ export interface PlanRequest {
   readonly drafts?: number | undefined
   /** Asks the person whether more may be used; if absent, the drafting ends at its limits. */
   readonly more?: (question: string) => Promise<boolean>
-  /** Reports progress to the person. */
   readonly tell?: (note: string) => void
   readonly signal?: AbortSignal
 }
@@ -125,7 +123,6 @@ export interface PlanningModel {
 }
 
 export interface ModelQuestion {
-  /** The purpose in the list of model calls. */
   readonly purpose: string
   readonly system: string
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[]
@@ -251,7 +248,6 @@ export interface Installation {
 }
 
 export interface PlanEstimate {
-  /** Sequential duration. */
   readonly workMs: number
   /** Cost of planning in words; null without a model. */
   readonly cost: string | null

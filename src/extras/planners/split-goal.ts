@@ -30,7 +30,6 @@ export function splitGoal(goal: string): readonly Wish[] {
 
 interface Found {
   readonly wishes: readonly { readonly title: string; readonly more: readonly string[] }[]
-  /** Limits that apply to all wishes. */
   readonly limits: readonly string[]
 }
 

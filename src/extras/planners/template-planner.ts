@@ -208,7 +208,6 @@ function detected(
   return null
 }
 
-/** Does one of these patterns match a file? */
 function isThere(patterns: Json, paths: readonly string[]): boolean {
   if (!Array.isArray(patterns)) return false
   const starts = (patterns as readonly Json[]).map(pattern => String(pattern).split(/[*?[{]/, 1)[0]!)

@@ -37,7 +37,6 @@ export interface Place {
 }
 
 export interface RuleContext {
-  /** How the scalar at a path was typed. */
   readonly written: (path: Path) => string | null
   /** True inside `compensate`. */
   readonly isUndo: boolean

@@ -259,7 +259,6 @@ const FIELD_KEYS = [
   ['pattern', 'text'],
 ] as const
 
-/** Reports duplicate names in a list. */
 function* twice(list: unknown, key: string, path: Path): Generator<DocumentFault> {
   const seen = new Set<string>()
   for (const [index, item] of (Array.isArray(list) ? (list as readonly unknown[]) : []).entries()) {

@@ -37,7 +37,6 @@ const model = z
 
 export const MODEL: ActionFormat<Model> = {
   ...keyed<Model>('model', { spec: ['model', asWritten(model)] }),
-  /** Requires a prompt, and a valid answer schema. */
   *rules(task, path) {
     yield* needsPrompt(task, path, "a 'model' task", 'write what the model is asked under `instruction:`')
     const use = isMap(task.model) ? task.model.use : task.model

@@ -133,7 +133,6 @@ const SUGGESTIONS_MAX = 20
 
 interface Known {
   readonly names: ReadonlySet<string> | null
-  /** Remaining number of such searches. */
   suggestions: number
 }
 

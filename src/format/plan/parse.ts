@@ -249,7 +249,6 @@ function parseDocument(document: Document, about: ParsedSource, options: ParseOp
   }
 }
 
-/** Errors beyond those of the schema. */
 function faultsInRest(
   { value }: Document,
   misshapen: readonly SchemaComplaint[],

@@ -13,7 +13,6 @@ export interface Revision {
   readonly verified: boolean
   readonly actor: Actor
   readonly at: Millis
-  /** The journal entry. */
   readonly version: number
   readonly rationale: string | null
   readonly definition: PlanDefinition

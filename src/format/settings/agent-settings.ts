@@ -72,7 +72,6 @@ export interface AsideRule {
 
 /** A command without {prompt} gets the brief on standard input. */
 export interface HeadlessLaunch extends LaunchCommand {
-  /** The command that resumes a session. */
   readonly resume?: readonly string[] | undefined
   /** A command to run once in a new home. */
   readonly setup?: readonly string[] | undefined
@@ -174,7 +173,6 @@ const word = z.string().min(1).max(20_000)
 const words = z.array(word).min(1).max(200)
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'use letters, digits and _')
 const paths = z.array(word).max(50)
-/** A path strictly below a folder. */
 const below = word.refine(
   text => !/^[/~]|\\|\p{Cc}/u.test(text) && !text.split('/').some(part => part === '' || part === '.' || part === '..'),
   'write a path below the folder, without `..`',

@@ -71,7 +71,6 @@ function inside(schema: z.ZodType, step: string | number): readonly z.ZodType[] 
 }
 
 type Issue = z.core.$ZodIssue
-/** The errors under each variant. */
 type Forms = readonly (readonly Issue[])[]
 
 /** The document: its value, and how the scalar at a path was typed. */

@@ -144,7 +144,6 @@ export const ORDERS = {
     origin: plan.exactOptional(),
     session: reference.exactOptional(),
     goal: reference.exactOptional(),
-    /** The agent that is to work the plan. */
     agent: reference.exactOptional(),
     /** If the name is taken, `number` uses `name-2`, `name-3` … */
     taken: z.enum(['refuse', 'number']).exactOptional(),
@@ -236,7 +235,6 @@ export const ORDERS = {
   }),
   /** Data stored beside the plan or task and never interpreted; merged by key, null removes a key. */
   annotate: of('annotate', { set: jsonObject, task: task.exactOptional() }),
-  /** Its id is in the event. */
   evaluate: of('evaluate', {
     task,
     score: z.number().exactOptional(),
@@ -296,7 +294,6 @@ export const ORDERS = {
     /** A definition to use instead of the one at that point. */
     definition: planDocument.exactOptional(),
     source: source.exactOptional(),
-    /** Model for open tasks that ask one. */
     model: text.exactOptional(),
     /** Work in the workspace instead of a separate folder. */
     here: yes.exactOptional(),

@@ -96,7 +96,6 @@ export const QUERIES = {
   /** `earlier: false`: no forecast from other plans. */
   budget: of('budget', { ...plan, earlier: z.literal(false).exactOptional() }),
   inbox: of('inbox', {}),
-  /** Open questions, or the one with this id. */
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),
   position: of('position', {}),

@@ -100,7 +100,6 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     return token
   }
 
-  /** Compares with all tokens, each in constant time. */
   function find(sha256: string): Token | undefined {
     const wanted = Buffer.from(sha256, 'hex')
     let found: Token | undefined

@@ -13,7 +13,6 @@ import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 export interface ShownPlan {
   readonly body: Plan
-  /** The serialised body. */
   readonly text: string
   readonly version: number
 }

@@ -17,7 +17,6 @@ import { clientTimes } from './show-plan.ts'
 
 export type Ordered =
   | { readonly ok: true; readonly tasks: readonly TaskDefinition[] }
-  /** Two tasks have the same name. */
   | { readonly ok: false; readonly duplicate: TaskName; readonly at: readonly [number, number] }
   /** Each needs the next; the first is also the last. */
   | { readonly ok: false; readonly cycle: readonly TaskName[] }

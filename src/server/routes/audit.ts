@@ -145,7 +145,6 @@ async function viewReply(call: Asking, ask: (plan: string) => Promise<View>) {
   })
 }
 
-/** Internal keys and steps are left out. */
 function withoutKeys(digest: Digest | null): View {
   if (digest === null) return null
   const shown = {

@@ -17,7 +17,6 @@ import { ALL_TESTS_BEFORE, BASELINE, TEXTS } from './work-tasks.ts'
 export interface Opening {
   readonly questions: readonly PlanQuestion[]
   readonly prepared: readonly TaskDefinition[]
-  /** Tasks that record the present state. */
   readonly recorded: readonly TaskDefinition[]
   readonly isSaved: boolean
 }
@@ -182,7 +181,6 @@ function conditional(tasks: readonly TaskDefinition[]): ReadonlySet<string> {
   return new Set([...namesOf(started), ...helping])
 }
 
-/** Renames frame tasks whose names the work uses. */
 function renamed(tasks: readonly TaskDefinition[], taken: Set<string>) {
   const names = new Map(tasks.map(({ id }) => [id, freeName(id, taken)]))
   const nameOf = (name: TaskName): TaskName => names.get(name) ?? name

@@ -24,7 +24,6 @@ interface SettingsInput {
   readonly paths: readonly string[]
   readonly texts: ReadonlyMap<string, string>
   readonly ranked: readonly RankedFile[]
-  /** Excluded files. */
   readonly not: readonly string[]
 }
 

@@ -22,7 +22,6 @@ export interface FileFeatures {
   readonly passage: number
   /** The goal begins with `part: …`, and the file belongs to that part. */
   readonly scope: number
-  /** Defines names of the goal. */
   readonly defines: number
   /** Contains a name of the goal verbatim. */
   readonly mentions: number
@@ -30,7 +29,6 @@ export interface FileFeatures {
   readonly lively: number
   /** Changed in commits with similar messages. */
   readonly history: number
-  /** Named in the goal or a stack trace. */
   readonly named: number
   /** Size relative to files of its role. */
   readonly size: number
@@ -78,7 +76,6 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
 }
 
 interface CountedDocument {
-  /** Weighted occurrences by term. */
   readonly frequency: Float64Array
   readonly defined: Float64Array
   readonly inPath: Float64Array
@@ -161,7 +158,6 @@ function bm25(documents: readonly CountedDocument[], idf: Float64Array): readonl
 const weigh = (idf: Float64Array, found: Float64Array): number =>
   found.reduce((sum, count, term) => sum + (count > 0 ? idf[term]! * Math.sqrt(Math.min(count, 4)) : 0), 0)
 
-/** Names in the goal, matched verbatim. */
 const exactNames = (goal: GoalWords): readonly string[] =>
   [...new Set([...goal.symbols, ...goal.symbols.map(lastPart), ...goal.quoted])].filter(
     name => name.length > 2 && name.length < 100,

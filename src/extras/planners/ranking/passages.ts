@@ -7,7 +7,6 @@ export interface Passage {
   readonly path: string
   /** The first line, from 1. */
   readonly line: number
-  /** The relevant line. */
   readonly at: number
   readonly lines: readonly string[]
 }

@@ -14,7 +14,6 @@ export interface Ranking {
   /** The package that the goal starts with, or null. */
   readonly home: string | null
   readonly limits: readonly string[]
-  /** The contents that were read. */
   readonly texts: ReadonlyMap<string, string>
 }
 

@@ -18,7 +18,6 @@ export interface EntryInput {
   readonly leads?: readonly string[]
   /** Likelihood of a file that does not exist yet. */
   readonly unseen: number
-  /** Maximum number of included files. */
   readonly budget: number
   readonly entries: number
 }

@@ -24,7 +24,6 @@ export interface Candidate {
   readonly in?: string
   /** The required program, if not the first word. */
   readonly program?: string
-  /** What the repository lacks for it. */
   readonly missing?: string
   /** A convention of the language, not stated in the repository. */
   readonly isGuess?: true

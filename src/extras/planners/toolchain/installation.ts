@@ -177,7 +177,6 @@ function pipWords({ paths }: Evidence, manifest: string): readonly string[] | nu
   return words.length === 0 ? null : words
 }
 
-/** The optional dependencies for tests. */
 function testExtra(manifest: string, where: 'extra' | 'group'): string | null {
   const table = where === 'extra' ? 'project.optional-dependencies' : 'dependency-groups'
   const own = manifest.split(/^(?=\[)/m).find(part => part.startsWith(`[${table}]`)) ?? ''
