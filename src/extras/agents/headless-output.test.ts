@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type LinePaths, rowOfCommand } from '../../format/settings/agent-settings.ts'
 import { stockRows } from '../../safety/known-agents.ts'
 import { AgentLog } from './agent-log.ts'
-import { LineReader, textsAt } from './headless-road.ts'
+import { LineReader, textsAt } from './headless-output.ts'
 
 const rowOf = (name: string) => stockRows().find(row => row.name === name)!
 
