@@ -37,11 +37,6 @@ export function classify(ending: Ending, now: Millis): Kind {
   return known('logic', `exit:${exit}`)
 }
 
-/** The class of an error of the operating system; null when the code says nothing about it. */
-export function classOfErrno(code: string): FailureClass | null {
-  return ERRNOS.get(code) ?? null
-}
-
 /** The class of an HTTP status that means no; null when it means yes. */
 export function classOfHttp(status: number): FailureClass | null {
   if (status < 400 || status > 599) return null

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { next, plainHint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
-import { printDiagnostic } from '../text/diagnostic.ts'
+import { printDiagnostic } from '../text/print-diagnostic.fixture.ts'
 import { EXAMPLE } from './example.fixture.ts'
 import { type ParseOptions, parsePlan, planNameFrom } from './parse.ts'
 

@@ -1,6 +1,6 @@
 // What is wrong or doubtful in a document, where, and what to do about it. Lines and columns are counted from 1.
 
-import { type Hint, plainHint } from '../../domain/hint.ts'
+import type { Hint } from '../../domain/hint.ts'
 
 export interface Diagnostic {
   readonly severity: 'error' | 'warning'
@@ -51,13 +51,6 @@ export function tidy(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] 
 
 export function printPath(path: Path): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
-}
-
-/** One diagnostic as people read it: `plan.yaml:3:5: error: …`. */
-export function printDiagnostic(diagnostic: Diagnostic, fileName = 'plan'): string {
-  const { line, column, severity, message, hint } = diagnostic
-  const first = `${fileName}:${line}:${column}: ${severity}: ${message}`
-  return hint === undefined ? first : `${first}\n  hint: ${plainHint(hint)}`
 }
 
 /** As much of a text as a message quotes. */
