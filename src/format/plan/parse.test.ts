@@ -584,7 +584,7 @@ tasks:
 })
 
 test('a template is told to be one', () => {
-  const parsed = parsePlan('planfold-template: 1\nname: x\nplan: {}\n')
+  const parsed = parsePlan('planfold-template: 2\nname: x\nplan: {}\n')
   expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([
     {
       line: 1,
