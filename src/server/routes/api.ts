@@ -52,5 +52,5 @@ function toldOf({ routes, version }: RouteRooms): Promise<Told> {
 
 async function tell(routes: readonly ListedRoute[], version: string): Promise<Told> {
   const document = await openApiSlowly(routes, { version })
-  return { document: JSON.stringify(document), page: await apiPage(document) }
+  return { document: JSON.stringify(document), page: apiPage(document) }
 }
