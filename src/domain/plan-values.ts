@@ -1,7 +1,6 @@
 // Values that stand in the fields of a plan and know nothing of its tasks: commands, criteria, edits, impacts, who decides.
 
 import type { TaskName } from './id.ts'
-import type { TestsCriterion } from './plan-rules/tests-criterion.ts'
 
 /** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
 export interface Approvers {
@@ -98,3 +97,18 @@ export type SandboxMode = 'required' | 'preferred' | 'off'
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']
+
+/** A command that runs tests, judged test by test against what it printed before. */
+export interface TestsCriterion {
+  readonly type: 'tests'
+  readonly command: CommandLine
+  /** Where a new test is: a path or pattern of files, or a part of its name. */
+  readonly new?: string
+  /** The task that recorded how the tests were; the plan's own first run of the command when absent. */
+  readonly baseline?: TaskName
+  /** The new test must fail, and nothing else may have changed. */
+  readonly red?: true
+  /** Tests may be removed or skipped. */
+  readonly fewer?: 'allowed'
+  readonly text?: string
+}

@@ -2,7 +2,6 @@
 // means "not said". They never change; a change makes a new Revision. Run state lives in state.ts, never here.
 
 import type { Action } from './actions/actions.ts'
-import type { Budget } from './budget/budget.ts'
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type {
@@ -23,7 +22,6 @@ import type { CommandRules } from './policy/command-rules.ts'
 export type { Action, ActionType } from './actions/actions.ts'
 export type { Field, GateAction, Option } from './actions/gate-action.ts'
 export { LATER_ACTIONS } from './actions/structure-actions.ts'
-export type { Budget, Money } from './budget/budget.ts'
 export type * from './plan-values.ts'
 export { EFFECT_CLASSES } from './plan-values.ts'
 
@@ -406,4 +404,25 @@ export interface CheckpointPolicy {
   readonly before?: 'risky' | 'unsafe' | 'never'
   /** `seen` (the default): all files are looked at around a task that declares no scope. `declared`: only scopes are. */
   readonly files?: 'seen' | 'declared'
+}
+
+/** How much may be used: by a task, by a group with all of its tasks, or by the whole plan. */
+export interface Budget {
+  /** While at least one task runs; the time during which people are waited for does not count. */
+  readonly timeMs?: number
+  readonly cost?: Money
+  readonly tokens?: number
+  readonly calls?: number
+  readonly attempts?: number
+  /** Of what commands print, as far as it is stored. */
+  readonly outputBytes?: number
+  /** When it is used up: a person is asked for more (the default), or the task fails. */
+  readonly exceeded?: 'ask' | 'fail'
+  /** A single call of a model that may cost more than this is asked about first. */
+  readonly large?: Money
+}
+
+export interface Money {
+  readonly amount: number
+  readonly currency: string
 }

@@ -1,7 +1,6 @@
 // How a criterion is called wherever its verdict is recorded or looked up: by its command, its expression or its words.
 
-import type { CommandLine, Criterion } from '../plan-values.ts'
-import type { TestsCriterion } from './tests-criterion.ts'
+import type { CommandLine, Criterion, TestsCriterion } from '../plan-values.ts'
 
 export function criterionText(criterion: Criterion): string {
   switch (criterion.type) {

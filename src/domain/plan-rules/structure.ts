@@ -6,7 +6,24 @@ import { ITEMS_MAX, SUBPLAN_DEPTH_MAX } from '../limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { combinations, isMultiplied, isStructured, type Scope } from './expand.ts'
-import type { GraphFault } from './graph-rules.ts'
+
+type FaultKey =
+  | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
+  | ('compensate' | 'git' | 'recover')
+  | ('accept' | 'preconditions' | 'postconditions' | 'gate')
+
+export interface GraphFault {
+  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy' | 'structure'
+  readonly message: string
+  readonly hint?: string
+  readonly task?: TaskName
+  /** The key of the task that is at fault, for finding its place in the document. */
+  readonly key?: FaultKey
+  /** Where below that key. */
+  readonly at?: readonly (string | number)[]
+  /** The tasks of a cycle, the first repeated at the end. */
+  readonly path?: readonly TaskName[]
+}
 
 export interface Written {
   readonly task: TaskDefinition

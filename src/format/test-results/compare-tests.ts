@@ -1,7 +1,7 @@
 // A run of tests against an earlier one: what changed, and whether that is what is wanted. Green: no test fails that did not fail
 // before, none is gone, and a new one passes. Red: a new one fails, and all else is as before.
 
-import type { TestsCriterion } from '../../domain/plan-rules/tests-criterion.ts'
+import type { TestsCriterion } from '../../domain/plan-values.ts'
 import { matchesPattern, matchesWord } from '../../domain/policy/pattern.ts'
 import type { TestChanges } from '../../domain/result.ts'
 import type { TestResults } from './seen-tests.ts'
