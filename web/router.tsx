@@ -1,6 +1,7 @@
 // Every place of the page and its address. Each page is a file of its own that is loaded when somebody goes there.
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { defined } from '../src/domain/json.ts'
 import { Shell } from './parts/shell.tsx'
 import { Broken, Empty } from './parts/states.tsx'
 
@@ -52,8 +53,7 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined => all.find(one => one === value)
 const whole = (value: unknown): number | undefined => (Number.isSafeInteger(value) ? (value as number) : undefined)
 /** Keys that are not said stay out of the address. */
-const said = <T extends object>(values: T): T =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
+const said = <T extends object>(values: T): T => defined(values) as T
 
 const plans = createRoute({
   getParentRoute: () => root,

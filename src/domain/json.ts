@@ -32,8 +32,8 @@ export const isMap = (value: unknown): value is JsonObject =>
 export const mapOf = (value: unknown): JsonObject => (isMap(value) ? value : {})
 
 /** Without the keys that are undefined. */
-export function defined(record: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject
+export function defined<T extends object>(record: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never
 }
 
 export function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {

@@ -3,7 +3,7 @@
 // is ordered.
 
 import type { TaskName } from '../domain/id.ts'
-import type { JsonObject } from '../domain/json.ts'
+import { defined, type JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
@@ -221,8 +221,7 @@ export function rollbackAgain({ kind, to, only }: RollbackAsks): {
   if (kind === 'adopt') throw new Error('bug: only a rollback can be tried again here')
   const { paths, tasks, filesOnly, keepGit, includeUnclaimed } = only
   const git = {
-    ...(keepGit === undefined ? {} : { keepGit }),
-    ...(includeUnclaimed === undefined ? {} : { includeUnclaimed }),
+    ...defined({ keepGit, includeUnclaimed }),
   }
   if (kind === 'undo') return { kind, ask: git }
   return {

@@ -1,7 +1,7 @@
 // The layers of a policy, widest first: organisation, user, project, plan, task. Each may only narrow what those before it leave. What they
 // come to is worked out here, and nowhere else.
 
-import { same } from '../json.ts'
+import { defined, same } from '../json.ts'
 import type { Budget, DataRules, GatePolicy, PlanDefinition, Policy, SandboxMode, TaskDefinition } from '../plan.ts'
 import { type NetworkUse, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 import type { CommandRules } from './command-rules.ts'
@@ -168,8 +168,7 @@ export function taskLayer({ network, write, read, budget }: Partial<TaskDefiniti
 
 type Sparse<T> = { readonly [K in keyof T]: T[K] | undefined }
 
-const said = (policy: Sparse<LayerPolicy>): LayerPolicy =>
-  Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined)) as LayerPolicy
+const said = (policy: Sparse<LayerPolicy>): LayerPolicy => defined(policy) as LayerPolicy
 
 /** The layers without what a stricter word of another one makes idle: each line that is left is in effect. */
 export function inEffect(layers: readonly PolicyLayer[]): readonly PolicyLayer[] {

@@ -1,7 +1,7 @@
 // The planner that asks the person's own coding agent. The agent reads the repository in a sandbox in which it can write nothing, and
 // submits one plan with `plan_write`; what it says besides counts for nothing. What it submits is checked like every plan.
 
-import type { JsonObject } from '../../domain/json.ts'
+import { defined, type JsonObject } from '../../domain/json.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
 import { tokensOf } from '../../domain/model-use.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -74,10 +74,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
   const drafted = await draft({
     ...{ agent, instruction, signal },
     what: [goal, JSON.stringify(comments), JSON.stringify(earlier?.tasks ?? null)],
-    ...(model === undefined ? {} : { model }),
-    ...(budget === undefined ? {} : { budget }),
-    ...(more === undefined ? {} : { more }),
-    ...(tell === undefined ? {} : { tell }),
+    ...defined({ model, budget, more, tell }),
   })
   if (!drafted.ok) throw new PlanningFailure(drafted.failure)
   const { used } = drafted

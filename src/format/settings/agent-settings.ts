@@ -2,7 +2,7 @@
 // (docs/formats/agents.md). A row that is wrong is told with its place, and takes no other row with it.
 
 import { z } from 'zod'
-import type { Json } from '../../domain/json.ts'
+import { defined, type Json } from '../../domain/json.ts'
 import { type AgentLogin, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import { addresses } from '../plan/schema-values.ts'
 import type { Diagnostic } from '../text/diagnostic.ts'
@@ -147,8 +147,7 @@ function readRow(name: string, value: Json, document: Document, from: AgentRow['
         ...row,
         ...{ name, from, title: row.title ?? name, scratch: row.scratch ?? [] },
         login: login === undefined ? null : { ...login, settings: login.settings ?? {} },
-        ...(roads.acp === undefined ? {} : { acp: roads.acp }),
-        ...(roads.headless === undefined ? {} : { headless: roads.headless }),
+        ...defined({ acp: roads.acp, headless: roads.headless }),
       },
     ],
     diagnostics: [],

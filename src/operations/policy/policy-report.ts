@@ -1,6 +1,6 @@
 // The policy in effect as a person reads it: each line with where it comes from. Lines that a stricter layer makes idle are left out.
 
-import type { Json } from '../../domain/json.ts'
+import { defined, type Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type CommandRule, ruleWords } from '../../domain/policy/command-rules.ts'
 import {
@@ -52,8 +52,7 @@ function linesOf({ from, file, lines, policy }: PolicyLayer): readonly PolicyLin
       key,
       value,
       from,
-      ...(file === undefined ? {} : { file }),
-      ...(line === undefined ? {} : { line }),
+      ...defined({ file, line }),
     }
   })
 }

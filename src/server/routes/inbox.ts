@@ -1,13 +1,12 @@
 // The inbox over HTTP: what waits for a person, answering it, proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../domain/json.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
@@ -330,7 +329,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
         const before = call.once === undefined ? null : await call.engine.answered(call.once, asked)
         if (before !== null && !before.ok) return refused(before.refusal, { plan })
         if (before !== null) return await replannedAgain(call, before)
-        const wanted = { plan, why, choice: presentFields(named) }
+        const wanted = { plan, why, choice: defined(named) }
         const found = await replanGoal<Problem>(call.engine, wanted, async ({ goal, choice, ...earlier }) => {
           const proposed = await proposeFor(call, goal, { ...choice, budget, look }, earlier)
           return isProblem(proposed) ? { problem: proposed } : proposed.proposal

@@ -2,13 +2,12 @@
 
 import type { Event } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
-import { isMap, type Json } from '../../domain/json.ts'
+import { defined, isMap, type Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
 import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 
 import type { Order } from '../../engine/engine.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
 import { showPlan } from '../../extras/compat/planstore/show-plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
@@ -217,9 +216,9 @@ export const revisionRoutes: readonly AnyRoute[] = [
       const said = comments.map(({ task = null, text, field, line }) => ({
         task,
         text,
-        ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
+        ...(field === undefined && line === undefined ? {} : { place: defined({ field, line }) }),
       }))
-      const asked = { plan, said, choice: presentFields(choice) }
+      const asked = { plan, said, choice: defined(choice) }
       const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
         const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
         return isProblem(proposed) ? { problem: proposed } : proposed.proposal

@@ -1,11 +1,10 @@
 // The plans of a session: made from a description or a document, listed, and looked back on.
 
 import { isPlanName, type PlanName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Order } from '../../engine/engine.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
 import {
   type HistoryAsk,
   isSessionKnown,
@@ -72,7 +71,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const { planned, planner = null, analysis } = target
         const replayed = made.replayed === undefined ? {} : { replayed: true }
         return created(
-          { ...shown, planner, planned, ...presentFields({ analysis }), auto_execute: isToRun, ...replayed },
+          { ...shown, planner, planned, ...defined({ analysis }), auto_execute: isToRun, ...replayed },
           `/plans/${made.plan}`,
           shown.version,
         )
@@ -144,7 +143,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const ask: HistoryAsk = {
           session,
           statuses: status === undefined ? null : statusesFor(status),
-          ...presentFields({ text: search }),
+          ...defined({ text: search }),
         }
         const now = rooms.now()
         if (cursor !== undefined) {

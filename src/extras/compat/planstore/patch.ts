@@ -1,15 +1,9 @@
 // Changes of plans and tasks in the shape of the PlanStore: what was given, what is new, and whether the caller saw the latest.
 
-import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Refusal } from '../../../domain/refusal.ts'
 import { invalidRequest, type Problem, problem, refused } from '../../../server/problem.ts'
 import type { Asking } from '../../../server/submit-order.ts'
-
-type Given<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
-
-export function presentFields<T extends object>(value: T): Given<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Given<T>
-}
 
 // What a PATCH says that is new. Clients send back whole bodies as they were shown to them: what is as it was says nothing, and what
 // only we can say is refused when it is said otherwise. `extra` is what is kept beside; its keys may be sent in it or outside.
@@ -87,7 +81,7 @@ export function clientSaid(
   before: JsonObject,
   said: { readonly started_at: string | null | undefined; readonly completed_at: string | null | undefined },
 ): JsonObject {
-  const times = presentFields(said)
+  const times = defined(said)
   if (Object.keys(times).length === 0) return {}
   return { client: merged((isMap(before.client) ? before.client : {}) as JsonObject, times as JsonObject) }
 }
