@@ -8,7 +8,6 @@ import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
 import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 
 import type { Order } from '../../engine/engine.ts'
-import { showPlan } from '../../extras/compat/planstore/show-plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import type { Revision } from '../../format/plan/revisions.ts'
@@ -21,6 +20,7 @@ import { type PreparedRevision, readCurrentPlan } from '../../operations/revise-
 import type { ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
+import { showPlan } from '../plans/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { options } from '../request.ts'
@@ -218,7 +218,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         text,
         ...(field === undefined && line === undefined ? {} : { place: defined({ field, line }) }),
       }))
-      const asked = { plan, said, choice: defined(choice) }
+      const asked = { plan, newComments: said, choice: defined(choice) }
       const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
         const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
         return isProblem(proposed) ? { problem: proposed } : proposed.proposal

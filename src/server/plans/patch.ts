@@ -1,9 +1,9 @@
 // Changes of plans and tasks in the shape of the PlanStore: what was given, what is new, and whether the caller saw the latest.
 
-import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
-import type { Refusal } from '../../../domain/refusal.ts'
-import { invalidRequest, type Problem, problem, refused } from '../../../server/problem.ts'
-import type { Asking } from '../../../server/submit-order.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { invalidRequest, type Problem, problem, refused } from '../problem.ts'
+import type { Asking } from '../submit-order.ts'
 
 // What a PATCH says that is new. Clients send back whole bodies as they were shown to them: what is as it was says nothing, and what
 // only we can say is refused when it is said otherwise. `extra` is what is kept beside; its keys may be sent in it or outside.
