@@ -275,6 +275,18 @@ describe('the house', () => {
     expect([...loaded].filter(file => /^(engine|operations|stores|workspace|runners|compose)/.test(file))).toEqual([])
   })
 
+  test('what only tests import is named like test equipment, or lives outside src', () => {
+    const used = new Set(sources.flatMap(file => (imports.get(file) ?? []).map(({ to }) => to)))
+    const web = resolve(src, '../web')
+    for (const page of walk(web).filter(file => /\.tsx?$/.test(file)))
+      for (const { path } of specifiers(readFileSync(join(web, page), 'utf8')))
+        used.add(relative(src, resolve(web, dirname(page), path)))
+    // Entries of the package and of its bundle; and types that only the generated JSON Schemas of answers are made of.
+    const entries =
+      /^(index|cli\/main|client\/client|testing\/index|server\/documents\/document-worker|format\/wire\/answers\/[a-z-]+)\.ts$/
+    expect(sources.filter(file => !used.has(file) && !entries.test(file))).toEqual([])
+  })
+
   test('files that know each other by types stay few', () => {
     expect(circlesOf(sources).filter(circle => circle.length > TYPE_CIRCLE_MAX)).toEqual([])
   })

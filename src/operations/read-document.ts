@@ -8,7 +8,13 @@ import type { TaskStatus } from '../domain/status.ts'
 import { findExtra, needsExtra, openExtra } from '../extras.ts'
 import { canonical } from '../format/plan/canonical.ts'
 import type { Dialect, Dialects } from '../format/plan/dialect.ts'
-import { type DefinitionFault, mayBeForeign, type ParseOptions, parsePlan, type ImportInfo } from '../format/plan/parse.ts'
+import {
+  type DefinitionFault,
+  type ImportInfo,
+  mayBeForeign,
+  type ParseOptions,
+  parsePlan,
+} from '../format/plan/parse.ts'
 import { printYaml } from '../format/plan/print.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
 import { checkPlan } from './check-plan.ts'

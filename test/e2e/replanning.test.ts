@@ -83,11 +83,11 @@ ${policy}tasks:
     await mkdir(join(here.folder, '.planfold/templates'), { recursive: true })
     await here.write(
       '.planfold/templates/get.yaml',
-      `planfold-template: 1
+      `planfold-template: 2
 name: get
 parameters: { task: { required: true, about: what failed } }
 plan:
-  tasks: [{ id: "for-<< params.task >>", run: touch dep.txt }]
+  tasks: [{ id: "for-\${{ params.task }}", run: touch dep.txt }]
 `,
     )
     await here.write('p.yaml', failing('{ template: get }', 'policy: { replan: auto }\n'))

@@ -21,7 +21,7 @@ export function actionWords({ action, argv, script, edits, by }: JsonObject): st
 
 export function resultFacts(result: Result, hashOf: Audited['hashOf']): JsonObject {
   const { exit, durationMs, log, wrote, inputHash, outputs, verdicts, git } = result
-  const told =
+  const told: { readonly [key: string]: Json | undefined } =
     result.status === 'succeeded'
       ? { outcome: result.outcome }
       : { class: result.failure.class, message: result.failure.message, mode: result.mode }

@@ -8,7 +8,7 @@ import type { PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { scopesOverlap } from './effect.ts'
 import { compensatorOf, expandTasks, isMultiplied, remediesOf, remedyIn, resolveTarget, type Scope } from './expand.ts'
-import { structureFaults, type Written, writtenTasks } from './structure.ts'
+import { type GraphFault, structureFaults, type Written, writtenTasks } from './structure.ts'
 import { baselineFaults, comesAfter } from './tests-criteria.ts'
 
 // Rules for `recover`: a remedy that is the task itself, or comes after it, would wait for ever; tasks that a rule adds must fit into the
@@ -167,22 +167,6 @@ function* ownFaults({ task, name }: Written, whom: TaskName): Generator<GraphFau
 function fault(task: TaskName, key: GraphFault['key'] & string, message: string): GraphFault {
   return { code: 'structure', message, task, key }
 }
-
-export interface GraphFault {
-  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy' | 'structure'
-  readonly message: string
-  readonly hint?: string
-  readonly task?: TaskName
-  /** The key at fault, for its position in the document. */
-  readonly key?: FaultKey
-  readonly at?: readonly (string | number)[]
-  readonly path?: readonly TaskName[]
-}
-
-type FaultKey =
-  | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
-  | ('compensate' | 'git' | 'recover')
-  | ('accept' | 'preconditions' | 'postconditions' | 'gate')
 
 export const DONE_TASK = 'done' as TaskName
 

@@ -1,7 +1,7 @@
 // The layers of a policy, widest first: organisation, user, project, plan, task. Each may only narrow the previous ones. The effective
 // policy is computed here only.
 
-import { same } from '../json.ts'
+import { defined, same } from '../json.ts'
 import type { Budget, DataRules, GatePolicy, PlanDefinition, Policy, SandboxMode, TaskDefinition } from '../plan.ts'
 import { type NetworkUse, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 import type { CommandRules } from './command-rules.ts'
@@ -163,8 +163,7 @@ export function taskLayer({ network, write, read, budget }: Partial<TaskDefiniti
 
 type Sparse<T> = { readonly [K in keyof T]: T[K] | undefined }
 
-const said = (policy: Sparse<LayerPolicy>): LayerPolicy =>
-  Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined)) as LayerPolicy
+const said = (policy: Sparse<LayerPolicy>): LayerPolicy => defined(policy) as LayerPolicy
 
 /** The layers without statements that a stricter layer overrides. */
 export function inEffect(layers: readonly PolicyLayer[]): readonly PolicyLayer[] {

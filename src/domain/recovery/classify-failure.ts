@@ -37,11 +37,6 @@ export function classify(ending: Ending, now: Millis): Kind {
   return known('logic', `exit:${exit}`)
 }
 
-/** Null when the code implies no class. */
-export function classOfErrno(code: string): FailureClass | null {
-  return ERRNOS.get(code) ?? null
-}
-
 /** Null for a success status. */
 export function classOfHttp(status: number): FailureClass | null {
   if (status < 400 || status > 599) return null

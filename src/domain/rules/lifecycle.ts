@@ -7,13 +7,15 @@ import type { CommandOf } from '../command.ts'
 import type { ImportedTask } from '../event.ts'
 import { advise, joinHints, next } from '../hint.ts'
 import type { TaskName } from '../id.ts'
+import { defined } from '../json.ts'
 import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
 import type { Authors, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { authorsOfNew, isOwn } from '../plan-rules/authors.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks } from '../plan-rules/expand.ts'
-import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
+import { checkGraph } from '../plan-rules/graph-rules.ts'
+import type { GraphFault } from '../plan-rules/structure.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
 import { isBelowHome } from '../policy/policy-in-state.ts'
 import { layersBesides, type PolicyAgain, type PolicyLayer } from '../policy/policy-layer.ts'
@@ -195,8 +197,7 @@ function takeUpStricter(draft: DecisionDraft, command: CommandOf<'resume'>): Ref
 }
 
 export const policyAgain = ({ policy, changed }: PolicyAgain): PolicyAgain => ({
-  ...(policy === undefined ? {} : { policy }),
-  ...(changed === undefined ? {} : { changed }),
+  ...defined({ policy, changed }),
 })
 
 /** With `force` the plan ends at once: running tasks are given up, nothing is compensated. */

@@ -6,6 +6,7 @@ import { constants } from 'node:fs'
 import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { capsOf } from '../../domain/budget/amounts.ts'
+import { defined } from '../../domain/json.ts'
 import { effectivePolicy, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import type { Failure } from '../../domain/result.ts'
 import { type ReadLayer, readPolicyLayer } from '../../format/settings/policy-settings.ts'
@@ -68,9 +69,7 @@ export async function modelCaps(
   const read = await readPolicyLayers(place)
   const { calls, tokens, cost: usd } = read.ok ? capsOf(effectivePolicy(read.value).budget) : {}
   return {
-    ...(calls === undefined ? {} : { calls }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(usd === undefined ? {} : { usd }),
+    ...defined({ calls, tokens, usd }),
   }
 }
 

@@ -1,6 +1,7 @@
 // A command is shut in as the engine has decided for it: with its network opened for as long as it runs. Whoever starts commands of a
 // plan comes by here: the runner of commands, and hooks.
 
+import { defined } from '../../domain/json.ts'
 import type { Answer } from '../safety-refusal.ts'
 import type {
   Beyond,
@@ -42,7 +43,7 @@ export async function shutIn(
   }
   const open = typeof network === 'function' ? await network(log) : ({ ok: true, value: { network, close } } as const)
   if (!open.ok) return open
-  const given = { ...(limits === undefined ? {} : { limits }), ...(own === undefined ? {} : { own }) }
+  const given = defined({ limits, own })
   const wrapped = await room.wrap({ ...request, network: open.value.network, ...given })
   if (wrapped.ok) {
     const close: OpenNetwork['close'] = async hasFailed => {

@@ -141,7 +141,7 @@ export async function readFilledIn(context: Context, path: string, options: SetO
     if (!isSet) return await readPlanFile(context, path)
     throw usage(
       `${path} is a plan without parameters, so nothing can be set in it`,
-      'parameters are declared by a template (planfold-template: 1); `planfold template show NAME` shows one',
+      'parameters are declared by a template (planfold-template: 2); `planfold template show NAME` shows one',
     )
   }
   const { readTemplate } = await import('../../../operations/templates.ts')
