@@ -1,5 +1,4 @@
-// What was asked for and what was answered, each different question once, with how often it came. Bounded: a program in a loop makes a
-// number grow, and nothing else.
+// Network decisions without duplicates, with their counts. Bounded, so that a program in a loop only increases a number.
 
 import type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 
@@ -11,7 +10,7 @@ export class DecisionList {
   readonly #told: (decision: NetworkDecision) => void
   readonly #each: (decision: NetworkDecision) => void
 
-  /** `told` hears of each different decision once, `each` of every one. */
+  /** `told` is called once for each different decision, `each` for every one. */
   constructor(told: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
     this.#told = told
     this.#each = each

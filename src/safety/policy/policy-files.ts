@@ -1,6 +1,5 @@
-// The policy around every plan, read from its files: that of the organisation, which an administrator owns; that of the user; that of the
-// project. None of them lies where a task may write. A file that is there and cannot be used is a reason not to start: what it forbids
-// would be allowed otherwise.
+// Reads the policy layers from their files: of the organisation, owned by an administrator; of the user; of the project. None is in a place
+// that a task may write. A file that exists and is unusable prevents the start, because otherwise its restrictions would be lost.
 
 import { constants } from 'node:fs'
 import { lstat, open, realpath, stat } from 'node:fs/promises'
@@ -16,7 +15,7 @@ import { USER_POLICY } from '../network/user-rules.ts'
 import { type Answer, answering, codeOf, failure, refuse } from '../safety-refusal.ts'
 
 export const ORGANISATION_FILE = '/etc/planfold/policy.yaml'
-/** Names one more file of the organisation. It is read besides the other, so setting it can only narrow. */
+/** An additional file of the organisation. It is read besides the standard one, so setting it can only narrow. */
 export const ORGANISATION_VARIABLE = 'PLANFOLD_ORGANISATION_POLICY'
 /** In the folder `.planfold` of a project, which no task may write. */
 export const PROJECT_FILE = 'config.yaml'
@@ -29,7 +28,7 @@ export interface FaultyPolicy {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Widest first, without empty ones. `hear` gets the file that cannot be read. */
+/** Widest first, without empty ones. `hear` gets unreadable files. */
 export async function readPolicyLayers(
   place: SettingsPlace,
   hear: (faulty: FaultyPolicy) => void = () => {},
@@ -48,7 +47,7 @@ export async function readPolicyLayers(
   })
 }
 
-/** Why no language model may be asked here; null when one may. */
+/** Why the policy forbids language models here; null when it does not. */
 export async function refusesModels(place: SettingsPlace): Promise<Failure | null> {
   const read = await readPolicyLayers(place)
   if (!read.ok) return read.failure
@@ -61,7 +60,7 @@ export async function refusesModels(place: SettingsPlace): Promise<Failure | nul
   )
 }
 
-/** What the layers around every plan let one plan ask of models: a drafting may not use more either. */
+/** The limits of the layers on model use, which also apply to planners. */
 export async function modelCaps(
   place: SettingsPlace,
 ): Promise<{ readonly calls?: number; readonly tokens?: number; readonly usd?: number }> {
@@ -88,7 +87,7 @@ function organisationFiles({ environment }: SettingsPlace): readonly NamedFile[]
   return [usual, { path: named, isOptional: false }]
 }
 
-/** Beside the state, and in the workspace where the state lies elsewhere. */
+/** Beside the state, and in the workspace if the state is elsewhere. */
 function projectFiles({ root, stateDir }: SettingsPlace): readonly string[] {
   return [...new Set([join(stateDir, PROJECT_FILE), join(root, '.planfold', PROJECT_FILE)])]
 }

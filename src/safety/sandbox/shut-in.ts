@@ -1,5 +1,4 @@
-// A command is shut in as the engine has decided for it: with its network opened for as long as it runs. Whoever starts commands of a
-// plan comes by here: the runner of commands, and hooks.
+// Wraps a command in its sandbox as the engine has decided, with its network open while it runs. For the runner of commands, and for hooks.
 
 import type { Answer } from '../safety-refusal.ts'
 import type {
@@ -15,7 +14,7 @@ import type {
 
 export interface SandboxUse {
   readonly room: Sandbox
-  /** The network it has, or how a way out is opened for one command. */
+  /** The network, or how to open one for a command. */
   readonly network: SandboxNetwork | ((log: Log) => Promise<Answer<OpenNetwork>>)
   /** Without a sandbox nothing runs; otherwise the weaker protection is reported. */
   readonly isRequired: boolean
@@ -27,7 +26,7 @@ type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
 
 export type ShutIn = Wrapped & Pick<OpenNetwork, 'close'>
 
-/** Null, with a note, where there is no sandbox and none is required. */
+/** Null, with a note in the log, where there is no sandbox and none is required. */
 export async function shutIn(
   { room, network, isRequired, limits, own }: SandboxUse,
   request: Omit<SandboxRequest, 'network' | 'limits' | 'own'>,
