@@ -1,7 +1,7 @@
-// A body that goes into a file of the workspace. What has arrived is kept beside the journal until all is there, so that the next
-// attempt asks for the rest (Range, If-Range); then the file takes its place in one step, through the path gate.
+// A response body that is written to a file of the workspace. Received bytes are kept in the state folder until all are there, so that the
+// next attempt requests only the rest (Range, If-Range); then the file is put in place atomically through the path gate.
 //
-//   <state>/scratch/downloads/<hash>.part    the bytes so far        <hash>.json    what they are the beginning of
+//   <state>/scratch/downloads/<hash>.part    the bytes so far        <hash>.json    the request they belong to
 
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { connectionFailure, type HttpLimits, Silent } from './http-exchange.ts'
 
 interface Begun {
   readonly url: string
-  /** A strong ETag, else the time of the last change; without one the rest cannot be asked for. */
+  /** A strong ETag, else the modification time; without one the rest cannot be requested. */
   readonly validator: string
 }
 
@@ -25,7 +25,7 @@ export interface Resumption {
   readonly offset: number
 }
 
-/** So many begun downloads are kept. */
+/** How many partial downloads are kept. */
 const KEPT_MAX = 20
 
 export class Download {
@@ -63,7 +63,7 @@ export class Download {
     await rm(this.#note, { force: true })
   }
 
-  /** Takes the body to its end, and says how long it is. */
+  /** Reads the body to its end; returns its length. */
   async take(
     response: IncomingMessage,
     { offset }: Resumption,
@@ -139,7 +139,7 @@ export class Download {
     }
   }
 
-  /** Downloads that nobody went on with are not kept for ever. */
+  /** Deletes abandoned downloads. */
   async #dropOldest(): Promise<void> {
     const parts = (await readdir(this.#folder)).filter(name => name.endsWith('.part'))
     if (parts.length < KEPT_MAX) return
@@ -150,7 +150,7 @@ export class Download {
       for (const gone of [name, name.replace(/part$/, 'json')]) await rm(join(this.#folder, gone), { force: true })
   }
 
-  /** What could be the beginning of a secret is not written before more is known. */
+  /** A possible beginning of a secret is held back until more is known. */
   async #write(
     response: IncomingMessage,
     file: FileHandle,
@@ -184,7 +184,7 @@ const no = (message: string): Answer<never> => ({ ok: false, failure: failure('l
 const tooLarge = (host: string, { fileBytes }: HttpLimits): Answer<never> =>
   no(`the file of ${host} is larger than ${fileBytes} bytes, and no output may be`)
 
-/** The part that begins where ours ends; null for any other. */
+/** The content range that starts at our offset; null for any other. */
 function rangeOf(response: IncomingMessage, offset: number): { readonly total: number | null } | null {
   const found = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers['content-range'] ?? '')
   if (found === null || Number(found[1]) !== offset || Number(found[2]) < offset) return null

@@ -1,5 +1,5 @@
-// What is said when the sandbox may be why a command failed, or why what it made is gone. Judged by the words of the operating system in
-// its output: a guess, so it says where the command ran and what that means there, and one line that changes it.
+// Hints when the sandbox may be why a command failed, or why its output is gone. A guess from error messages of the operating system, so it
+// says where the command ran, what that means, and how to change it.
 
 import { numberOf } from '../../domain/phrases.ts'
 import type { Leftover } from '../../safety/sandbox/leftover-files.ts'
@@ -11,9 +11,9 @@ interface Failed {
 }
 
 export interface HeldCommand {
-  /** The person wrote it: it sees their home. */
+  /** The user's own command, which sees their home. */
   readonly isOwn: boolean
-  /** Somebody around it demands the sandbox: `sandbox: off` would not help. */
+  /** A policy layer demands the sandbox: `sandbox: off` would not help. */
   readonly isRequired: boolean
   readonly home: string | undefined
   readonly write: readonly string[] | null
@@ -44,7 +44,7 @@ export function sandboxHint({ exit, stdout, stderr }: Failed, held: HeldCommand)
 
 const RAN = 'it ran in the sandbox'
 
-/** A folder that could not be made, or something below the home, which is not there inside. */
+/** A folder that could not be created, or something below the home, which is missing inside. */
 const isOfTheSandbox = (line: string, home: string | undefined): boolean =>
   /\bmkdir/i.test(line) || line.includes('~/') || (home !== undefined && home !== '/' && line.includes(`${home}/`))
 
@@ -59,7 +59,6 @@ function named(write: readonly string[]): string {
   return [...write.slice(0, NAMED_MAX), ...more].join(', ')
 }
 
-/** One line for the output of the task. */
 export function leftoverLine({ names, count }: Leftover): string {
   const more = count > names.length ? `, … and ${count - names.length} more` : ''
   const [were, are] = count === 1 ? ['was', 'is'] : ['were', 'are']
