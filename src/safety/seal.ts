@@ -22,9 +22,9 @@ export function makeSeal(key: Uint8Array, of: Omit<Sealed, 'seal'>): Seal {
 
 /** In constant time. */
 export function isSealedBy(key: Uint8Array, seal: Seal): boolean {
-  const told = Buffer.from(seal.hmac, 'hex')
+  const given = Buffer.from(seal.hmac, 'hex')
   const made = hmacOf(key, seal)
-  return told.length === made.length && timingSafeEqual(told, made)
+  return given.length === made.length && timingSafeEqual(given, made)
 }
 
 /** One JSON line for each part, so that two different seals never have the same text. */

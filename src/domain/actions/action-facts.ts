@@ -81,7 +81,7 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
 
   readonly isDoneAtOnce?: true
   /** False for an action that an earlier release stored and that cannot be run. */
-  isUnderstood?(action: A): boolean
+  isSupported?(action: A): boolean
   /** The content of its fields in which `${{ … }}` or an expression may appear. */
   readonly fields?: { readonly [K in Exclude<keyof A, 'type'>]?: FieldContent }
   /** Outputs besides the declared ones; null: any. Absent: unknown. */

@@ -21,8 +21,8 @@ export const isUnsealed = ({ hash }: Pick<PlanState, 'hash'>): boolean => hash =
 // The position of a task in its plan: its `sequence_order`, if that is a safe integer, else its ordinal.
 
 export function sequenceOf({ definition, ordinal }: TaskState): number {
-  const said = definition.extra?.sequence_order
-  return Number.isSafeInteger(said) ? (said as number) : ordinal
+  const sequence = definition.extra?.sequence_order
+  return Number.isSafeInteger(sequence) ? (sequence as number) : ordinal
 }
 
 /** Changes the sequence of a task, and its priority if that was derived from the sequence. */

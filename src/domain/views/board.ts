@@ -474,7 +474,7 @@ export interface Removed {
   readonly definition: TaskDefinition
 }
 
-interface Told {
+interface Entry {
   readonly now: Millis
   readonly actor: string
   readonly events: readonly Event[]
@@ -489,10 +489,10 @@ export class RemovedFinder {
     this.#task = task
   }
 
-  read({ now, actor, events }: Told): void {
+  read({ now, actor, events }: Entry): void {
     const was = this.#state.tasks.get(this.#task)?.status ?? 'pending'
     for (const event of events) {
-      const before = event.type === 'plan.revised' ? this.#stood() : null
+      const before = event.type === 'plan.revised' ? this.#lastCard() : null
       evolve(this.#state, event, now)
       if (this.#state.tasks.has(this.#task)) this.#found = null
       else if (before !== null && event.type === 'plan.revised')
@@ -504,7 +504,7 @@ export class RemovedFinder {
     return this.#found
   }
 
-  #stood(): Pick<Removed, 'card' | 'definition'> | null {
+  #lastCard(): Pick<Removed, 'card' | 'definition'> | null {
     const task = this.#state.tasks.get(this.#task)
     return task === undefined ? null : { card: card(this.#state, task), definition: task.definition }
   }

@@ -286,11 +286,11 @@ function leftBy({ definition, status, result }: TaskState): Left {
 
 /** Why it failed, and unexpected changes beside its scope. */
 function messageOf(task: TaskName, result: Result | null): string | null {
-  const told = [
+  const parts = [
     ...(result?.status === 'failed' ? [result.failure.message] : []),
     ...(result === null ? [] : resultNotes(task, result)),
   ]
-  return told.length === 0 ? null : told.join('; ')
+  return parts.length === 0 ? null : parts.join('; ')
 }
 
 // Approvals that opened within one time window form a review, which is shown, decided and announced together. Without a window in the

@@ -10,7 +10,7 @@ import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import { reservedScope } from '../../domain/reservation.ts'
-import { type Beside, besideSentences, type Failure, type Result } from '../../domain/result.ts'
+import { besideSentences, type Failure, type OutsideChanges, type Result } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { makeFolder, removeTree } from '../../safety/files/directory.ts'
@@ -29,7 +29,7 @@ const MOVED_TO = 'outside-scope'
 
 export type BeyondScope =
   /** It is the person's own command: told, and nothing more. */
-  | { readonly is: 'told'; readonly beside: Beside; readonly said: readonly string[] }
+  | { readonly is: 'told'; readonly beside: OutsideChanges; readonly said: readonly string[] }
   /** Only what its agent leaves by itself, which is moved away: told, and no fault. */
   | { readonly is: 'moved'; readonly said: readonly string[] }
   | { readonly is: 'failed'; readonly failure: Failure; readonly said: readonly string[] }
@@ -70,7 +70,7 @@ export async function judgeBeyond(
 }
 
 /** As the journal keeps it: names only, because nobody reverts it. */
-export function besideOf(appeared: readonly string[], changed: readonly string[]): Beside {
+export function besideOf(appeared: readonly string[], changed: readonly string[]): OutsideChanges {
   const more = Math.max(0, appeared.length - BESIDE_MAX) + Math.max(0, changed.length - BESIDE_MAX)
   return {
     ...(appeared.length === 0 ? {} : { appeared: appeared.slice(0, BESIDE_MAX) }),

@@ -8,7 +8,7 @@ import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
-import type { Standing } from '../../domain/result.ts'
+import type { WorkspaceStamp } from '../../domain/result.ts'
 import { isOpenTo } from '../../domain/revisions/add-tasks.ts'
 import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
 import { isUnsealed, type PlanState, withSequence } from '../../domain/state/state.ts'
@@ -25,7 +25,7 @@ import { stampOf } from './drift.ts'
 //
 //   empty ─order→ batch of one: stamp ─→ written, one commit ─→ the orders that came meanwhile are the next batch ─→ … ─→ empty
 
-type Stamp = { readonly stamp?: Standing }
+type Stamp = { readonly stamp?: WorkspaceStamp }
 
 /** Must reach the store before it first awaits anything: orders of one batch then share a commit. */
 type Write = (stamp: Stamp) => Promise<Submitted>

@@ -32,7 +32,7 @@ import { openGate } from '../../safety/files/path-gate.ts'
 import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
-import { beyondOf, shutIn } from '../../safety/sandbox/shut-in.ts'
+import { beyondOf, sandboxCommand } from '../../safety/sandbox/shut-in.ts'
 import type { GatewayOpened, GatewayReport, GatewayRequest } from '../models/model.ts'
 import { converse } from './acp-road.ts'
 import { agentBrief } from './agent-brief.ts'
@@ -265,7 +265,7 @@ async function carryOut(
     const argv = secrets.length === 0 ? start.argv : withoutCore(start.argv)
     const cwd = join(root, attempt.definition.cwd ?? '.')
     const wrapped = isBoxed
-      ? await shutIn(
+      ? await sandboxCommand(
           tools.sandbox!,
           {
             root: tools.root,

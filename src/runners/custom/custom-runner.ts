@@ -16,9 +16,9 @@ export interface CustomRunner {
   /** The tools it gets besides the network. */
   readonly needs?: readonly ('evaluate' | 'git' | 'clock')[]
   /** What it would do, without doing it. Absent: shows its parameters. */
-  preview?(told: JsonObject, attempt: Attempt, tools: RunnerTools): Promise<Preview>
+  preview?(parameters: JsonObject, attempt: Attempt, tools: RunnerTools): Promise<Preview>
   /** One attempt. Never throws, and stops soon after `stop` fires. */
-  attempt(told: JsonObject, attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
+  attempt(parameters: JsonObject, attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
 }
 
 export function customRunner(runners: readonly CustomRunner[]): Runner {
@@ -49,8 +49,8 @@ export function customRunner(runners: readonly CustomRunner[]): Runner {
       const { validateJson } = await import('../../format/expression/json-validation.ts')
       const [fault] = validateJson(request.with, runner.about.schema)
       if (fault !== undefined) {
-        const told = failure('logic', `'with' of ${runner.name}: ${fault.at} ${fault.message}`)
-        return { type: 'failed', failure: told, begun: false }
+        const invalid = failure('logic', `'with' of ${runner.name}: ${fault.at} ${fault.message}`)
+        return { type: 'failed', failure: invalid, begun: false }
       }
       return await runner.attempt(request.with, attempt, tools, stop)
     },

@@ -223,7 +223,7 @@ const BUSY_MS = 5_000
 const SAID_MAX_BYTES = 16 * 1024 * 1024
 
 export async function askDatabase(job: DbJob): Promise<DbDone> {
-  const { folder, env, timeoutMs, signal, ...told } = job
+  const { folder, env, timeoutMs, signal, ...work } = job
   const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite')
   const child = spawn(process.execPath, ['--max-old-space-size=512', '--input-type=module', '-e', PROGRAM], {
     cwd: folder,
@@ -248,7 +248,7 @@ export async function askDatabase(job: DbJob): Promise<DbDone> {
   child.stdin.on('error', () => {})
   const limits = { memoryMax: MEMORY_MAX_BYTES, valueMax: VALUE_MAX_BYTES }
   const busyMs = Math.min(BUSY_MS, Math.ceil(timeoutMs / 2))
-  child.stdin.end(JSON.stringify({ ...told, ...limits, driver, busyMs }))
+  child.stdin.end(JSON.stringify({ ...work, ...limits, driver, busyMs }))
   await new Promise<void>(resolve => {
     child.once('error', () => resolve())
     child.once('close', () => resolve())

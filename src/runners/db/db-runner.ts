@@ -77,7 +77,7 @@ async function ask(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Ou
   }
 }
 
-const failed = (told: Failure) => ({ type: 'failed' as const, failure: told })
+const failed = (fault: Failure) => ({ type: 'failed' as const, failure: fault })
 
 function outcomeOf(done: DbDone, request: DbRequest, { timeoutMs }: Attempt, tools: RunnerTools): Outcome {
   if (done.is === 'done') {
@@ -88,8 +88,8 @@ function outcomeOf(done: DbDone, request: DbRequest, { timeoutMs }: Attempt, too
   }
   if (done.is === 'no') {
     const { class: kind, message, hint, code } = done
-    const told = failure(kind, `${request.file}: ${message}`, hint)
-    return failed(code === undefined ? told : { ...told, code })
+    const fault = failure(kind, `${request.file}: ${message}`, hint)
+    return failed(code === undefined ? fault : { ...fault, code })
   }
   if (done.by === 'stop') return { type: 'interrupted' }
   const how = done.by === 'time' ? `it took longer than ${timeoutMs / 1000} s` : 'its process died'

@@ -60,16 +60,16 @@ export async function sendRequest(
     })
     if (stop.aborted) return { type: 'interrupted' }
     if (outcome.type !== 'failed') return outcome
-    const told = timeout.aborted ? timedOut(attempt) : outcome.failure
+    const failure = timeout.aborted ? timedOut(attempt) : outcome.failure
     const isSent = outcome.failure.code === SENT
-    return failed(withRepetition(request, attempt, { ...told, message: redact(told.message) }, { isSent }))
+    return failed(withRepetition(request, attempt, { ...failure, message: redact(failure.message) }, { isSent }))
   } finally {
     signal.removeEventListener('abort', hangUp)
     await reach.value.close()
   }
 }
 
-const failed = (told: Failure) => ({ type: 'failed' as const, failure: told })
+const failed = (failure: Failure) => ({ type: 'failed' as const, failure: failure })
 
 const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   ...failure('transient', `no whole answer within ${timeoutMs / 1000} s`, 'raise `timeout`, or ask for less'),
@@ -80,17 +80,17 @@ const timedOut = ({ timeoutMs }: Attempt): Failure => ({
 function withRepetition(
   request: HttpRequest,
   { definition }: Attempt,
-  told: Failure,
+  failure: Failure,
   { isSent }: { readonly isSent: boolean },
 ): Failure {
-  if (!isSent) return told
+  if (!isSent) return failure
   const isRepeatable =
     isSafeMethod(request.method) || request.key !== null || (definition.effect ?? 'unsafe') !== 'unsafe'
-  if (isRepeatable) return { ...told, code: told.code === SENT ? 'connection' : told.code }
+  if (isRepeatable) return { ...failure, code: failure.code === SENT ? 'connection' : failure.code }
   return {
     class: 'unknown',
     code: SENT,
-    message: `${told.message}; whether the server carried it out is not known`,
+    message: `${failure.message}; whether the server carried it out is not known`,
     hint: advise`look there, then ${quoted('retry')} or skip it; with \`key: auto\` it could be sent again`,
     retryable: false,
   }
@@ -148,7 +148,7 @@ function statusFailure(
   { definition }: Attempt,
 ): Failure {
   const status = response.statusCode ?? 0
-  const said = body
+  const text = body
     .split('\n')
     .find(line => line.trim() !== '')
     ?.trim()
@@ -159,7 +159,7 @@ function statusFailure(
   return {
     class: kind,
     code: `http:${status}`,
-    message: `${url.host} answered ${status} ${response.statusMessage ?? ''}${said === undefined ? '' : `: ${said}`}`,
+    message: `${url.host} answered ${status} ${response.statusMessage ?? ''}${text === undefined ? '' : `: ${text}`}`,
     hint: advise`see ${quoted('log', { output: true })}; another answer is accepted with \`expect: status == ${String(status)}\``,
     // After a server error it is unknown what the server did before.
     retryable: (kind === 'transient' || kind === 'resource') && (!isOnce || status === 429 || status === 503),
@@ -169,8 +169,8 @@ function statusFailure(
 
 /** Seconds, or a date, compared with the server's own clock. */
 function retryAfter({ headers }: Received['response']): number | null {
-  const said = headers['retry-after']
-  const ms = said === undefined ? null : readRetryAfter(said, Date.parse(headers.date ?? ''))
+  const header = headers['retry-after']
+  const ms = header === undefined ? null : readRetryAfter(header, Date.parse(headers.date ?? ''))
   return Number.isNaN(ms) || ms === 0 ? null : ms
 }
 

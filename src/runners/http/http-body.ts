@@ -6,7 +6,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { type Answer, failure } from '../../safety/safety-refusal.ts'
 import { REDACTED, type Redact, redactJson } from '../../safety/secrets/redaction.ts'
-import { connectionFailure, Silent } from './http-exchange.ts'
+import { connectionFailure, IdleTimeout } from './http-exchange.ts'
 
 /** The bytes received, and why no more: too large, or aborted. */
 export async function readBody(
@@ -20,7 +20,7 @@ export async function readBody(
     const encoding = String(response.headers['content-encoding']).slice(0, 60)
     return { ok: false, failure: failure('logic', `${host} sent the body as '${encoding}', which nobody asked for`) }
   }
-  response.setTimeout(idleMs, () => response.destroy(new Silent()))
+  response.setTimeout(idleMs, () => response.destroy(new IdleTimeout()))
   const parts: Buffer[] = []
   let bytes = 0
   try {

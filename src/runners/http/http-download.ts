@@ -12,7 +12,7 @@ import { type Answer, answering, failure, refuse } from '../../safety/safety-ref
 import { inScope } from '../../safety/scope.ts'
 import { byteStreamRedactor } from '../../safety/secrets/redaction.ts'
 import type { Attempt, RunnerTools } from '../runner.ts'
-import { connectionFailure, type HttpLimits, Silent } from './http-exchange.ts'
+import { connectionFailure, type HttpLimits, IdleTimeout } from './http-exchange.ts'
 
 interface Begun {
   readonly url: string
@@ -98,7 +98,7 @@ export class Download {
     const file = await open(this.#part, isRest ? 'r+' : 'w', 0o600)
     let size: number | 'secret' | 'large'
     try {
-      response.setTimeout(limits.idleMs, () => response.destroy(new Silent()))
+      response.setTimeout(limits.idleMs, () => response.destroy(new IdleTimeout()))
       size = await this.#write(response, file, from, limits)
     } catch (error) {
       return { ok: false, failure: connectionFailure(error, host, true) }
@@ -147,7 +147,7 @@ export class Download {
       parts.map(async name => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })),
     )
     for (const { name } of aged.toSorted((a, b) => b.at - a.at).slice(KEPT_MAX - 1))
-      for (const gone of [name, name.replace(/part$/, 'json')]) await rm(join(this.#folder, gone), { force: true })
+      for (const file of [name, name.replace(/part$/, 'json')]) await rm(join(this.#folder, file), { force: true })
   }
 
   /** A possible beginning of a secret is held back until more is known. */

@@ -63,10 +63,10 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
   let base: URL | null = null
   for (let hop = 0; ; hop++) {
     const url = urlOf(address, base)
-    const said = options.redact(address)
-    const isTelling = typeof url !== 'string' && (said !== address || options.redact(url.href) !== url.href)
-    if (isTelling) {
-      options.reach.refuse(method, said, 'the address contains a secret of the task')
+    const redacted = options.redact(address)
+    const isLeaking = typeof url !== 'string' && (redacted !== address || options.redact(url.href) !== url.href)
+    if (isLeaking) {
+      options.reach.refuse(method, redacted, 'the address contains a secret of the task')
       return no(
         'policy',
         `${from(base)}an address that contains a secret of the task`,
@@ -76,8 +76,8 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
     const target = typeof url === 'string' ? null : targetOf(url, method)
     if (typeof url === 'string' || target === null) {
       const why = typeof url === 'string' ? url : 'the address names no host'
-      options.reach.refuse(method, said, why)
-      return no('policy', `${from(base)}${shown(said)} is not asked: ${why}`, 'use an https:// or http:// address')
+      options.reach.refuse(method, redacted, why)
+      return no('policy', `${from(base)}${shown(redacted)} is not asked: ${why}`, 'use an https:// or http:// address')
     }
     const verdict = await options.reach.judge(target, { method, path: url.pathname })
     const where = `${target.host}:${target.port}`
@@ -189,7 +189,7 @@ async function send(
           isConnected = true
         })
       })
-      request.setTimeout(limits.idleMs, () => request.destroy(new Silent()))
+      request.setTimeout(limits.idleMs, () => request.destroy(new IdleTimeout()))
       request.once('error', reject)
       request.once('response', response => {
         // Node accepts a body without a length as complete when its connection ends, even by a timeout or a reset.
@@ -205,8 +205,8 @@ async function send(
   }
 }
 
-export class Silent extends Error {
-  override readonly name = 'Silent'
+export class IdleTimeout extends Error {
+  override readonly name = 'IdleTimeout'
 }
 
 /** Connects only to these addresses, without another lookup. Node makes none when the host is an address itself. */
@@ -222,7 +222,7 @@ function pinned(addresses: readonly string[]): LookupFunction {
 export function connectionFailure(error: unknown, host: string, sent: boolean): Failure {
   const code = codeOf(error)
   const marked = sent ? { code: SENT } : code === null ? {} : { code: `errno:${code}` }
-  if (error instanceof Silent) return { ...failure('transient', `${host} went silent`), ...marked }
+  if (error instanceof IdleTimeout) return { ...failure('transient', `${host} went silent`), ...marked }
   if (code === 'HPE_HEADER_OVERFLOW')
     return { ...failure('logic', `${host} sent more headers than are taken`), ...marked }
   if (code?.startsWith('HPE_') === true || code?.startsWith('Z_') === true)

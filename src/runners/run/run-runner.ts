@@ -27,7 +27,7 @@ import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
 import type { Leftover } from '../../safety/sandbox/leftover-files.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
-import { beyondOf, type ShutIn, shutIn } from '../../safety/sandbox/shut-in.ts'
+import { beyondOf, type SandboxedCommand, sandboxCommand } from '../../safety/sandbox/shut-in.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
@@ -177,7 +177,7 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     PLANFOLD_KEY: attempt.key,
     PLANFOLD_ATTEMPT: String(attempt.attempt),
     ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
-    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: handed(attempt.feedback) }),
+    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: withoutNul(attempt.feedback) }),
   }
   const isPersonal = attempt.action.type === 'run' && tools.sandbox === undefined
   const inherited = (isPersonal ? personalEnvironment : inheritedEnvironment)(tools.environment)
@@ -185,7 +185,7 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
 }
 
 /** The feedback of a person, as far as an environment can hold it. */
-function handed(text: string): string {
+function withoutNul(text: string): string {
   const bytes = Buffer.from(text.replaceAll('\0', ''))
   if (bytes.length <= VALUE_MAX_BYTES) return bytes.toString('utf8')
   const cut = bytes.subarray(0, VALUE_MAX_BYTES - 8).toString('utf8')
@@ -196,11 +196,11 @@ function handed(text: string): string {
 
 export function spawnFailure(error: Error, argv: readonly string[]): Failure {
   const code = codeOf(error)
-  const told = tell(error, argv)
-  return code === null || code.startsWith('ERR_') ? told : { ...told, code: `errno:${code}` }
+  const failure = startFailure(error, argv)
+  return code === null || code.startsWith('ERR_') ? failure : { ...failure, code: `errno:${code}` }
 }
 
-function tell(error: Error, argv: readonly string[]): Failure {
+function startFailure(error: Error, argv: readonly string[]): Failure {
   const name = JSON.stringify((argv[0] ?? '').slice(0, 200))
   switch (codeOf(error)) {
     case 'ENOENT':
@@ -344,10 +344,14 @@ async function shut(
   { sandbox, root, stateDir, write, read, log }: RunnerTools,
   argv: readonly string[],
   env: { readonly [name: string]: string },
-): Promise<Answer<ShutIn> | null> {
+): Promise<Answer<SandboxedCommand> | null> {
   if (sandbox === undefined || runsOutside(argv)) return null
   const cwd = join(realpathSync(root), attempt.definition.cwd ?? '.')
-  return await shutIn(sandbox, { root, stateDir, cwd, write, argv, env, ...(read === undefined ? {} : { read }) }, log)
+  return await sandboxCommand(
+    sandbox,
+    { root, stateDir, cwd, write, argv, env, ...(read === undefined ? {} : { read }) },
+    log,
+  )
 }
 
 interface Ending {

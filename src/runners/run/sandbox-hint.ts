@@ -29,13 +29,15 @@ const MISSING = /\bENOENT\b|no such file or directory/i
 /** Null when nothing in the output points to the sandbox. */
 export function sandboxHint({ exit, stdout, stderr }: Failed, held: HeldCommand): string | null {
   if (exit === 0) return null
-  const said = `${stdout.slice(-SAID_MAX)}\n${stderr.slice(-SAID_MAX)}`
+  const output = `${stdout.slice(-SAID_MAX)}\n${stderr.slice(-SAID_MAX)}`
   const folders = (held.write ?? []).flatMap(pattern => /^([^*?]+?)\/?(?:\*\*)?$/.exec(pattern)?.[1] ?? [])
-  const kept = said.split('\n').flatMap(line => (REMOVING.test(line) ? folders.filter(one => line.includes(one)) : []))
-  if (BUSY.test(said) || (READ_ONLY.test(said) && kept.length > 0))
+  const kept = output
+    .split('\n')
+    .flatMap(line => (REMOVING.test(line) ? folders.filter(one => line.includes(one)) : []))
+  if (BUSY.test(output) || (READ_ONLY.test(output) && kept.length > 0))
     return `${RAN}; ${busyFolder(kept[0] ?? folders[0])}`
-  const isMissing = said.split('\n').some(line => MISSING.test(line) && isOfTheSandbox(line, held.home))
-  if (!READ_ONLY.test(said) && !DENIED.test(said) && !isMissing) return null
+  const isMissing = output.split('\n').some(line => MISSING.test(line) && isOfTheSandbox(line, held.home))
+  if (!READ_ONLY.test(output) && !DENIED.test(output) && !isMissing) return null
   const writable = held.write === null ? 'the workspace' : named(held.write)
   return held.isOwn
     ? `${RAN}: writable there are ${writable}, /tmp and the caches of package managers, your home is read-only without credentials, .git is read-only; add what it writes to \`write\`, show it a file with \`read: [~/FILE]\`${held.isRequired ? '; the policy or the origin of the plan requires the sandbox' : ', or let it run as you with `sandbox: off`'}`

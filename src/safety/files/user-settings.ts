@@ -54,14 +54,14 @@ export function refuseFile(path: string, diagnostics: readonly Diagnostic[], oth
   const inOrder = diagnostics.toSorted((a, b) => a.line - b.line || a.column - b.column)
   const [first, ...others] = inOrder
   const isOne = others.length === 0
-  const told = inOrder
+  const shown = inOrder
     .slice(0, FAULTS_MAX)
     .map(
       ({ line, column, message, hint }) =>
         `${path}:${line}:${column}: ${message}${isOne || typeof hint !== 'string' ? '' : ` (${hint})`}`,
     )
-  const more = inOrder.length - told.length
-  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+  const more = inOrder.length - shown.length
+  const text = `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
   return refuse('policy', text, isOne ? (first?.hint ?? otherwise) : otherwise)
 }
 

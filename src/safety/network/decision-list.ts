@@ -7,12 +7,12 @@ const PATH_MAX = 200
 
 export class DecisionList {
   readonly #counted = new Map<string, { decision: NetworkDecision; count: number }>()
-  readonly #told: (decision: NetworkDecision) => void
+  readonly #onNew: (decision: NetworkDecision) => void
   readonly #each: (decision: NetworkDecision) => void
 
   /** `told` is called once for each different decision, `each` for every one. */
-  constructor(told: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
-    this.#told = told
+  constructor(onNew: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
+    this.#onNew = onNew
     this.#each = each
   }
 
@@ -29,7 +29,7 @@ export class DecisionList {
     }
     if (this.#counted.size >= DECISIONS_MAX) return
     this.#counted.set(key, { decision: noted, count: 1 })
-    this.#told(noted)
+    this.#onNew(noted)
   }
 
   all(): readonly CountedDecision[] {

@@ -331,11 +331,11 @@ class FilteringProxy implements NetworkProxy {
     if (verdict.is === 'unknown-name')
       return ['502 Bad Gateway', `${place(target)} is allowed, but there is no such host`]
     const { allowWith } = verdict
-    const said = `asked for ${place(target)}: not allowed (${verdict.why})`
-    if (allowWith === undefined) return ['403 Forbidden', said]
+    const reason = `asked for ${place(target)}: not allowed (${verdict.why})`
+    if (allowWith === undefined) return ['403 Forbidden', reason]
     const how = this.#options.howToAllow?.(allowWith) ?? `a rule for ${allowWith} in \`network\``
     const then = verdict.asked === true ? 'it waits in the inbox; try again when it is answered' : `allow with ${how}`
-    return ['403 Forbidden', `${said}; ${then}`]
+    return ['403 Forbidden', `${reason}; ${then}`]
   }
 
   /** The first of these addresses that answers. */
@@ -396,20 +396,20 @@ const TLS_START = Buffer.from([0x16, 0x03])
 
 /** The first bytes of the client; null when they are not TLS, 'closed' when there are none. */
 async function tlsHello(client: Duplex, head: Buffer): Promise<Buffer | null | 'closed'> {
-  for (let said = head; ; ) {
-    const known = Math.min(said.length, TLS_START.length)
-    if (!said.subarray(0, known).equals(TLS_START.subarray(0, known))) return null
-    if (known === TLS_START.length) return said
+  for (let received = head; ; ) {
+    const known = Math.min(received.length, TLS_START.length)
+    if (!received.subarray(0, known).equals(TLS_START.subarray(0, known))) return null
+    if (known === TLS_START.length) return received
     const chunk = await new Promise<Buffer | null>(resolve => {
       // Paused at once, so that data of the same turn waits for the next reader.
-      client.once('data', (said: Buffer) => {
+      client.once('data', (received: Buffer) => {
         client.pause()
-        resolve(said)
+        resolve(received)
       })
       for (const end of ['end', 'close']) client.once(end, () => resolve(null))
     })
     if (chunk === null) return 'closed'
-    said = Buffer.concat([said, chunk])
+    received = Buffer.concat([received, chunk])
   }
 }
 

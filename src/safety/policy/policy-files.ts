@@ -31,7 +31,7 @@ export interface FaultyPolicy {
 /** Widest first, without empty ones. `hear` gets unreadable files. */
 export async function readPolicyLayers(
   place: SettingsPlace,
-  hear: (faulty: FaultyPolicy) => void = () => {},
+  report: (faulty: FaultyPolicy) => void = () => {},
 ): Promise<Answer<readonly PolicyLayer[]>> {
   return await answering('reading the policy', async () => {
     const layers: PolicyLayer[] = []
@@ -39,10 +39,10 @@ export async function readPolicyLayers(
       if (read !== null && Object.keys(read.policy).length > 0) layers.push({ from, file, ...read })
     }
     for (const file of organisationFiles(place))
-      add('organisation', file.path, await organisationLayer(place, file, hear))
+      add('organisation', file.path, await organisationLayer(place, file, report))
     if (settingsFile(place.environment, '') !== null)
       add('user', USER_POLICY.file(place), (await USER_POLICY.read(place)).layer ?? null)
-    for (const file of projectFiles(place)) add('project', file, await projectLayer(file, hear))
+    for (const file of projectFiles(place)) add('project', file, await projectLayer(file, report))
     return layers
   })
 }
@@ -96,7 +96,7 @@ function projectFiles({ root, stateDir }: SettingsPlace): readonly string[] {
 async function organisationLayer(
   place: SettingsPlace,
   { path, isOptional }: NamedFile,
-  hear: (faulty: FaultyPolicy) => void,
+  report: (faulty: FaultyPolicy) => void,
 ): Promise<ReadLayer | null> {
   const found = await realOrNull(path)
   if (found === null)
@@ -108,18 +108,18 @@ async function organisationLayer(
       refuse('policy', `the policy '${path}' is in ${is}, and is not used`, 'keep it where no task can write')
   demandOwner(path, await stat(found))
   demandOwner(dirname(path), await stat(dirname(found)))
-  return parsed(path, await contentOf(found), 'organisation', hear)
+  return parsed(path, await contentOf(found), 'organisation', report)
 }
 
 /** A link could lead to a file that a task may write. */
-async function projectLayer(path: string, hear: (faulty: FaultyPolicy) => void): Promise<ReadLayer | null> {
+async function projectLayer(path: string, report: (faulty: FaultyPolicy) => void): Promise<ReadLayer | null> {
   const found = await lstat(path).catch(error => {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
     throw error
   })
   if (found === null) return null
   if (!found.isFile()) refuse('policy', `'${path}' is not a regular file`, 'replace it by the file itself')
-  return parsed(path, await contentOf(path), 'project', hear)
+  return parsed(path, await contentOf(path), 'project', report)
 }
 
 function demandOwner(path: string, { uid, mode }: { readonly uid: number; readonly mode: number }): void {
@@ -150,11 +150,11 @@ function parsed(
   path: string,
   text: string,
   of: 'organisation' | 'project',
-  hear: (faulty: FaultyPolicy) => void,
+  report: (faulty: FaultyPolicy) => void,
 ): ReadLayer {
   const read = readPolicyLayer(text, of)
   if (read.ok) return read.settings
-  hear({ file: path, text, diagnostics: read.diagnostics })
+  report({ file: path, text, diagnostics: read.diagnostics })
   return refuseFile(path, read.diagnostics, 'correct these lines; nothing starts until then')
 }
 

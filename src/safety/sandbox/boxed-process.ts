@@ -52,12 +52,12 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   let first: number | null = null
   let leftover: Leftover | null = null
   let stopWatch = () => {}
-  let said = ''
+  let output = ''
   const cut = () => lifeline?.destroy()
-  const hear = (chunk: Buffer): void => {
-    if (!ready) said = `${said}${chunk.toString('utf8')}`.slice(0, SAID_MAX)
+  const onOutput = (chunk: Buffer): void => {
+    if (!ready) output = `${output}${chunk.toString('utf8')}`.slice(0, SAID_MAX)
   }
-  child.stderr?.on('data', hear)
+  child.stderr?.on('data', onOutput)
   const begin = async (): Promise<void> => {
     await isEntered
     if (lifeline?.destroyed) return
@@ -106,7 +106,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
         else if (excess !== null) resolve({ exit: null, signal: 'SIGKILL', excess })
         else if (code !== null) resolve({ exit: code, signal: null, ...(leftover === null ? {} : { leftover }) })
         else if (ready || signal !== null) resolve({ exit: null, signal: signal ?? 'SIGKILL' })
-        else resolve({ exit, signal, failure: notMade(said, exit) })
+        else resolve({ exit, signal, failure: notMade(output, exit) })
       })
     })
   })
@@ -121,20 +121,20 @@ export interface Tried {
 }
 
 export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> {
-  let said = ''
+  let output = ''
   let complained = ''
   let isLate = false
   const { child, exited } = spawnBoxed(wrapped, { stdin: 'ignore' })
   if (child.pid === undefined) {
     child.once('error', () => {})
-    return { said, exit: null, fault: 'it cannot be started', isMade: false }
+    return { said: output, exit: null, fault: 'it cannot be started', isMade: false }
   }
   const timer = setTimeout(() => {
     isLate = true
     child.kill('SIGKILL')
   }, maxMs)
   child.stdout?.on('data', chunk => {
-    said += String(chunk)
+    output += String(chunk)
   })
   child.stderr?.on('data', chunk => {
     complained = `${complained}${String(chunk)}`.slice(0, SAID_MAX)
@@ -145,7 +145,7 @@ export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> 
   const [first = ''] = complained.trim().split('\n')
   const why = isLate ? `its command took more than ${maxMs / 1000} seconds` : `${ended}${first && `: ${first}`}`
   const fault = failure?.message ?? excess?.message ?? (exit === 0 ? null : why)
-  return { said, exit, fault, isMade: failure === undefined }
+  return { said: output, exit, fault, isMade: failure === undefined }
 }
 
 function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pipe' }): ChildProcess {
@@ -207,8 +207,8 @@ function wrongMount(first: number, writable: readonly string[]): Failure | null 
   return null
 }
 
-function notMade(said: string, exit: number | null): Failure {
-  const why = said.trim().split('\n')[0] ?? ''
+function notMade(output: string, exit: number | null): Failure {
+  const why = output.trim().split('\n')[0] ?? ''
   return failure('policy', `the sandbox could not be made: ${why === '' ? `exit ${exit}` : why}`, [
     'see ',
     { next: 'doctor', quoted: true },

@@ -16,11 +16,11 @@ import {
   INSTALL_HINT,
   type ProxiedNetwork,
   type Sandbox,
+  type SandboxCheck,
   type SandboxDoor,
   type SandboxLimits,
   type SandboxNetwork,
   type SandboxRequest,
-  type SandboxStanding,
   type Wrapped,
 } from './sandbox.ts'
 import { syscallFilter } from './syscall-filter.ts'
@@ -42,22 +42,22 @@ export interface BubblewrapOptions {
 }
 
 export function bubblewrap(options: BubblewrapOptions): Sandbox {
-  let checked: Promise<SandboxStanding> | null = null
+  let checked: Promise<SandboxCheck> | null = null
   const sandbox: Sandbox = {
     check() {
       checked ??= tried(options)
       return checked
     },
     async wrap(request) {
-      const standing = await sandbox.check()
-      if (!standing.ok) return { ok: false, failure: standing.failure }
-      return await wrapped(standing.program, request, options.environment)
+      const checked = await sandbox.check()
+      if (!checked.ok) return { ok: false, failure: checked.failure }
+      return await wrapped(checked.program, request, options.environment)
     },
   }
   return sandbox
 }
 
-async function tried({ environment, outside }: BubblewrapOptions): Promise<SandboxStanding> {
+async function tried({ environment, outside }: BubblewrapOptions): Promise<SandboxCheck> {
   if (process.platform !== 'linux')
     return missing('there is no sandbox on this system', 'run Planfold in a Linux container or virtual machine')
   if (syscallFilter() === null)
@@ -71,15 +71,15 @@ async function tried({ environment, outside }: BubblewrapOptions): Promise<Sandb
   const key = [program, found?.dev, found?.ino, found?.size, found?.mtimeNs].join(' ')
   const trial = trials.get(key) ?? triedProgram(program, environment)
   trials.set(key, trial)
-  const standing = await trial
-  if (!standing.ok) trials.delete(key)
-  return standing
+  const checked = await trial
+  if (!checked.ok) trials.delete(key)
+  return checked
 }
 
 /** A successful trial is cached in this process. After a failure, or with another program, it is repeated. */
-const trials = new Map<string, Promise<SandboxStanding>>()
+const trials = new Map<string, Promise<SandboxCheck>>()
 
-async function triedProgram(program: string, environment: BubblewrapOptions['environment']): Promise<SandboxStanding> {
+async function triedProgram(program: string, environment: BubblewrapOptions['environment']): Promise<SandboxCheck> {
   const version = await versionOf(program)
   if (version === null) return missing(`${program} does not say its version`, INSTALL_HINT)
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -95,7 +95,7 @@ const REPAIR_HINT = 'fix what the message names, and try again'
 const SANDBOX_HINT =
   'allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)'
 
-const missing = (message: string, hint: string): SandboxStanding => ({
+const missing = (message: string, hint: string): SandboxCheck => ({
   ok: false,
   failure: failure('policy', message, hint),
 })

@@ -97,12 +97,12 @@ export function launching(
   return [SHELL_INSIDE, '-c', LAUNCH, 'sh', String(processesMax ?? 0), ...command]
 }
 
-const forwarded = ({ node, ...told }: Forwarding, argv: readonly string[]): readonly string[] => [
+const forwarded = ({ node, ...ports }: Forwarding, argv: readonly string[]): readonly string[] => [
   node,
   '-e',
   FORWARD,
   // Ends Node's own options.
   '--',
-  JSON.stringify(told),
+  JSON.stringify(ports),
   ...argv,
 ]

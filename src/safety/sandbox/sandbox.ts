@@ -7,11 +7,11 @@ import type { Patterns } from '../scope.ts'
 
 export interface Sandbox {
   /** Is a sandbox available here? Tested once and cached. */
-  check(): Promise<SandboxStanding>
+  check(): Promise<SandboxCheck>
   wrap(request: SandboxRequest): Promise<Answer<Wrapped>>
 }
 
-export type SandboxStanding =
+export type SandboxCheck =
   | { readonly ok: true; readonly program: string; readonly version: string }
   /** `failure`: why not, and how to fix it. */
   | { readonly ok: false; readonly failure: Failure }

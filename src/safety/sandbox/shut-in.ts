@@ -24,18 +24,18 @@ export interface SandboxUse {
 
 type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
 
-export type ShutIn = Wrapped & Pick<OpenNetwork, 'close'>
+export type SandboxedCommand = Wrapped & Pick<OpenNetwork, 'close'>
 
 /** Null, with a note in the log, where there is no sandbox and none is required. */
-export async function shutIn(
+export async function sandboxCommand(
   { room, network, isRequired, limits, own }: SandboxUse,
   request: Omit<SandboxRequest, 'network' | 'limits' | 'own'>,
   log: Log,
-): Promise<Answer<ShutIn> | null> {
+): Promise<Answer<SandboxedCommand> | null> {
   if (!isRequired) {
-    const standing = await room.check()
-    if (!standing.ok) {
-      log('engine', Buffer.from(`${standing.failure.message}; this command runs with your permissions\n`))
+    const available = await room.check()
+    if (!available.ok) {
+      log('engine', Buffer.from(`${available.failure.message}; this command runs with your permissions\n`))
       return null
     }
   }

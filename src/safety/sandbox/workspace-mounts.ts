@@ -243,15 +243,15 @@ class Survey {
   readonly #folders: MadeFolders
   readonly #scratch: ReadonlySet<string>
   readonly writable: string[] = []
-  readonly closed = new Map<string, Standing>()
+  readonly closed = new Map<string, FileStamp>()
   /** Folders with declared files among others, with their names and the targets of their links. */
   readonly #partly = new Map<string, ReadonlyMap<string, string | null>>()
   /** Fully writable folders, and how many of their levels were searched. */
   readonly #guarded = new Map<string, number>()
   readonly #lookedAtMax: number
   /** Existing read-only paths, which are never reported as new. */
-  readonly #stood = new Set<string>()
-  readonly #mounted = new Map<string, Standing>()
+  readonly #existed = new Set<string>()
+  readonly #mounted = new Map<string, FileStamp>()
 
   constructor(options: {
     readonly root: string
@@ -285,7 +285,7 @@ class Survey {
         }
       }
     }
-    for (const folder of this.writable) this.#mounted.set(folder, standingAt(join(this.#root, folder)))
+    for (const folder of this.writable) this.#mounted.set(folder, stampAt(join(this.#root, folder)))
   }
 
   /** The folder to mount writable for a pattern, created if missing; null when a link or a file is in the way. */
@@ -386,10 +386,10 @@ class Survey {
   }
 
   #close(path: string, entry: Dirent): void {
-    this.#stood.add(path)
+    this.#existed.add(path)
     // A link cannot be a mount point; beside declared files, its target is compared afterwards.
     if (entry.isSymbolicLink() || isOurs(entry.name) || this.#scratch.has(join(this.#root, path))) return
-    this.closed.set(path, standingAt(join(this.#root, path)))
+    this.closed.set(path, stampAt(join(this.#root, path)))
     if (this.closed.size > CLOSED_MAX)
       refuse(
         'policy',
@@ -406,15 +406,15 @@ class Survey {
         if (!names.has(entry.name)) this.#judgeNew(below(folder, entry.name), entry, appeared)
       for (const [name, was] of names) {
         const path = below(folder, name)
-        if (was !== null && this.#stood.has(path) && linkAt(join(this.#root, path)) !== was) changed.push(path)
+        if (was !== null && this.#existed.has(path) && linkAt(join(this.#root, path)) !== was) changed.push(path)
       }
     }
     for (const [folder, levels] of this.#guarded)
       for (const [path] of this.#protectedIn(folder, { names: Number.POSITIVE_INFINITY, levels }).places)
-        if (!this.#stood.has(path)) appeared.push(path)
+        if (!this.#existed.has(path)) appeared.push(path)
     for (const [path, was] of [...this.closed, ...this.#mounted]) {
       const at = join(this.#root, path)
-      const now = standingAt(at)
+      const now = stampAt(at)
       const isRemovedByUs = now === GONE && this.#folders.made.has(at)
       if (now !== was && !isRemovedByUs) changed.push(path === '' ? '.' : path)
     }
@@ -440,11 +440,11 @@ class Survey {
 }
 
 /** Identifies a version of a file, as text. The ctime cannot be forged, so equal texts mean an unchanged file. */
-type Standing = string
-const GONE: Standing = ''
+type FileStamp = string
+const GONE: FileStamp = ''
 
 /** For a folder only its identity: a mount on it covers everything below, despite changes by others. */
-function standingAt(path: string): Standing {
+function stampAt(path: string): FileStamp {
   let stat: BigIntStats | undefined
   try {
     stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })

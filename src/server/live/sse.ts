@@ -2,7 +2,12 @@
 // service stops. A client that does not read is cut off; it goes on from its last id when it comes back.
 
 import type { PlanState } from '../../domain/state/state.ts'
-import { type Announcement, announcements, type PlanFacts, type ToldEntry } from '../../domain/views/announcement.ts'
+import {
+  type AnnouncedEntry,
+  type Announcement,
+  announcements,
+  type PlanFacts,
+} from '../../domain/views/announcement.ts'
 import { underscoreAnnouncements } from '../../extras/compat/sessions/underscore-events.ts'
 import type { Entry, Position } from '../../stores/store.ts'
 import { wordedEvent } from '../hint-text.ts'
@@ -20,7 +25,7 @@ export interface Cursor {
 export interface Naming {
   readonly key: string
   /** `before`: the state it was written upon, which it may move along; null where nobody has it. */
-  announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
+  announce(entry: AnnouncedEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
 }
 
 export const DOTTED: Naming = { key: 'dotted', announce: announcements }

@@ -8,7 +8,7 @@ import type { TreeEntry } from '../workspace.ts'
 import { type HeldFolder, LEFT, readSteady } from './held-folder.ts'
 import { pathText } from './path-text.ts'
 
-export type Standing =
+export type CurrentFile =
   | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array; readonly links?: number; readonly stamp?: Stamp }
   /** There is something that cannot be stored. */
   | { readonly blocked: string }
@@ -17,7 +17,7 @@ export type Standing =
 export const ANY_TIME = Number.POSITIVE_INFINITY
 
 /** The `bytes` of a file are valid only until the next file is read. */
-export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
+export function readCurrentFile(root: HeldFolder, path: BytePath, now: number): CurrentFile {
   try {
     return within(root, path, (folder, name) => fileStateIn(folder, name, now)) ?? { entry: null }
   } catch (error) {
@@ -26,7 +26,7 @@ export function standingAt(root: HeldFolder, path: BytePath, now: number): Stand
   }
 }
 
-export function fileStateIn(folder: HeldFolder, name: BytePath, now: number): Standing {
+export function fileStateIn(folder: HeldFolder, name: BytePath, now: number): CurrentFile {
   const stat = folder.look(name)
   if (stat === null) return { entry: null }
   if (stat.isDirectory()) return { entry: { type: 'directory', mode: Number(stat.mode & 0o7777n) } }

@@ -20,13 +20,13 @@ const GLANCE = { throwIfNoEntry: false } as const
 export class HeldFolder {
   readonly fd: number
   readonly #path: string
-  readonly #stood: string
+  readonly #origin: string
   readonly #stoodPlain: boolean
 
   private constructor(fd: number, path: string) {
     this.fd = fd
     this.#path = DESCRIPTORS ? `/proc/self/fd/${fd}` : path
-    this.#stood = path
+    this.#origin = path
     this.#stoodPlain = isAscii(path)
   }
 
@@ -37,7 +37,7 @@ export class HeldFolder {
 
   enter(name: BytePath): HeldFolder {
     const folder = fs.openSync(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-    return new HeldFolder(folder, `${this.#stood}/${name}`)
+    return new HeldFolder(folder, `${this.#origin}/${name}`)
   }
 
   /** One character for each byte, unordered. */
@@ -50,7 +50,7 @@ export class HeldFolder {
 
   /** Faster than `look`, but by path: the folder may have been moved. Null when missing or unknown. */
   glance(name: BytePath): fs.Stats | null {
-    const path = `${this.#stood}/${name}`
+    const path = `${this.#origin}/${name}`
     try {
       return fs.lstatSync(this.#stoodPlain && isAscii(name) ? path : Buffer.from(path, 'latin1'), GLANCE) ?? null
     } catch (error) {
@@ -73,7 +73,7 @@ export class HeldFolder {
   }
 
   again(): HeldFolder {
-    return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#stood)
+    return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#origin)
   }
 
   close(): void {

@@ -142,8 +142,8 @@ async function withFolders(room: Preparing, look: Look, steps: readonly Step[]):
     if (want === null) continue
     for (let above = parentOf(pathBytes(path)); above !== ''; above = parentOf(above)) {
       if (all.has(above) || look(above) !== null) continue
-      const said = await lookUp({ ...room.target, only: null }, above, room.state)
-      const mode = 'entry' in said && said.entry?.type === 'directory' ? said.entry.mode : 0o755
+      const recorded = await lookUp({ ...room.target, only: null }, above, room.state)
+      const mode = 'entry' in recorded && recorded.entry?.type === 'directory' ? recorded.entry.mode : 0o755
       all.set(above, { path: pathText(above), have: null, want: { type: 'directory', mode } })
     }
   }

@@ -12,12 +12,12 @@ import * as fs from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
 import {
   ANY_TIME,
+  type CurrentFile,
   fileStateIn,
   heldFolder,
   lookAt,
   parentOf,
-  type Standing,
-  standingAt,
+  readCurrentFile,
   within,
 } from '../files/current-file.ts'
 import {
@@ -61,8 +61,8 @@ function isSwap(step: Step): boolean {
 const needsFresh = (step: Step): boolean =>
   step.want?.type === 'file' && (step.have?.type !== 'file' || isReplaced(step))
 
-const isWanted = (standing: Standing, want: TreeEntry | null): boolean =>
-  'entry' in standing && isSameEntry(standing.entry, want)
+const isWanted = (current: CurrentFile, want: TreeEntry | null): boolean =>
+  'entry' in current && isSameEntry(current.entry, want)
 
 /** The same bytes or target; the mode may have changed, which loses nothing. */
 function isSameKind(a: TreeEntry | null, b: TreeEntry | null): boolean {
@@ -259,8 +259,8 @@ class Steps {
   /** The moved file is the expected one, or is put back. */
   #judgeAside(step: Numbered): void {
     if (this.#isAsSeen(step)) return
-    const standing = fileStateIn(this.#aside, asideName(step), ANY_TIME)
-    if ('entry' in standing && isSameKind(standing.entry, step.have)) return
+    const current = fileStateIn(this.#aside, asideName(step), ANY_TIME)
+    if ('entry' in current && isSameKind(current.entry, step.have)) return
     this.#leave(step.at, EDITED)
     this.#putBack(step)
   }
@@ -290,12 +290,12 @@ class Steps {
   /** Stores and names the bytes of the file that was moved aside; only then may it be dropped. */
   async #store(step: Numbered): Promise<void> {
     const name = asideName(step)
-    const standing = fileStateIn(this.#aside, name, this.#room.now())
-    if ('entry' in standing && standing.entry?.type === 'file') {
-      const sha256 = await this.#room.blobs.put(Buffer.from(standing.bytes!))
+    const current = fileStateIn(this.#aside, name, this.#room.now())
+    if ('entry' in current && current.entry?.type === 'file') {
+      const sha256 = await this.#room.blobs.put(Buffer.from(current.bytes!))
       // Again, because storing takes time and not every writer can be detected.
       const again = fileStateIn(this.#aside, name, this.#room.now())
-      if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step)
+      if (!('entry' in again) || !isSameKind(again.entry, current.entry)) return await this.#store(step)
       this.#kept.push({ path: step.path, sha256 })
       fs.unlinkSync(this.#aside.at(name))
     } else this.#leave(step.at, `the previous file is in ${this.#asidePath}/${name}`)
@@ -324,7 +324,7 @@ class Steps {
 
   #isThere({ at, want, number }: Numbered): boolean {
     const fresh = this.#fresh.get(number)
-    if (fresh === undefined) return isWanted(standingAt(this.#room.root, at, ANY_TIME), want)
+    if (fresh === undefined) return isWanted(readCurrentFile(this.#room.root, at, ANY_TIME), want)
     // Our own file: it need not be read again.
     const stat = lookAt(this.#room.root, at)
     return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
@@ -370,8 +370,8 @@ class Steps {
     // Asynchronous, because deleting may wait for the disk.
     if (needsFresh(step)) await removeName(this.#aside.at(freshName(step)))
     if (!isReplaced(step)) return
-    const standing = fileStateIn(this.#aside, name, ANY_TIME)
-    if ('entry' in standing && standing.entry === null) return
+    const current = fileStateIn(this.#aside, name, ANY_TIME)
+    if ('entry' in current && current.entry === null) return
     if (this.#left.has(step.at) && this.#putBack(step)) return
     if (open.has(name)) {
       return this.#leave(
@@ -379,7 +379,7 @@ class Steps {
         `a program still writes to the previous file, which is now in ${this.#asidePath}/${name}`,
       )
     }
-    if ('entry' in standing && isSameKind(standing.entry, step.have)) await removeName(this.#aside.at(name))
+    if ('entry' in current && isSameKind(current.entry, step.have)) await removeName(this.#aside.at(name))
     else await this.#store(step)
   }
 

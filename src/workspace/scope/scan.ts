@@ -44,7 +44,7 @@ export interface ScanOptions {
   /** The manifest's tree. A path that changed its type is in scope with everything in it. */
   readonly expected?: ScopeTree
   readonly now: () => number
-  readonly tell?: ((entries: number) => void) | undefined
+  readonly report?: ((entries: number) => void) | undefined
 }
 
 export interface Scan {
@@ -188,8 +188,8 @@ class ScopeScan {
     const path = joined(place.path, name)
     const text = textOf(path)
     const expected = place.expected?.get(name)
-    const meant = inScope(patterns, text)
-    const inside = place.whole || meant || (expected !== undefined && expected.type !== 'left')
+    const matched = inScope(patterns, text)
+    const inside = place.whole || matched || (expected !== undefined && expected.type !== 'left')
     const above = place.whole || mayHold(patterns, text)
     if (!inside && !above) return null
     if (protectedBy(text.split('/'), state) !== null) {
@@ -209,7 +209,7 @@ class ScopeScan {
       })
     }
     if (!inside) return null
-    if (stat.isFile()) return this.#file(folder, { place, path, name, meant, stat, known })
+    if (stat.isFile()) return this.#file(folder, { place, path, name, matched, stat, known })
     this.#changedAt.set(path, Number(stat.ctimeMs))
     if (!stat.isSymbolicLink()) {
       this.#special.push({ path, reason: LEFT.special })
@@ -229,14 +229,14 @@ class ScopeScan {
       place,
       path,
       name,
-      meant,
+      matched,
       stat,
       known,
     }: {
       readonly place: ScanPosition
       readonly path: BytePath
       readonly name: BytePath
-      readonly meant: boolean
+      readonly matched: boolean
       readonly stat: fs.BigIntStats
       readonly known: CachedDirectory | undefined
     },
@@ -247,7 +247,7 @@ class ScopeScan {
     const cached = own ?? (isWide ? cache.directories.get(place.path)?.files.get(name) : undefined)
     if (cached?.settled === true && isUnchanged(cached, stat) && this.#isTrusted(cached)) {
       this.#reuse(path, cached, Number(stat.nlink))
-      return this.#known(path, cached, meant)
+      return this.#known(path, cached, matched)
     }
     const read = readSteady(folder, name, now())
     if (read === null) return null
@@ -260,12 +260,12 @@ class ScopeScan {
     const file = { ...stamp, row, settled }
     const learned = this.#learned.get(place.path) ?? new Map<BytePath, CachedFile>()
     if (settled && name !== ASIDE) this.#learned.set(place.path, learned.set(name, file))
-    return this.#known(path, file, meant)
+    return this.#known(path, file, matched)
   }
 
   /** Paths that only the manifest has are not in the cache, which is keyed by patterns. */
-  #known(path: BytePath, file: CachedFile, meant: boolean): TreeRow | CachedFile {
-    if (meant) return file
+  #known(path: BytePath, file: CachedFile, matched: boolean): TreeRow | CachedFile {
+    if (matched) return file
     this.#changedAt.set(path, Number(file.ctimeNs / 1_000_000n))
     return file.row
   }
@@ -335,7 +335,7 @@ class ScopeScan {
 
   async #yieldTurn(): Promise<void> {
     this.#worked = 0
-    this.#options.tell?.(this.#entries)
+    this.#options.report?.(this.#entries)
     await this.#options.batch?.room()
     await new Promise<void>(resolve => setImmediate(resolve))
   }

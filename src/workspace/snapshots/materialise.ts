@@ -36,7 +36,7 @@ export async function materialise(room: Materialising, folder: string): Promise<
   const place = resolve(folder)
   const mode = demandEmpty(place)
   fs.mkdirSync(dirname(place), { recursive: true })
-  const growing = makeBeside(place)
+  const growing = makeTemporary(place)
   try {
     const held = HeldFolder.open(growing)
     const writing = new Writing(room)
@@ -61,7 +61,7 @@ export async function materialise(room: Materialising, folder: string): Promise<
 let number = 0
 
 /** Skips names left by an earlier process with our pid. */
-function makeBeside(place: string): string {
+function makeTemporary(place: string): string {
   for (;;) {
     const growing = join(dirname(place), `${basename(place)}.tmp-${process.pid}-${++number}`)
     if (attempt(['EEXIST'], () => fs.mkdirSync(growing, { mode: 0o700 }))) return growing

@@ -41,7 +41,7 @@ export interface WalkOptions {
   readonly batch: Batch | null
   readonly now: () => number
   readonly maxBytes: number
-  readonly tell?: ((entries: number) => void) | undefined
+  readonly report?: ((entries: number) => void) | undefined
 }
 
 export interface Walked {
@@ -277,7 +277,7 @@ class TreeWalk {
 
   async #yieldTurn(): Promise<void> {
     this.#worked = 0
-    this.#options.tell?.(this.#entries)
+    this.#options.report?.(this.#entries)
     await this.#options.batch?.room()
     await new Promise<void>(resolve => setImmediate(resolve))
   }

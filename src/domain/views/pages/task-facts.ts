@@ -38,10 +38,10 @@ function writesOf(definition: PlanDefinition, task: TaskDefinition): string | nu
 function proofOf(task: TaskDefinition): string | null {
   const { action, accept = [], postconditions = [], expect } = task
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
-  const said = [...accept, ...postconditions, ...checks].map(proofText)
-  if (expect !== undefined && expect !== ANY_END) said.unshift(expect)
-  if (said.length === 0 && expect === ANY_END) return null
-  if (said.length > 0) return said.join('; ')
+  const proofs = [...accept, ...postconditions, ...checks].map(proofText)
+  if (expect !== undefined && expect !== ANY_END) proofs.unshift(expect)
+  if (proofs.length === 0 && expect === ANY_END) return null
+  if (proofs.length > 0) return proofs.join('; ')
   return actionFacts(action).proof ?? null
 }
 
