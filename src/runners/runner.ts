@@ -15,8 +15,8 @@ import type { EarlierAttempt } from '../domain/views/board.ts'
 import type { GatewayWire } from '../extras/models/model.ts'
 import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
+import type { SandboxUse } from '../safety/sandbox/command-sandbox.ts'
 import type { Beyond } from '../safety/sandbox/sandbox.ts'
-import type { SandboxUse } from '../safety/sandbox/shut-in.ts'
 
 export interface Runner {
   readonly action: ActionType

@@ -1,6 +1,6 @@
 // A command as it will be run: without a shell, word by word. Where words end cannot be mistaken.
 
-import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import { spelled } from '../../src/domain/views/pages/foreign-text.ts'
 
 export function Argv({ argv }: { readonly argv: readonly string[] }) {
   return (

@@ -20,7 +20,7 @@ import { layersBesides, type PolicyAgain, type PolicyLayer } from '../policy/pol
 import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
-import { knowsRules } from '../rules-number.ts'
+import { knowsRules } from '../rules-version.ts'
 import { type Shortage, shortageReason } from '../shortage.ts'
 import { goneBackIn, isUnsealed, type PlanState } from '../state/state.ts'
 import { runningInOrder } from '../state/task-index.ts'

@@ -22,7 +22,7 @@ import {
 } from './gate-answers.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
 import { spokenAsks } from './gate-text.ts'
-import { commandLines } from './pages/spelled-text.ts'
+import { commandLines } from './pages/foreign-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures without recovery, questions and proposals of

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../environment.ts'
 import type { Answer } from '../safety-refusal.ts'
-import { tryBoxed } from './boxed-process.ts'
 import type { SandboxRequest, Wrapped } from './sandbox.ts'
+import { tryBoxed } from './sandboxed-process.ts'
 
 const CANARY_MAX_MS = 20_000
 

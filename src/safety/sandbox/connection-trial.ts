@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../environment.ts'
-import { tryBoxed } from './boxed-process.ts'
 import type { Sandbox, SandboxNetwork } from './sandbox.ts'
+import { tryBoxed } from './sandboxed-process.ts'
 
 export type ConnectionTrial = { readonly reached: boolean } | { readonly fault: string; readonly lacks?: 'node' }
 

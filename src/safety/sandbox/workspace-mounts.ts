@@ -25,7 +25,7 @@ import { writerOf } from '../files/regular-file.ts'
 import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
 import { covers, inScope, mayHold, type Patterns } from '../scope.ts'
-import { isMadeFolder, MadeFolders } from './made-folders.ts'
+import { isMadeFolder, MadeFolders } from './mount-points.ts'
 import type { Beyond, OwnView, WorkspaceCopy } from './sandbox.ts'
 
 export interface WorkspaceMounts {

@@ -5,7 +5,7 @@ import { codeOf } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'
 import type { TreeEntry } from '../workspace.ts'
-import { type HeldFolder, LEFT, readSteady } from './held-folder.ts'
+import { type HeldFolder, LEFT, readSteady } from './open-folder.ts'
 import { pathText } from './path-text.ts'
 
 export type CurrentFile =

@@ -5,7 +5,7 @@ import { codeOf } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'
 import type { TreeEntry } from '../workspace.ts'
-import { type HeldFolder, stampOf } from './held-folder.ts'
+import { type HeldFolder, stampOf } from './open-folder.ts'
 
 // Operations on files in an open folder whose error is an answer: the name is taken, or there is no file.
 

@@ -3,7 +3,7 @@
 
 import { codeOf } from '../../safety/safety-refusal.ts'
 import { ANY_TIME, type CurrentFile, parentOf, readCurrentFile, within } from '../files/current-file.ts'
-import { type HeldFolder, LEFT } from '../files/held-folder.ts'
+import { type HeldFolder, LEFT } from '../files/open-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import { isSafeRelativePath } from '../snapshots/partial-snapshot.ts'

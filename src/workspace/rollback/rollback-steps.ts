@@ -33,7 +33,7 @@ import {
   writeDurably,
   writeFresh,
 } from '../files/file-calls.ts'
-import { type HeldFolder, stampOf } from '../files/held-folder.ts'
+import { type HeldFolder, stampOf } from '../files/open-folder.ts'
 import { untilClosed } from '../files/open-writers.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import { type BytePath, bytesOf } from '../snapshots/manifest.ts'

@@ -10,7 +10,7 @@ import type { GitAction } from '../../plan.ts'
 import { IMPACT_WORDS } from '../../plan-rules/impact.ts'
 import { networkWords } from '../../plan-rules/network.ts'
 import type { Releases } from '../gate-releases.ts'
-import { spelled } from './spelled-text.ts'
+import { spelled } from './foreign-text.ts'
 
 /** Spans of plain text and text that a face may highlight. */
 export type ConsentLine = readonly ConsentSpan[]

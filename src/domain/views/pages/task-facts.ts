@@ -6,7 +6,7 @@ import type { Criterion, PlanDefinition, TaskDefinition } from '../../plan.ts'
 import { criterionText } from '../../plan-rules/criterion-text.ts'
 import { scopeOf } from '../../plan-rules/effect.ts'
 import { gatedImpact, IMPACT_WORDS } from '../../plan-rules/impact.ts'
-import { spelled } from './spelled-text.ts'
+import { spelled } from './foreign-text.ts'
 
 /** The worker of tasks that anyone may claim; null for none in particular. */
 export type Worker = string | null

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tellingLine } from './telling-line.ts'
+import { tellingLine } from './error-line.ts'
 
 test.each([
   [
