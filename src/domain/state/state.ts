@@ -82,7 +82,7 @@ export interface PlanState {
   uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
   /** Completed tasks since the last checkpoint of all files. */
   sinceCheckpoint: number
-  /** The version of its rules, see rules-number.ts; the current one for a draft. */
+  /** The version of its rules, see rules-version.ts; the current one for a draft. */
   rules: number
   /** Are all files compared around tasks without a scope? */
   files: 'seen' | 'declared'

@@ -13,7 +13,7 @@ import { advise, quoted } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
-import { tellingLine } from '../../domain/recovery/error-line.ts'
+import { errorLine } from '../../domain/recovery/error-line.ts'
 import type { Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
 import { AGENT_WIRES, type AgentRow, rowOfCommand } from '../../format/settings/agent-settings.ts'
@@ -460,7 +460,7 @@ function faultOf(ended: {
 }): Failure | null {
   const { chosen, turn, isOverTurns, exit, errors, attempt, isResumable } = ended
   const { title } = chosen.row
-  const told = tellingLine(errors)
+  const told = errorLine(errors)
   const because = told === null ? '' : ` (it said: ${told})`
   const broken = (message: string): Failure => ({
     class: 'transient',

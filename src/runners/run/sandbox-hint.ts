@@ -2,7 +2,7 @@
 // says where the command ran, what that means, and how to change it.
 
 import { numberOf } from '../../domain/phrases.ts'
-import type { Leftover } from '../../safety/sandbox/leftover-files.ts'
+import type { Leftover } from '../../safety/sandbox/sandboxed-process.ts'
 
 interface Failed {
   readonly exit: number | null

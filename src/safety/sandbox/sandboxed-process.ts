@@ -13,6 +13,8 @@ import { excessOf, watchResources } from './resource-watch.ts'
 import type { Wrapped } from './sandbox.ts'
 import { syscallFilter } from './syscall-filter.ts'
 
+export type { Leftover }
+
 export interface Boxed {
   readonly child: ChildProcess
   readonly exited: Promise<BoxedExit>

@@ -17,7 +17,7 @@ const TRIES = 3
 const LOOK = { bigint: true, throwIfNoEntry: false } as const
 const GLANCE = { throwIfNoEntry: false } as const
 
-export class HeldFolder {
+export class OpenFolder {
   readonly fd: number
   readonly #path: string
   readonly #origin: string
@@ -30,14 +30,14 @@ export class HeldFolder {
     this.#stoodPlain = isAscii(path)
   }
 
-  static open(path: string): HeldFolder {
+  static open(path: string): OpenFolder {
     const real = fs.realpathSync(path)
-    return new HeldFolder(fs.openSync(real, O_RDONLY | O_DIRECTORY), Buffer.from(real).toString('latin1'))
+    return new OpenFolder(fs.openSync(real, O_RDONLY | O_DIRECTORY), Buffer.from(real).toString('latin1'))
   }
 
-  enter(name: BytePath): HeldFolder {
+  enter(name: BytePath): OpenFolder {
     const folder = fs.openSync(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-    return new HeldFolder(folder, `${this.#origin}/${name}`)
+    return new OpenFolder(folder, `${this.#origin}/${name}`)
   }
 
   /** One character for each byte, unordered. */
@@ -72,8 +72,8 @@ export class HeldFolder {
     return Buffer.from(`${this.#path}/${name}`, 'latin1')
   }
 
-  again(): HeldFolder {
-    return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#origin)
+  again(): OpenFolder {
+    return new OpenFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#origin)
   }
 
   close(): void {

@@ -3,7 +3,7 @@
 
 import { codeOf } from '../../safety/safety-refusal.ts'
 import { ANY_TIME, type CurrentFile, parentOf, readCurrentFile, within } from '../files/current-file.ts'
-import { type HeldFolder, LEFT } from '../files/open-folder.ts'
+import { LEFT, type OpenFolder } from '../files/open-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import { isSafeRelativePath } from '../snapshots/partial-snapshot.ts'
@@ -19,7 +19,7 @@ export interface Assessed {
 }
 
 export interface Assessing {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly target: Side
   readonly state: readonly string[] | null
   readonly now: () => number
@@ -109,7 +109,7 @@ function inTheWay(
   return null
 }
 
-function namesIn(root: HeldFolder, path: BytePath): readonly BytePath[] | typeof LEFT.unreadable {
+function namesIn(root: OpenFolder, path: BytePath): readonly BytePath[] | typeof LEFT.unreadable {
   try {
     const names = within(root, path, (folder, name) => {
       const held = folder.enter(name)

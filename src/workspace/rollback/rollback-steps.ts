@@ -14,8 +14,8 @@ import {
   ANY_TIME,
   type CurrentFile,
   fileStateIn,
-  heldFolder,
   lookAt,
+  openFolderAt,
   parentOf,
   readCurrentFile,
   within,
@@ -33,7 +33,7 @@ import {
   writeDurably,
   writeFresh,
 } from '../files/file-calls.ts'
-import { type HeldFolder, stampOf } from '../files/open-folder.ts'
+import { type OpenFolder, stampOf } from '../files/open-folder.ts'
 import { untilClosed } from '../files/open-writers.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
@@ -80,7 +80,7 @@ const contentOf = (blobs: SnapshotBlobs, id: Sha256): Promise<Uint8Array | null>
   blobs.get(id).catch(error => ((error as Error).name === 'StoreDamaged' ? null : Promise.reject(error)))
 
 export interface Stepping {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly blobs: SnapshotBlobs
   readonly now: () => number
   readonly yieldTurn: () => Promise<void>
@@ -122,7 +122,7 @@ type Numbered = Step & { readonly at: BytePath; readonly number: number }
 class Steps {
   readonly #room: Stepping
   readonly #intent: Intent
-  readonly #aside: HeldFolder
+  readonly #aside: OpenFolder
   readonly #steps: readonly Numbered[]
   readonly #left = new Map<BytePath, string>()
   readonly #kept: { path: string; sha256: Sha256 }[] = []
@@ -130,7 +130,7 @@ class Steps {
   readonly #resuming: boolean
   readonly #asidePath: string
 
-  constructor(room: Stepping, intent: Intent, aside: HeldFolder) {
+  constructor(room: Stepping, intent: Intent, aside: OpenFolder) {
     this.#room = room
     this.#intent = intent
     this.#aside = aside
@@ -223,7 +223,7 @@ class Steps {
     if (step.want !== null) this.#leave(step.at, NO_FOLDER)
   }
 
-  #moveAside(step: Numbered, folder: HeldFolder, name: BytePath): 'aside' | 'not' {
+  #moveAside(step: Numbered, folder: OpenFolder, name: BytePath): 'aside' | 'not' {
     const { at, have, want } = step
     if (this.#resuming) {
       if (this.#aside.look(asideName(step)) !== null) return 'aside'
@@ -313,7 +313,7 @@ class Steps {
   }
 
   /** By a hard link, which fails if the name is taken. */
-  #place(step: Numbered, folder: HeldFolder, name: BytePath): void {
+  #place(step: Numbered, folder: OpenFolder, name: BytePath): void {
     if (this.#resuming && isWanted(fileStateIn(folder, name, ANY_TIME), step.want)) return
     const placed = attempt(['EEXIST', 'ENOENT'], () => {
       if (step.want?.type === 'link') fs.symlinkSync(bytesOf(pathBytes(step.want.target)), folder.at(name))
@@ -353,7 +353,7 @@ class Steps {
     const done = this.#steps.filter(({ at }) => !this.#left.has(at))
     const parents = [...new Set(done.map(({ at }) => parentOf(at)))]
     for (let at = 0; at < parents.length; at += AT_ONCE) {
-      const held = parents.slice(at, at + AT_ONCE).flatMap(path => heldFolder(this.#room.root, path) ?? [])
+      const held = parents.slice(at, at + AT_ONCE).flatMap(path => openFolderAt(this.#room.root, path) ?? [])
       try {
         // The first sync makes most file systems flush everything, so the others are cheap.
         for (const folder of held.slice(0, 1)) await synced(folder.fd)

@@ -10,7 +10,7 @@ import { protectedBy } from '../../safety/files/protected-path.ts'
 import { writerOf } from '../../safety/files/regular-file.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { inScope, mayHold } from '../../safety/scope.ts'
-import { type HeldFolder, LEFT, readSteady } from '../files/open-folder.ts'
+import { LEFT, type OpenFolder, readSteady } from '../files/open-folder.ts'
 import { type BytePath, bytesOf, type Left, textOf } from '../snapshots/manifest.ts'
 import { isSameStat, quickStatsOf } from '../snapshots/quick-stat.ts'
 import { type CachedDirectory, type CachedFile, isUnchanged, type StatCache } from '../snapshots/stat-cache.ts'
@@ -33,7 +33,7 @@ export interface ScopeTree {
 }
 
 export interface ScanOptions {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly patterns: readonly string[]
   readonly state: readonly string[] | null
   readonly cache: StatCache
@@ -125,7 +125,7 @@ class ScopeScan {
     return this.#changedAt.get(path) ?? (file === undefined ? undefined : Number(file.ctimeNs / 1_000_000n))
   }
 
-  async #directory(folder: HeldFolder, place: ScanPosition): Promise<Made> {
+  async #directory(folder: OpenFolder, place: ScanPosition): Promise<Made> {
     const known = this.#before.get(place.path)
     const raw = folder.names()
     const listed = isSameList(raw, known?.listed?.raw) ? known!.listed! : { raw, sorted: raw.toSorted() }
@@ -174,7 +174,7 @@ class ScopeScan {
   }
 
   async #row(
-    folder: HeldFolder,
+    folder: OpenFolder,
     place: ScanPosition,
     name: BytePath,
     known: CachedDirectory | undefined,
@@ -224,7 +224,7 @@ class ScopeScan {
   }
 
   #file(
-    folder: HeldFolder,
+    folder: OpenFolder,
     {
       place,
       path,
@@ -299,7 +299,7 @@ class ScopeScan {
   }
 
   async #below(
-    folder: HeldFolder,
+    folder: OpenFolder,
     { path, depth, whole }: ScanPosition,
     name: BytePath,
     about: { readonly mode: number; readonly isEntered: boolean; readonly expected: Sha256 | null },
@@ -312,7 +312,7 @@ class ScopeScan {
       return nothing()
     }
     if (depth >= DEPTH_MAX) return leave(`deeper than ${DEPTH_MAX} directories`)
-    let below: HeldFolder
+    let below: OpenFolder
     try {
       below = folder.enter(name)
     } catch (error) {
@@ -348,7 +348,7 @@ const joined = (above: BytePath, name: BytePath): BytePath => (above === '' ? na
 const isSameList = (raw: readonly BytePath[], before: readonly BytePath[] | undefined): boolean =>
   before !== undefined && before.length === raw.length && raw.every((name, at) => name === before[at])
 
-function sweep(folder: HeldFolder, name: BytePath): void {
+function sweep(folder: OpenFolder, name: BytePath): void {
   try {
     process.kill(writerOf(bytesOf(name))!, 0)
     return

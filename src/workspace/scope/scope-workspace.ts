@@ -8,7 +8,7 @@ import { Directory } from '../../safety/files/directory.ts'
 import { stateInside } from '../../safety/files/path-gate.ts'
 import { type Answer, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
-import { HeldFolder, LEFT } from '../files/open-folder.ts'
+import { LEFT, OpenFolder } from '../files/open-folder.ts'
 import { pathText } from '../files/path-text.ts'
 import { mergeText } from '../rollback/merge-text.ts'
 import { type Difference, differenceOf, type Found, madeDirectories, unknownOf } from '../snapshots/difference.ts'
@@ -70,7 +70,7 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
 
 interface Room {
   readonly root: Directory
-  readonly folder: HeldFolder
+  readonly folder: OpenFolder
   readonly state: readonly string[] | null
   readonly report: (entries: number) => void
 }
@@ -252,7 +252,7 @@ class WorkspaceOfFolder {
     return await storing(doing, async () => {
       const root = await Directory.open(this.#options.root)
       try {
-        const folder = HeldFolder.open(this.#options.root)
+        const folder = OpenFolder.open(this.#options.root)
         try {
           const state = await stateInside(this.#options)
           return await reportWork(this.#options.onProgress, report => work({ root, folder, state, report }))

@@ -7,7 +7,7 @@ import { stateInside } from '../../safety/files/path-gate.ts'
 import { type Answer, Refused, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
 import { fileStateIn, modeAt, within } from '../files/current-file.ts'
-import { HeldFolder } from '../files/open-folder.ts'
+import { OpenFolder } from '../files/open-folder.ts'
 import { notesOf, pathBytes, pathText } from '../files/path-text.ts'
 import { prepare } from '../rollback/prepare-rollback.ts'
 import { forgetIntent, readIntent, writeIntent } from '../rollback/rollback-intent.ts'
@@ -55,7 +55,7 @@ export function openSnapshots(options: SnapshotsOptions): door.Snapshots {
 }
 
 interface Room {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly state: readonly string[] | null
   readonly now: () => number
   readonly yieldTurn: () => Promise<void>
@@ -315,7 +315,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     const mine = (async () => {
       await before
       return await storing(doing, async () => {
-        const root = HeldFolder.open(this.#options.root)
+        const root = OpenFolder.open(this.#options.root)
         try {
           // Without a clock no file counts as settled.
           const now = this.#options.now ?? (() => Number.NEGATIVE_INFINITY)
