@@ -66,4 +66,4 @@ export function findCheckpoint(all: readonly Checkpoint[], reference: string): C
 const some = <K extends string, V>(key: K, value: V | undefined) =>
   value === undefined ? {} : ({ [key]: value } as { readonly [key in K]: V })
 
-export type { GitStanding, WorkspaceStamp as Standing }
+export type { GitStanding, WorkspaceStamp }
