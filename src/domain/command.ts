@@ -199,7 +199,6 @@ export interface Rollback {
   readonly kind: 'rollback' | 'undo' | 'adopt'
   readonly adopts?: Adoption
   readonly undoes?: string
-  /** The entry whose state is restored. */
   readonly to: number
   readonly checkpoint?: CheckpointName
   /** The new state of each task that changed since; empty when only files are reverted. */
@@ -315,7 +314,6 @@ export interface RollbackOutcome {
   readonly kept?: readonly { readonly path: string; readonly sha256: Sha256 }[]
   readonly git?: readonly GitOperation[]
   readonly failure?: Failure
-  /** Edited files without a choice. */
   readonly conflicts?: readonly string[]
 }
 

@@ -156,7 +156,6 @@ export interface Vote {
 
 /** A person's approval of one visit of a task, as it was shown. */
 export interface Consent {
-  /** The hash of everything it covers. */
   readonly hash: Sha256
   readonly until: Millis
   readonly by: string

@@ -124,11 +124,9 @@ export interface Failure {
 export type FailureClass =
   /** Timeouts, EAGAIN, exit 75. */
   | 'transient'
-  /** It ran and failed. */
   | 'logic'
   | 'policy'
   | 'resource'
-  /** Ended by a pause or cancel. */
   | 'cancelled'
   /** It is unknown whether it happened. */
   | 'unknown'

@@ -34,7 +34,6 @@ export interface RunnerAbout {
   /** The default effect classes of its tasks. */
   readonly effects: readonly EffectClass[]
   readonly risks: readonly string[]
-  /** What `--dry-run` and gates show. */
   readonly dryRun: string
   /** What it needs on the machine. Commands also run without a sandbox; the others do not work without what they need. */
   readonly uses?: readonly ('sandbox' | 'network' | 'git' | 'sqlite' | 'models' | 'agents')[]

@@ -87,7 +87,6 @@ export async function reportWork<T>(
 export interface LeftOut {
   readonly path: string
   readonly reason: string
-  /** In a rollback: kept by choice. */
   readonly kept?: true
   /** In a rollback: the plan changed it, and it was never stored. */
   readonly uncovered?: true

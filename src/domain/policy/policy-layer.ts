@@ -41,7 +41,6 @@ export interface EffectivePolicy {
   readonly sandbox?: SandboxMode
   /** An address must be allowed by every one of them. */
   readonly network: readonly Limit<NetworkUse>[]
-  /** The strictest answer applies. */
   readonly commands: readonly Limit<CommandRules>[]
   /** A path must be in every one of them. */
   readonly write: readonly Limit<readonly string[]>[]

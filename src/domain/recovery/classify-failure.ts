@@ -151,7 +151,6 @@ const HTTP_SHAPES: readonly RegExp[] = [
   /^(?:< )?HTTP\/[\d.]+ (\d{3})\b/,
 ]
 
-/** Unambiguous lines. */
 const SHAPES: readonly (readonly [RegExp, FailureClass, string])[] = [
   [/\bJavaScript heap out of memory$/, 'resource', 'out-of-memory'],
   [/^(?:java\.lang\.|Caused by: java\.lang\.)?OutOfMemoryError\b/, 'resource', 'out-of-memory'],

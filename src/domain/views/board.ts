@@ -173,7 +173,6 @@ const unmetIn = (verdicts: readonly Verdict[] = []): EarlierAttempt['unmet'] =>
 
 /** A report of `done` that was refused. */
 export interface Unaccepted {
-  /** Does the claim continue? */
   readonly kept: boolean
   readonly failure: Failure
   readonly verdicts: readonly Verdict[]
@@ -464,7 +463,6 @@ export function card(state: PlanState, task: TaskState): Card {
 // A task that a revision removed: when, and its status then. Found by folding the journal, and only for a name that the plan no longer has.
 
 export interface Removed {
-  /** The first revision without it. */
   readonly revision: number
   readonly at: Millis
   readonly by: string

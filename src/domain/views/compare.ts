@@ -67,7 +67,6 @@ export type TaskDifference = 'missing' | 'status' | 'outcome' | 'visits' | 'atte
 
 export interface TaskFacts {
   readonly status: TaskStatus
-  /** It was imported as ended. */
   readonly brought: boolean
   readonly outcome: string | null
   readonly visits: number

@@ -44,7 +44,6 @@ export interface InboxItem {
   readonly called: { readonly name: string; readonly people: readonly string[] } | null
   readonly expiresAt: Millis | null
   readonly votes: { readonly given: readonly Vote[]; readonly wanted: number } | null
-  /** The stored bytes that are shown. */
   readonly shown: Sha256 | null
   /** For a gate: what an answer releases, and what keeps waiting; null for everything else. */
   readonly releases: Releases | null

@@ -139,7 +139,6 @@ export class Download {
     }
   }
 
-  /** Deletes abandoned downloads. */
   async #dropOldest(): Promise<void> {
     const parts = (await readdir(this.#folder)).filter(name => name.endsWith('.part'))
     if (parts.length < KEPT_MAX) return

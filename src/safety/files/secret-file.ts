@@ -13,7 +13,6 @@ import { isInside } from './private-file.ts'
 
 type SecretRead =
   | { readonly ok: true; readonly text: string }
-  /** There is no such file. */
   | { readonly ok: false; readonly missing: true; readonly message: string; readonly hint: string }
   | { readonly ok: false; readonly missing: false; readonly message: string; readonly hint: string }
 

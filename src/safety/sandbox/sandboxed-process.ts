@@ -25,7 +25,6 @@ export interface BoxedExit {
   readonly signal: string | null
   /** The sandbox could not be created, so nothing began. */
   readonly failure?: Failure
-  /** It exceeded a limit and was ended. */
   readonly excess?: Failure
   readonly leftover?: Leftover
 }

@@ -91,7 +91,6 @@ function isRestorable(
   const { tables, blobs, notes, now } = room
   const plan = tables.journal.planOf(no)
   let keptMs = RESTORED_KEPT_MS
-  /** The limit from the policy layers. */
   let keptMaxMs = Number.POSITIVE_INFINITY
   let last: Millis | null = null
   let moved: Millis | null = null

@@ -18,7 +18,6 @@ export interface AttemptFacts {
   readonly exit: number | null
   readonly outcome: string | null
   readonly failure: Failure | null
-  /** Why its outcome is unknown. */
   readonly lost: string | null
   readonly verdicts: readonly Verdict[]
   readonly outputs: JsonObject | null
