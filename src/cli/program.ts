@@ -2,6 +2,7 @@
 // to `run`, and main calls that with a context.
 
 import { Command } from 'commander'
+import { extraCommands } from '../extras.ts'
 import { addAgents } from './commands/agents/agents-commands.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
@@ -17,6 +18,9 @@ import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Act, Run } from './context.ts'
 import { addHelp, otherPlace, pathOf, unknownCommand } from './help.ts'
+
+/** Those of the extras are few lines each, and are there before a program is built. */
+const OF_EXTRAS = await extraCommands()
 
 export function buildProgram(version: string, run: Run): Command {
   const program = new Command('planfold')
@@ -56,6 +60,7 @@ export function buildProgram(version: string, run: Run): Command {
   addBudget(program, act)
   addSecrets(program, act)
   addKeeping(program, act)
+  for (const { addCommands } of OF_EXTRAS) addCommands(program, act)
   nameInErrors(program)
   return program
 }

@@ -15,13 +15,14 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import type { BeyondScope } from '../files/beyond-scope.ts'
 import { lazy } from '../lazy-imports.ts'
-import { cutOff, demandRoom, retryOrThrow, unusableFolder } from '../loop/shortage.ts'
+import { cutOff, retryOrThrow, throwIfShort, unusableFolder } from '../loop/shortage.ts'
 import type { AttemptRun } from './attempt-run.ts'
 import { evaluator, truth } from './expressions.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
 
-interface EndedAttempt extends AttemptRun {
+interface EndedAttempt {
+  readonly run: AttemptRun
   readonly attempt: Attempt
   readonly tools: RunnerTools
   readonly beyond: BeyondScope | null
@@ -31,7 +32,8 @@ export function classifyOutcome(
   ended: EndedAttempt,
   outcome: Outcome,
 ): Result | Interrupted | Promise<Result | Interrupted> {
-  const { rooms, state, attempt, options, beyond } = ended
+  const { run, attempt, beyond } = ended
+  const { rooms, state, options } = run
   if (outcome.type === 'parked') return endParked(ended, outcome)
   if (outcome.type === 'interrupted') {
     const { reason = 'stopped', begun, until } = outcome
@@ -65,7 +67,7 @@ const picked = (outcome: Outcome): { readonly outcome?: string } =>
   outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
 
 async function judged(
-  { rooms, state, attempt, tools, options }: EndedAttempt,
+  { run: { rooms, state, options }, attempt, tools }: EndedAttempt,
   outcome: Extract<Outcome, { readonly type: 'done' | 'exited' }>,
 ): Promise<Result | Interrupted> {
   const { definition } = attempt
@@ -76,7 +78,7 @@ async function judged(
   if (definition.outputs !== undefined) {
     const { outputs: declared } = definition
     const collected = await retryOrThrow(rooms, options, async () =>
-      demandRoom(
+      throwIfShort(
         await collect(
           declared,
           { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
@@ -116,9 +118,8 @@ async function judged(
       }
   }
   const run = rooms.runners.get('run')
-  // Checks get no secrets.
   const { blobs } = rooms.store
-  const court = {
+  const judging = {
     state,
     attempt,
     context,
@@ -127,7 +128,7 @@ async function judged(
     tools: { ...tools, secrets: undefined },
     ...stopping(options.stop),
   }
-  const verdicts = await retryOrThrow(rooms, options, () => judgeWork(definition, court))
+  const verdicts = await retryOrThrow(rooms, options, () => judgeWork(definition, judging))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const judged = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)
