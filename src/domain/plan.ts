@@ -237,7 +237,6 @@ export interface TaskValues {
   readonly recovery: readonly RecoveryRule[]
   readonly retry: Retry
   readonly sandbox: 'off'
-  /** Text that resolves `${{ … }}`. */
   readonly template: string
   readonly text: string
   readonly undo: Action | CompensatingTask

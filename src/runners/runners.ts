@@ -1,4 +1,4 @@
-// The list of runners: who carries out the tasks of each kind. Kinds that are not here do nothing by themselves, or are claimed.
+// The list of runners by kind of action. Kinds without one have no work of their own, or are claimed.
 
 import type { ActionType } from '../domain/plan.ts'
 import type { Models } from '../extras/models/model.ts'
@@ -14,13 +14,12 @@ import { runRunner } from './run/run-runner.ts'
 import type { ProcessTree, Runner, RunnerAbout } from './runner.ts'
 import { waitRunner } from './wait-runner.ts'
 
-/** What runners are made of. */
 export interface RunnerParts {
   readonly models: Models
   readonly tree?: ProcessTree
-  /** Those of this program, which tasks name: `runner: { use: NAME }`. */
+  /** Registered by the embedding program, for `runner: { use: NAME }`. */
   readonly own?: readonly CustomRunner[]
-  /** Loaded when an agent is started; absent where none is. */
+  /** Loaded lazily; absent where there are no agents. */
   readonly agent?: () => Promise<Runner>
 }
 

@@ -4,7 +4,7 @@ import type { PlanId } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { PlanStatus } from '../../domain/status.ts'
-import type { Standing } from '../../domain/views/checkpoints.ts'
+import type { WorkspaceStamp } from '../../domain/views/checkpoints.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { CheckpointCard, Engine } from '../../engine/engine.ts'
 import type { RollbackEnd } from '../../operations/rollback-plan.ts'
@@ -206,7 +206,7 @@ export function whyWords({ why, task }: Pick<CheckpointCard, 'why' | 'task'>): s
   }
 }
 
-export function standingWords(standing: Standing): readonly (readonly [string, string])[] {
+export function standingWords(standing: WorkspaceStamp): readonly (readonly [string, string])[] {
   const { snapshot, files, left = 0, lacks, git, about } = standing
   const lines: (readonly [string, string])[] = []
   if (snapshot !== undefined)
@@ -224,7 +224,7 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
   return lines
 }
 
-export function standingShort({ snapshot, files, left = 0, lacks, git }: Standing): string {
+export function standingShort({ snapshot, files, left = 0, lacks, git }: WorkspaceStamp): string {
   return [
     snapshot === undefined ? '' : files === undefined ? 'all files' : numberOf(files, 'file'),
     git === undefined

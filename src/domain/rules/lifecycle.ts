@@ -22,7 +22,7 @@ import { layersBesides, type PolicyAgain, type PolicyLayer } from '../policy/pol
 import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
-import { knowsRules } from '../rules-number.ts'
+import { knowsRules } from '../rules-version.ts'
 import { type Shortage, shortageReason } from '../shortage.ts'
 import { goneBackIn, isUnsealed, type PlanState } from '../state/state.ts'
 import { runningInOrder } from '../state/task-index.ts'
@@ -65,11 +65,14 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
 }
 
 /** The imported tasks, with the children of groups that have no entries of their own. */
-function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]): readonly ImportedTask[] | Refusal {
-  if (said.length === 0) return []
+function importedTasks(
+  definition: PlanDefinition,
+  imported: readonly ImportedTask[],
+): readonly ImportedTask[] | Refusal {
+  if (imported.length === 0) return []
   const known = new Map(expandTasks(definition).map(task => [task.id, task]))
   const all = new Map<TaskName, ImportedTask>()
-  for (const one of said) {
+  for (const one of imported) {
     if (!known.has(one.task)) {
       const near = suggest(one.task, known.keys())
       const hint = near === null ? 'name a task of the plan' : `did you mean '${near}'?`
@@ -151,8 +154,8 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
   if (!isOpen) return illegal(draft.state, 'pause', 'only a running plan can be paused')
   if (draft.state.compensating !== null) return illegal(draft.state, 'pause', 'its tasks are being undone')
-  const said = { ...(force ? { force } : {}), ...(command.halt === undefined ? {} : { halt: command.halt }), cause }
-  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
+  const pause = { ...(force ? { force } : {}), ...(command.halt === undefined ? {} : { halt: command.halt }), cause }
+  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...pause })
   return undefined
 }
 
@@ -299,7 +302,7 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
         `task '${task.id}' merges the branch of a task, and no task has one`,
         "leave it out, or let tasks work in worktrees of their own: 'git: {worktree: task}'",
       )
-    if (actionFacts(task.action).isUnderstood?.(task.action) === false) {
+    if (actionFacts(task.action).isSupported?.(task.action) === false) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,

@@ -30,10 +30,10 @@ import {
 } from '../../extras/planners/planner.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { findProgram } from '../../safety/find-program.ts'
-import { spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
 import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
 import { machineLimits } from '../../safety/sandbox/resource-limits.ts'
 import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
+import { spawnBoxed } from '../../safety/sandbox/sandboxed-process.ts'
 import { redactor, secretsIn } from '../../safety/secrets/redaction.ts'
 import { COPY_MAX_BYTES, workspaceParts } from '../../workspace/repository-view.ts'
 

@@ -1,5 +1,4 @@
-// A command is shut in as the engine has decided for it: with its network opened for as long as it runs. Whoever starts commands of a
-// plan comes by here: the runner of commands, and hooks.
+// Wraps a command in its sandbox as the engine has decided, with its network open while it runs. For the runner of commands, and for hooks.
 
 import { defined } from '../../domain/json.ts'
 import type { Answer } from '../safety-refusal.ts'
@@ -16,7 +15,7 @@ import type {
 
 export interface SandboxUse {
   readonly room: Sandbox
-  /** The network it has, or how a way out is opened for one command. */
+  /** The network, or how to open one for a command. */
   readonly network: SandboxNetwork | ((log: Log) => Promise<Answer<OpenNetwork>>)
   /** Without a sandbox nothing runs; otherwise the weaker protection is reported. */
   readonly isRequired: boolean
@@ -26,18 +25,18 @@ export interface SandboxUse {
 
 type Log = (stream: 'stdout' | 'stderr' | 'engine', chunk: Uint8Array) => void
 
-export type ShutIn = Wrapped & Pick<OpenNetwork, 'close'>
+export type SandboxedCommand = Wrapped & Pick<OpenNetwork, 'close'>
 
-/** Null, with a note, where there is no sandbox and none is required. */
-export async function shutIn(
+/** Null, with a note in the log, where there is no sandbox and none is required. */
+export async function sandboxCommand(
   { room, network, isRequired, limits, own }: SandboxUse,
   request: Omit<SandboxRequest, 'network' | 'limits' | 'own'>,
   log: Log,
-): Promise<Answer<ShutIn> | null> {
+): Promise<Answer<SandboxedCommand> | null> {
   if (!isRequired) {
-    const standing = await room.check()
-    if (!standing.ok) {
-      log('engine', Buffer.from(`${standing.failure.message}; this command runs with your permissions\n`))
+    const available = await room.check()
+    if (!available.ok) {
+      log('engine', Buffer.from(`${available.failure.message}; this command runs with your permissions\n`))
       return null
     }
   }
@@ -63,3 +62,22 @@ export async function beyondOf(shut: Pick<Wrapped, 'lookAfter'> | undefined): Pr
 }
 
 const close = async () => {}
+
+const GIT_OPTIONS: ReadonlySet<string> = new Set([
+  ...['-u', '--set-upstream', '--tags', '--follow-tags', '--force-with-lease', '--force-if-includes', '-f', '--force'],
+  ...['--all', '--prune', '-p', '--atomic', '--delete', '-d', '-n', '--dry-run', '-q', '--quiet', '-v', '--verbose'],
+])
+
+/**
+ * `git push` and `git fetch` need the user's credentials, and so cannot work in a sandbox. Only words that cannot make git start another
+ * program are accepted; any other command runs inside, and fails there. The gate of the task has shown every word.
+ */
+export function runsOutside(argv: readonly string[]): boolean {
+  const [program, command, ...words] = argv
+  if (program !== 'git' || (command !== 'push' && command !== 'fetch')) return false
+  return words.every(word => (word.startsWith('-') ? GIT_OPTIONS.has(word) : isPlain(word)))
+}
+
+/** A remote, a branch or a refspec; or an address without a helper program (`ext::…`). */
+const isPlain = (word: string): boolean =>
+  /^\+?[\w./@-]+(:[\w./@-]*)?$/.test(word) || /^(https|ssh|git):\/\/[\w.@:/~-]+$/.test(word)
