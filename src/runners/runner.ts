@@ -28,7 +28,7 @@ export interface Runner {
   attempt(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
 }
 
-/** What a runner is, for `planfold capabilities`: the schema of its action is the format's. */
+/** What a runner is, for `planfold doctor capabilities`: the schema of its action is the format's. */
 export interface RunnerAbout {
   /** As the end of a sentence that begins with the task. */
   readonly does: string

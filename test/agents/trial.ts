@@ -1,4 +1,4 @@
-// One agent through one plan: it is installed by `planfold install`, reads the plan, claims its task, writes the file with its own tool,
+// One agent through one plan: it is installed by `planfold agents install`, reads the plan, claims its task, writes the file with its own tool,
 // and reports. Judged by the journal of Planfold, by what the MCP server heard, and by what the model was asked; never by the exit
 // code of the agent, which is 0 also when everything was denied.
 

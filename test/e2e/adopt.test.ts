@@ -38,7 +38,7 @@ async function forked(): Promise<void> {
 
 const folder = () => join(here.folder, '.planfold', 'work', 'release-fork')
 
-describe('planfold adopt', () => {
+describe('planfold fork adopt', () => {
   it('shows the diff, asks where both sides changed, removes the worktree, and undo takes it back', async () => {
     await forked()
     shell(`echo "by hand" >> .planfold/work/release-fork/out && echo "here too" >> out`)
@@ -49,7 +49,7 @@ describe('planfold adopt', () => {
     expect(asked.stdout).toMatch(/ {2}files {5}2 paths, 1 of them changed here as well, 30 already the same here\n/)
     expect(asked.stdout).toContain('+by hand')
     expect(asked.stdout).toContain('diff      what the fork changed since it was made')
-    expect(asked.stdout).toContain('planfold adopt release-fork --merge out')
+    expect(asked.stdout).toContain('planfold fork adopt release-fork --merge out')
     expect([await here.read('out'), existsSync(folder())]).toEqual(['built\nhere too\n', true])
 
     const taken = await here.planfold('adopt', 'release-fork', '--take', 'out')
@@ -75,7 +75,7 @@ describe('planfold adopt', () => {
     expect(merged.stdout).toContain('worktree kept: 1 of its paths is not adopted yet')
     expect(merged.stdout).toContain('kept      level-9: the edits do not merge cleanly')
     expect(merged.stdout).toMatch(
-      /\nchoose:\n {2}planfold adopt release-fork --keep level-9\n.*\n {2}planfold adopt release-fork --take level-9\n.*\n$/,
+      /\nchoose:\n {2}planfold fork adopt release-fork --keep level-9\n.*\n {2}planfold fork adopt release-fork --take level-9\n.*\n$/,
     )
     const kept = await here.planfold('adopt', 'release-fork', '--keep', 'level-9')
     expect(kept.exit).toBe(0)
@@ -94,7 +94,7 @@ describe('planfold adopt', () => {
     expect(await prune()).toMatchObject(kept)
     const told = await here.planfold('prune', '--archive', '--before', '1ms')
     expect(told.stdout).toContain(
-      'release-fork is a fork with unmerged work and was not archived. Next: planfold adopt release-fork',
+      'release-fork is a fork with unmerged work and was not archived. Next: planfold fork adopt release-fork',
     )
     expect(existsSync(join(folder(), 'level-9'))).toBe(true)
     expect(await here.planfold('adopt', 'release-fork', '--take', 'all')).toMatchObject({ exit: 0 })

@@ -74,7 +74,7 @@ it('of a plan that waits to be claimed the next step is a claim, after a run as 
   )
   await here.planfold('claim', 'ext')
   expect((await here.planfold('converge', 'ext')).stdout).toBe(
-    'ext is waiting for ana@example.com (b). Next: wait for the report; if ana@example.com is gone: planfold release ext b, then planfold converge ext\n',
+    'ext is waiting for ana@example.com (b). Next: wait for the report; if ana@example.com is gone: planfold unclaim ext b, then planfold converge ext\n',
   )
 })
 
@@ -165,7 +165,7 @@ it('a rejection without a reason is told as one, and a plan that nobody runs is 
 it('a final check that failed is seen in the contract', async () => {
   await runs('f', 'tasks: [{ id: a, run: ["true"], effect: pure }]\ndone: [{ check: test -f x.txt }]\n')
   expect((await here.planfold('status', 'f')).stdout).toContain(
-    '  failed   a check did not pass; see: planfold contract f\n',
+    '  failed   a check did not pass; see: planfold show f --checks\n',
   )
 })
 

@@ -46,7 +46,7 @@ async function lived(): Promise<void> {
   expect(await here.planfold('approve', 'release', 'review', '-m', 'looked at it')).toMatchObject({ exit: 0 })
   const ended = await here.planfold('resume', 'release')
   expect(ended).toMatchObject({ exit: 0 })
-  expect(ended.stdout).toContain('handoff  planfold handoff release')
+  expect(ended.stdout).toContain('handoff  planfold summary release --form handoff')
 }
 
 function keyFile(name = 'key', bytes = 'k'.repeat(32)): string {
@@ -211,7 +211,7 @@ describe('planfold audit', () => {
   })
 })
 
-describe('planfold handoff', () => {
+describe('planfold summary --form handoff', () => {
   it('writes the same bytes every time, only when asked, and not over what others wrote', async () => {
     await lived()
     const before = await here.files()
@@ -232,7 +232,7 @@ describe('planfold handoff', () => {
   })
 })
 
-describe('planfold digest and inbox', () => {
+describe('planfold summary and inbox', () => {
   it('tell what was done, what waits, and take the answer by its id, once', async () => {
     await waiting()
     const { items } = (await here.json('digest', '--since', '1h')) as { items: readonly Digest[] }

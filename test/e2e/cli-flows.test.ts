@@ -55,7 +55,7 @@ describe('a plan from the command line', () => {
       '  answer   review waits for approval',
       '           planfold approve hello review',
       "           planfold reject hello review -m 'why'",
-      "           planfold push-back hello review -m 'what to change'",
+      "           planfold answer hello review --push-back -m 'what to change'",
       '  Next: answer it, then planfold resume hello',
       '',
     ])

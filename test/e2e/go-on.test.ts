@@ -141,7 +141,7 @@ describe('an agent', () => {
       'report of a not accepted, the claim stays: check failed: outputs.tests >= 10 (outputs.tests is 3)\n',
     )
     expect(early.stderr).toContain('check failed: test -f ready (exit 1)')
-    expect(early.stderr).toContain(`planfold done p a --token ${token}`)
+    expect(early.stderr).toContain(`planfold report p a --status done --token ${token}`)
     expect(await here.planfold('claim', 'p', 'a', '--as', 'bo')).toMatchObject({ exit: 3 })
     await here.write('ready', '')
     expect(await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=12')).toMatchObject({ exit: 0 })

@@ -67,11 +67,11 @@ describe('after a crash', () => {
     ])
       for (const path of ['src/mine.txt', 'src/gone.txt', 'src/new.txt']) expect(said.stdout).toContain(path)
     for (const choice of ['keep', 'take', 'merge'])
-      expect(resumed.stdout).toContain(`planfold choose demo build ${choice}`)
+      expect(resumed.stdout).toContain(`planfold answer demo build ${choice}`)
     const shown = await here.planfold('show', 'demo', 'build')
     expect(shown).toMatchObject({ exit: 0, stderr: '' })
     expect(shown.stdout).toContain('src/mine.txt')
-    expect(shown.stdout).toContain('Next: planfold choose demo build keep')
+    expect(shown.stdout).toContain('Next: planfold answer demo build keep')
     expect(await here.json('show', 'demo', 'build')).toMatchObject({ asks: { asks: { type: 'edits' } }, shown: null })
     expect((await here.planfold('next', 'demo', '--explain')).stdout).toContain(
       'needs your decision: keep, take or merge the edits',
@@ -85,7 +85,7 @@ describe('after a crash', () => {
     // A choice for single files alone chooses nothing, and says the command that does.
     const single = await here.planfold('choose', 'demo', 'build', '--take', 'src/gone.txt')
     expect(single).toMatchObject({ exit: 2, stdout: '' })
-    expect(single.stderr).toContain('hint: planfold choose demo build keep --take src/gone.txt')
+    expect(single.stderr).toContain('hint: planfold answer demo build keep --take src/gone.txt')
     expect(await here.planfold('choose', 'demo', 'build', 'keep', '--take', 'src/gone.txt')).toMatchObject({ exit: 0 })
     const again = await here.planfold('resume')
     expect(again).toMatchObject({ exit: 0 })

@@ -138,7 +138,7 @@ tasks:
         { path: 'b.txt', what: 'created', by: 'somebody', tasks: ['write'] },
       ],
     })
-    expect((await here.planfold('status', 'p')).stdout).toContain('planfold drift p')
+    expect((await here.planfold('status', 'p')).stdout).toContain('planfold status p --drift')
   })
 })
 

@@ -67,7 +67,7 @@ const ISOLATES: string | null = (() => {
     : `no namespaces of our own here: ${tried.error?.message ?? tried.stderr.split('\n')[0]}`
 })()
 
-describe('planfold replay', () => {
+describe('planfold audit replay', () => {
   it('finds a life with a retry, a gate and a resume to be the same again, and leaves everything as it was', async () => {
     await lived('one', 'hello')
     const before = await everything()

@@ -297,7 +297,7 @@ line'; printf 'again\\n' > docs/zeros`
       expect((await here.planfold('checkpoints', 'cat', 'work', sha256!)).stdout).toBe(
         human[path as keyof typeof human],
       )
-      expect(said.stdout).toContain(`planfold checkpoints cat work ${sha256} > `)
+      expect(said.stdout).toContain(`planfold checkpoint cat work ${sha256} > `)
     }
     expect(await here.planfold('undo', 'work')).toMatchObject({ exit: 0 })
     expect(hash()).toBe(theirs)
@@ -490,7 +490,7 @@ tasks:
   })
 })
 
-describe('planfold checkpoints', () => {
+describe('planfold checkpoint list', () => {
   it('lists, shows and compares what there is, and takes one by hand', async () => {
     worked()
     const list = await here.planfold('checkpoints', 'work')

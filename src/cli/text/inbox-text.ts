@@ -74,7 +74,7 @@ export async function endedUnanswered(engine: Engine, { plan, name, question }: 
     EXIT.refused,
     'ended',
     `plan '${name}' is ${status}; question '${id}' was not answered`,
-    `see planfold handoff ${name}`,
+    `see planfold summary ${name} --form handoff`,
     [],
     { question },
   )

@@ -47,6 +47,9 @@ export interface ExportOptions {
   readonly out?: string
   readonly original?: boolean
   readonly mirror?: MirrorOption
+  readonly formats?: boolean
+  readonly schema?: boolean
+  readonly http?: boolean
 }
 
 const LOST_MAX = 20
@@ -73,6 +76,9 @@ export async function exportPlan(
   word: string | undefined,
   options: ExportOptions = {},
 ): Promise<number> {
+  if (options.formats === true) return await (await import('./formats.ts')).formats(context)
+  if (options.schema === true) return await (await import('./formats.ts')).schema(context, options)
+  if (options.http === true) throw usage('--http needs --schema', 'add --schema')
   if (options.mirror !== undefined) return await exportMirror(context, word, options.mirror)
   const format = options.to ?? options.format ?? 'yaml'
   if (options.original === true && (options.to ?? options.format) !== undefined)
@@ -96,16 +102,16 @@ function unexported(format: string, done: Exclude<PlanExport, { readonly status:
     case 'no-format':
       return usage(
         `unknown format '${format}'`,
-        done.near === null ? 'see `planfold formats`' : `did you mean '${done.near}'?`,
+        done.near === null ? 'see `planfold export --formats`' : `did you mean '${done.near}'?`,
       )
     case 'read-only':
-      return usage(`${format} can only be imported`, '`planfold formats` shows which formats can be exported')
+      return usage(`${format} can only be imported`, '`planfold export --formats` shows which formats can be exported')
     case 'refused':
       return usage(done.message, done.hint)
     case 'unreadable':
       return usage(
         `as ${format}, this plan could not be read again: ${done.message ?? 'it is not understood'}`,
-        'choose another format: see `planfold formats`',
+        'choose another format: see `planfold export --formats`',
       )
     default:
       return done satisfies never
@@ -124,7 +130,7 @@ async function original(
       `revision ${done.revision} of '${target.name}' was not created from a file`,
       done.last === null
         ? `print it instead: planfold export ${target.name}`
-        : `the last revision with a file is ${done.last}: planfold revisions show ${target.name} ${done.last} --original`,
+        : `the last revision with a file is ${done.last}: planfold revise show ${target.name} ${done.last} --original`,
     )
   return await give(context, done.document, out)
 }

@@ -1,4 +1,4 @@
-// `planfold formats`: every way of writing a plan that is read here, and which of them are printed, too.
+// `planfold export --formats` and `--schema`: the formats that can be imported and exported, and the JSON Schemas.
 
 import { answer, answerDocument, type Context, EXIT } from '../../command.ts'
 import { table } from '../../terminal/table.ts'

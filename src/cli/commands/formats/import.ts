@@ -99,7 +99,7 @@ async function dialectMeant(name: string | undefined): Promise<Dialect | null> {
   const found = findFormat(name)
   if (found.ok) return found.format
   const { near } = found
-  throw usage(`unknown format '${name}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
+  throw usage(`unknown format '${name}'`, near === null ? 'see `planfold export --formats`' : `did you mean '${near}'?`)
 }
 
 export interface Made {

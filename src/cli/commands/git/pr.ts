@@ -1,4 +1,4 @@
-// `planfold pr PLAN`: title and body of a pull request for what the plan did. Printed, or written to a file; only with --create,
+// `planfold summary PLAN --form pr`: title and body of a pull request for what the plan did. Printed, or written to a file; only with --create,
 // and only where `gh` is present, is one made of it. Nothing is ever pushed from here.
 
 import { spawn } from 'node:child_process'
@@ -13,7 +13,7 @@ import { CliError, EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 
 export interface PrOptions {
-  readonly write?: string
+  readonly out?: string
   readonly create?: boolean
   readonly base?: string
 }
@@ -28,7 +28,7 @@ export async function pr(context: Context, word: string | undefined, options: Pr
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const { branch, lacks } = told
     const text = `${told.title}\n\n${told.body}`
-    const written = options.write === undefined ? null : resolve(context.cwd, options.write)
+    const written = options.out === undefined ? null : resolve(context.cwd, options.out)
     if (written !== null) await writeFile(written, text)
     if (options.create !== true) {
       answerDocument(context, { plan, name, ...told, written, url: null }, () =>

@@ -65,7 +65,7 @@ export async function decompose(context: Context, text: string, options: PlanOpt
 }
 
 const refusedWithHint = (refusal: Refusal): CliError =>
-  refusal.code === 'not-found' ? notFound(refusal.message, 'list them: planfold goals') : refused(refusal)
+  refusal.code === 'not-found' ? notFound(refusal.message, 'list them: planfold list --goals') : refused(refusal)
 
 async function preview(context: Context, text: string, options: PlanOptions): Promise<number> {
   if (options.goal !== undefined) throw usage('--dry-run and --goal cannot be used together', 'use one of them')
@@ -125,7 +125,7 @@ function tell(context: Context, goal: string | null, parts: readonly Told[]): vo
       ...(goal === null
         ? ['Nothing was kept.']
         : [
-            `Next: planfold run NAME approves and starts one; planfold goals ${escapeForTerminal(goal)} shows progress`,
+            `Next: planfold run NAME approves and starts one; planfold list --goals ${escapeForTerminal(goal)} shows progress`,
           ]),
     ]
   })

@@ -65,6 +65,8 @@ export interface PlanOptions {
   readonly split?: boolean
   readonly goal?: string
   readonly replay?: string
+  readonly replan?: string
+  readonly message?: string
   readonly worker?: string
   readonly finish?: PlanningChoices['finish']
   readonly dryRun?: boolean
@@ -76,6 +78,12 @@ export interface PlanOptions {
 }
 
 export async function plan(context: Context, words: readonly string[], given: PlanOptions): Promise<number> {
+  if (given.replan !== undefined) {
+    if (words.length > 0)
+      throw usage('a goal and --replan cannot be used together', 'say what should be different with -m')
+    return await (await import('../revisions/replan.ts')).replan(context, given.replan, given)
+  }
+  if (given.message !== undefined) throw usage('-m needs --replan', 'write the goal without -m')
   let options = given
   let goal = words.join(' ')
   const ways = [goal.trim() === '' ? undefined : 'a goal', options.goal && '--goal', options.replay && '--replay']

@@ -5,7 +5,8 @@ import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { status } from '../plans/status.ts'
-import { answerQuestion, approve, choose, pushBack, reject } from './approve.ts'
+import { answerQuestion, choose, pushBack } from './answer.ts'
+import { approve, reject } from './approve.ts'
 import { claim } from './claim.ts'
 
 let place: Place
@@ -90,8 +91,8 @@ tasks:
 describe('a gate', () => {
   const reach = async () => {
     await begin()
-    const { done } = await import('./claim.ts')
-    await says(context => done(context, 'p', 'find', {}))
+    const { report } = await import('./report.ts')
+    await says(context => report(context, 'p', 'find', { status: 'done' }))
   }
 
   it('asks without anybody driving, and shows what there is to look at', async () => {
@@ -99,7 +100,7 @@ describe('a gate', () => {
     const { stdout } = await says(context => status(context, 'p'))
     expect(stdout).toContain('review waits for approval')
     expect(stdout).toContain('see: diff')
-    expect(stdout).toContain("planfold push-back p review -m 'what to change'")
+    expect(stdout).toContain("planfold answer p review --push-back -m 'what to change'")
   })
 
   it('is sent back with words that whoever takes the work up reads', async () => {

@@ -1,4 +1,4 @@
-// `planfold analyze FILE|PLAN`: what can be known before anything runs, and what is wrong or risky. Writes nothing.
+// `planfold show FILE|PLAN --analysis`: what can be known before anything runs, and what is wrong or risky. Writes nothing.
 
 import type { Analysis, Finding, Severity } from '../../../domain/analysis/analyze.ts'
 import { numberOf, spoken } from '../../../domain/phrases.ts'

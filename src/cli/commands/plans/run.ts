@@ -277,7 +277,7 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
         EXIT.usage,
         'invalid-plan',
         `plan '${name}' cannot work: ${first?.message}${more}`,
-        `${first?.hint === undefined ? '' : `${hintText(first.hint)}; `}planfold analyze ${name} shows all problems, planfold revise ${name} FILE fixes them`,
+        `${first?.hint === undefined ? '' : `${hintText(first.hint)}; `}planfold show ${name} --analysis shows all problems, planfold revise ${name} FILE fixes them`,
       )
     }
     case 'empty':

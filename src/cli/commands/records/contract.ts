@@ -1,4 +1,4 @@
-// `planfold contract [PLAN]`: every criterion of a plan, and how each was judged last: evidence, by whom, when, in which entry.
+// `planfold show [PLAN] --checks`: every criterion of a plan, and how each was judged last: evidence, by whom, when, in which entry.
 // Nothing is judged anew, and nothing is written.
 
 import type { ContractLine } from '../../../domain/views/contract.ts'

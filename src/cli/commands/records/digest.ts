@@ -1,4 +1,4 @@
-// `planfold digest [PLAN…]`: progress and blockers since a time, of some plans or of all that are open or have moved. Nothing is
+// `planfold summary [PLAN…]`: progress and blockers since a time, of some plans or of all that are open or have moved. Nothing is
 // written.
 
 import type { Composed } from '../../../compose.ts'

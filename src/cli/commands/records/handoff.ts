@@ -1,4 +1,4 @@
-// `planfold handoff PLAN`: a short readme and a postmortem, made from the journal. Printed, or written into a folder; files that
+// `planfold summary PLAN --form handoff`: a short readme and a postmortem, made from the journal. Printed, or written into a folder; files that
 // are not ours are never written over unasked.
 
 import { mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
@@ -12,14 +12,13 @@ import { findPlan } from '../../find-target.ts'
 
 export interface HandoffOptions {
   readonly out?: string
-  readonly write?: string
   readonly force?: boolean
 }
 
 export async function handoff(context: Context, word: string | undefined, options: HandoffOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine, stateDir }) => {
     const { plan } = await findPlan(engine, word, { looking: true })
-    const out = options.out ?? options.write
+    const { out } = options
     const told = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
     if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const documents = [

@@ -1,4 +1,4 @@
-// `planfold replay PLAN`: is the journal what happened? Proves the chain, decides every entry again, drives the loop through its
+// `planfold audit replay PLAN`: is the journal what happened? Proves the chain, decides every entry again, drives the loop through its
 // own past with nothing but the record in its hands. Writes nothing, runs nothing.
 
 import type { Json } from '../../../domain/json.ts'
@@ -64,7 +64,7 @@ function faultLines({ paint }: Context, fault: ReplayFault, { entries }: Replay)
 }
 
 const HINTS: Readonly<Record<ReplayFault['type'], string>> = {
-  chain: 'keep this data folder as it is, and compare it with a copy; `planfold check` looks at all plans',
+  chain: 'keep this data folder as it is, and compare it with a copy; `planfold doctor store` looks at all plans',
   unknown: 'use the Planfold version that wrote it; entries from here on were not checked',
   diverged: 'the event log was altered with valid hashes, or the rules changed: keep it and report it',
 }

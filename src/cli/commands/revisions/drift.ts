@@ -1,4 +1,4 @@
-// `planfold drift [PLAN]`: what has moved since the plan became what it is, by whose hand, and what was expected and did not hold.
+// `planfold status [PLAN] --drift`: what has moved since the plan became what it is, by whose hand, and what was expected and did not hold.
 
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -44,7 +44,7 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
       .map(({ path, what, by, tasks }) => `  ${what.padEnd(8)} ${escapeForTerminal(path)}${handOf(by, tasks)}`),
     ...(shown.length > FILES_SHOWN_MAX ? [`  … and ${shown.length - FILES_SHOWN_MAX} more`] : []),
     ...(own > 0 && options.all !== true
-      ? [paint.dim(`  ${own} more changed by the plan's own tasks: planfold drift ${name} --all`)]
+      ? [paint.dim(`  ${own} more changed by the plan's own tasks: planfold status ${name} --drift --all`)]
       : []),
     ...(basis === 'whole' && lacks === null
       ? []
@@ -57,7 +57,7 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
       ({ task, output, file, what }) =>
         `  ${paint.red('output')}   ${task}: '${escapeForTerminal(output)}' is ${what} (${escapeForTerminal(file)}); planfold retry ${name} ${task} rebuilds it`,
     ),
-    ...(hasDrifted(found) ? ['', `To change the plan: planfold propose ${name} FILE -m 'why'`] : []),
+    ...(hasDrifted(found) ? ['', `To change the plan: planfold revise ${name} FILE --propose -m 'why'`] : []),
   ]
 }
 

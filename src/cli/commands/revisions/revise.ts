@@ -61,6 +61,9 @@ export interface ReviseOptions {
   readonly remove?: string
   readonly order?: string
   readonly ids?: 'generated'
+  readonly propose?: boolean
+  readonly cause?: string
+  readonly task?: string
 }
 
 export async function revise(
@@ -69,6 +72,9 @@ export async function revise(
   file: string | undefined,
   options: ReviseOptions,
 ): Promise<number> {
+  if (options.propose === true) return await propose(context, word, file, options)
+  const [needless] = (['cause', 'task'] as const).filter(name => options[name] !== undefined)
+  if (needless !== undefined) throw usage(`--${needless} needs --propose`, 'add --propose')
   if (file === undefined && options.remove === undefined && options.order === undefined && options.ids === undefined)
     throw usage('what is to change?', 'name a file, or say --remove, --order or --ids generated')
   const mode: MergeMode = options.merge === true || file === undefined ? 'merge' : 'replace'
@@ -113,6 +119,19 @@ export async function revise(
   })
 }
 
+async function propose(
+  context: Context,
+  word: string,
+  file: string | undefined,
+  { message, ...options }: ReviseOptions,
+): Promise<number> {
+  if (file === undefined || options.remove !== undefined || options.order !== undefined || options.ids !== undefined)
+    throw usage('a proposal is a changed plan file', 'planfold revise PLAN FILE --propose')
+  if (message === undefined) throw usage('a proposal needs a reason', "add -m 'why'")
+  const proposals = await import('./proposals.ts')
+  return await proposals.propose(context, word, file, { ...options, message })
+}
+
 export async function currentOf(
   engine: Engine,
   { plan, name }: PlanTarget,
@@ -131,7 +150,7 @@ export async function currentOf(
   const { expectRevision } = options
   if (expectRevision !== undefined && expectRevision !== current.revision) {
     const message = `plan '${name}' is at revision ${current.revision}, not ${expectRevision}`
-    const hint = `see what changed: planfold revisions diff ${name} ${Math.min(expectRevision, current.revision)}`
+    const hint = `see what changed: planfold revise diff ${name} ${Math.min(expectRevision, current.revision)}`
     throw new CliError(EXIT.refused, 'conflict', message, hint)
   }
   return current

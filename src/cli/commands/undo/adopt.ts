@@ -1,4 +1,4 @@
-// `planfold adopt FORK`: shows what a fork changed, brings it into the plan it was made from, and lets its folder go when
+// `planfold fork adopt FORK`: shows what a fork changed, brings it into the plan it was made from, and lets its folder go when
 // everything was taken or kept. `planfold undo` of that plan takes it back.
 
 import type { Composed } from '../../../compose.ts'
@@ -256,7 +256,7 @@ async function show(
     if (shown + lines.length > max) {
       print(context, [
         ...lines.slice(0, Math.max(0, max - shown)),
-        context.paint.dim(`  … the whole diff: planfold adopt ${name} --dry-run --patch`),
+        context.paint.dim(`  … the whole diff: planfold fork adopt ${name} --dry-run --patch`),
       ])
       return
     }

@@ -6,7 +6,7 @@ import { numberOf } from '../../../domain/phrases.ts'
 import type { Forked } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { LeftOut } from '../../../workspace/workspace.ts'
-import { answer, type Context, EXIT, print, printNote, withState } from '../../command.ts'
+import { answer, type Context, EXIT, print, printNote, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 
@@ -14,7 +14,7 @@ import type { PlanFile } from '../../plan-file.ts'
 import { halves } from '../formats/template-new.ts'
 
 export interface ForkOptions {
-  readonly from: string
+  readonly from?: string
   readonly name?: string
   readonly input?: readonly string[]
   readonly revision?: string
@@ -26,6 +26,8 @@ export interface ForkOptions {
 const NAMED_MAX = 5
 
 export async function fork(context: Context, word: string, options: ForkOptions): Promise<number> {
+  const { from } = options
+  if (from === undefined) throw usage("required option '--from <where>' not specified", 'see `planfold fork --help`')
   const file = options.revision === undefined ? null : await revisionOf(context, options.revision)
   const inputs = inputsOf(options.input ?? [])
   return await withState(context, { create: false }, async composed => {
@@ -33,7 +35,7 @@ export async function fork(context: Context, word: string, options: ForkOptions)
     const { name, model, here } = options
     const made = await submit(composed, plan, {
       type: 'fork',
-      from: options.from,
+      from,
       inputs,
       name,
       model,
@@ -46,7 +48,7 @@ export async function fork(context: Context, word: string, options: ForkOptions)
       const data = { plan: made.plan, name: made.name, status: 'draft', origin: { plan, name: origin }, ...forked }
       answer(context, data, () => [
         ...lines(context, made.name, origin, forked),
-        ...(forked.works.in === 'workspace' ? [] : [`  Later, to merge its work: planfold adopt ${made.name}`]),
+        ...(forked.works.in === 'workspace' ? [] : [`  Later, to merge its work: planfold fork adopt ${made.name}`]),
         `  Next: planfold run ${made.name}`,
       ])
       return EXIT.done

@@ -60,7 +60,7 @@ function wordOf(program: Command, command: Command): Word {
 function kindOf(argument: Argument, command: Command): NameKind | null {
   const name = argument.name().toLowerCase()
   if (name === 'task' || name === 'checkpoint') return name
-  if (command.parent?.name() === 'checkpoints' && (name === 'from' || name === 'to')) return 'checkpoint'
+  if (command.parent?.name() === 'checkpoint' && (name === 'from' || name === 'to')) return 'checkpoint'
   return name.includes('plan') || ['a', 'b', 'fork'].includes(name) ? 'plan' : null
 }
 
