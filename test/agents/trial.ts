@@ -73,7 +73,7 @@ export async function tryAgent(agent: Agent): Promise<Findings> {
     // It waits for an agent, and says so with another exit code than 0.
     await planfold('run', 'plan.yaml').catch(() => '')
     await agent.setUp(place)
-    if (agent.install !== null) await planfold('install', agent.install, '--yes')
+    if (agent.install !== null) await planfold('agents', 'install', agent.install, '--yes')
     const began = performance.now()
     const output = await converse(agent, place, environment)
     const ms = performance.now() - began
@@ -86,7 +86,7 @@ export async function tryAgent(agent: Agent): Promise<Findings> {
       JSON.parse(await planfold('show', 'trial', '--json')),
     )
     const asked = judgeRequests(agent, model, output)
-    if (agent.install !== null) await planfold('install', agent.install, '--uninstall', '--yes')
+    if (agent.install !== null) await planfold('agents', 'install', agent.install, '--uninstall', '--yes')
     return {
       ...heard,
       ...asked,

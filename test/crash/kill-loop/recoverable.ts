@@ -16,7 +16,7 @@ export async function recoverable(episode: Episode, version: Version): Promise<s
       refusals.push(`planfold restore ${name} does not list it`)
       continue
     }
-    const call = await episode.cli.probe('checkpoints', 'cat', name, version.sha256 ?? '')
+    const call = await episode.cli.probe('checkpoint', 'cat', name, version.sha256 ?? '')
     const [answer] = answersOf(call)
     if (call.code === 0 && hashOf(answer) === version.sha256) return null
     refusals.push(`planfold checkpoint cat ${name}: ${answer?.error?.message ?? `exit ${call.code}`}`)
