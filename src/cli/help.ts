@@ -36,7 +36,9 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   agents: {
     about: 'work on external tasks; Planfold in a coding agent; language models',
-    commands: ['next', 'claim', 'unclaim', 'report', 'ask', 'agents', 'mcp', 'prime', 'models'],
+    commands: ['next', 'claim', 'unclaim', 'report', 'ask', 'agents', 'mcp', 'models'],
+    text: `
+  Called by the agent itself: planfold prime, planfold hook`,
   },
   change: {
     about: 'change a plan that has already started',

@@ -88,9 +88,7 @@ export function resultLines(
     line('kept', `the previous version of ${shownPath(path)} is backed up as ${sha256}`, paint.yellow),
     line(
       '',
-      say(
-        `checkpoints cat ${name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.${sha256.slice(0, 8)}.kept`)}`,
-      ),
+      say(`checkpoint cat ${name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.${sha256.slice(0, 8)}.kept`)}`),
     ),
   ]
   const { left = [], kept = [], git = [] } = ended

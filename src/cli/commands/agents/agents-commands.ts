@@ -77,7 +77,7 @@ denial, or nothing. It always exits with 0. \`planfold agents install claude\` a
     .action(act(async () => (await import('./hook.ts')).preToolUse))
 
   program
-    .command('prime')
+    .command('prime', { hidden: true })
     .description('print the context of the plan for an agent, at the start of its session or after compaction')
     .argument('[plan]', 'name or UUID of the plan (default: the one with your task, else the one that changed last)')
     .option('--max-tokens <number>', 'at most this many tokens (default: 1500)', count)

@@ -129,7 +129,7 @@ function adoptedLines(
   })
   const kept = (end?.kept ?? []).flatMap(({ path, sha256 }) => [
     line('backup', `the previous version of ${shownPath(path)} is stored as ${sha256}`, paint.yellow),
-    line('', say(`checkpoints cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
+    line('', say(`checkpoint cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
   ])
   const what =
     end === null ? 'nothing was left to adopt' : `adopted into ${into.name}; ${numberOf(end.paths, 'path')} changed`
