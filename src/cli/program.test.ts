@@ -328,7 +328,7 @@ COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMP
       'diff',
       '--patch',
       '--take',
-      'as_names_meant',
+      'as_names_target',
       'as_--dir_kept_names_task_demo',
       'as_names_where_demo',
       'as_names_checkpoint_demo',

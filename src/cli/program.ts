@@ -1,5 +1,5 @@
-// The command line as commander reads it: global options, help and all commands. Nothing runs here: an action hands its body
-// to `run`, and main calls that with a context.
+// The command line for commander: global options, help and all commands. An action passes its body to `run`, which calls it with
+// a context.
 
 import { Command, type ParseOptions } from 'commander'
 import { addAgents } from './commands/agents/agents-commands.ts'

@@ -165,7 +165,7 @@ const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string 
 export const isPausedToAsk = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
   status === 'paused' && asked.some(({ pauses }) => pauses === true)
 
-/** Paused because the budget is used up, and whoever was asked said no: `resume` would only ask again. Null where that is not so. */
+/** Paused because the budget is used up, and more was refused: `resume` would only ask again. Null otherwise. */
 export function addBudgetOrCancel({
   name,
   status,

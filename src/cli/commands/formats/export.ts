@@ -1,5 +1,5 @@
 // `planfold export PLAN`: the plan as a document of any dialect, with where its tasks stand now; the text it was made of,
-// verbatim; or its whole journal as JSON lines. What a dialect cannot say is told, never dropped in silence.
+// verbatim; or its whole journal as JSON lines. What a dialect cannot express is listed, never dropped silently.
 
 import { join, resolve } from 'node:path'
 import type { Composed } from '../../../compose.ts'

@@ -78,7 +78,7 @@ async function goOnWithWork(context: Context, composed: Composed, file: PlanFile
 }
 
 async function readOne(context: Context, word: string, options: ImportOptions): Promise<PlanFile> {
-  const dialect = await dialectMeant(options.from)
+  const dialect = await dialectNamed(options.from)
   const parse = dialect === null ? {} : { dialect }
   if (await isFolder(context, word)) {
     if (dialect !== null && dialect.name !== 'backlog-md')
@@ -93,7 +93,7 @@ async function readOne(context: Context, word: string, options: ImportOptions): 
   return await parsePlanText(word, text, { ...parse, fallbackName })
 }
 
-async function dialectMeant(name: string | undefined): Promise<Dialect | null> {
+async function dialectNamed(name: string | undefined): Promise<Dialect | null> {
   if (name === undefined) return null
   const { findFormat } = await import('../../../operations/read-document.ts')
   const found = findFormat(name)

@@ -48,14 +48,14 @@ export async function answerAny(
     return await pushBack(context, first, second, { ...options, message })
   }
   if (options.to !== undefined) throw usage('--to needs --push-back', 'add --push-back')
-  const form = await formMeant(context, words)
+  const form = await findForm(context, words)
   if (form !== null) return await answerQuestion(context, form.plan, form.question, form.words, options)
   if (more.length > 1) throw usage(`'${more.slice(1).join(' ')}' is not expected here`, 'name one option')
   return await choose(context, words, options)
 }
 
 /** A question of an agent or of a task; null where an option is chosen instead. */
-async function formMeant(context: Context, [first = '', second, ...more]: readonly string[]) {
+async function findForm(context: Context, [first = '', second, ...more]: readonly string[]) {
   return await withState(context, { create: false }, async ({ engine }) => {
     const asksIn = async (plan: PlanId, task: string) =>
       (await engine.ask({ type: 'summary', plan }))?.waiting.find(waiting => waiting.task === task)?.asks.type ?? null

@@ -4,8 +4,8 @@ import { CliError, type Context, EXIT } from '../../command.ts'
 import { answerGate, type GateOptions } from '../../order.ts'
 import { decideProposal } from '../revisions/proposals.ts'
 
-// `planfold approve PLAN TASK`: yes to what a task asks. To a gate: go on; to criteria: they hold; to a task whose outcome
-// nobody knows: it happened. With --edit: yes to the plan as it is written there, which becomes its next revision.
+// `planfold approve PLAN TASK`: a gate opens; checks in plain text have passed; a task whose outcome is unknown has succeeded.
+// With --edit the plan in that file is approved and becomes the next revision.
 
 export interface ApproveOptions extends GateOptions {
   readonly edit?: string

@@ -16,9 +16,9 @@ import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 
-// `planfold retry PLAN TASK`: once more, for an ended task (a new visit, which opens an ended plan again), for one that waits
-// for its next attempt, and for one whose outcome nobody knows. Before completed work of unsafe effect is done a second time, the
-// person at the terminal is asked; without one, `--repeat` says that it is meant.
+// `planfold retry PLAN TASK`: runs again an ended task (a new visit, which reopens an ended plan), one that waits for its next
+// attempt, and one whose outcome is unknown. Before completed unsafe work is repeated, it asks at the terminal; without one it needs
+// `--repeat`.
 
 export async function retry(
   context: Context,
@@ -29,8 +29,8 @@ export async function retry(
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
     const again = { type: 'retry', task, reason } as const
-    const order = async (isMeant: boolean) =>
-      await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again)
+    const order = async (mayRepeat: boolean) =>
+      await composed.engine.submit(plan, mayRepeat ? { ...again, repeat: true } : again)
     let done = await order(repeat)
     if (!done.ok && done.refusal.allowed?.includes(REPEAT) === true) {
       const { message } = done.refusal
@@ -165,10 +165,10 @@ export async function claim(
   if (options.extend === true) return await extend(context, first, second, options)
   if (options.token !== undefined) throw usage('--token needs --extend', 'a new claim gets a new token')
   return await withState(context, { create: false }, async composed => {
-    const meant = first === undefined ? null : await findPlanOrTask(composed.engine, first, second)
+    const target = first === undefined ? null : await findPlanOrTask(composed.engine, first, second)
     const claimed = await claimNow(context, composed, options, {
-      ...(meant === null ? {} : { plan: meant.plan }),
-      ...(meant === null || meant.task === null ? {} : { task: meant.task }),
+      ...(target === null ? {} : { plan: target.plan }),
+      ...(target === null || target.task === null ? {} : { task: target.task }),
       leaseMs: options.lease,
     })
     if (typeof claimed === 'number') return claimed
@@ -188,7 +188,7 @@ export async function claim(
       `planfold report ${of} --status failed -m 'what went wrong'`,
     ].map(line => withDir(context, line))
     answer(context, { plan, name, version, ...held, card, briefing, place, next }, () => [
-      ...(meant === null ? [`plan   ${name}`] : []),
+      ...(target === null ? [`plan   ${name}`] : []),
       `task   ${held.task}${card?.title == null ? '' : `  ${escapeForTerminal(card.title)}`}`,
       `token  ${held.token}`,
       ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),

@@ -82,7 +82,7 @@ Examples:
   planfold report release notes --status done --output file=NOTES.md --output words=250
   planfold report release notes --status failed -m 'no access to the tracker' --retryable
 
-If nobody has claimed the task, it is claimed for you. Planfold runs its acceptance checks first. If one fails, the report is
+If the task is not claimed, it is claimed for you. Planfold runs its acceptance checks first. If one fails, the report is
 refused: fix the work and report again.
 --tick is only recorded; the checks still run.`,
     )

@@ -45,7 +45,7 @@ function report(
     '',
     ...facts(analysis, paint, columns),
     '',
-    ...told(findings, paint),
+    ...findingLines(findings, paint),
   ]
 }
 
@@ -103,7 +103,7 @@ function costs({ tasks, unsaid, plan }: Analysis['cost']): string {
   return `${sums}${tasks.length > 0 && unsaid > 0 ? `, ${number(unsaid, 'task')} not declared` : ''}${plan === null ? '' : `; the plan allows ${printMoney(plan)}`}`
 }
 
-function told(findings: readonly Placed[], paint: Paint): readonly string[] {
+function findingLines(findings: readonly Placed[], paint: Paint): readonly string[] {
   if (findings.length === 0) return [`${paint.green('✔')} no problems found`]
   const byCode = new Map<string, Placed[]>()
   for (const finding of findings) {

@@ -307,7 +307,7 @@ describe('names for the shell', () => {
     expect((await lines('plan', undefined)).toSorted()).toEqual(['hello', 'shop'])
     expect(await lines('task', 'shop')).toEqual(['db', 'use'])
     // One plan is open: its tasks can be named without it.
-    expect((await lines('meant', undefined)).toSorted()).toEqual(['db', 'hello', 'shop', 'use'])
+    expect((await lines('target', undefined)).toSorted()).toEqual(['db', 'hello', 'shop', 'use'])
     expect(await lines('checkpoint', 'hello')).toEqual([expect.stringMatching(/^cp-greet-/)])
     expect(await lines('where', 'hello')).toEqual(['greet', expect.stringMatching(/^cp-greet-/)])
   })

@@ -367,9 +367,9 @@ function taskLines(
   const lines = [`${symbol(paint, sign)} ${paint.bold(card.name)} ${state.tint(state.text)}`]
   for (const [name, text] of fields)
     if (text !== null && text !== '') lines.push(`  ${paint.dim(name.padEnd(8))} ${indentedLines(text, 11)}`)
-  const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
-  if (told !== null) lines.push(...briefingLines(told, paint, isFree))
-  if (told !== null && card.status === 'ready') lines.push(...leftLines(told, { plan, visit: card.visit }, paint))
+  const briefed = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
+  if (briefed !== null) lines.push(...briefingLines(briefed, paint, isFree))
+  if (briefed !== null && card.status === 'ready') lines.push(...leftLines(briefed, { plan, visit: card.visit }, paint))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
       String(each.visit),

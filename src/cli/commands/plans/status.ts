@@ -54,8 +54,8 @@ export async function status(
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
     const board = (await engine.ask({ type: 'board', plan })) ?? []
     const left = summary === null || context.settings.json ? [] : await halfMade(engine, summary, board, context)
-    const told = summary === null ? null : { ...summary, held }
-    const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
+    const shown = summary === null ? null : { ...summary, held }
+    const data = word === undefined ? { items: [shown], halted } : shown === null ? null : { ...shown, halted }
     answer(context, data, () =>
       summary === null
         ? []

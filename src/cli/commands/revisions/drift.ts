@@ -41,7 +41,7 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
         ]),
     ...shown
       .slice(0, FILES_SHOWN_MAX)
-      .map(({ path, what, by, tasks }) => `  ${what.padEnd(8)} ${escapeForTerminal(path)}${handOf(by, tasks)}`),
+      .map(({ path, what, by, tasks }) => `  ${what.padEnd(8)} ${escapeForTerminal(path)}${authorOf(by, tasks)}`),
     ...(shown.length > FILES_SHOWN_MAX ? [`  … and ${shown.length - FILES_SHOWN_MAX} more`] : []),
     ...(own > 0 && options.all !== true
       ? [paint.dim(`  ${own} more changed by the plan's own tasks: planfold status ${name} --drift --all`)]
@@ -64,7 +64,7 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
 const where = ({ head, branch }: { readonly head: string | null; readonly branch: string | null }): string =>
   `${head?.slice(0, 10) ?? 'no commits yet'}${branch === null ? '' : ` (${escapeForTerminal(branch)})`}`
 
-function handOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
+function authorOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
   if (by === 'plan') return `, by ${tasks.join(', ')}`
   return tasks.length === 0 ? ', by someone else' : `: written by ${tasks.join(', ')}, then changed by someone else`
 }

@@ -18,7 +18,7 @@ import { askYesNo } from '../../terminal/confirm.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
 import { shownCommands } from '../../text/proposal-text.ts'
-import { currentOf, prepare, readRevisionFile, told, writtenAs } from './revise.ts'
+import { changeLines, currentOf, prepare, readRevisionFile, writtenAs } from './revise.ts'
 
 export async function proposals(context: Context, word: string | undefined, id: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
@@ -47,8 +47,8 @@ async function showProposal(context: Context, engine: Engine, plan: PlanTarget, 
   const fates = current === null ? [] : fatesOf(base.definition, card.definition, current.standings)
   const rewritten = rewrittenTasks(base.definition, card.definition)
   const runs = shownCommands(card.definition, task => rewritten.includes(task)).lines
-  const { definition: _, source: __, ...told } = card
-  answer(context, { plan: plan.plan, name: plan.name, ...told, summary: summarise(diff), diff, fates }, () => [
+  const { definition: _, source: __, ...shown } = card
+  answer(context, { plan: plan.plan, name: plan.name, ...shown, summary: summarise(diff), diff, fates }, () => [
     `${context.paint.bold(card.id)} for revision ${card.on} of ${plan.name}, by ${escapeForTerminal(card.by)} ${ago(card.since, context.now())}`,
     `  why      ${escapeForTerminal(card.rationale)}`,
     ...(card.cause === undefined ? [] : [`  because  ${escapeForTerminal(card.cause)}`]),
@@ -91,7 +91,7 @@ export interface JudgeOptions {
   readonly hash?: string
 }
 
-/** Null where no proposal is meant: the words may name a task. A task goes before a proposal. */
+/** Null if the words name no proposal. A task takes precedence over a proposal. */
 export async function decideProposal(
   context: Context,
   first: string,
@@ -104,7 +104,7 @@ export async function decideProposal(
     if ((await lookUpTaskWords(engine, first, second)).ok || !(await isProposal(engine, first, second))) return null
     if (verdict === 'declined' && options.message === undefined)
       throw usage('to decline a proposal, say why', "add -m 'why'")
-    const { plan, card } = await proposalMeant(engine, first, second)
+    const { plan, card } = await resolveProposal(engine, first, second)
     if (options.hash !== undefined && !card.hash.startsWith(options.hash))
       throw usage(`proposal ${card.id} has the hash ${card.hash}`, 'look at it again, then decide')
     const shown = verdict === 'accepted' ? await showCommands(context, engine, plan.plan, card) : {}
@@ -160,7 +160,7 @@ async function isProposal(engine: Engine, first: string, second: string | undefi
 }
 
 /** `PLAN ID`, `ID` of the only open plan, or `PLAN` when one proposal for it waits. */
-async function proposalMeant(engine: Engine, first: string, second: string | undefined) {
+async function resolveProposal(engine: Engine, first: string, second: string | undefined) {
   const found = second === undefined ? await engine.ask({ type: 'find', reference: first }) : null
   if (found === null) {
     const plan = await findPlan(engine, second === undefined ? undefined : first)
@@ -202,7 +202,7 @@ export async function propose(context: Context, word: string, file: string, opti
     const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }
     if (options.dryRun === true) {
       answer(context, { dryRun: true, ...data }, () => [
-        ...told(context, revision),
+        ...changeLines(context, revision),
         context.paint.dim('nothing was written'),
       ])
       return EXIT.done
@@ -254,7 +254,7 @@ export async function submitProposal(
       : made !== undefined
         ? `proposed as ${id}, for revision ${current.revision} of ${plan.name}: ${escapeForTerminal(summary)}`
         : `this very revision is proposed already, as ${id}`,
-    ...told(context, revision).slice(1),
+    ...changeLines(context, revision).slice(1),
     ...(taken === undefined
       ? ['', `decide with: planfold approve ${plan.name} ${id}   or: planfold reject ${plan.name} ${id} -m 'why'`]
       : []),

@@ -1,5 +1,5 @@
-// `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. What changes, and what
-// becomes of every task, is told; with --dry-run nothing else happens.
+// `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. It prints what changes, and what
+// becomes of every task; with --dry-run nothing else happens.
 
 import type { PlanDefinition, PlanSource } from '../../../domain/plan.ts'
 import type { MergeMode, MergeNote } from '../../../domain/revisions/merge.ts'
@@ -90,7 +90,7 @@ export async function revise(
     if (options.dryRun === true) {
       const next = hash === current.hash ? current.revision : current.revision + 1
       answer(context, { dryRun: true, ...data, revision: current.revision, next }, () => [
-        ...told(context, revision),
+        ...changeLines(context, revision),
         context.paint.dim('nothing was written'),
       ])
       return fates.some(({ fate }) => fate === 'refused') ? EXIT.refused : EXIT.done
@@ -112,7 +112,7 @@ export async function revise(
         ? ['no changes', ...notesText(notes)]
         : [
             `${plan.name} is now revision ${number}: ${escapeForTerminal(summary)}`,
-            ...told(context, revision).slice(1),
+            ...changeLines(context, revision).slice(1),
           ],
     )
     return EXIT.done
@@ -183,7 +183,7 @@ function defaultRationale(file: string | undefined, mode: MergeMode, options: Re
 const FATES_SHOWN_MAX = 60
 
 /** The diff, then what becomes of every task that does not simply stay as it is, then the notes. */
-export function told({ paint }: Context, { summary, diff, notes, fates }: PreparedRevision): readonly string[] {
+export function changeLines({ paint }: Context, { summary, diff, notes, fates }: PreparedRevision): readonly string[] {
   const text = escapeForTerminal(explainDiff(diff), { keepLines: true })
   const moved = fates.filter(({ fate }) => fate !== 'kept')
   const lines = moved.slice(0, FATES_SHOWN_MAX).map(({ task, fate, why }) => {

@@ -64,13 +64,13 @@ function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf
     ...(open === 0 ? [] : [`${shareOf(open, files.length - same.length)}changed here as well`]),
     ...(same.length === 0 ? [] : [`${same.length} already the same here`]),
   ]
-  const told = files.filter(file => !same.includes(file))
+  const listed = files.filter(file => !same.includes(file))
   return [
     paint.bold(`adopt the work of ${escapeForTerminal(fork.name)} into ${escapeForTerminal(into.name)}`),
     line('from', SEEN[seen]),
     line('files', counts.length === 0 ? 'it changed nothing' : counts.join(', ')),
-    ...told.slice(0, FILES_MAX).map(file => fileLine(paint, file, choiceOf)),
-    ...(told.length > FILES_MAX ? [line('', `and ${numberOf(told.length - FILES_MAX, 'path')} more`)] : []),
+    ...listed.slice(0, FILES_MAX).map(file => fileLine(paint, file, choiceOf)),
+    ...(listed.length > FILES_MAX ? [line('', `and ${numberOf(listed.length - FILES_MAX, 'path')} more`)] : []),
     ...left.map(({ path, reason }) => line('missing', `${shownPath(path)}: ${reason}`)),
   ]
 }
@@ -225,7 +225,7 @@ async function carriedOut(
       EXIT.interrupted,
       'interrupted',
       `the adoption of '${name}' was interrupted and is not finished`,
-      `Next: ${say(`adopt ${name}`)}`,
+      `Next: ${say(`fork adopt ${name}`)}`,
     )
   const { status, into, end } = done
   const folder = status === 'adopted' ? { folder: done.folder, why: done.why } : {}
@@ -272,7 +272,7 @@ function wayLines({ paint }: Context, ways: ReturnType<typeof adoptionWays>): re
 
 const commandOf = (name: string, { into, keepFolder, removeIgnored }: AdoptOptions): string =>
   [
-    `adopt ${name}`,
+    `fork adopt ${name}`,
     ...(into === undefined ? [] : ['--into', shellWord(into)]),
     ...(keepFolder === true ? ['--keep-folder'] : []),
     ...(removeIgnored === true ? ['--remove-ignored'] : []),

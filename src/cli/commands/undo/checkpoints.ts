@@ -82,14 +82,14 @@ type Item = Happened & Change & { readonly patch?: Patch }
 
 function lines(
   { paint }: Context,
-  told: {
+  shown: {
     readonly from: string
     readonly to: string | undefined
     readonly diff: Extract<CheckpointDiff, { ok: true }>
     readonly items: readonly Item[]
   },
 ): readonly string[] {
-  const { from, to, diff, items } = told
+  const { from, to, diff, items } = shown
   const tints = { added: paint.green, removed: paint.red, changed: paint.yellow, mode: paint.cyan }
   const sides = `${escapeForTerminal(from)} → ${to === undefined ? 'now' : escapeForTerminal(to)}`
   const basis = diff.basis === 'whole' ? 'all files' : 'only what the plan wrote; not all files were stored'

@@ -1,4 +1,4 @@
-// `planfold show A --compare B`: two plans side by side. What they were told, how each task went, what came out. Only looks.
+// `planfold show A --compare B`: two plans side by side. Inputs, how each task went, outputs. Changes nothing.
 
 import { numberOf } from '../../../domain/phrases.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'

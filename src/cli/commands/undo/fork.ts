@@ -1,5 +1,5 @@
-// `planfold fork PLAN --from WHERE`: a new plan that goes on from where another one stood, in a folder of its own with the files
-// of then. The other plan and its files stay as they are.
+// `planfold fork PLAN --from WHERE`: a new plan that continues from an earlier point of another one, in a folder of its own with the
+// files of that point. The other plan and its files do not change.
 
 import type { Json } from '../../../domain/json.ts'
 import { numberOf } from '../../../domain/phrases.ts'
@@ -43,7 +43,7 @@ export async function fork(context: Context, word: string, options: ForkOptions)
       ...(file === null ? {} : { definition: file.definition, source: file.source }),
     })
     const forked = made.fork
-    if (forked === undefined) throw new Error('bug: a fork was made, and nothing was told of it')
+    if (forked === undefined) throw new Error('bug: a fork was made, and the answer has no details')
     if (options.start !== true) {
       const data = { plan: made.plan, name: made.name, status: 'draft', origin: { plan, name: origin }, ...forked }
       answer(context, data, () => [
