@@ -13,6 +13,20 @@ afterEach(() => here.remove())
 /** Times and times of day differ from run to run. */
 const still = (text: string): string => text.replace(/\d\d:\d\d:\d\d/g, 'HH:MM:SS').replace(/\d+\.\d ?s\b/g, '0.0s')
 
+describe('an old name of a command', () => {
+  it('does the same, with one line on standard error that names the new one', async () => {
+    await here.write('plan.yaml', 'planfold: 1\nname: two\ntasks: [{ id: a }, { id: b }]\n')
+    await here.planfold('run', 'plan.yaml')
+    const old = await here.planfold('--json', 'done', 'a')
+    expect(old).toMatchObject({ exit: 0, stderr: 'note: `planfold done` is now `planfold report --status done`\n' })
+    expect(JSON.parse(old.stdout)).toMatchObject({ data: { name: 'two', events: [{ type: 'attempt.started' }, {}] } })
+    expect(await here.planfold('--quiet', 'fail', 'two', 'b', '-m', 'no')).toMatchObject({ exit: 0, stderr: '' })
+    expect(await here.planfold('checkpoints', 'list', 'two')).toMatchObject({ exit: 0 })
+    const help = await here.planfold('help', 'checkpoints')
+    expect(help.stdout).toMatch(/^Usage: planfold checkpoint list /)
+  })
+})
+
 describe('a plan from the command line', () => {
   it('names commands that can be pasted, also where --dir says where the state is', async () => {
     await here.write(

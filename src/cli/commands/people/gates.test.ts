@@ -5,7 +5,7 @@ import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { status } from '../plans/status.ts'
-import { answerQuestion, choose, pushBack } from './answer.ts'
+import { answerAny, answerQuestion, choose, pushBack } from './answer.ts'
 import { approve, reject } from './approve.ts'
 import { claim } from './claim.ts'
 
@@ -85,6 +85,41 @@ tasks:
     await says(context => answerQuestion(context, 'p', 'place', ['host=h1'], {}))
     await says(context => resume(context, 'p', {}))
     expect(await place.read('shipped.txt')).toBe('large roomy ana@example.com h1\n')
+  })
+})
+
+describe('answer', () => {
+  const PLAN = `planfold: 1
+name: p
+tasks:
+  - { id: size, gate: { type: decision, options: [{ id: small }, { id: large }] } }
+  - { id: place, gate: { type: question, question: Where?, form: [{ name: host }] } }
+  - { id: ok, gate: approval }
+`
+  const answers = (...words: readonly string[]) => says(context => answerAny(context, words, {}))
+
+  it('chooses or fills in by what is asked, with or without the plan', async () => {
+    await place.write('plan.yaml', PLAN)
+    await says(context => run(context, 'plan.yaml', { start: true }))
+    expect((await answers('p', 'size')).stdout).toBe("options of 'size':\n  small\n  large\n")
+    expect((await answers('size', 'large')).stdout).toContain('chose large')
+    expect(await answers('place')).toMatchObject({ exit: 'usage', stderr: expect.stringContaining('missing answer') })
+    expect((await answers('place', 'host=h1')).exit).toBe(0)
+    expect((await answers('p', 'ok', 'yes')).exit).toBe('illegal-transition')
+    expect(await answers('p', 'nosuch', 'x=1')).toMatchObject({
+      exit: 'not-found',
+      stderr: expect.stringContaining("plan 'p' has no task or question 'nosuch'"),
+    })
+  })
+
+  it('refuses options that do not go together', async () => {
+    const refused = (words: readonly string[], options: Parameters<typeof answerAny>[2]) =>
+      says(context => answerAny(context, words, options))
+    expect(await refused([], {})).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { approve: true })).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { all: true })).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { pushBack: true })).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { to: 'a' })).toMatchObject({ exit: 'usage' })
   })
 })
 
