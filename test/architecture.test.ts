@@ -48,8 +48,8 @@ const INNER_DOORS = [
 const OUTSIDE = ['compose.ts', 'composition', 'index.ts', 'testing', 'extras']
 /** How many files outside an extra import one of its files. The number of an extra may only fall; at 0 its folder can be deleted. */
 const ENTERED_MAX: Readonly<Record<string, number>> = {
-  compat: 16,
-  dialects: 17,
+  compat: 3,
+  dialects: 10,
   models: 11,
   pictures: 5,
   planners: 21,

@@ -1,4 +1,4 @@
-// What models were asked from this state folder, and what it cost: the list of calls, added up by model.
+// Usage and cost of models from this state folder: its list of calls, summed up by model.
 
 import { addUsage, type ModelUsage, NO_USAGE, roundUsd } from '../../domain/model-use.ts'
 import type { ModelCallRecord, Models } from '../../extras/models/model.ts'
@@ -12,14 +12,14 @@ export interface UsageReport {
 export interface UsageSum {
   readonly calls: number
   readonly failed: number
-  /** Calls whose end nobody saw; they count with what was said of them, else with the most they can have used. */
+  /** Interrupted calls; they count with their reported usage, else with the most they can have used. */
   readonly cutOff: number
-  /** Tokens in `usage` that nobody counted: of calls that were cut off, and of answers without a count. */
+  /** Estimated tokens in `usage`: of interrupted calls, and of answers without a count. */
   readonly assumedTokens: number
   readonly usage: ModelUsage
-  /** US dollars of all calls whose price is known. */
+  /** US dollars of all calls with a known price. */
   readonly usd: number
-  /** Calls whose price is not known. */
+  /** Calls without a known price. */
   readonly unpriced: number
 }
 
@@ -32,7 +32,7 @@ export async function modelUsage(models: Models, { since }: { readonly since?: n
   }
 }
 
-/** What the tasks of one plan asked; empty where nothing was. */
+/** The usage of one plan's tasks. */
 export async function planModels(models: Models, plan: string): Promise<UsageReport['models']> {
   const calls = (await models.calls()).filter(({ payer }) => payer?.startsWith(`${plan}/`) === true)
   return groups(calls, 'model').map(([model, list]) => ({ model, ...sumOf(list) }))

@@ -7,7 +7,6 @@ import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
@@ -17,13 +16,14 @@ import {
   type InboxAnswered,
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
-import { decideReview, sightUnsaid } from '../../operations/decide-gate.ts'
+import { decideReview, missingSight } from '../../operations/decide-gate.ts'
 import { proposalMade, replanGoal } from '../../operations/goals/replan-goal.ts'
 import type { PreparedRevision } from '../../operations/revise-plan.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
+import { presentFields } from '../plans/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { options as optionsOf } from '../request.ts'
@@ -455,7 +455,7 @@ async function judge(
 ): Promise<Answer> {
   return await withProposal(call, async (plan, card) => {
     const asks = verdict === 'accepted' && card.fate.status === 'waiting' ? card.hash : null
-    const unsaid = sightUnsaid(`proposal '${card.id}'`, asks, { hash, unseen })
+    const unsaid = missingSight(`proposal '${card.id}'`, asks, { hash, unseen })
     if (unsaid !== null) return refused(unsaid, { plan })
     const seen = (hash ?? card.hash) as Sha256
     const sight = unseen === true ? { unseen } : {}

@@ -8,8 +8,6 @@ import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
 import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 
 import type { Order } from '../../engine/engine.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
-import { showPlan } from '../../extras/compat/planstore/show-plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import type { Revision } from '../../format/plan/revisions.ts'
@@ -22,6 +20,8 @@ import { type PreparedRevision, readCurrentPlan } from '../../operations/revise-
 import type { ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
+import { presentFields } from '../plans/patch.ts'
+import { showPlan } from '../plans/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { proposeFor } from '../propose-plan.ts'
 import { options } from '../request.ts'
@@ -219,7 +219,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         text,
         ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
       }))
-      const asked = { plan, said, choice: presentFields(choice) }
+      const asked = { plan, newComments: said, choice: presentFields(choice) }
       const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
         const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
         return isProblem(proposed) ? { problem: proposed } : proposed.proposal

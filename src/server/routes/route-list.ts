@@ -1,5 +1,6 @@
 // The table: every route of the service, noun by noun.
 
+import { withOlderRoutes } from '../../extras/compat/compat.ts'
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
@@ -19,14 +20,13 @@ import { mcpRoutes } from './mcp.ts'
 import { goingBackRoutes, lookingRoutes, planVerbRoutes } from './plan-verbs.ts'
 import { planChangeRoutes, planRoutes } from './plans.ts'
 import { revisionRoutes } from './revisions.ts'
-import { sessionPlanRoutes } from './session-plans.ts'
 import { sessionRoutes } from './sessions.ts'
 import { evaluationRoutes, taskChangeRoutes, taskRoutes } from './tasks.ts'
 import { templateRoutes } from './templates.ts'
 import { tokenRoutes } from './tokens.ts'
 import { viewRoutes } from './views.ts'
 
-export const ROUTES: readonly ListedRoute[] = [
+const OWN: readonly ListedRoute[] = [
   ...under('page', homeRoutes),
   ...under('auth', authRoutes),
   ...under('tokens', tokenRoutes),
@@ -36,7 +36,7 @@ export const ROUTES: readonly ListedRoute[] = [
   ...under('events', eventRoutes),
   ...under('health', healthRoutes),
   ...under('observing', observingRoutes),
-  ...under('sessions', sessionRoutes, sessionPlanRoutes),
+  ...under('sessions', sessionRoutes),
   ...under('plans', planChangeRoutes, planRoutes),
   ...under('tasks', taskChangeRoutes),
   ...under('evaluations', evaluationRoutes),
@@ -59,3 +59,5 @@ export const ROUTES: readonly ListedRoute[] = [
   ...under('halt', haltRoutes),
   ...under('memory', memoryRoutes),
 ]
+
+export const ROUTES: readonly ListedRoute[] = withOlderRoutes(OWN)

@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentsAt, compose, openAgentModel } from '../../../compose.ts'
 import { trusted } from '../../../engine/roles.ts'
-import { lentLogins } from '../../../operations/agents/agent-login.ts'
+import { agentsWithLogin } from '../../../operations/agents/agent-login.ts'
 import { recordPass, withPasses } from '../../../operations/agents/passed-tests.ts'
 import {
   type AgentTest,
@@ -25,7 +25,7 @@ import { placeOf } from '../policy/policy.ts'
 
 export async function listAgents(context: Context): Promise<number> {
   const place = placeOf(context)
-  const lent = await lentLogins(place)
+  const lent = await agentsWithLogin(place)
   const { file, faults } = await knownAgents(place)
   const agents = (await withPasses(place, await agentsAt(place))).map(({ passedAt, hasLogin, ...agent }) => ({
     ...agent,

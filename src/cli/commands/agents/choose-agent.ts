@@ -1,7 +1,7 @@
 // Which coding agent works a plan: the one that is named, the one last used here, the only one installed, or the one a person picks.
 
 import { agentsAt, locate, modelsAt } from '../../../compose.ts'
-import { lentLogins } from '../../../operations/agents/agent-login.ts'
+import { agentsWithLogin } from '../../../operations/agents/agent-login.ts'
 import { type AgentWorker, chooseWorker } from '../../../operations/goals/agent-worker.ts'
 import { installHint, type StartableAgent, withStandardModel } from '../../../operations/goals/worker-request.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
@@ -98,7 +98,7 @@ const SHOWN = 3
 
 export async function agentsHere(place: UserRulesPlace & { readonly root: string; readonly stateDir: string }) {
   const [agents, models] = [await agentsAt(place), await modelsAt(place).list()]
-  return withStandardModel(agents, models, await lentLogins(place))
+  return withStandardModel(agents, models, await agentsWithLogin(place))
 }
 
 /** The model that is named; else the default of the settings, where the agent can ask it; else the agent's own. */

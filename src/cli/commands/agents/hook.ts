@@ -3,7 +3,7 @@
 // that the agent continues.
 
 import { isAbsolute } from 'node:path'
-import { type DeniedWrite, deniedWrite, heldScopes } from '../../../operations/agents/write-guard.ts'
+import { claimedScopes, type DeniedWrite, deniedWrite } from '../../../operations/agents/write-guard.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { type Context, complaintOf, EXIT, withState } from '../../command.ts'
 import { type HookInput, readHookInput, textIn, writtenPaths } from './hook-input.ts'
@@ -45,7 +45,7 @@ async function judge(context: Context, input: HookInput, paths: readonly string[
     const { engine, root, stateDir } = composed
     const home = environment.HOME ?? ''
     const target = paths.map(path => (path.startsWith('~/') && isAbsolute(home) ? `${home}${path.slice(1)}` : path))
-    return await deniedWrite({ root, stateDir, cwd }, await heldScopes(engine, [...new Set(names)]), target)
+    return await deniedWrite({ root, stateDir, cwd }, await claimedScopes(engine, [...new Set(names)]), target)
   })
 }
 

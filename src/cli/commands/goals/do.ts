@@ -7,7 +7,7 @@ import type { PlanId } from '../../../domain/id.ts'
 import { mapOf } from '../../../domain/json.ts'
 import type { Budget } from '../../../domain/plan.ts'
 import type { Waiting } from '../../../domain/views/summary.ts'
-import { lentLogins } from '../../../operations/agents/agent-login.ts'
+import { agentsWithLogin } from '../../../operations/agents/agent-login.ts'
 import { type AgentWorker, assignWorker, openWork, workerOf } from '../../../operations/goals/agent-worker.ts'
 import { canCommit, finishDraft, lastOpenGoal, REVIEW, withCommit } from '../../../operations/goals/finish-draft.ts'
 import { pastPlans, rememberedProposal, saveDraft } from '../../../operations/goals/plan-goal.ts'
@@ -118,7 +118,7 @@ async function warnUncounted(
   worker: AgentWorker | null,
   budget: Budget | undefined,
 ): Promise<void> {
-  if (worker === null || !(await lentLogins({ environment, root, stateDir })).includes(worker.agent)) return
+  if (worker === null || !(await agentsWithLogin({ environment, root, stateDir })).includes(worker.agent)) return
   const asks = budget === undefined ? '' : '; you are asked before it starts, because the budget cannot be enforced'
   printNote({ environment, ...context }, `${worker.agent} uses your login: what it spends is not counted${asks}`)
 }
