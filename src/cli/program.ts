@@ -86,7 +86,11 @@ function nameInErrors(command: Command): void {
     const { parent } = command
     const word = parent?.args[0]
     // `planfold doctor nosuch`: a command with others under it, and no argument of its own.
-    if (error.code === 'commander.excessArguments' && command.commands.length > 0)
+    if (
+      error.code === 'commander.excessArguments' &&
+      command.commands.length > 0 &&
+      command.registeredArguments.length === 0
+    )
       throw unknownCommand(command, command.args[0] ?? '')
     // `planfold inbox nosuch` reaches `inbox list`, the default, with an argument too many.
     if (error.code === 'commander.excessArguments' && parent?.parent != null && word !== command.name())
