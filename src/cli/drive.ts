@@ -38,7 +38,7 @@ export class NoticeWait {
     this.#say = say
   }
 
-  /** Something was written down: from now on it is quiet again. */
+  /** An entry was written: the quiet time begins again. */
   touch(quietMs = QUIET_MS): void {
     if (this.#isOver) return
     clearTimeout(this.#timer)
@@ -400,7 +400,7 @@ export async function carryOut(
     stop.abort()
     wake()
   })
-  /** Until something has happened, or it is time to look whether the other process still lives. */
+  /** Until there is a new entry, or it is time to check whether the other process still lives. */
   const waited = (): Promise<void> =>
     new Promise(resolve => {
       const timer = setTimeout(resolve, HELD_POLL_MS)

@@ -11,11 +11,11 @@ import { findProgram, foreignFolders, helperPath } from '../safety/find-program.
 
 export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
   readonly as?: string
-  /** It answers others, whose rights are decided by how they come in. */
+  /** A server: the rights of each request follow from its token. */
   readonly serving?: boolean
 }
 
-/** Who only looks leaves no name behind. */
+/** A command that only reads records no name. */
 const READER = 'nobody'
 
 export async function openState({ as, ...options }: OpenOptions): Promise<Composed> {
@@ -26,7 +26,7 @@ export async function openState({ as, ...options }: OpenOptions): Promise<Compos
   return await compose({ ...composing, caller: callerBehind(options.environment, caller, serving === true) })
 }
 
-/** What a program writes is not the person's word, and an agent in its shell may do what agents may. */
+/** A command in the shell of a coding agent has the rights of an agent, and is not recorded as the user. */
 function callerBehind(environment: Environment, caller: Caller, isServing: boolean): Caller {
   const program = programBehind(environment)
   if (program === null) return caller

@@ -65,7 +65,7 @@ interface AskedIn {
   readonly question: AskedQuestion
 }
 
-/** Null when it was answered, or still can be. */
+/** The error for a question whose plan ended before the answer; null if it was answered or still can be. */
 export async function endedUnanswered(engine: Engine, { plan, name, question }: AskedIn): Promise<CliError | null> {
   const status = (await engine.ask({ type: 'summary', plan }))?.status
   if (status === undefined || !PLAN_ENDED.has(status) || question.answer !== null) return null

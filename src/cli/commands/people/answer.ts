@@ -211,7 +211,7 @@ export async function choose(context: Context, words: readonly string[], options
   }))
 }
 
-/** Where no option is said. Two words are a plan and its task where there is such a task; else a task and its option. */
+/** Lists the options if none is given. Two words are a plan and its task if there is such a task, else a task and its option. */
 async function listOptions(context: Context, words: readonly string[], single: ChooseOptions): Promise<boolean> {
   const [first = '', second, option] = words
   if (option !== undefined) return false
@@ -264,7 +264,6 @@ const each = (paths: readonly string[] = [], choice: 'keep' | 'take' | 'merge'):
 
 export interface AnswerOptions {
   readonly message?: string
-  /** Of what was seen; refused when something else is asked by now. */
   readonly hash?: string
 }
 
@@ -327,7 +326,7 @@ async function gateOrder(
   }
 }
 
-/** Without words, lists the possible answers; a form with only optional fields can be sent empty with `--`. */
+/** A form needs an answer, unless all of its fields are optional. */
 function demandWords(form: readonly Field[], words: readonly string[]): void {
   if (words.length > 0 || form.every(field => field.optional === true || field.default !== undefined)) return
   throw usage('missing answer', `write NAME=VALUE; fields: ${form.map(fieldWords).join('; ')}`)

@@ -98,9 +98,8 @@ export interface AskOptions {
   readonly field?: readonly string[]
   readonly form?: string
   readonly wait?: boolean
-  /** Milliseconds. */
   readonly timeout?: number
-  /** Keeps a claim alive meanwhile. */
+  /** Of the claim, which is extended while waiting. */
   readonly token?: string
   readonly id?: string
 }

@@ -46,7 +46,6 @@ export async function retry(
   })
 }
 
-/** What a report of completed work may hold. */
 export interface DoneOptions {
   readonly token?: string
   /** `name=value`; a value that is JSON is taken as such. */
