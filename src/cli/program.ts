@@ -2,6 +2,7 @@
 // a context.
 
 import { Command, type ParseOptions } from 'commander'
+import { extraCommands } from '../extras.ts'
 import { addAgents } from './commands/agents/agents-commands.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
@@ -28,6 +29,9 @@ class Program extends Command {
     return await super.parseAsync(words, options)
   }
 }
+
+/** Those of the extras are few lines each, and are there before a program is built. */
+const OF_EXTRAS = await extraCommands()
 
 export function buildProgram(version: string, run: Run): Command {
   const program = new Program('planfold')
@@ -73,6 +77,7 @@ export function buildProgram(version: string, run: Run): Command {
   addBudget(program, act)
   addSecrets(program, act)
   addKeeping(program, act)
+  for (const { addCommands } of OF_EXTRAS) addCommands(program, act)
   nameInErrors(program)
   return program
 }

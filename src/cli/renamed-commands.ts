@@ -22,7 +22,7 @@ export const RENAMED: { readonly [old: string]: string } = {
   done: 'report --status done',
   drift: 'status --drift',
   fail: 'report --status failed',
-  formats: 'export --formats',
+  formats: 'import --formats',
   goals: 'list --goals',
   handoff: 'summary --form handoff',
   heartbeat: 'claim --extend',

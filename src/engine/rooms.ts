@@ -3,7 +3,6 @@
 import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
-import type { Publisher, Tracer } from '../extras/publishers/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { Sandbox } from '../safety/sandbox/sandbox.ts'
@@ -13,6 +12,7 @@ import type { Snapshots, Workspace } from '../workspace/workspace.ts'
 import type { Facts } from './attempts/preconditions.ts'
 import type { Clock } from './clock.ts'
 import type { LifeSigns } from './files/life-signs.ts'
+import type { Publisher, Tracer } from './notifications/publisher.ts'
 
 export interface Rooms {
   readonly store: Store

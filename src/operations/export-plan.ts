@@ -6,6 +6,7 @@ import type { PlanId } from '../domain/id.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { TaskStatus } from '../domain/status.ts'
+import { findExtra, openExtra } from '../extras.ts'
 import type { PlanTarget } from './find-target.ts'
 import { readRevisions } from './read-journal.ts'
 import type { CallerEngine } from './run-plan.ts'
@@ -27,9 +28,7 @@ export type PlanExport =
 
 type NotPrinted =
   | { readonly status: 'no-format'; readonly near: string | null }
-  /** The format can only be read. */
   | { readonly status: 'read-only' }
-  /** The format cannot express this plan. */
   | { readonly status: 'refused'; readonly message: string; readonly hint: Hint }
   /** The printed document would not import, for this reason. */
   | { readonly status: 'unreadable'; readonly message: string | null }
@@ -60,9 +59,9 @@ async function print(
       ? { status: 'refused', message: 'the plan has gone', hint: 'list them' }
       : { status: 'printed', text, lost: [] }
   }
-  const { DIALECTS, dialectNamed } = await import('../extras/dialects/dialect-list.ts')
-  const dialect = dialectNamed(format)
-  if (dialect === null) {
+  const { DIALECTS } = await openExtra('dialects')
+  const dialect = DIALECTS.find(({ name }) => name === format)
+  if (dialect === undefined) {
     const near = suggest(format, ['yaml', 'json', 'html', 'journal', ...DIALECTS.map(one => one.name)])
     return { status: 'no-format', near }
   }
@@ -71,7 +70,7 @@ async function print(
   const statuses = new Map<string, TaskStatus>(board.map(card => [card.name, card.status]))
   const printed = printDocument(definition, dialect, task => statuses.get(task) ?? 'pending')
   if (printed.status !== 'printed') return printed
-  const again = readDocument(printed.text, { dialect, fallbackName: definition.name, check: null })
+  const again = await readDocument(printed.text, { dialect, fallbackName: definition.name, check: null })
   return again.ok ? printed : { status: 'unreadable', message: again.diagnostics[0]?.message ?? null }
 }
 
@@ -93,7 +92,7 @@ export async function printReport(engine: Asking, plan: PlanId): Promise<string 
     const changed = await engine.ask({ type: 'taskChanges', plan, task })
     if (changed !== null) changes.push({ task, files: changed.files, more: changed.more })
   }
-  const { report } = await import('../extras/pictures/report.ts')
+  const { report } = await openExtra('pictures')
   const sum = (key: 'tokens' | 'cost'): number | null => {
     const known = used.flatMap(one => (one[key] === null ? [] : [one[key]]))
     return known.length === 0 ? null : known.reduce((all, one) => all + one, 0)
@@ -127,17 +126,15 @@ export async function exportOriginal(engine: Asking, { plan, name }: PlanTarget)
 
 export type DocumentFiles =
   | { readonly status: 'files'; readonly files: readonly { readonly name: string; readonly text: string }[] }
-  /** This format is a single file. */
   | { readonly status: 'one-file' }
   | { readonly status: 'unfit'; readonly message: string }
 
 /** The files of a document, for formats that are folders. */
 export async function documentFiles({ format, text }: Pick<ExportedPlan, 'format' | 'text'>): Promise<DocumentFiles> {
-  const { bundleFault, unbundle } = await import('../extras/dialects/backlogs/backlog-md-files.ts')
-  const files = format === 'backlog-md' ? unbundle(text) : null
-  if (files === null) return { status: 'one-file' }
-  const fault = bundleFault(files)
-  return fault === null ? { status: 'files', files } : { status: 'unfit', message: fault }
+  const dialect = (await findExtra('dialects'))?.DIALECTS.find(({ name }) => name === format)
+  const split = dialect?.files?.(text) ?? null
+  if (split === null) return { status: 'one-file' }
+  return split.ok ? { status: 'files', files: split.files } : { status: 'unfit', message: split.message }
 }
 
 const PAGE = 200

@@ -78,18 +78,18 @@ const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed
 const ran = ({ attempt, visit, status }: Card): boolean => attempt > 0 || visit > 1 || BEGUN.has(status)
 
 /** Parses the text of a revision. A merged one may name tasks that only the plan contains. */
-export function readRevision(
+export async function readRevision(
   text: string,
   current: PlanDefinition,
   mode: MergeMode,
   options: Pick<DocumentOptions, 'fileName'> = {},
-): DocumentReading {
+): Promise<DocumentReading> {
   const merging = mode === 'merge'
   const check = (written: PlanDefinition) =>
     checkPlan(
       merging ? mergeDefinitions({ current, written, mode, standings: new Map() }, renameTasks).definition : written,
     )
-  return readDocument(text, {
+  return await readDocument(text, {
     ...options,
     // A text without a name means this plan.
     fallbackName: current.name,
@@ -99,14 +99,12 @@ export function readRevision(
 }
 
 export interface RevisionEdits {
-  /** The document, and how it is merged. */
   readonly written?: {
     readonly definition: PlanDefinition
     readonly ended: ReadonlyMap<TaskName, TaskStatus>
     readonly mode: MergeMode
     readonly by?: 'id'
   }
-  /** Names of tasks, separated by commas. */
   readonly remove?: string
   readonly order?: string
   readonly ids?: 'generated'
@@ -156,7 +154,6 @@ export function prepareRevision(
     if (current.status !== 'draft') return { status: 'refused', refusal: NO_DRAFT }
     definition = generateTaskIds(definition, definition.name)
   }
-  // A merged plan is checked like a written one.
   const faults = checkPlan(definition)
   const checked = parsePlan(printJson(definition), { check: () => faults, lenient: true })
   if (!checked.ok) return { status: 'unsound', faults, diagnostics: checked.diagnostics }

@@ -1,5 +1,5 @@
 // Templates: found by name and turned into checked plans; and plans saved as the user's own templates, never over another one unless
-// requested. `folder` holds the user's own.
+// requested. `folder` holds the user's own. Faces and operations get everything about templates here.
 
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId } from '../domain/id.ts'
@@ -8,23 +8,37 @@ import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { writtenTasks } from '../domain/plan-rules/structure.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Template } from '../extras/templates/document.ts'
-import { type Instantiated, instantiate } from '../extras/templates/instantiate.ts'
-import { type Given, saveTemplate } from '../extras/templates/save.ts'
 import {
+  type Given,
+  type Instantiated,
+  instantiate,
+  readTemplateFile,
+  type Shelved,
+  type ShelvedRead,
+  saveTemplate,
+  shelfWith,
+  type Template,
+  writeTemplate,
+} from '../extras/templates/templates.ts'
+import { checkPlan } from './check-plan.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+export {
+  describeType,
+  exampleOf,
+  type Parameter,
+  type Problem,
+  readTemplate,
   readTemplateFile,
   type Shelved,
   type ShelvedRead,
   shelfWith,
-  writeTemplate,
-} from '../extras/templates/shelf.ts'
-import { checkPlan } from './check-plan.ts'
-import type { CallerEngine } from './run-plan.ts'
+  type Template,
+} from '../extras/templates/templates.ts'
 
 export type TemplateLookup =
   | { readonly status: 'found'; readonly shelved: Shelved; readonly template: Template }
   | { readonly status: 'unknown'; readonly near: string | null; readonly names: readonly string[] }
-  /** The file exists, and is not a template. */
   | {
       readonly status: 'unusable'
       readonly shelved: Shelved
@@ -61,14 +75,12 @@ export async function planToSave(
 export interface TemplateAsk {
   readonly name: string
   readonly parameters: Given
-  /** No limit if absent. */
   readonly tasksMax?: number
 }
 
 export interface PrintedTemplate {
   readonly name: string
   readonly text: string
-  /** What differs from the plan. */
   readonly notes: readonly string[]
 }
 

@@ -1,6 +1,7 @@
-// What is answered to something that was thrown: trouble of the store as what it is, anything else as a bug of ours.
+// Converts exceptions to problems: store errors by their kind, everything else as a bug.
 
 import { BUG } from '../domain/phrases.ts'
+import { MissingExtra } from '../extras.ts'
 import {
   BadCursor,
   ChainBroken,
@@ -11,7 +12,7 @@ import {
   StoreGone,
   StoreRefused,
 } from '../stores/store.ts'
-import { type Problem, problem } from './problem.ts'
+import { notInBuild, type Problem, problem } from './problem.ts'
 import type { RouteRooms } from './service.ts'
 
 export function troubleOf(error: unknown, { log }: Pick<RouteRooms, 'log'>, id: string): Problem {
@@ -30,6 +31,7 @@ export function troubleOf(error: unknown, { log }: Pick<RouteRooms, 'log'>, id: 
     return problem(503, 'commit-unknown', 'nobody can say whether it was written', {
       hint: 'look at the plan before trying again, or repeat with the same Idempotency-Key',
     })
+  if (error instanceof MissingExtra) return notInBuild(error.extra)
   log.error({ id, error: textOf(error) }, 'request failed')
   if (error instanceof StoreGone)
     return problem(503, 'gone', 'the state folder is gone; nothing is written any more', {

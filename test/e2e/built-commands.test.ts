@@ -109,7 +109,7 @@ const LINES: readonly (readonly [exit: number, line: string])[] = [
   [0, 'doctor store'],
   [0, 'doctor'],
   [0, 'doctor capabilities'],
-  [0, 'export --formats'],
+  [0, 'import --formats'],
   [0, 'export work'],
   [2, 'import none.md'],
   [0, 'prune --archive --dry-run'],

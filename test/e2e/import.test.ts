@@ -65,7 +65,7 @@ it("another planner's tables become plans, told one by one", async () => {
 })
 
 it('formats lists what is read and printed; a wrong word is helped along', async () => {
-  const { stdout } = await here.planfold('export', '--formats')
+  const { stdout } = await here.planfold('import', '--formats')
   for (const name of ['planfold', 'task-master', 'beads', 'backlog-md', 'spec-kit']) expect(stdout).toContain(name)
   expect(await here.planfold('import', 'x', '--from', 'bead')).toMatchObject({
     exit: 2,

@@ -80,7 +80,7 @@ type Option = 'unsafe-work' | 'drafting-budget'
 const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) => Words } = {
   list: () => ['list'],
   inbox: () => ['inbox'],
-  formats: () => ['export --formats'],
+  formats: () => ['import --formats'],
   validate: () => ['validate'],
   prune: () => ['prune'],
   doctor: () => ['doctor'],

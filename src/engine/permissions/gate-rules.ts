@@ -165,11 +165,7 @@ function refusalOf(found: Release | Answered | Renewed, plan: string): Refusal {
   const how = isProposable
     ? advise`propose it (${next('propose', { plan })})`
     : advise`see what is asked (${next('gates', { plan })})`
-  return refuse(
-    'not-allowed',
-    `${wordsOf(found)}; deciding at gates needs the right to decide`,
-    advise`${how}, ${ASK}`,
-  )
+  return refuse('not-allowed', `${wordsOf(found)}; deciding at gates needs the right to decide`, advise`${how}, ${ASK}`)
 }
 
 function wordsOf(release: Release | Answered | Renewed): string {

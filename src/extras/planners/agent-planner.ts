@@ -1,5 +1,5 @@
-// The planner that asks the person's own coding agent. The agent reads the repository in a sandbox in which it can write nothing, and
-// submits one plan with `plan_write`; what it says besides counts for nothing. What it submits is checked like every plan.
+// The planner that asks the user's own coding agent. The agent reads the repository in a read-only sandbox and submits a plan
+// with `plan_write`; its messages are ignored. The submitted plan is validated like any other.
 
 import type { JsonObject } from '../../domain/json.ts'
 import type { ModelUse } from '../../domain/model-use.ts'
@@ -18,18 +18,17 @@ import {
   type PlanRequest,
 } from './planner.ts'
 
-/** Starts an agent that may only read, and answers with the plan it submitted last. */
+/** Starts an agent with read access only, and returns the last plan it submitted. */
 export type DraftWithAgent = (request: {
   readonly agent: string
   readonly model?: string
   readonly instruction: string
-  /** What is drafted: an earlier drafting of the same that was cut short is taken up. */
+  /** Identifies the draft: an interrupted drafting with the same key is continued. */
   readonly what: readonly string[]
-  /** What it may use; absent: what the settings say. */
+  /** By default the limits of the settings. */
   readonly budget?: DraftingBudget
   /** Asks the person whether more may be used. */
   readonly more?: (question: string) => Promise<boolean>
-  /** What the person should know while it works. */
   readonly tell?: (note: string) => void
   readonly signal: AbortSignal
 }) => Promise<AgentDraft>
@@ -44,7 +43,7 @@ export function agentPlanner(draft: DraftWithAgent): Planner {
   return {
     name: 'agent',
     propose: request => propose(draft, request),
-    // A goal is split by its words: nobody is asked for that.
+    // Goals are split by their wording, without the agent.
     split: request => heuristicPlanner().split(request),
   }
 }
@@ -116,7 +115,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
   }
 }
 
-/** What the agent is told. People's words stand under headings of ours. */
+/** The agent's prompt. Quoted text stands under headings of ours. */
 function instructionFor({ goal, comments = [], draft, progress }: PlanRequest, { analysis }: PlanProposal): string {
   const { files, commands } = analysis
   const found = [

@@ -19,14 +19,13 @@ import type {
 } from '../../extras/planners/planner.ts'
 import { printYaml } from '../../format/plan/print.ts'
 import { createPlan } from '../create-plan.ts'
-import { type PlanDocument, readDocument } from '../read-document.ts'
+import { type PlanDocument, readOwn } from '../read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../run-plan.ts'
-import { manifestsOf, withManifests } from './drafted-before.ts'
+import { manifestsOf, withManifests } from './existing-drafts.ts'
 
 export interface PlanningRooms {
   readonly planner: Planner
   readonly repository: RepositoryView
-  /** Plans of the past; see `pastPlans`. */
   readonly past?: readonly PastPlan[]
 }
 
@@ -38,7 +37,6 @@ export interface CheckedProposal {
 
 const PAST_MAX = 200
 
-/** Plans made for goals, newest first. */
 export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<readonly PastPlan[]> {
   const { items } = await engine.ask({ type: 'plans', limit: PAST_MAX })
   return items.flatMap(({ name, goal, status }) => (goal === null ? [] : [{ name, goal, status }]))
@@ -82,7 +80,7 @@ export async function proposePlan(
   const drafted = await planner.propose({ ...asked, goal, repository, comments, past, check: faultsIn })
   const definition = withManifests(finish(drafted.definition), await manifestsOf(repository))
   const proposal = { ...drafted, definition }
-  const read = readDocument(printYaml(proposal.definition))
+  const read = readOwn(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics
   throw new Error(
@@ -92,13 +90,12 @@ export async function proposePlan(
 
 /** Printed and parsed again, like a plan from elsewhere. */
 function faultsIn(definition: PlanDefinition): readonly string[] {
-  const read = readDocument(printYaml(definition))
+  const read = readOwn(printYaml(definition))
   return read.ok
     ? []
     : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))
 }
 
-/** What a draft records about its drafting. */
 export function rememberedProposal(definition: PlanDefinition): PlanProposal {
   const planning = mapOf(definition.extra?.planning)
   const list = (key: string): readonly string[] =>

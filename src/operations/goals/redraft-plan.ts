@@ -7,7 +7,7 @@ import { type Refusal, refuse } from '../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import type { PlanComment, PlanProposal } from '../../extras/planners/planner.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import { readDocument } from '../read-document.ts'
+import { readOwn } from '../read-document.ts'
 import type { CallerEngine } from '../run-plan.ts'
 import type { PlannerChoice } from './choose-planner.ts'
 import { sameFinish } from './finish-draft.ts'
@@ -18,7 +18,6 @@ export interface RedraftRequest {
   /** All comments so far, because the draft is made from the start. */
   readonly comments: readonly PlanComment[]
   readonly draft: PlanDefinition
-  /** The planner of the first draft, unless another is named. */
   readonly choice: PlannerChoice
 }
 
@@ -34,7 +33,6 @@ export interface Redraft {
 export type Redrafted<Problem> =
   | { readonly status: 'drafted'; readonly redraft: Redraft }
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** The planner had no plan. */
   | { readonly status: 'failed'; readonly problem: Problem }
 
 const RATIONALE_MAX = 2_000
@@ -89,7 +87,7 @@ export async function keepRedraft(
   plan: PlanId,
   { text, rationale }: Pick<Redraft, 'text' | 'rationale'>,
 ): Promise<DraftChanged> {
-  const read = readDocument(text)
+  const read = readOwn(text)
   if (!read.ok) throw new Error(`bug: the next draft cannot be read: ${read.diagnostics[0]?.message ?? 'no reason'}`)
   return await changeDraft(engine, plan, read.document, rationale, {
     hides: 'planning',

@@ -17,9 +17,7 @@ export interface UsageSum {
   /** Estimated tokens in `usage`: of interrupted calls, and of answers without a count. */
   readonly assumedTokens: number
   readonly usage: ModelUsage
-  /** US dollars of all calls with a known price. */
   readonly usd: number
-  /** Calls without a known price. */
   readonly unpriced: number
 }
 
@@ -32,7 +30,6 @@ export async function modelUsage(models: Models, { since }: { readonly since?: n
   }
 }
 
-/** The usage of one plan's tasks. */
 export async function planModels(models: Models, plan: string): Promise<UsageReport['models']> {
   const calls = (await models.calls()).filter(({ payer }) => payer?.startsWith(`${plan}/`) === true)
   return groups(calls, 'model').map(([model, list]) => ({ model, ...sumOf(list) }))

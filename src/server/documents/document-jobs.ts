@@ -1,23 +1,20 @@
-// The work on plan documents that takes long when a document is long: reading, checking, merging, analysing, printing. Each job is a
-// function from plain JSON to plain JSON, so that it gives the same answer in this thread and in a worker thread (document-pool.ts).
+// Work on plan documents that is slow for long documents: read, check, merge, analyse, print. Each job maps plain JSON to plain
+// JSON, so it can run in this thread or in a worker thread (document-pool.ts).
 
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { MergeMode, Standing } from '../../domain/revisions/merge.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
-import { dot } from '../../extras/pictures/dot.ts'
-import { markdown } from '../../extras/pictures/markdown.ts'
-import { mermaid } from '../../extras/pictures/mermaid.ts'
-import { svg } from '../../extras/pictures/svg.ts'
-import { tree } from '../../extras/pictures/tree.ts'
 import type { Looked, PastPlan, PlanComment } from '../../extras/planners/planner.ts'
+import { findExtra } from '../../extras.ts'
+import { tree } from '../../format/plan/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
 import { type ProposedPlan, proposedPlan } from '../../operations/goals/plan-goal.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
 import { hintText } from '../hint-text.ts'
-import { isProblem, type Problem, problem, refused } from '../problem.ts'
+import { isProblem, notInBuild, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
 import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
 
@@ -26,7 +23,7 @@ export type Statuses = readonly (readonly [task: string, status: TaskStatus])[]
 export interface ReadPlanInput {
   readonly text: string
   readonly name: string
-  /** The format it is read as, whatever it looks like. */
+  /** The format to read it as, instead of detecting it. */
   readonly from?: string | undefined
 }
 
@@ -47,7 +44,7 @@ export interface PrintInput {
 export interface DrawInput {
   readonly definition: PlanDefinition
   readonly statuses: Statuses
-  readonly as: keyof typeof PICTURES
+  readonly as: 'tree' | 'mermaid' | 'dot' | 'markdown' | 'svg'
 }
 
 export interface AroundInput {
@@ -67,7 +64,7 @@ export interface ProposeInput {
   readonly past: readonly PastPlan[]
   readonly comments?: readonly PlanComment[]
   readonly looked?: Looked | undefined
-  /** The workspace, where git may write for a while, and where programs are found. */
+  /** The workspace: used to find programs and to check whether git may write. */
   readonly root: string
   readonly scratch: string
   readonly environment: { readonly [name: string]: string | undefined }
@@ -86,10 +83,7 @@ export const JOBS = {
   'read-plan': readPlan,
   revise,
   print,
-  draw: ({ definition, statuses, as }: DrawInput): Printed | Problem => ({
-    type: as === 'svg' ? 'image/svg+xml' : 'text/plain; charset=utf-8',
-    text: PICTURES[as](definition, new Map(statuses)),
-  }),
+  draw,
   analyze,
   surroundings,
   check: ({ definition }: CheckInput) => checkPlan(definition),
@@ -103,7 +97,7 @@ async function propose({ goal, past, comments = [], looked, ...place }: ProposeI
   return await proposedPlan(rooms, goal, { comments, looked })
 }
 
-/** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */
+/** Returns the analysis as JSON text, ready to send: up to ten megabytes for a plan of maximum size. */
 async function analyze(input: AnalyzeInput): Promise<Printed | Problem> {
   const { plan, definition, now } = input
   const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = analyzed(definition, { now })
@@ -125,7 +119,7 @@ async function analyze(input: AnalyzeInput): Promise<Printed | Problem> {
   return { type: JSON_TYPE, text: JSON.stringify(body) }
 }
 
-/** What policies, secrets and databases here will refuse. Which runners there are is known to the program around the service alone. */
+/** Checks against local policies, secrets and databases. Only the service process knows the runners, and checks those. */
 async function surroundings({ definition, ...place }: AroundInput) {
   const { surroundingFaults } = await import('../../operations/policy/plan-surroundings.ts')
   return (await surroundingFaults(place, definition, null)).map(({ severity, task, message, hint }) => ({
@@ -135,11 +129,11 @@ async function surroundings({ definition, ...place }: AroundInput) {
   }))
 }
 
-function readPlan({ text, name, from }: ReadPlanInput): ReadDocument | Problem {
-  const format = from === undefined ? null : formatCalled(from)
+async function readPlan({ text, name, from }: ReadPlanInput): Promise<ReadDocument | Problem> {
+  const format = from === undefined ? null : await formatCalled(from)
   if (format !== null && isProblem(format)) return format
   const dialect = format === null ? {} : { dialect: format }
-  return documentFrom(text, () => readDocument(text, { fallbackName: name, ...dialect }))
+  return await documentFrom(text, () => readDocument(text, { fallbackName: name, ...dialect }))
 }
 
 export type JobName = keyof typeof JOBS
@@ -147,9 +141,9 @@ export type JobInput<N extends JobName> = Parameters<(typeof JOBS)[N]>[0]
 export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof JOBS)[N]>>
 export type DocumentJob = Exclude<JobName, 'propose'>
 
-/** Lays the document over the plan as it stands. With `merge`, what the document does not mention stays. */
-function revise({ text, current, status, standings, mode }: ReviseInput) {
-  const read = documentFrom(text, () => readRevision(text, current, mode))
+/** Applies the document to the current plan. With `merge`, fields that the document omits stay. */
+async function revise({ text, current, status, standings, mode }: ReviseInput) {
+  const read = await documentFrom(text, () => readRevision(text, current, mode))
   if (isProblem(read)) return read
   const ended = new Map(read.imported?.map(({ task, status }) => [task, status]))
   const plan = { definition: current, status, standings: new Map(standings) }
@@ -166,8 +160,8 @@ function revise({ text, current, status, standings, mode }: ReviseInput) {
   }
 }
 
-function print({ definition, statuses, as }: PrintInput): Printed | Problem {
-  const format = formatCalled(as)
+async function print({ definition, statuses, as }: PrintInput): Promise<Printed | Problem> {
+  const format = await formatCalled(as)
   if (isProblem(format)) return format
   const known = new Map(statuses)
   const printed = printDocument(definition, format, task => known.get(task) ?? 'pending')
@@ -185,11 +179,10 @@ function print({ definition, statuses, as }: PrintInput): Printed | Problem {
   }
 }
 
-const PICTURES = {
-  mermaid,
-  dot,
-  markdown,
-  svg,
-  tree: (definition: PlanDefinition, statuses: ReadonlyMap<string, TaskStatus>) =>
-    `${tree(definition, statuses).join('\n')}\n`,
-} as const
+async function draw({ definition, statuses, as }: DrawInput): Promise<Printed | Problem> {
+  const known = new Map(statuses)
+  const type = as === 'svg' ? 'image/svg+xml' : 'text/plain; charset=utf-8'
+  if (as === 'tree') return { type, text: `${tree(definition, known).join('\n')}\n` }
+  const pictures = await findExtra('pictures')
+  return pictures === null ? notInBuild('pictures') : { type, text: pictures[as](definition, known) }
+}

@@ -1,6 +1,7 @@
-// The table: every route of the service, noun by noun.
+// The table of all routes.
 
 import { withOlderRoutes } from '../../extras/compat/compat.ts'
+import { extraRoutes } from '../../extras.ts'
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
@@ -25,6 +26,8 @@ import { evaluationRoutes, taskChangeRoutes, taskRoutes } from './tasks.ts'
 import { templateRoutes } from './templates.ts'
 import { tokenRoutes } from './tokens.ts'
 import { viewRoutes } from './views.ts'
+
+const OF_EXTRAS = (await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)
 
 const OWN: readonly ListedRoute[] = [
   ...under('page', homeRoutes),
@@ -58,6 +61,7 @@ const OWN: readonly ListedRoute[] = [
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
   ...under('memory', memoryRoutes),
+  ...OF_EXTRAS,
 ]
 
 export const ROUTES: readonly ListedRoute[] = withOlderRoutes(OWN)

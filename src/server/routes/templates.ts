@@ -1,9 +1,7 @@
-// Templates: the stock ones and those saved here, and the plans that are made of them.
+// Templates over HTTP: stock and saved ones, and plans made from them.
 
 import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
-import type { Template } from '../../extras/templates/document.ts'
-import { readTemplateFile, type Shelved, shelfWith } from '../../extras/templates/shelf.ts'
 import type { TemplateItem, Template as TemplateShown } from '../../format/wire/answers/templates.ts'
 import * as wire from '../../format/wire/templates.ts'
 import {
@@ -12,6 +10,10 @@ import {
   planFromTemplate,
   planToSave,
   printAsTemplate,
+  readTemplateFile,
+  type Shelved,
+  shelfWith,
+  type Template,
 } from '../../operations/templates.ts'
 import { refuseScoped } from '../auth/denial-text.ts'
 
@@ -106,7 +108,7 @@ export const templateRoutes = [
   }),
 ]
 
-/** A template is read whole whenever templates are looked at; this keeps it under a fraction of a second. */
+/** Templates are loaded whole whenever they are listed; this keeps it under a fraction of a second. */
 const TEMPLATE_TASKS_MAX = 2_000
 
 const TOO_LARGE = problem(422, 'limit', `a template has at most ${TEMPLATE_TASKS_MAX} tasks`, {

@@ -47,7 +47,6 @@ export interface ExportOptions {
   readonly out?: string
   readonly original?: boolean
   readonly mirror?: MirrorOption
-  readonly formats?: boolean
   readonly schema?: boolean
   readonly http?: boolean
 }
@@ -76,8 +75,7 @@ export async function exportPlan(
   word: string | undefined,
   options: ExportOptions = {},
 ): Promise<number> {
-  if (options.formats === true) return await (await import('./formats.ts')).formats(context)
-  if (options.schema === true) return await (await import('./formats.ts')).schema(context, options)
+  if (options.schema === true) return await (await import('./schema.ts')).schema(context, options)
   if (options.http === true) throw usage('--http needs --schema', 'add --schema')
   if (options.mirror !== undefined) return await exportMirror(context, word, options.mirror)
   const format = options.to ?? options.format ?? 'yaml'
@@ -102,16 +100,16 @@ function unexported(format: string, done: Exclude<PlanExport, { readonly status:
     case 'no-format':
       return usage(
         `unknown format '${format}'`,
-        done.near === null ? 'see `planfold export --formats`' : `did you mean '${done.near}'?`,
+        done.near === null ? 'see `planfold import --formats`' : `did you mean '${done.near}'?`,
       )
     case 'read-only':
-      return usage(`${format} can only be imported`, '`planfold export --formats` shows which formats can be exported')
+      return usage(`${format} can only be imported`, '`planfold import --formats` shows which formats can be exported')
     case 'refused':
       return usage(done.message, done.hint)
     case 'unreadable':
       return usage(
         `as ${format}, this plan could not be read again: ${done.message ?? 'it is not understood'}`,
-        'choose another format: see `planfold export --formats`',
+        'choose another format: see `planfold import --formats`',
       )
     default:
       return done satisfies never

@@ -22,7 +22,7 @@ import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
 import { choosePlanner } from '../../../operations/goals/choose-planner.ts'
-import { draftedBefore, fittingTemplate } from '../../../operations/goals/drafted-before.ts'
+import { draftedBefore, fittingTemplate } from '../../../operations/goals/existing-drafts.ts'
 import type { LookPlace } from '../../../operations/goals/look-first.ts'
 import {
   type CheckedProposal,

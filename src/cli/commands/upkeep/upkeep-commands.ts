@@ -33,7 +33,7 @@ exit 0 if there are only warnings.`,
     .command('export')
     .description('write a plan as a file in any format, or its event log as JSON lines')
     .argument('[plan]', OPTIONAL_PLAN)
-    .option('--to <format>', 'yaml (default), json, journal (the event log), or one of --formats')
+    .option('--to <format>', 'yaml (default), json, journal (the event log), or one of `planfold import --formats`')
     .option('--out <file>', 'file to write, or folder for formats of several files (default: standard output)')
     .option('--original', 'print the original file, unchanged')
     .option(
@@ -41,7 +41,6 @@ exit 0 if there are only warnings.`,
       'rewrite the state file of this plan, or of all plans, in this folder (default: plans)',
     )
     .addOption(new Option('--format <format>', 'the same as --to').hideHelp())
-    .option('--formats', 'only list the formats that can be imported and exported')
     .option('--schema', 'only print the JSON Schema of plan files')
     .option('--http', 'with --schema: print the OpenAPI document of the server instead')
     .addHelpText(
@@ -51,21 +50,6 @@ Fields that the format cannot express are listed on standard error. Where the fo
 statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     )
     .action(act(async () => (await import('../formats/export.ts')).exportPlan))
-
-  program
-    .command('import')
-    .description('import a plan from another format, without starting it')
-    .argument('<file-or-folder>', 'plan file, Backlog.md folder, or planner tables (see below); - reads standard input')
-    .option('--from <format>', 'format of the file, see `planfold export --formats` (default: detected)')
-    .option('--name <name>', 'name of the plan (default: the name in the file)')
-    .option('--start', 'start the plan at once')
-    .addHelpText(
-      'after',
-      `
-Finished tasks stay finished. Planner tables are those of a planner that keeps its plans in a database (task_plans,
-task_executions, …), as JSON or SQLite; each row becomes one plan.`,
-    )
-    .action(act(async () => (await import('../formats/import.ts')).importPlan))
 
   program
     .command('prune')

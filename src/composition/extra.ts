@@ -1,0 +1,62 @@
+// What the core asks of its extras, one door each, and what it says where one is missing. Doors are typed in the room that uses them.
+// The list itself is src/extras.ts.
+
+import type { Publishers } from '../engine/notifications/publisher.ts'
+import type { Dialects } from '../format/plan/dialect.ts'
+import type { Pictures } from '../operations/pictures.ts'
+
+/** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
+export interface Doors {
+  readonly dialects: Dialects
+  readonly pictures: Pictures
+  readonly publishers: Publishers
+}
+
+export type ExtraName = keyof Doors
+
+/** Faces ask the list, which knows what it adds to them: their types are named in place, so that the two are no circle of imports. */
+type Act = import('../cli/context.ts').Act
+type Command = import('commander').Command
+type ListedRoute = import('../server/route.ts').ListedRoute
+
+/** Every part is loaded when it is first needed. A line may lack what the extra does not have. */
+export interface Extra<Door> {
+  readonly open: () => Promise<Door>
+  /** Its commands, declared with their options; what they do is loaded when one is called. */
+  readonly commands?: () => Promise<{ addCommands(program: Command, act: Act): void }>
+  /** Its HTTP routes. */
+  readonly routes?: () => Promise<{ readonly ROUTES: readonly ListedRoute[] }>
+}
+
+export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
+
+/** What is not there without it, as the subject of a sentence, and the commands that it adds. */
+const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
+  dialects: { what: 'formats of other tools', commands: ['import'] },
+  pictures: { what: 'pictures' },
+  publishers: { what: 'notifications by command or webhook, and traces,' },
+}
+
+export const needsExtra = (name: ExtraName, verb: 'need' | 'needs' = 'needs'): string =>
+  `${verb} the extra '${name}', which is not part of this build`
+
+export const withoutExtra = (name: ExtraName): string => `${WITHOUT[name].what} are not part of this build`
+
+/** What is said of a command that this build does not have; null for a word that no extra knows. */
+export function withoutCommand(word: string): string | null {
+  const names = Object.keys(WITHOUT) as ExtraName[]
+  const name = names.find(one => WITHOUT[one].commands?.includes(word))
+  return name === undefined ? null : `'${word}' ${needsExtra(name)}`
+}
+
+/** Known by its name to whoever prints it. */
+export class MissingExtra extends Error {
+  override readonly name = 'MissingExtra'
+
+  readonly extra: ExtraName
+
+  constructor(extra: ExtraName) {
+    super(withoutExtra(extra))
+    this.extra = extra
+  }
+}
