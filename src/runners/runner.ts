@@ -27,7 +27,7 @@ export interface Runner {
   attempt(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
 }
 
-/** A description of the runner for `planfold capabilities`; the format has the schema of its action. */
+/** A description of the runner for `planfold doctor capabilities`; the format has the schema of its action. */
 export interface RunnerAbout {
   /** As the end of a sentence that begins with the task. */
   readonly does: string

@@ -1,5 +1,5 @@
-// `planfold template new NAME`: a plan document made of a template and the given values. It asks nothing; whatever is missing
-// or wrong is told at once.
+// `planfold template new NAME`: a plan document made of a template and the given values. It asks nothing, and lists all
+// missing and wrong values at once.
 
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'

@@ -1,15 +1,15 @@
-// `planfold replan`: what is left of a plan under way is drafted again and proposed; what was done stays, and nothing changes before
+// `planfold plan --replan`: what is left of a plan under way is drafted again and proposed; what was done stays, and nothing changes before
 // somebody agrees.
 
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { scriptedModel } from '../../../testing/scripted-model.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
+import { approve } from '../people/approve.ts'
 import { report } from '../people/report.ts'
 import { next } from '../plans/next.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { status } from '../plans/status.ts'
-import { accept } from './proposals.ts'
 import { type ReplanOptions, replan } from './replan.ts'
 
 const plan = (planner: string) => `planfold: 1
@@ -91,7 +91,7 @@ test('a model hears what was done and what failed; its draft of the rest is a pr
     { task: 'change', fate: 'abandoned' },
     { task: 'tell', fate: 'gone' },
   ])
-  const agreed = await place.say(context => accept(context, 'greeting', id, {}), { json: true })
+  const agreed = await place.say(context => approve(context, 'greeting', id, {}), { json: true })
   expect(dataOf(agreed).events.map(({ type }: { type: string }) => type)).toContain('plan.revised')
   expect(await stands()).toBe('active')
   await place.say(context => resume(context, 'greeting', {}))

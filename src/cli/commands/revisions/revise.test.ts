@@ -193,7 +193,7 @@ describe('revise', () => {
     expect((await next('Mine')).exit).toBe(0)
     expect(await next('Yours')).toMatchObject({
       exit: 'conflict',
-      stderr: expect.stringContaining('planfold revisions diff p 1'),
+      stderr: expect.stringContaining('planfold revise diff p 1'),
     })
     expect((await list()).map(({ revision }) => revision)).toEqual([1, 2])
   })
