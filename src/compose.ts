@@ -20,6 +20,7 @@ import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Caller } from './engine/roles.ts'
 import type { Rooms } from './engine/rooms.ts'
+import type { AgentScriptOptions } from './extras/agents/agent-script.ts'
 import type { Models } from './extras/models/model.ts'
 import type { Planner, RepositoryView } from './extras/planners/planner.ts'
 import type { Publisher, Tracer } from './extras/publishers/publisher.ts'
@@ -31,7 +32,6 @@ import type { SettingsPlace } from './safety/files/user-settings.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
-import type { AgentScriptOptions } from './testing/agent-script.ts'
 import type { ScriptedModel } from './testing/scripted-model.ts'
 import type { Git } from './workspace/git/git.ts'
 import { captureBetweenRollbacks } from './workspace/rollback/rollback-lock.ts'
@@ -215,7 +215,7 @@ export async function openAgentModel(
   root: string,
   scripts: AgentScriptOptions['scripts'],
 ): Promise<Pick<ScriptedModel, 'environment' | 'close'>> {
-  const { agentScript } = await import('./testing/agent-script.ts')
+  const { agentScript } = await import('./extras/agents/agent-script.ts')
   const { scriptedModel } = await import('./testing/scripted-model.ts')
   return await scriptedModel(agentScript({ root, scripts }))
 }

@@ -2,7 +2,7 @@
 // to `run`, and main calls that with a context.
 
 import { Command } from 'commander'
-import { addAgents } from './commands/agents/agents-commands.ts'
+import { addAgents } from '../extras/agents/commands/agents-commands.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
 import { addGoals } from './commands/goals/goals-commands.ts'

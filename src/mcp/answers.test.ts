@@ -2,7 +2,7 @@
 
 import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
-import { primePlan } from '../operations/agents/prime-plan.ts'
+import { primePlan } from '../extras/agents/integration/prime-plan.ts'
 import type { KnownAgent } from '../runners/runner.ts'
 import { agents } from './mcp.fixture.ts'
 

@@ -9,6 +9,7 @@ import type { Summary } from '../domain/views/summary.ts'
 import type { EngineInProcess, Submitted } from '../engine/engine.ts'
 import type { DraftingBudget, PlanRequest } from '../extras/planners/planner.ts'
 import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
+import type { StartableAgent } from '../operations/agents/worker-request.ts'
 import {
   type Lookup,
   lookUpPlan,
@@ -22,7 +23,6 @@ import {
 } from '../operations/find-target.ts'
 import type { PlannerChoice } from '../operations/goals/choose-planner.ts'
 import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
-import type { StartableAgent } from '../operations/goals/worker-request.ts'
 import { clean } from './plan-text.ts'
 
 /** What came of a goal, or why nothing did. Without a model nobody is asked. */

@@ -15,11 +15,11 @@ import {
   type Wish,
 } from '../extras/planners/planner.ts'
 import { draftingBudget } from '../format/wire/budget.ts'
-import { withWorker } from '../operations/goals/agent-worker.ts'
+import { withWorker } from '../operations/agents/agent-worker.ts'
+import { findWorker } from '../operations/agents/worker-request.ts'
 import { refuseBudget, refuseLook } from '../operations/goals/allow-budget.ts'
 import { choosePlanner, HEURISTIC, type PlannerChoice } from '../operations/goals/choose-planner.ts'
 import { type PlanningChoices, type ProposedPlan, pastPlans, proposedPlan } from '../operations/goals/plan-goal.ts'
-import { findWorker } from '../operations/goals/worker-request.ts'
 import { openRepositoryView } from '../workspace/repository-view.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from './problem.ts'

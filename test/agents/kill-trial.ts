@@ -6,8 +6,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { type FSWatcher, readdirSync, readFileSync, rmSync, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
+import type { AgentStep } from '../../src/extras/agents/agent-script.ts'
 import { exchangeKey } from '../../src/extras/models/wire.ts'
-import type { AgentStep } from '../../src/testing/agent-script.ts'
 import type { TrialResult } from './task-trials.ts'
 import { FIX, lastLines, openWorld, type Trial, type World } from './task-world.ts'
 

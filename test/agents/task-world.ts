@@ -4,9 +4,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeTestFolder, testModel } from '../../src/operations/agents/test-agent.ts'
+import { type AgentStep, agentScript } from '../../src/extras/agents/agent-script.ts'
+import { makeTestFolder, testModel } from '../../src/extras/agents/test-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
-import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
 import { type ScriptedReply, type ScriptedRequest, scriptedModel } from '../../src/testing/scripted-model.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/cli/main.js')

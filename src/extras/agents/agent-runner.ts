@@ -16,7 +16,6 @@ import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import { tellingLine } from '../../domain/recovery/telling-line.ts'
 import type { Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
-import { AGENT_WIRES, type AgentRow, rowOfCommand } from '../../format/settings/agent-settings.ts'
 import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../../runners/run/run-runner.ts'
 import type {
   AgentTools,
@@ -29,7 +28,6 @@ import type {
   Stop,
 } from '../../runners/runner.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
-import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
 import { beyondOf, shutIn } from '../../safety/sandbox/shut-in.ts'
@@ -39,6 +37,7 @@ import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
 import { reportedOutputs } from './agent-report.ts'
+import { AGENT_WIRES, type AgentRow, rowOfCommand } from './agent-settings.ts'
 import { spendingOf } from './agent-spending.ts'
 import {
   type Chosen,
@@ -54,6 +53,7 @@ import {
 } from './agent-start.ts'
 import { agentMissing, findAgent, findRoad } from './find-agent.ts'
 import { LineReader } from './headless-road.ts'
+import { knownAgents, unknownAgent } from './known-agents.ts'
 import { openLogin } from './login-use.ts'
 import { judgePermission } from './permission-request.ts'
 import { reportedOutput } from './reported-use.ts'

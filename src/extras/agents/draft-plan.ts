@@ -8,12 +8,12 @@ import type { Failure } from '../../domain/result.ts'
 import type { EarlierAttempt } from '../../domain/views/board.ts'
 import { processTree } from '../../runners/run/process-tree.ts'
 import type { AgentTools, Attempt, Outcome, RunnerTools } from '../../runners/runner.ts'
-import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
 import type { Allowance, GatewayParked, ModelCallRecord } from '../models/model.ts'
 import { type AgentRunnerOptions, agentRunner } from './agent-runner.ts'
 import { type DraftingFolder, openDraftingFolder } from './drafting-folder.ts'
+import { knownAgents, unknownAgent } from './known-agents.ts'
 
 export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'openPlanTools'> {
   readonly agent: string

@@ -2,8 +2,8 @@
 // without a login, and for any command a plan names. Nobody can be asked on the way: the sandbox alone holds it.
 
 import { StringDecoder } from 'node:string_decoder'
-import type { LinePaths } from '../../format/settings/agent-settings.ts'
 import type { AgentLog } from './agent-log.ts'
+import type { LinePaths } from './agent-settings.ts'
 import { shownCall } from './shown-call.ts'
 
 export interface LineOptions {

@@ -5,8 +5,8 @@ import type { Budget, PlanDefinition, TaskDefinition } from '../../domain/plan.t
 import type { PlanStatus } from '../../domain/status.ts'
 import type { RepositoryView } from '../../extras/planners/planner.ts'
 import type { Git } from '../../workspace/git/git.ts'
+import { type AgentWorker, withWorker, workerOf } from '../agents/agent-worker.ts'
 import type { CallerEngine } from '../run-plan.ts'
-import { type AgentWorker, withWorker, workerOf } from './agent-worker.ts'
 
 export interface DraftFinish {
   readonly worker: AgentWorker | null

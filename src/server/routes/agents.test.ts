@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { recordPass } from '../../operations/agents/passed-tests.ts'
+import { recordPass } from '../../extras/agents/passed-tests.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
 import { type Served, served } from '../server.fixture.ts'
 

@@ -129,7 +129,7 @@ async function finished(
   engine: Composed['engine'] | null,
   options: PlanOptions,
 ): Promise<PlanOptions> {
-  const { workerFor } = await import('../agents/choose-agent.ts')
+  const { workerFor } = await import('../../../extras/agents/commands/choose-agent.ts')
   const { finishDraft } = await import('../../../operations/goals/finish-draft.ts')
   const worker = await workerFor(context, engine, { with: options.worker })
   return { ...options, finish: definition => finishDraft(definition, { worker, commits: false }) }

@@ -94,8 +94,8 @@ export async function run(context: Context, given: string | undefined, options: 
 
 /** `--with`: the open external tasks are worked by an agent; a file stays as it is. */
 async function assign(context: Context, { engine }: Composed, plan: PlanId, options: RunOptions): Promise<void> {
-  const { workerFor } = await import('../agents/choose-agent.ts')
-  const { assignWorker } = await import('../../../operations/goals/agent-worker.ts')
+  const { workerFor } = await import('../../../extras/agents/commands/choose-agent.ts')
+  const { assignWorker } = await import('../../../operations/agents/agent-worker.ts')
   const worker = await workerFor(context, engine, options)
   if (worker === null) return
   const assigned = await assignWorker(engine, plan, worker)

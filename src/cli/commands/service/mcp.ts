@@ -74,7 +74,7 @@ class State {
           now,
           templates: join(stateDir, 'templates'),
           agents: async () => {
-            const { agentsHere } = await import('../agents/choose-agent.ts')
+            const { agentsHere } = await import('../../../extras/agents/commands/choose-agent.ts')
             return await agentsHere({ environment: this.#context.environment, root: composed.root, stateDir })
           },
           propose: (...asked) => propose(composed, this.#context.environment, ...asked),

@@ -5,6 +5,7 @@ import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { type Composed, openPlanners, openRepository } from '../../../compose.ts'
+import { agentsHere } from '../../../extras/agents/commands/choose-agent.ts'
 import { canCommit } from '../../../operations/goals/finish-draft.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
@@ -27,7 +28,6 @@ import { type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
 import { answer, CliError, type Context, EXIT, usage, withState } from '../../command.ts'
 import { VERSION } from '../../version.ts'
-import { agentsHere } from '../agents/choose-agent.ts'
 
 // The service, with the engine inside, until it is told to stop.
 //

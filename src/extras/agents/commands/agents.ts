@@ -3,25 +3,18 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { answer, CliError, type Context, EXIT, printNote, usage } from '../../../cli/command.ts'
+import { placeOf } from '../../../cli/commands/policy/policy.ts'
+import { table } from '../../../cli/terminal/table.ts'
 import { agentsAt, compose, openAgentModel } from '../../../compose.ts'
 import { trusted } from '../../../engine/roles.ts'
-import { lentLogins } from '../../../operations/agents/agent-login.ts'
-import { recordPass, withPasses } from '../../../operations/agents/passed-tests.ts'
-import {
-  type AgentTest,
-  makeTestFolder,
-  TEST_SCRIPT,
-  TEST_STEPS,
-  testAgent,
-  testModel,
-} from '../../../operations/agents/test-agent.ts'
-import { installHint } from '../../../operations/goals/worker-request.ts'
+import { installHint } from '../../../operations/agents/worker-request.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
-import { knownAgents, unknownAgent } from '../../../safety/known-agents.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, CliError, type Context, EXIT, printNote, usage } from '../../command.ts'
-import { table } from '../../terminal/table.ts'
-import { placeOf } from '../policy/policy.ts'
+import { lentLogins } from '../agent-login.ts'
+import { knownAgents, unknownAgent } from '../known-agents.ts'
+import { recordPass, withPasses } from '../passed-tests.ts'
+import { type AgentTest, makeTestFolder, TEST_SCRIPT, TEST_STEPS, testAgent, testModel } from '../test-agent.ts'
 
 export async function listAgents(context: Context): Promise<number> {
   const place = placeOf(context)

@@ -8,8 +8,8 @@
 import { isUtf8 } from 'node:buffer'
 import { lstat, realpath, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Sha256 } from '../../domain/id.ts'
-import { same } from '../../domain/json.ts'
+import type { Sha256 } from '../../../domain/id.ts'
+import { same } from '../../../domain/json.ts'
 import {
   type EntryStatus,
   entryStatus,
@@ -18,11 +18,11 @@ import {
   removeEntry,
   type SettingsEdit,
   setEntry,
-} from '../../format/text/json-entry.ts'
-import { blockStatus, removeBlock, setBlock } from '../../format/text/toml-block.ts'
-import { Directory, makeFolder } from '../../safety/files/directory.ts'
-import { readFile, removeFile, replaceFile, sha256Of } from '../../safety/files/regular-file.ts'
-import { failureOf, ignoring } from '../../safety/safety-refusal.ts'
+} from '../../../format/text/json-entry.ts'
+import { blockStatus, removeBlock, setBlock } from '../../../format/text/toml-block.ts'
+import { Directory, makeFolder } from '../../../safety/files/directory.ts'
+import { readFile, removeFile, replaceFile, sha256Of } from '../../../safety/files/regular-file.ts'
+import { failureOf, ignoring } from '../../../safety/safety-refusal.ts'
 import type { AgentFile, AgentSetup, InstallScope } from './agent-files.ts'
 import {
   type InstallRecord,

@@ -3,12 +3,12 @@
 import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer'
 import { expect, test } from 'vitest'
-import type { Actor, TaskName } from '../../domain/id.ts'
-import { setup } from '../../engine/rooms.fixture.ts'
-import { external, gate, plan } from '../../testing/index.ts'
+import type { Actor, TaskName } from '../../../domain/id.ts'
+import { setup } from '../../../engine/rooms.fixture.ts'
+import { tokensOf } from '../../../operations/agents/token-budget.ts'
+import { external, gate, plan } from '../../../testing/index.ts'
 import { type Prime, primePlan } from './prime-plan.ts'
 import { PRIME_TOKENS_MIN, primeText } from './prime-text.ts'
-import { tokensOf } from './token-budget.ts'
 
 const ANA = 'ana' as Actor
 const AGENT = 'claude-code/1' as Actor

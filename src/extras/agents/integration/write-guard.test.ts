@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { name } from '../../testing/plan.ts'
+import { name } from '../../../testing/plan.ts'
 import { deniedWrite, type HeldScope } from './write-guard.ts'
 
 let root: string

@@ -1,14 +1,14 @@
 // `planfold prime [PLAN]`: what an agent needs to know when it starts or was compacted. As text for people and plugins; as the JSON
 // that a hook prints, which ends well and says one line where there is no plan or it cannot be read.
 
-import { type Prime, primePlan } from '../../../operations/agents/prime-plan.ts'
-import { PRIME_TOKENS, PRIME_TOKENS_MIN, primeText } from '../../../operations/agents/prime-text.ts'
+import { answerDocument, type Context, complaintOf, EXIT, usage, withState } from '../../../cli/command.ts'
+import { demandTarget } from '../../../cli/find-target.ts'
+import { callerName } from '../../../cli/open-state.ts'
 import { tokensOf } from '../../../operations/agents/token-budget.ts'
 import type { Missing } from '../../../operations/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answerDocument, type Context, complaintOf, EXIT, usage, withState } from '../../command.ts'
-import { demandTarget } from '../../find-target.ts'
-import { callerName } from '../../open-state.ts'
+import { type Prime, primePlan } from '../integration/prime-plan.ts'
+import { PRIME_TOKENS, PRIME_TOKENS_MIN, primeText } from '../integration/prime-text.ts'
 import { readHookInput, textIn } from './hook-input.ts'
 import { sessionNames } from './session-names.ts'
 

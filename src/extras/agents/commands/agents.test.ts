@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { newPlace, type Place } from '../../place.fixture.ts'
-import { run } from '../plans/run.ts'
+import { run } from '../../../cli/commands/plans/run.ts'
+import { newPlace, type Place } from '../../../cli/place.fixture.ts'
 import { install } from './install.ts'
 import { prime } from './prime.ts'
 

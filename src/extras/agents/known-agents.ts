@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { plainHint } from '../domain/hint.ts'
-import { type AgentRow, isStartable, readAgentRows } from '../format/settings/agent-settings.ts'
-import { tidy } from '../format/text/diagnostic.ts'
-import { readPrivateFile, settingsFile } from './files/private-file.ts'
-import { outsideOf, type SettingsPlace } from './files/user-settings.ts'
+import { plainHint } from '../../domain/hint.ts'
+import { tidy } from '../../format/text/diagnostic.ts'
+import { readPrivateFile, settingsFile } from '../../safety/files/private-file.ts'
+import { outsideOf, type SettingsPlace } from '../../safety/files/user-settings.ts'
+import { type AgentRow, isStartable, readAgentRows } from './agent-settings.ts'
 
 export interface KnownAgents {
   /** Those that can be started, in the order of the files; a row of the person's takes the place of ours of the same name. */

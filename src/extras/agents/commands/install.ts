@@ -2,22 +2,17 @@
 
 import { statSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
+import { answer, CliError, type Context, declined, EXIT, notConfirmed, usage } from '../../../cli/command.ts'
+import { confirm } from '../../../cli/terminal/confirm.ts'
+import { VERSION } from '../../../cli/version.ts'
 import { locate } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import { patchOf } from '../../../format/text/patch.ts'
-import { type AgentSetup, agentSetup, type InstallScope } from '../../../operations/install/agent-files.ts'
-import {
-  type FileChange,
-  type InstallPlan,
-  planInstall,
-  planUninstall,
-} from '../../../operations/install/install-agent.ts'
-import { recordFolder } from '../../../operations/install/install-record.ts'
-import { knownAgents } from '../../../safety/known-agents.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, CliError, type Context, declined, EXIT, notConfirmed, usage } from '../../command.ts'
-import { confirm } from '../../terminal/confirm.ts'
-import { VERSION } from '../../version.ts'
+import { type AgentSetup, agentSetup, type InstallScope } from '../integration/agent-files.ts'
+import { type FileChange, type InstallPlan, planInstall, planUninstall } from '../integration/install-agent.ts'
+import { recordFolder } from '../integration/install-record.ts'
+import { knownAgents } from '../known-agents.ts'
 
 export interface InstallOptions {
   readonly project?: boolean

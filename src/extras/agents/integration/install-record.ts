@@ -3,10 +3,10 @@
 
 import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Sha256 } from '../../domain/id.ts'
-import type { JsonEntry } from '../../format/text/json-entry.ts'
-import { sha256Of } from '../../safety/files/regular-file.ts'
-import { ignoring } from '../../safety/safety-refusal.ts'
+import type { Sha256 } from '../../../domain/id.ts'
+import type { JsonEntry } from '../../../format/text/json-entry.ts'
+import { sha256Of } from '../../../safety/files/regular-file.ts'
+import { ignoring } from '../../../safety/safety-refusal.ts'
 import type { AgentSetup, InstallScope } from './agent-files.ts'
 
 export interface InstallRecord {

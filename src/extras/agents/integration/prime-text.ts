@@ -1,13 +1,13 @@
 // The state of a plan as the text an agent is given, within a budget of tokens. What people and agents wrote stands in a fence, behind a
 // label of ours on every line, without control characters: it cannot pass for our own words. What does not fit is counted and named.
 
-import { reasonBesides } from '../../domain/phrases.ts'
-import type { Criterion, OutputSource } from '../../domain/plan.ts'
-import { commandOf, criterionText } from '../../domain/plan-rules/criterion-text.ts'
-import { planWord, TASK_STATUSES } from '../../domain/status.ts'
-import { escapeForTerminal } from '../../safety/text/terminal.ts'
+import { reasonBesides } from '../../../domain/phrases.ts'
+import type { Criterion, OutputSource } from '../../../domain/plan.ts'
+import { commandOf, criterionText } from '../../../domain/plan-rules/criterion-text.ts'
+import { planWord, TASK_STATUSES } from '../../../domain/status.ts'
+import { cutTo, UNITS, unitsOf } from '../../../operations/agents/token-budget.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { CurrentTask, Prime, TaskLine } from './prime-plan.ts'
-import { cutTo, UNITS, unitsOf } from './token-budget.ts'
 
 export interface PrimeTextOptions {
   readonly maxTokens: number

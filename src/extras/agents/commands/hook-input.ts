@@ -1,7 +1,7 @@
 // What an agent hands to a hook on standard input: one JSON object. Which files its tool is about to write is read from it.
 
+import type { Context } from '../../../cli/context.ts'
 import { isMap } from '../../../domain/json.ts'
-import type { Context } from '../../context.ts'
 
 const INPUT_MAX_BYTES = 64 * 1024 * 1024
 /** Agents write their input at once; without input, a person is trying the hook by hand. */

@@ -4,10 +4,10 @@
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
 import { type AgentLogin, isAgentName } from '../../domain/plan-rules/agent-request.ts'
-import { addresses } from '../plan/schema-values.ts'
-import type { Diagnostic } from '../text/diagnostic.ts'
-import { type Document, readDocument } from '../text/document.ts'
-import { complaintsOf } from '../text/schema-messages.ts'
+import { addresses } from '../../format/plan/schema-values.ts'
+import type { Diagnostic } from '../../format/text/diagnostic.ts'
+import { type Document, readDocument } from '../../format/text/document.ts'
+import { complaintsOf } from '../../format/text/schema-messages.ts'
 
 /** The protocols that an agent may speak to its model. */
 export const AGENT_WIRES = ['anthropic', 'openai-chat', 'openai-responses', 'gemini'] as const

@@ -1,10 +1,10 @@
 // `planfold agents allow AGENT --login|--no-login`: whether an agent is lent the person's own login. Says first what that means.
 
+import { answer, type Context, declined, EXIT, notConfirmed, usage } from '../../../cli/command.ts'
+import { done, personOf, placeOf } from '../../../cli/commands/policy/policy.ts'
+import { confirm } from '../../../cli/terminal/confirm.ts'
 import type { AgentLogin } from '../../../domain/plan-rules/agent-request.ts'
-import { loginOf, setLogin } from '../../../operations/agents/agent-login.ts'
-import { answer, type Context, declined, EXIT, notConfirmed, usage } from '../../command.ts'
-import { confirm } from '../../terminal/confirm.ts'
-import { done, personOf, placeOf } from '../policy/policy.ts'
+import { loginOf, setLogin } from '../agent-login.ts'
 
 export interface AllowOptions {
   readonly login?: boolean

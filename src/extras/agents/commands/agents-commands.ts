@@ -1,8 +1,8 @@
 // The options and help of the commands that bring Planfold into coding agents: prime, hook and install; and of those that Planfold starts.
 
 import { Argument, type Command, Option } from 'commander'
-import type { Act } from '../../context.ts'
-import { count } from '../option-values.ts'
+import { count } from '../../../cli/commands/option-values.ts'
+import type { Act } from '../../../cli/context.ts'
 
 export function addAgents(program: Command, act: Act): void {
   const agents = program
@@ -40,7 +40,7 @@ Examples:
     .option('--login', 'pass your login into its sandbox; asks first')
     .option('--no-login', 'do not pass your login; its model is called through Planfold')
     .option('-y, --yes', 'do not ask')
-    .action(act(async () => (await import('./agent-login.ts')).allowLogin))
+    .action(act(async () => (await import('./allow-login.ts')).allowLogin))
 
   program
     .command('install')

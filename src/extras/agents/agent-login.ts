@@ -2,12 +2,12 @@
 
 import type { AgentLogin } from '../../domain/plan-rules/agent-request.ts'
 import { layerWords } from '../../domain/policy/policy-layer.ts'
-import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
+import { refuseTask } from '../../operations/policy/network-rules.ts'
 import { readUserRules, rememberLogin, type UserRulesPlace } from '../../safety/network/user-rules.ts'
 import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import type { Person } from '../../safety/policy/policy-log.ts'
 import { type Answer, failure } from '../../safety/safety-refusal.ts'
-import { refuseTask } from '../policy/network-rules.ts'
+import { knownAgents, unknownAgent } from './known-agents.ts'
 
 /** What may be lent, before anybody is asked. */
 export async function loginOf(place: UserRulesPlace, agent: string): Promise<Answer<AgentLogin>> {

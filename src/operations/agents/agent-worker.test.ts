@@ -3,8 +3,8 @@ import type { PlanDefinition } from '../../domain/plan.ts'
 import { reportedOutputs, reportText } from '../../extras/agents/agent-report.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
 import { printYaml } from '../../format/plan/print.ts'
+import { finishDraft, sameFinish } from '../goals/finish-draft.ts'
 import { chooseWorker, keepWorker, withWorker, workerOf } from './agent-worker.ts'
-import { finishDraft, sameFinish } from './finish-draft.ts'
 
 function definitionOf(text: string): PlanDefinition {
   const parsed = parsePlan(`planfold: 1\nname: p\n${text}`)

@@ -4,13 +4,13 @@
 // This keeps an honest agent to its task. It is no wall: what a command writes does not come by here.
 
 import { join, relative, resolve } from 'node:path'
-import type { TaskName } from '../../domain/id.ts'
-import type { Engine } from '../../engine/engine.ts'
-import { stateInside } from '../../safety/files/path-gate.ts'
-import { protectedBy } from '../../safety/files/protected-path.ts'
-import { realTarget } from '../../safety/files/real-path.ts'
-import { inScope } from '../../safety/scope.ts'
-import { claimedTasks } from './claimed-tasks.ts'
+import type { TaskName } from '../../../domain/id.ts'
+import type { Engine } from '../../../engine/engine.ts'
+import { claimedTasks } from '../../../operations/agents/claimed-tasks.ts'
+import { stateInside } from '../../../safety/files/path-gate.ts'
+import { protectedBy } from '../../../safety/files/protected-path.ts'
+import { realTarget } from '../../../safety/files/real-path.ts'
+import { inScope } from '../../../safety/scope.ts'
 
 /** What a claimed task may write, and in which folder. */
 export interface HeldScope {

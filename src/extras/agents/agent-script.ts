@@ -4,8 +4,8 @@
 // A prompt that holds `[script NAME]` begins a script, else the script is named like the task that the agent is given; the step is the number of tool answers since. So it keeps no state, and what an
 // agent repeats, or asks on the side, does not disturb it.
 
-import type { ScriptedRequest } from './model-protocols.ts'
-import type { Script, ScriptedReply } from './scripted-model.ts'
+import type { ScriptedRequest } from '../../testing/model-protocols.ts'
+import type { Script, ScriptedReply } from '../../testing/scripted-model.ts'
 
 export type AgentStep =
   | { readonly read: string }

@@ -7,8 +7,8 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { EngineInProcess, Worker } from '../../engine/engine.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
-import type { AgentRow } from '../../format/settings/agent-settings.ts'
-import { setGoing } from '../start-plan.ts'
+import { setGoing } from '../../operations/start-plan.ts'
+import type { AgentRow } from './agent-settings.ts'
 
 export interface AgentTest {
   readonly agent: string
@@ -33,7 +33,7 @@ export interface AgentTestRoom {
 /** The name of the script that the model follows. */
 export const TEST_SCRIPT = 'edit'
 
-/** What the model says, step by step; see `testing/agent-script.ts`. */
+/** What the model says, step by step; see `agent-script.ts`. */
 export const TEST_STEPS = [
   { read: 'sum.js' },
   { edit: ['sum.js', 'a - b', 'a + b'] },

@@ -3,9 +3,9 @@
 // standard error.
 
 import { isAbsolute } from 'node:path'
-import { type DeniedWrite, deniedWrite, heldScopes } from '../../../operations/agents/write-guard.ts'
+import { type Context, complaintOf, EXIT, withState } from '../../../cli/command.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { type Context, complaintOf, EXIT, withState } from '../../command.ts'
+import { type DeniedWrite, deniedWrite, heldScopes } from '../integration/write-guard.ts'
 import { type HookInput, readHookInput, textIn, writtenPaths } from './hook-input.ts'
 import { sessionNames } from './session-names.ts'
 

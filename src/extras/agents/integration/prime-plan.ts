@@ -1,21 +1,21 @@
 // What an agent must know of a plan when it starts, or when its context was compacted: goal, what is done and what is not, the task in
 // hand with its checks and its scope, what people decided, the rules, and what waits for somebody.
 
-import type { Event } from '../../domain/event.ts'
-import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
-import { CONFIDENTIAL } from '../../domain/plan-rules/confidential.ts'
-import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
-import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
-import { ENDED, SATISFIES } from '../../domain/status.ts'
-import type { Briefing, Card } from '../../domain/views/board.ts'
-import { askedSentence, proposalSentence, questionSentence } from '../../domain/views/gate-text.ts'
-import type { Summary } from '../../domain/views/summary.ts'
-import type { Engine } from '../../engine/engine.ts'
-import type { PlanRow } from '../../stores/store.ts'
-import { lookUpPlan, type Missing, openPlans } from '../find-target.ts'
-import { readyTasks } from '../next-step.ts'
-import { type ClaimedTask, claimedTasks } from './claimed-tasks.ts'
+import type { Event } from '../../../domain/event.ts'
+import type { Millis, PlanId, TaskName } from '../../../domain/id.ts'
+import type { PlanDefinition } from '../../../domain/plan.ts'
+import { CONFIDENTIAL } from '../../../domain/plan-rules/confidential.ts'
+import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
+import { networkWords, readNetwork } from '../../../domain/plan-rules/network.ts'
+import { ENDED, SATISFIES } from '../../../domain/status.ts'
+import type { Briefing, Card } from '../../../domain/views/board.ts'
+import { askedSentence, proposalSentence, questionSentence } from '../../../domain/views/gate-text.ts'
+import type { Summary } from '../../../domain/views/summary.ts'
+import type { Engine } from '../../../engine/engine.ts'
+import { type ClaimedTask, claimedTasks } from '../../../operations/agents/claimed-tasks.ts'
+import { lookUpPlan, type Missing, openPlans } from '../../../operations/find-target.ts'
+import { readyTasks } from '../../../operations/next-step.ts'
+import type { PlanRow } from '../../../stores/store.ts'
 
 export interface PrimeRoom {
   readonly engine: Pick<Engine, 'ask'>

@@ -2,10 +2,10 @@
 // own, and entries in files of its own, as the row of the agent says.
 
 import { join } from 'node:path'
-import { isMap, type Json } from '../../domain/json.ts'
-import type { AgentRow, InstallFiles } from '../../format/settings/agent-settings.ts'
-import type { JsonEntry } from '../../format/text/json-entry.ts'
-import type { TomlBlock } from '../../format/text/toml-block.ts'
+import { isMap, type Json } from '../../../domain/json.ts'
+import type { JsonEntry } from '../../../format/text/json-entry.ts'
+import type { TomlBlock } from '../../../format/text/toml-block.ts'
+import type { AgentRow, InstallFiles } from '../agent-settings.ts'
 
 /** For everybody who works in this folder, or for one person everywhere. */
 export type InstallScope = 'project' | 'user'

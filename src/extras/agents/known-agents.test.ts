@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { isStartable } from '../format/settings/agent-settings.ts'
+import { isStartable } from './agent-settings.ts'
 import { knownAgents, stockRows, unknownAgent } from './known-agents.ts'
 
 const STOCK = ['claude', 'codex', 'opencode', 'gemini', 'copilot', 'grok', 'qwen', 'kimi', 'pi', 'cline']

@@ -1,17 +1,17 @@
 // Which coding agent works a plan: the one that is named, the one last used here, the only one installed, or the one a person picks.
 
+import { CliError, type Context, EXIT, printNote, usage } from '../../../cli/command.ts'
+import { confirm } from '../../../cli/terminal/confirm.ts'
+import { askLine } from '../../../cli/terminal/line-input.ts'
 import { agentsAt, locate, modelsAt } from '../../../compose.ts'
-import { lentLogins } from '../../../operations/agents/agent-login.ts'
-import { type AgentWorker, chooseWorker } from '../../../operations/goals/agent-worker.ts'
-import { installHint, type StartableAgent, withStandardModel } from '../../../operations/goals/worker-request.ts'
+import { type AgentWorker, chooseWorker } from '../../../operations/agents/agent-worker.ts'
+import { installHint, type StartableAgent, withStandardModel } from '../../../operations/agents/worker-request.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
 import { programBehind } from '../../../safety/environment.ts'
 import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { CliError, type Context, EXIT, printNote, usage } from '../../command.ts'
-import { confirm } from '../../terminal/confirm.ts'
-import { askLine } from '../../terminal/line-input.ts'
+import { lentLogins } from '../agent-login.ts'
 
 export interface WorkerOptions {
   readonly with?: string

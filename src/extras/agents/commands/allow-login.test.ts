@@ -4,10 +4,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { newPlace, type PlaceOptions } from '../../place.fixture.ts'
-import { logPolicy } from '../policy/policy.ts'
-import { type AllowOptions, allowLogin } from './agent-login.ts'
+import { logPolicy } from '../../../cli/commands/policy/policy.ts'
+import { newPlace, type PlaceOptions } from '../../../cli/place.fixture.ts'
 import { listAgents } from './agents.ts'
+import { type AllowOptions, allowLogin } from './allow-login.ts'
 
 async function setup() {
   const place = await newPlace()

@@ -3,9 +3,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { newPlace, type Place, type Said } from '../../place.fixture.ts'
-import { claim } from '../people/claim.ts'
-import { run } from '../plans/run.ts'
+import { claim } from '../../../cli/commands/people/claim.ts'
+import { run } from '../../../cli/commands/plans/run.ts'
+import { newPlace, type Place, type Said } from '../../../cli/place.fixture.ts'
 import { preToolUse } from './hook.ts'
 
 const SESSION = '01234567-89ab-cdef'
