@@ -3,10 +3,10 @@
 
 import { Command } from 'commander'
 import { addAgents } from '../extras/agents/commands/agents-commands.ts'
+import { addModels } from '../extras/models/commands/models-commands.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
 import { addGoals } from './commands/goals/goals-commands.ts'
-import { addModels } from './commands/models/models-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
 import { addBudget, addPolicy, addSecrets } from './commands/policy/policy-commands.ts'

@@ -1,7 +1,6 @@
 // The list of runners: who carries out the tasks of each kind. Kinds that are not here do nothing by themselves, or are claimed.
 
 import type { ActionType } from '../domain/plan.ts'
-import type { Models } from '../extras/models/model.ts'
 import { modelRunner } from '../extras/models/model-runner.ts'
 import { type CustomRunner, customRunner } from './custom/custom-runner.ts'
 import { dbRunner } from './db/db-runner.ts'
@@ -9,6 +8,7 @@ import { decideRunner } from './decide/decide-runner.ts'
 import { editRunner } from './edit/edit-runner.ts'
 import { gitRunner } from './git/git-runner.ts'
 import { httpRunner } from './http/http-runner.ts'
+import type { Models } from './models.ts'
 import { processTree } from './run/process-tree.ts'
 import { runRunner } from './run/run-runner.ts'
 import type { ProcessTree, Runner, RunnerAbout } from './runner.ts'

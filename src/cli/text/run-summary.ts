@@ -13,7 +13,7 @@ import type { Card } from '../../domain/views/board.ts'
 import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
 
 import type { ScopeWait } from '../../engine/engine.ts'
-import { planModels } from '../../operations/models/model-usage.ts'
+import { planModels } from '../../extras/models/model-usage.ts'
 import type { Holder } from '../../stores/store.ts'
 import { envelope, print, withDir } from '../answer.ts'
 import type { Context, StopSignal } from '../context.ts'

@@ -3,8 +3,8 @@
 // does not wait for the answer, it is parked.
 
 import type { Failure } from '../../domain/result.ts'
+import type { Spending, SpentAmount } from '../../runners/models.ts'
 import type { AttemptBudget } from '../../runners/runner.ts'
-import type { Spending, SpentAmount } from '../models/model.ts'
 
 /** `onRefused`: the budget says no for good, and nobody is asked. */
 export function spendingOf(

@@ -4,7 +4,7 @@ import type { Hint } from '../../domain/hint.ts'
 import { RETRY_AFTER_MAX_MS } from '../../domain/limits.ts'
 import { readRetryAfter } from '../../domain/recovery/classify-failure.ts'
 import type { Failure, FailureClass } from '../../domain/result.ts'
-import type { ModelFailureCode } from './model.ts'
+import type { ModelFailureCode } from '../../runners/models.ts'
 
 const KINDS: { readonly [code in ModelFailureCode]: readonly [FailureClass, retryable: boolean] } = {
   'model:rate-limit': ['transient', true],

@@ -1,7 +1,7 @@
 // An agent that somebody names to work a plan: is it known, is it installed here, and which model does it ask?
 
 import { type Refusal, refuse } from '../../domain/refusal.ts'
-import type { Models } from '../../extras/models/model.ts'
+import type { Models } from '../../runners/models.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
 import type { AgentWorker } from './agent-worker.ts'
 

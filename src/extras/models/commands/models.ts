@@ -1,14 +1,14 @@
 // `planfold models list|test|usage`: which models there are, whether one answers, and what was spent. Needs no plan and no store.
 
+import { answer, CliError, type Context, EXIT } from '../../../cli/command.ts'
+import { momentOf, type Since } from '../../../cli/commands/plans/log.ts'
+import { table } from '../../../cli/terminal/table.ts'
 import { locate, modelsAt } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { ModelCost, Models } from '../../../extras/models/model.ts'
-import { modelUsage, type UsageSum } from '../../../operations/models/model-usage.ts'
-import { testModel } from '../../../operations/models/test-model.ts'
+import type { ModelCost, Models } from '../../../runners/models.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { answer, CliError, type Context, EXIT } from '../../command.ts'
-import { table } from '../../terminal/table.ts'
-import { momentOf, type Since } from '../plans/log.ts'
+import { modelUsage, type UsageSum } from '../model-usage.ts'
+import { testModel } from '../test-model.ts'
 
 function modelsOf({ cwd, environment, settings }: Context): Models {
   const place = locate({ cwd, environment, dir: settings.dir })

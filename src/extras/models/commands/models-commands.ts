@@ -1,8 +1,8 @@
 // The options and help of `planfold models`.
 
 import { type Command, Option } from 'commander'
-import type { Act } from '../../context.ts'
-import { since } from '../plans/log.ts'
+import { since } from '../../../cli/commands/plans/log.ts'
+import type { Act } from '../../../cli/context.ts'
 
 export function addModels(program: Command, act: Act): void {
   const models = program

@@ -11,11 +11,11 @@
 // In a sandbox the socket is found on its loopback: give `gateway.sandboxDoor` to `SandboxRequest.doors`. Without a sandbox, open with
 // `listen: 'loopback'`.
 
-import type { SettingsCaps } from '../../../domain/budget/amounts.ts'
-import type { Hint } from '../../../domain/hint.ts'
-import type { ModelUse } from '../../../domain/model-use.ts'
-import type { Failure } from '../../../domain/result.ts'
-import type { ModelCaps, ModelCost, ModelRecording, ModelSpending, ModelUsage } from '../model.ts'
+import type { SettingsCaps } from '../domain/budget/amounts.ts'
+import type { Hint } from '../domain/hint.ts'
+import type { ModelUse } from '../domain/model-use.ts'
+import type { Failure } from '../domain/result.ts'
+import type { ModelCaps, ModelCost, ModelRecording, ModelSpending, ModelUsage } from './models.ts'
 
 export type GatewayWire = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini'
 

@@ -15,13 +15,13 @@
 //
 //   await models.open({ purpose: 'draft', replay: recording })
 
-import type { SettingsCaps, Spend } from '../../domain/budget/amounts.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import type { ModelCost, ModelUsage } from '../../domain/model-use.ts'
-import type { Failure } from '../../domain/result.ts'
-import type { GatewayOpened, GatewayRequest, GatewayWire } from './gateway/gateway.ts'
+import type { SettingsCaps, Spend } from '../domain/budget/amounts.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
+import type { Failure } from '../domain/result.ts'
+import type { GatewayOpened, GatewayRequest, GatewayWire } from './model-gateway.ts'
 
-export type { ModelCost, ModelUsage } from '../../domain/model-use.ts'
+export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 export type {
   Allowance,
   GatewayOpened,
@@ -31,7 +31,7 @@ export type {
   GatewayWire,
   Spending,
   SpentAmount,
-} from './gateway/gateway.ts'
+} from './model-gateway.ts'
 
 export interface Models {
   /** The models of the settings, the default, and `besides`. Sends and throws nothing: bad settings are in `faults`. */

@@ -2,7 +2,7 @@
 // are tried at once.
 
 import type { Failure } from '../../domain/result.ts'
-import type { ModelCost, Models, ModelUsage } from '../../extras/models/model.ts'
+import type { ModelCost, Models, ModelUsage } from '../../runners/models.ts'
 
 export type ModelTest =
   | {

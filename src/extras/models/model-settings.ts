@@ -3,10 +3,10 @@
 
 import { z } from 'zod'
 import { mapValues } from '../../domain/json.ts'
-import type { Diagnostic } from '../text/diagnostic.ts'
-import { readDocument } from '../text/document.ts'
-import { complaintsOf } from '../text/schema-messages.ts'
-import { readDuration, readMoney } from '../text/units.ts'
+import type { Diagnostic } from '../../format/text/diagnostic.ts'
+import { readDocument } from '../../format/text/document.ts'
+import { complaintsOf } from '../../format/text/schema-messages.ts'
+import { readDuration, readMoney } from '../../format/text/units.ts'
 
 export interface ModelSettings {
   readonly default?: string

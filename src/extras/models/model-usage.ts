@@ -1,7 +1,7 @@
 // What models were asked from this state folder, and what it cost: the list of calls, added up by model.
 
 import { addUsage, type ModelUsage, NO_USAGE, roundUsd } from '../../domain/model-use.ts'
-import type { ModelCallRecord, Models } from '../../extras/models/model.ts'
+import type { ModelCallRecord, Models } from '../../runners/models.ts'
 
 export interface UsageReport {
   readonly total: UsageSum
