@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { reportedOutputs, reportText } from '../../extras/agents/agent-report.ts'
+import { finishDraft, sameFinish } from '../../extras/planners/goals/finish-draft.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
 import { printYaml } from '../../format/plan/print.ts'
-import { finishDraft, sameFinish } from '../goals/finish-draft.ts'
 import { chooseWorker, keepWorker, withWorker, workerOf } from './agent-worker.ts'
 
 function definitionOf(text: string): PlanDefinition {

@@ -44,7 +44,7 @@ Tasks that are completed, skipped, running or waiting stay as they are; the rest
 failed and what you say. Nothing changes before \`planfold accept\`. A failed plan continues once the proposal is accepted.
 Without a model, failed tasks get what failed and what you say into their instructions.`,
     )
-    .action(act(async () => (await import('./replan.ts')).replan))
+    .action(act(async () => (await import('../../../extras/planners/commands/replan.ts')).replan))
 
   program
     .command('proposals')

@@ -113,9 +113,9 @@ async function propose(
   ...[goal, { look, ...choice } = {}, { comments = [], ...earlier } = {}]: Parameters<Propose>
 ): ReturnType<Propose> {
   const { openRepository } = await import('../../../compose.ts')
-  const { choosePlanner } = await import('../../../operations/goals/choose-planner.ts')
-  const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
-  const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
+  const { choosePlanner } = await import('../../../extras/planners/goals/choose-planner.ts')
+  const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../extras/planners/goals/look-first.ts')
+  const { pastPlans, proposedPlan } = await import('../../../extras/planners/goals/plan-goal.ts')
   const { PlanningFailure } = await import('../../../extras/planners/planner.ts')
   const chosen = choosePlanner(planners, choice)
   if (chosen.status !== 'chosen') return { problem: { detail: 'no planner drafts this here', hint: 'name a `model`' } }
