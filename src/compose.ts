@@ -127,7 +127,7 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
         version: VERSION,
         openGateway: request => models.openGateway(request),
         openPlanTools: async ({ attempt, agent, folder }) =>
-          await (await import('./mcp/plan-socket.ts')).openPlanSocket({
+          await (await import('./extras/agents/plan-socket.ts')).openPlanSocket({
             engine,
             now: clock.now,
             version: VERSION,

@@ -88,7 +88,7 @@ export function agentDrafts(place: {
         return {
           close,
           openPlanTools: async ({ agent, folder: at }) =>
-            await (await import('../../mcp/plan-socket.ts')).openPlanSocket({
+            await (await import('../agents/plan-socket.ts')).openPlanSocket({
               ...{ engine, now, version: VERSION, plan: null, agent, folder: at },
               templates: join(folder, 'templates'),
             }),

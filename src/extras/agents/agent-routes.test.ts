@@ -2,9 +2,9 @@
 
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { recordPass } from '../../extras/agents/passed-tests.ts'
+import { recordPass } from './passed-tests.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
-import { type Served, served } from '../server.fixture.ts'
+import { type Served, served } from '../../server/server.fixture.ts'
 
 const agent = (name: KnownAgent['name'], version: string | null): KnownAgent => ({
   ...{ name, title: name.toUpperCase(), version, tested: '1.0', wire: 'openai-chat', install: `${name}-cli` },

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import type { PlanId } from '../domain/id.ts'
-import { external, gate, plan } from '../testing/index.ts'
-import { agents } from './mcp.fixture.ts'
+import type { PlanId } from '../../domain/id.ts'
+import { external, gate, plan } from '../../testing/index.ts'
+import { agents } from '../../mcp/mcp.fixture.ts'
 import { openPlanSocket } from './plan-socket.ts'
 
 async function setup() {

@@ -6,11 +6,11 @@ import { mkdirSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import type { Actor, PlanId } from '../domain/id.ts'
-import type { EngineInProcess } from '../engine/engine.ts'
-import { agentCaller } from '../engine/roles.ts'
-import type { Propose } from './room.ts'
-import { mcpFactory } from './server.ts'
+import type { Actor, PlanId } from '../../domain/id.ts'
+import type { EngineInProcess } from '../../engine/engine.ts'
+import { agentCaller } from '../../engine/roles.ts'
+import type { Propose } from '../../mcp/room.ts'
+import { mcpFactory } from '../../mcp/server.ts'
 
 export interface PlanSocketOptions {
   readonly engine: EngineInProcess
