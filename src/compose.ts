@@ -5,28 +5,23 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { VERSION } from './cli/version.ts'
+import type { Composed, ComposeOptions } from './composition/composition.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
-import { locate, makeStateDir, NoState, type StatePlace } from './composition/state-folder.ts'
-import type { Wording } from './domain/hint.ts'
-import type { ActionType } from './domain/plan.ts'
+import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
 import { systemClock } from './engine/clock.ts'
-import type { EngineInProcess, Feed, Worker } from './engine/engine.ts'
 import { EngineLocal } from './engine/engine-local.ts'
 import { LifeSignFiles } from './engine/files/life-signs.ts'
 import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
-import type { Caller } from './engine/roles.ts'
+import type { Publisher, Publishers } from './engine/notifications/publisher.ts'
 import type { Rooms } from './engine/rooms.ts'
 import type { AgentScriptOptions } from './extras/agents/agent-script.ts'
 import { modelsAt } from './extras/models/models-at.ts'
 import { agentDrafts, openPlanners, openRepository } from './extras/planners/open-planners.ts'
-import type { Planner, RepositoryView } from './extras/planners/planner.ts'
-import type { Publisher, Tracer } from './extras/publishers/publisher.ts'
-import type { CustomRunner } from './runners/custom/custom-runner.ts'
-import type { Models } from './runners/models.ts'
+import { findExtra, withoutExtra } from './extras.ts'
 import { processTree } from './runners/run/process-tree.ts'
-import type { KnownAgent, Runner } from './runners/runner.ts'
+import type { KnownAgent } from './runners/runner.ts'
 import { openRunners } from './runners/runners.ts'
 import type { SettingsPlace } from './safety/files/user-settings.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
@@ -40,53 +35,11 @@ import type { SnapshotsOptions } from './workspace/snapshots/snapshots.ts'
 import { StatCache } from './workspace/snapshots/stat-cache.ts'
 import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
+export type { Composed, ComposeOptions } from './composition/composition.ts'
 export { BadConfiguration, locate, NoState } from './composition/state-folder.ts'
 export { modelsAt } from './extras/models/models-at.ts'
 export { agentDrafts, openPlanners, openRepository } from './extras/planners/open-planners.ts'
 export { openRunners } from './runners/runners.ts'
-
-export interface ComposeOptions extends StatePlace {
-  /** In whose name the engine acts, and what they may do. */
-  readonly caller: Caller | Promise<Caller>
-  /** False: do not create `.planfold` when there is none; throws NoState instead. */
-  readonly create?: boolean
-  /** Only look: the state is opened so that nothing in it can change, and must be there. */
-  readonly reading?: boolean
-  /** Runners of this program, which tasks name: `runner: { use: NAME }`. */
-  readonly runners?: readonly CustomRunner[]
-  /** How steps are said in what people are handed; plain names when nobody says it. */
-  readonly word?: Wording
-  /** How long an agent waits for a person before it is parked. */
-  readonly agentPatienceMs?: number
-}
-
-export interface Composed {
-  readonly engine: EngineInProcess
-  readonly worker: Worker
-  /** What live streams are fed from. */
-  readonly feed: Feed
-  /** The workspace. */
-  readonly root: string
-  readonly stateDir: string
-  readonly now: () => number
-  /** The repository around the workspace, for what is no part of a plan. */
-  readonly git: Git
-  /** Who carries out tasks, by action; the program's own stand behind `runner`. */
-  readonly runners: ReadonlyMap<ActionType, Runner>
-  /** Language models, for what is no part of a plan: drafting one, listing and testing. */
-  readonly models: Models
-  /** By their names; what a person may choose with `--planner`. */
-  readonly planners: ReadonlyMap<string, Planner>
-  /** The workspace as planners see it. */
-  readonly repository: RepositoryView
-  /** Tells whether commands can be held here. */
-  readonly sandbox: Pick<NonNullable<Rooms['sandbox']>, 'check'>
-  /** What in the environment is not followed, though it was meant to be: a sentence each. */
-  readonly warnings: readonly string[]
-  /** Tells this listener, instead of the one before, while the files of the workspace are looked at. */
-  onProgress(listener: OnProgress): void
-  close(): Promise<void>
-}
 
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
@@ -150,13 +103,9 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
       return { ...rooms, ...files(folder), root: folder, environment: { ...environment, ...ownGit(stateDir) } }
     }),
     runners,
-    publisher: whenAsked<Publisher>(async () =>
-      (await import('./extras/publishers/open-publisher.ts')).openPublisher({
-        root,
-        stateDir,
-        environment,
-        about: ABOUT,
-      }),
+    publisher: whenAsked<Publisher>(
+      async () =>
+        (await findExtra('publishers'))?.openPublisher({ root, stateDir, environment, about: ABOUT }) ?? noPublisher,
     ),
     ...(tracer === null ? {} : { tracer }),
     processes: tree,
@@ -255,18 +204,18 @@ export async function foreignTables(): Promise<typeof import('./stores/sqlite/fo
 }
 
 /** Where traces are sent, and which variable says so; null when they are not. */
-export async function tracesAddress(
-  environment: Environment,
-): Promise<{ readonly endpoint: string; readonly variable: string } | null> {
-  return (await import('./extras/publishers/otlp-tracer.ts')).tracesAddress(environment)
+export async function tracesAddress(environment: Environment): Promise<ReturnType<Publishers['tracesAddress']>> {
+  return (await findExtra('publishers'))?.tracesAddress(environment) ?? null
 }
 
 /** Only where the usual variables name a collector. */
-async function tracerOf(
-  environment: Environment,
-): Promise<{ readonly tracer?: Tracer; readonly fault?: string | null }> {
+async function tracerOf(environment: Environment): Promise<ReturnType<Publishers['openTracer']>> {
   if (!Object.keys(environment).some(name => /^OTEL_EXPORTER_OTLP_(TRACES_)?ENDPOINT$/.test(name))) return {}
-  const { OtlpTracer, otlpFault, otlpSettings } = await import('./extras/publishers/otlp-tracer.ts')
-  const settings = otlpSettings(environment, VERSION)
-  return settings === null ? { fault: otlpFault(environment) } : { tracer: new OtlpTracer(settings) }
+  const publishers = await findExtra('publishers')
+  return publishers?.openTracer(environment, VERSION) ?? { fault: withoutExtra('publishers') }
+}
+
+/** The engine writes down that nobody was told, as where a webhook answers nothing. */
+const noPublisher: Publisher = {
+  publish: async () => ({ ok: false, failure: withoutExtra('publishers'), again: false }),
 }

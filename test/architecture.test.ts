@@ -45,15 +45,17 @@ const INNER_DOORS = [
   'workspace/repository-view.ts',
 ]
 /** Stand outside the rooms: they choose, publish or help tests. */
-const OUTSIDE = ['compose.ts', 'composition', 'index.ts', 'testing', 'extras']
-/** How many files outside an extra import one of its files. The number of an extra may only fall; at 0 its folder can be deleted. */
+const OUTSIDE = ['compose.ts', 'composition', 'index.ts', 'testing', 'extras', 'extras.ts']
+/**
+ * How many files outside an extra import one of its files, src/extras.ts not counted. The number of an extra may only fall; at 0 its folder
+ * can be deleted, and `npm run without -- NAME` shows it.
+ */
 const ENTERED_MAX: Readonly<Record<string, number>> = {
   compat: 16,
   dialects: 17,
   models: 11,
   pictures: 5,
   planners: 21,
-  publishers: 1,
   templates: 7,
 }
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
@@ -110,15 +112,19 @@ describe('the house', () => {
       const [from, at] = [LEVELS[room(file)], LEVELS[room(to.to)]]
       if (from === undefined || room(file) === room(to.to)) continue
       if (room(to.to) === 'extras') continue
+      // Operations and faces ask the list of extras; what is below them is handed what it needs.
+      if (to.to === 'extras.ts' && from >= LEVELS.operations!) continue
       if (at === undefined) faults.push(`${file} looks outside the rooms, at ${to.to}`)
       else if (at > from) faults.push(`${file} looks up at ${to.to}`)
       else if (at === from && !(to.typeOnly && Object.values(DOORS).includes(to.to)))
         faults.push(`${file} looks sideways at ${to.to}`)
     }
     // A face is started from the command line: its entry may ask compose for the rooms.
-    expect(faults.filter(fault => !/^(cli|tui|mcp)\/\S+ looks outside the rooms, at compose\.ts$/.test(fault))).toEqual(
-      [],
-    )
+    expect(
+      faults.filter(
+        fault => !/^(cli|tui|mcp)\/\S+ looks outside the rooms, at (compose|composition\/composition)\.ts$/.test(fault),
+      ),
+    ).toEqual([])
   })
 
   test('only compose opens implementations', () => {

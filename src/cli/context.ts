@@ -1,9 +1,8 @@
 // What a command is given: where to write, who looks, which settings hold, and how to open the state. Commands touch the
 // process only through this, so a test runs them without one.
 
-import type { Composed } from '../compose.ts'
+import type { Composed, ComposeOptions } from '../composition/composition.ts'
 import { FileProgressLines } from './live/file-progress.ts'
-import type { OpenOptions } from './open-state.ts'
 import type { Paint } from './terminal/paint.ts'
 import { partText } from './text/hint-text.ts'
 
@@ -24,6 +23,12 @@ export interface Context {
   readonly stdin: () => AsyncIterable<Uint8Array>
   readonly openState: (options: OpenOptions) => Promise<Composed>
   readonly opened: string | null
+}
+
+export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
+  readonly as?: string
+  /** It answers others, whose rights are decided by how they come in. */
+  readonly serving?: boolean
 }
 
 export interface Settings {

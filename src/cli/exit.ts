@@ -142,6 +142,7 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
     hint: 'use the cursor the previous page printed, or leave it out',
   },
   NotAllowed: { exit: EXIT.refused, code: 'not-allowed', hint: 'ask somebody who may' },
+  MissingExtra: { exit: EXIT.usage, code: 'not-in-build', hint: 'use a build of Planfold that has it' },
   BadConfiguration: { exit: EXIT.usage, code: 'configuration', hint: 'correct it and try again' },
 }
 

@@ -3,6 +3,7 @@
 
 import { type Command, Help } from 'commander'
 import { suggest } from '../domain/phrases.ts'
+import { withoutCommand } from '../extras.ts'
 import { shellWord } from '../safety/text/terminal.ts'
 import { type CliError, usage } from './exit.ts'
 
@@ -178,6 +179,8 @@ const OTHER_PLACES: readonly (readonly [line: RegExp, hint: string])[] = [
 ]
 
 export function unknownCommand(parent: Command, word: string): CliError {
+  const missing = parent.parent === null ? withoutCommand(word) : null
+  if (missing !== null) return usage(missing, 'use a build of Planfold that has it')
   const known = parent.createHelp().visibleCommands(parent)
   const near = suggest(
     word,
@@ -246,10 +249,10 @@ const termOf = (command: Command): string =>
   `${command.name()} ${command.usage().replace('[options]', '').trim()}`.trim()
 
 function topicPage(program: Command, name: string, { about, commands, text }: Topic): string {
-  const lines = commands.map((command): readonly [string, string] => [
-    command,
-    commandAt(program, [command])?.description() ?? '',
-  ])
+  const lines = commands.flatMap((command): readonly (readonly [string, string])[] => {
+    const found = commandAt(program, [command])
+    return found === null ? [] : [[command, found.description()]]
+  })
   const more = commands.length === 0 ? '' : '\nDetails: planfold help <command>\n'
   return `${section(`${name}: ${about}`, lines)}${text === undefined ? '' : `${text}\n`}${more}`
 }

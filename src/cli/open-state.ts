@@ -3,17 +3,12 @@
 import { execFile } from 'node:child_process'
 import { userInfo } from 'node:os'
 import { promisify } from 'node:util'
-import { BadConfiguration, type Composed, type ComposeOptions, compose, locate } from '../compose.ts'
+import { BadConfiguration, type Composed, compose, locate } from '../compose.ts'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
 import { agentCaller, type Caller, trusted } from '../engine/roles.ts'
 import { programBehind } from '../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../safety/find-program.ts'
-
-export interface OpenOptions extends Omit<ComposeOptions, 'caller'> {
-  readonly as?: string
-  /** It answers others, whose rights are decided by how they come in. */
-  readonly serving?: boolean
-}
+import type { OpenOptions } from './context.ts'
 
 /** Who only looks leaves no name behind. */
 const NOBODY = 'nobody'
@@ -51,7 +46,7 @@ function givenActor(as: string | undefined, environment: Environment): Actor | u
   )
 }
 
-type Environment = ComposeOptions['environment']
+type Environment = OpenOptions['environment']
 
 const VIA_AGENT = ' via an agent'
 

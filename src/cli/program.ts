@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { addAgents } from '../extras/agents/commands/agents-commands.ts'
 import { addModels } from '../extras/models/commands/models-commands.ts'
 import { addGoals } from '../extras/planners/commands/goals-commands.ts'
+import { extraCommands } from '../extras.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
@@ -17,6 +18,9 @@ import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Act, Run } from './context.ts'
 import { addHelp, otherPlace, pathOf, unknownCommand } from './help.ts'
+
+/** Those of the extras are few lines each, and are there before a program is built. */
+const OF_EXTRAS = await extraCommands()
 
 export function buildProgram(version: string, run: Run): Command {
   const program = new Command('planfold')
@@ -56,6 +60,7 @@ export function buildProgram(version: string, run: Run): Command {
   addBudget(program, act)
   addSecrets(program, act)
   addKeeping(program, act)
+  for (const { addCommands } of OF_EXTRAS) addCommands(program, act)
   nameInErrors(program)
   return program
 }

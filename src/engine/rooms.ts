@@ -3,7 +3,7 @@
 import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
-import type { Publisher, Tracer } from '../extras/publishers/publisher.ts'
+import type { Publisher, Tracer } from './notifications/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { Sandbox } from '../safety/sandbox/sandbox.ts'

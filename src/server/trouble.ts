@@ -1,6 +1,7 @@
 // What is answered to something that was thrown: trouble of the store as what it is, anything else as a bug of ours.
 
 import { BUG } from '../domain/phrases.ts'
+import { MissingExtra } from '../extras.ts'
 import {
   BadCursor,
   ChainBroken,
@@ -30,6 +31,8 @@ export function troubleOf(error: unknown, { log }: Pick<RouteRooms, 'log'>, id: 
     return problem(503, 'commit-unknown', 'nobody can say whether it was written', {
       hint: 'look at the plan before trying again, or repeat with the same Idempotency-Key',
     })
+  if (error instanceof MissingExtra)
+    return problem(501, 'not-in-build', error.message, { hint: 'ask a service that has it' })
   log.error({ id, error: textOf(error) }, 'request failed')
   if (error instanceof StoreGone)
     return problem(503, 'gone', 'the state folder is gone; nothing is written any more', {

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { StoreMemory } from '../../../sim/memory-store/store-memory.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
 import type { Notify, PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import type { Message, Published, Publisher } from '../../extras/publishers/publisher.ts'
 import { CommitUnknown } from '../../stores/store.ts'
 import { systemClock } from '../clock.ts'
 import { EngineLocal } from '../engine-local.ts'
@@ -10,6 +9,7 @@ import { WorkerLocal } from '../loop/worker.ts'
 import { trusted } from '../roles.ts'
 import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
 import type { Rooms } from '../rooms.ts'
+import type { Message, Published, Publisher } from './publisher.ts'
 
 /** Time that passes a hundred times as fast for whoever waits. */
 const QUICK = { ...systemClock, after: (ms: number, ring: () => void) => systemClock.after(ms / 100, ring) }

@@ -5,11 +5,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import type { CommandLine } from '../../domain/plan.ts'
+import { type Message, PUBLISH_MAX_MS, type Published } from '../../engine/notifications/publisher.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { foreignFolders, helperPath } from '../../safety/find-program.ts'
 import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
 import { type SandboxUse, shutIn } from '../../safety/sandbox/shut-in.ts'
-import { type Message, PUBLISH_MAX_MS, type Published } from './publisher.ts'
 
 export interface HookOptions {
   readonly root: string

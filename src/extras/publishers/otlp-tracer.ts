@@ -4,7 +4,7 @@
 import { type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Span } from '../../domain/views/trace.ts'
-import type { Tracer } from './publisher.ts'
+import type { Publishers, Tracer } from '../../engine/notifications/publisher.ts'
 
 export interface OtlpSettings {
   readonly endpoint: URL
@@ -24,6 +24,11 @@ const TEXT_MAX = 1_000
 const KIND_INTERNAL = 1
 const STATUS_OK = 1
 const STATUS_ERROR = 2
+
+export const openTracer: Publishers['openTracer'] = (environment, version) => {
+  const settings = otlpSettings(environment, version)
+  return settings === null ? { fault: otlpFault(environment) } : { tracer: new OtlpTracer(settings) }
+}
 
 export function otlpSettings(environment: Environment, version: string): OtlpSettings | null {
   if (environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none') return null

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Notify } from '../../domain/plan.ts'
-import { openPublisher } from './open-publisher.ts'
-import type { Message, Published } from './publisher.ts'
+import type { Message, Published } from '../../engine/notifications/publisher.ts'
+import { openPublisher } from './publishers.ts'
 import { signatureOf } from './webhook.ts'
 
 const BODY = `${JSON.stringify({ text: 'prüfen ✓ \u202eevil' })}\n`

@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { type Message, PUBLISH_MAX_MS, type Published } from './publisher.ts'
+import { type Message, PUBLISH_MAX_MS, type Published } from '../../engine/notifications/publisher.ts'
 
 export interface WebhookOptions {
   readonly secret?: string

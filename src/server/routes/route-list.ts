@@ -1,5 +1,6 @@
 // The table: every route of the service, noun by noun.
 
+import { extraRoutes } from '../../extras.ts'
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
@@ -25,6 +26,8 @@ import { evaluationRoutes, taskChangeRoutes, taskRoutes } from './tasks.ts'
 import { templateRoutes } from './templates.ts'
 import { tokenRoutes } from './tokens.ts'
 import { viewRoutes } from './views.ts'
+
+const OF_EXTRAS = (await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)
 
 export const ROUTES: readonly ListedRoute[] = [
   ...under('page', homeRoutes),
@@ -58,4 +61,5 @@ export const ROUTES: readonly ListedRoute[] = [
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
   ...under('memory', memoryRoutes),
+  ...OF_EXTRAS,
 ]

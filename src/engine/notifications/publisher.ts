@@ -1,8 +1,9 @@
-// The door of `publishers/`: who is told, outside. A publisher makes one try at handing over one message, within a bounded time, and
+// The publisher that the engine asks: who is told, outside. A publisher makes one try at handing over one message, within a bounded time, and
 // never throws. Whether it is tried again, and that it was told, is the engine's to decide and to write down.
 
 import type { NoticeKind, Notify } from '../../domain/plan.ts'
 import type { Span } from '../../domain/views/trace.ts'
+import type { Variables } from '../../safety/environment.ts'
 import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
 
 export interface Publisher {
@@ -29,4 +30,21 @@ export const PUBLISH_MAX_MS = 10_000
 export interface Tracer {
   export(spans: readonly Span[]): void
   flush(): Promise<void>
+}
+
+/** What opens them. */
+export interface Publishers {
+  openPublisher(options: PublisherOptions): Publisher
+  /** Only where the usual variables name a collector; `fault` says why configured traces are not sent. */
+  openTracer(environment: Variables, version: string): { readonly tracer?: Tracer; readonly fault?: string | null }
+  /** Where traces are sent, and which variable says so; null when they are not. */
+  tracesAddress(environment: Variables): { readonly endpoint: string; readonly variable: string } | null
+}
+
+export interface PublisherOptions {
+  readonly root: string
+  readonly stateDir: string
+  readonly environment: Variables
+  readonly about: string
+  readonly timeoutMs?: number
 }

@@ -1,17 +1,10 @@
-// The publisher plans are told of with: a command or a webhook, as the plan says.
+// The door of publishers: a command or a webhook, as the plan says, and traces for a collector of OpenTelemetry.
 
-import type { Variables } from '../../safety/environment.ts'
+import type { Publisher, PublisherOptions } from '../../engine/notifications/publisher.ts'
 import { tellCommand } from './command-hook.ts'
-import type { Publisher } from './publisher.ts'
 import { sendToWebhook } from './webhook.ts'
 
-export interface PublisherOptions {
-  readonly root: string
-  readonly stateDir: string
-  readonly environment: Variables
-  readonly about: string
-  readonly timeoutMs?: number
-}
+export { openTracer, tracesAddress } from './otlp-tracer.ts'
 
 export function openPublisher({ root, stateDir, environment, about, timeoutMs }: PublisherOptions): Publisher {
   const bound = timeoutMs === undefined ? {} : { timeoutMs }

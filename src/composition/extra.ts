@@ -1,0 +1,48 @@
+// What the core asks of its extras, one door each, and what it says where one is missing. Doors are typed in the room that uses them.
+// The list itself is src/extras.ts.
+
+import type { Command } from 'commander'
+import type { Act } from '../cli/context.ts'
+import type { Publishers } from '../engine/notifications/publisher.ts'
+import type { ListedRoute } from '../server/route.ts'
+
+/** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
+export interface Doors {
+  readonly publishers: Publishers
+}
+
+export type ExtraName = keyof Doors
+
+/** Every part is loaded when it is first needed. A line may lack what the extra does not have. */
+export interface Extra<Door> {
+  readonly open: () => Promise<Door>
+  /** Its commands, declared with their options; what they do is loaded when one is called. */
+  readonly commands?: () => Promise<{ addCommands(program: Command, act: Act): void }>
+  /** Its HTTP routes. */
+  readonly routes?: () => Promise<{ readonly ROUTES: readonly ListedRoute[] }>
+}
+
+export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
+
+/** What is not there without it, as the subject of a sentence, and the commands that it adds. */
+const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
+  publishers: { what: 'notifications by command or webhook, and traces,' },
+}
+
+export const withoutExtra = (name: ExtraName): string => `${WITHOUT[name].what} are not part of this build`
+
+/** What is said of a command that this build does not have; null for a word that no extra knows. */
+export function withoutCommand(word: string): string | null {
+  for (const [name, { commands = [] }] of Object.entries(WITHOUT))
+    if (commands.includes(word)) return `'${word}' needs the extra '${name}', which is not part of this build`
+  return null
+}
+
+/** Known by its name to whoever prints it. */
+export class MissingExtra extends Error {
+  override readonly name = 'MissingExtra'
+
+  constructor(extra: ExtraName) {
+    super(withoutExtra(extra))
+  }
+}

@@ -1,0 +1,32 @@
+// The list of extras: what Planfold runs without. To remove one, delete its line and its folder. Nothing else imports a file of an
+// extra; who wants something of one asks here, and nothing is loaded before.
+
+import { type Doors, type Extra, type ExtraName, type Extras, MissingExtra } from './composition/extra.ts'
+
+export { MissingExtra, withoutCommand, withoutExtra } from './composition/extra.ts'
+
+const EXTRAS: Extras = {
+  publishers: { open: () => import('./extras/publishers/publishers.ts') },
+}
+
+/** The door of an extra; throws `MissingExtra`, whose message is for people. */
+export async function openExtra<Name extends ExtraName>(name: Name): Promise<Doors[Name]> {
+  const found = await findExtra(name)
+  if (found === null) throw new MissingExtra(name)
+  return found
+}
+
+/** The same for what goes on without it. */
+export async function findExtra<Name extends ExtraName>(name: Name): Promise<Doors[Name] | null> {
+  return (await EXTRAS[name]?.open()) ?? null
+}
+
+export const hasExtra = (name: ExtraName): boolean => EXTRAS[name] !== undefined
+
+/** What the extras of this build add to the command line and to the service. */
+export const extraCommands = async () =>
+  await Promise.all(LISTED.flatMap(({ commands }) => (commands === undefined ? [] : [commands()])))
+export const extraRoutes = async () =>
+  await Promise.all(LISTED.flatMap(({ routes }) => (routes === undefined ? [] : [routes()])))
+
+const LISTED: readonly Extra<unknown>[] = Object.values(EXTRAS)
