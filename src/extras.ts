@@ -3,9 +3,18 @@
 
 import { type Doors, type Extra, type ExtraName, type Extras, MissingExtra } from './composition/extra.ts'
 
-export { MissingExtra, withoutCommand, withoutExtra } from './composition/extra.ts'
+export { MissingExtra, missingFailure, OTHER_BUILD, withoutCommand, withoutExtra } from './composition/extra.ts'
 
 const EXTRAS: Extras = {
+  agents: {
+    open: () => import('./extras/agents/agents.ts'),
+    commands: () => import('./extras/agents/commands/agents-commands.ts'),
+    routes: () => import('./extras/agents/agent-routes.ts'),
+  },
+  models: {
+    open: () => import('./extras/models/models.ts'),
+    commands: () => import('./extras/models/commands/models-commands.ts'),
+  },
   publishers: { open: () => import('./extras/publishers/publishers.ts') },
 }
 

@@ -2,8 +2,6 @@
 // to `run`, and main calls that with a context.
 
 import { Command } from 'commander'
-import { addAgents } from '../extras/agents/commands/agents-commands.ts'
-import { addModels } from '../extras/models/commands/models-commands.ts'
 import { addGoals } from '../extras/planners/commands/goals-commands.ts'
 import { extraCommands } from '../extras.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
@@ -47,7 +45,6 @@ export function buildProgram(version: string, run: Run): Command {
   addLooking(program, act)
   addDeciding(program, act)
   addAsking(program, act)
-  addAgents(program, act)
   addRevisions(program, act)
   addReplanning(program, act)
   addGoingBack(program, act)
@@ -55,7 +52,6 @@ export function buildProgram(version: string, run: Run): Command {
   addRepository(program, act)
   addAuditing(program, act)
   addServing(program, act)
-  addModels(program, act)
   addPolicy(program, act)
   addBudget(program, act)
   addSecrets(program, act)

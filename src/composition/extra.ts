@@ -3,11 +3,17 @@
 
 import type { Command } from 'commander'
 import type { Act } from '../cli/context.ts'
+import type { WorkerChoice } from '../cli/worker-choice.ts'
+import type { Failure } from '../domain/result.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
+import type { CodingAgents } from '../operations/agents/coding-agents.ts'
+import type { ModelsExtra } from '../runners/models.ts'
 import type { ListedRoute } from '../server/route.ts'
 
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
+  readonly agents: CodingAgents & WorkerChoice
+  readonly models: ModelsExtra
   readonly publishers: Publishers
 }
 
@@ -26,10 +32,22 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 
 /** What is not there without it, as the subject of a sentence, and the commands that it adds. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
+  agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
+  models: { what: 'language models', commands: ['models'] },
   publishers: { what: 'notifications by command or webhook, and traces,' },
 }
 
 export const withoutExtra = (name: ExtraName): string => `${WITHOUT[name].what} are not part of this build`
+
+export const missingFailure = (name: ExtraName): Failure => ({
+  class: 'logic',
+  code: 'not-in-build',
+  message: withoutExtra(name),
+  hint: OTHER_BUILD,
+  retryable: false,
+})
+
+export const OTHER_BUILD = 'use a build of Planfold that has it'
 
 /** What is said of a command that this build does not have; null for a word that no extra knows. */
 export function withoutCommand(word: string): string | null {

@@ -2,6 +2,7 @@
 
 import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
+import type { AgentLogin } from '../domain/plan-rules/agent-request.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { Publisher, Tracer } from './notifications/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
@@ -42,6 +43,8 @@ export interface Rooms {
   readonly stateDir: string
   readonly environment: { readonly [name: string]: string | undefined }
   readonly leaseMs: number
+  /** The login of an agent, by its name; null: it has none that could be used. Absent: no agent is started. */
+  readonly agentLogin?: (agent: string) => Promise<AgentLogin | null>
   /** How long an agent that Planfold started waits for a person before it is parked; ten minutes when absent. */
   readonly agentPatienceMs?: number
   /** What preconditions may ask about this machine; the machine itself when absent. */

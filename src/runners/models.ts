@@ -1,5 +1,5 @@
 // The door of `models/`: every call of a language model goes through here, and every call is recorded, metered and capped. A model
-// never throws: it answers with a value or with a failure whose `code` says what kind it is (`FAILURE_CODES`). It sends each request
+// never throws: it answers with a value or with a failure whose `code` says what kind it is. It sends each request
 // once; retries belong to the engine.
 //
 // A planner or a runner opens one session for one drafting or one task. The caps cover all calls of the session together:
@@ -20,6 +20,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 import type { Failure } from '../domain/result.ts'
 import type { GatewayOpened, GatewayRequest, GatewayWire } from './model-gateway.ts'
+import type { Runner } from './runner.ts'
 
 export type { ModelCost, ModelUsage } from '../domain/model-use.ts'
 export type {
@@ -42,6 +43,34 @@ export interface Models {
   openGateway(request: GatewayRequest): Promise<GatewayOpened>
   /** Every call that was sent from this state folder, oldest first. A call that was cut off has no end. */
   calls(): Promise<readonly ModelCallRecord[]>
+  /** What the tasks of one plan asked, by model. */
+  usageOf(plan: string): Promise<readonly (ModelUsageSum & { readonly model: string })[]>
+}
+
+/** The extra that asks language models. */
+export interface ModelsExtra {
+  modelsAt(place: ModelsPlace): Models
+  modelRunner(options: { readonly models: Models }): Runner
+}
+
+export interface ModelsPlace {
+  readonly environment: { readonly [name: string]: string | undefined }
+  readonly root: string
+  readonly stateDir: string
+}
+
+export interface ModelUsageSum {
+  readonly calls: number
+  readonly failed: number
+  /** Calls whose end nobody saw; they count with what was said of them, else with the most they can have used. */
+  readonly cutOff: number
+  /** Tokens in `usage` that nobody counted: of calls that were cut off, and of answers without a count. */
+  readonly assumedTokens: number
+  readonly usage: ModelUsage
+  /** US dollars of all calls whose price is known. */
+  readonly usd: number
+  /** Calls whose price is not known. */
+  readonly unpriced: number
 }
 
 export interface OpenRequest {
@@ -241,20 +270,3 @@ export interface ModelExchange {
   readonly wireUsage?: Json
   readonly providerMetadata?: Json
 }
-
-export const FAILURE_CODES = {
-  'model:rate-limit': 'too many requests; tried again, after the time the provider asked for',
-  'model:overloaded': 'the provider is overloaded or had an error; tried again',
-  'model:unreachable': 'nobody answered at the address; tried again',
-  'model:auth': 'the key is missing, wrong or may not use this model; not tried again',
-  'model:bad-request': 'the provider refused the request as it is; not tried again',
-  'model:refused': 'the model declined to answer; not tried again',
-  'model:truncated': 'the answer was longer than allowed; not tried again',
-  'model:malformed': 'the answer was not what was asked for, also after repairs; tried again',
-  'model:cap': 'a limit of calls, tokens or money; not tried again',
-  'model:settings': 'the settings do not name such a model, or cannot be read; not tried again',
-  'model:not-recorded': 'a replay was asked something that is not in its recording; not tried again',
-  'model:cancelled': 'stopped on request',
-} as const
-
-export type ModelFailureCode = keyof typeof FAILURE_CODES

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { plainHint } from '../../domain/hint.ts'
 import { tidy } from '../../format/text/diagnostic.ts'
+import type { CodingAgents } from '../../operations/agents/coding-agents.ts'
 import { readPrivateFile, settingsFile } from '../../safety/files/private-file.ts'
 import { outsideOf, type SettingsPlace } from '../../safety/files/user-settings.ts'
 import { type AgentRow, isStartable, readAgentRows } from './agent-settings.ts'
@@ -90,6 +91,23 @@ async function inWorkspace({ root, stateDir }: SettingsPlace, file: string | nul
       hint: `if you want its agents, put them into ${file ?? 'a folder for settings of yours'}`,
     }))
 }
+
+/** Names that no row has: the plan may be meant for another machine, or be misspelt. */
+export const agentFaults: CodingAgents['agentFaults'] = async (place, named) => {
+  const known = await knownAgents(place)
+  const unknown = named.filter(({ name }) => !known.rows.some(row => row.name === name))
+  const said = new Set(unknown.map(({ name }) => name))
+  return [
+    ...unknown.map(({ task, name }) => ({ task, ...unknownAgent(name, known) })),
+    // The rows that are wrong hold nobody up who names another.
+    ...known.faults
+      .filter(({ agent }) => agent === undefined || !said.has(agent))
+      .map(({ message, hint }) => ({ message, hint })),
+  ]
+}
+
+export const loginOf: CodingAgents['loginOf'] = async (place, agent) =>
+  (await knownAgents(place)).rows.find(({ name }) => name === agent)?.login ?? null
 
 /** A name that none of them has. */
 export function unknownAgent(

@@ -16,13 +16,6 @@ export interface ModelRunnerOptions {
 export function modelRunner(options: ModelRunnerOptions): Runner {
   return {
     action: 'model',
-    about: {
-      does: 'asks a language model',
-      effects: ['model'],
-      risks: ['the prompt leaves the machine, and the answer costs money'],
-      dryRun: 'the prompt',
-      uses: ['models'],
-    },
     preview: async attempt => ({ text: previewOf(attempt) }),
     attempt: (attempt, tools, stop) => askModel(options, attempt, tools, stop),
   }

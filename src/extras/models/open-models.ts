@@ -20,6 +20,7 @@ import { WIRE_RULES } from './gateway/wire-rules.ts'
 import { NOTHING_SPENT } from './meter.ts'
 import { chooseModel, keyedProviders } from './model-choice.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
+import { planUsage } from './model-usage.ts'
 import { priceOf } from './price-table.ts'
 import { raisingOf } from './raise-caps.ts'
 import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
@@ -68,6 +69,7 @@ export function openModels(options: ModelsOptions): Models {
       })
     },
     calls: () => calls.all(),
+    usageOf: async plan => planUsage(await calls.all(), plan),
     open: async request => {
       if (request.replay !== undefined) return openReplay(request, request.replay, options)
       const found = await read()

@@ -2,43 +2,12 @@
 // submits one plan with `plan_write`; what it says besides counts for nothing. What it submits is checked like every plan.
 
 import type { JsonObject } from '../../domain/json.ts'
-import type { ModelUse } from '../../domain/model-use.ts'
 import { tokensOf } from '../../domain/model-use.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
-import type { Failure } from '../../domain/result.ts'
+import type { DraftWithAgent } from '../../operations/agents/coding-agents.ts'
 import { FRAME_NAMES, framed } from './draft/plan-frame.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
 import { progressText } from './model/planning-words.ts'
-import {
-  type DraftingBudget,
-  lookedLines,
-  type Planner,
-  PlanningFailure,
-  type PlanProposal,
-  type PlanRequest,
-} from './planner.ts'
-
-/** Starts an agent that may only read, and answers with the plan it submitted last. */
-export type DraftWithAgent = (request: {
-  readonly agent: string
-  readonly model?: string
-  readonly instruction: string
-  /** What is drafted: an earlier drafting of the same that was cut short is taken up. */
-  readonly what: readonly string[]
-  /** What it may use; absent: what the settings say. */
-  readonly budget?: DraftingBudget
-  /** Asks the person whether more may be used. */
-  readonly more?: (question: string) => Promise<boolean>
-  /** What the person should know while it works. */
-  readonly tell?: (note: string) => void
-  readonly signal: AbortSignal
-}) => Promise<AgentDraft>
-
-type AgentUse = Pick<ModelUse, 'model' | 'calls' | 'usage' | 'cost'>
-
-export type AgentDraft =
-  | { readonly ok: true; readonly definition: PlanDefinition; readonly used: AgentUse | null }
-  | { readonly ok: false; readonly failure: Failure }
+import { lookedLines, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
 export function agentPlanner(draft: DraftWithAgent): Planner {
   return {

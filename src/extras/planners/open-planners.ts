@@ -1,15 +1,11 @@
 // The planners there are, by name, what they see of the workspace, and how an agent of the person drafts.
 
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { VERSION } from '../../cli/version.ts'
-import { ABOUT, type Environment } from '../../composition/environment.ts'
+import type { Environment } from '../../composition/environment.ts'
 import { whenAsked } from '../../composition/lazy-room.ts'
-import { systemClock } from '../../engine/clock.ts'
-import { type Caller, RIGHTS } from '../../engine/roles.ts'
-import type { ModelRecording, Models } from '../../runners/models.ts'
-import { bubblewrap } from '../../safety/sandbox/bubblewrap.ts'
-import type { DraftWithAgent } from './agent-planner.ts'
+import { openExtra } from '../../extras.ts'
+import type { DraftWithAgent } from '../../operations/agents/coding-agents.ts'
+import type { ModelRecording, Models, ModelsPlace } from '../../runners/models.ts'
 import type { Planner, PlanningModels, RepositoryView } from './planner.ts'
 
 /**
@@ -62,48 +58,10 @@ const noAgents: DraftWithAgent = async () => ({
   },
 })
 
-/**
- * Drafting by an agent: it is started in a sandbox where it can only read, with the tools of a state folder of its own, in which the plan
- * it submits is found. Nothing of the person's plans is shown to it.
- */
-export function agentDrafts(place: {
-  readonly models: Models
-  readonly environment: Environment
-  readonly root: string
-  readonly stateDir: string
-}): DraftWithAgent {
-  return async request => {
-    const { draftWithAgent } = await import('../agents/draft-plan.ts')
-    const { environment, root, models } = place
-    return await draftWithAgent({
-      ...{ ...place, ...request, version: VERSION, about: ABOUT },
-      ...{ now: systemClock.now(), id: randomUUID(), monotonic: systemClock.monotonic },
-      sandbox: bubblewrap({ environment, outside: [root] }),
-      calls: () => models.calls(),
-      openGateway: asked => models.openGateway(asked),
-      openState: async folder => {
-        const dir = join(folder, 'state')
-        const { compose } = await import('../../compose.ts')
-        const { engine, now, close } = await compose({ cwd: root, root, environment, dir, caller: draftsman })
-        return {
-          close,
-          openPlanTools: async ({ agent, folder: at }) =>
-            await (await import('../agents/plan-socket.ts')).openPlanSocket({
-              ...{ engine, now, version: VERSION, plan: null, agent, folder: at },
-              templates: join(folder, 'templates'),
-            }),
-          submitted: async () => {
-            const [latest] = (await engine.ask({ type: 'plans', limit: 1 })).items
-            const found = latest === undefined ? null : await engine.ask({ type: 'definition', plan: latest.id })
-            return found?.definition ?? null
-          },
-        }
-      },
-    })
-  }
+/** Drafting by an agent of the person. */
+export function agentDrafts(place: ModelsPlace & { readonly models: Models }): DraftWithAgent {
+  return async request => await (await openExtra('agents')).openDrafting(place)(request)
 }
-
-const draftsman: Caller = { actor: 'planfold' as Caller['actor'], rights: RIGHTS.admin, scope: null }
 
 /** A workspace as planners see it; looked at when they ask. */
 export function openRepository(place: {

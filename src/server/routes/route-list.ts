@@ -6,7 +6,7 @@ import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
-import { agentRoutes, claimRoutes, runRoutes } from './claims.ts'
+import { claimRoutes, runRoutes } from './claims.ts'
 import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
@@ -44,7 +44,7 @@ export const ROUTES: readonly ListedRoute[] = [
   ...under('tasks', taskChangeRoutes),
   ...under('evaluations', evaluationRoutes),
   ...under('tasks', taskRoutes),
-  ...under('agents', agentRoutes, runRoutes, claimRoutes),
+  ...under('agents', runRoutes, claimRoutes),
   ...under('gates', gateRoutes),
   ...under('plans', budgetRoutes),
   ...under('views', viewRoutes),

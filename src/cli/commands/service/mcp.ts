@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Composed } from '../../../compose.ts'
+import { openExtra } from '../../../extras.ts'
 import type { Propose } from '../../../mcp/room.ts'
 import { mcpFactory, type Opened } from '../../../mcp/server.ts'
 import { type Context, EXIT } from '../../command.ts'
@@ -74,8 +75,8 @@ class State {
           now,
           templates: join(stateDir, 'templates'),
           agents: async () => {
-            const { agentsHere } = await import('../../../extras/agents/commands/choose-agent.ts')
-            return await agentsHere({ environment: this.#context.environment, root: composed.root, stateDir })
+            const { startableAgents } = await openExtra('agents')
+            return await startableAgents({ environment: this.#context.environment, root: composed.root, stateDir })
           },
           propose: (...asked) => propose(composed, this.#context.environment, ...asked),
           around: async definition => {

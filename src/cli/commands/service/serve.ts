@@ -5,9 +5,9 @@ import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { type Composed, openPlanners, openRepository } from '../../../compose.ts'
-import { agentsHere } from '../../../extras/agents/commands/choose-agent.ts'
 import { canCommit } from '../../../extras/planners/goals/finish-draft.ts'
 import { threadLook } from '../../../extras/planners/service/propose-plan.ts'
+import { openExtra } from '../../../extras.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
 import { openBrowsers, type SessionFiles, sessionFiles, takeCode } from '../../../server/auth/browser-sign-in.ts'
@@ -104,7 +104,7 @@ function roomsOf(
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
     documents,
     planners: openPlanners({ models, stateDir, look }),
-    agents: () => agentsHere({ environment, root, stateDir }),
+    agents: async () => await (await openExtra('agents')).startableAgents({ environment, root, stateDir }),
     mayCommit: () => canCommit({ git, repository: openRepository({ root, stateDir, environment }) }),
     limits: LIMITS,
     routes: ROUTES,

@@ -4,7 +4,7 @@ import { Argument, type Command, Option } from 'commander'
 import { count } from '../../../cli/commands/option-values.ts'
 import type { Act } from '../../../cli/context.ts'
 
-export function addAgents(program: Command, act: Act): void {
+export function addCommands(program: Command, act: Act): void {
   const agents = program
     .command('agents')
     .description('list and test the coding agents that a task with `agent:` can start')

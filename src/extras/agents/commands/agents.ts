@@ -6,12 +6,15 @@ import { join } from 'node:path'
 import { answer, CliError, type Context, EXIT, printNote, usage } from '../../../cli/command.ts'
 import { placeOf } from '../../../cli/commands/policy/policy.ts'
 import { table } from '../../../cli/terminal/table.ts'
-import { agentsAt, compose, openAgentModel } from '../../../compose.ts'
+import { compose } from '../../../compose.ts'
 import { trusted } from '../../../engine/roles.ts'
 import { installHint } from '../../../operations/agents/worker-request.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { scriptedModel } from '../../../testing/scripted-model.ts'
 import { lentLogins } from '../agent-login.ts'
+import { agentScript } from '../agent-script.ts'
+import { listAgents as listAgentsAt } from '../find-agent.ts'
 import { knownAgents, unknownAgent } from '../known-agents.ts'
 import { recordPass, withPasses } from '../passed-tests.ts'
 import { type AgentTest, makeTestFolder, TEST_SCRIPT, TEST_STEPS, testAgent, testModel } from '../test-agent.ts'
@@ -20,7 +23,7 @@ export async function listAgents(context: Context): Promise<number> {
   const place = placeOf(context)
   const lent = await lentLogins(place)
   const { file, faults } = await knownAgents(place)
-  const agents = (await withPasses(place, await agentsAt(place))).map(({ passedAt, hasLogin, ...agent }) => ({
+  const agents = (await withPasses(place, await listAgentsAt(place))).map(({ passedAt, hasLogin, ...agent }) => ({
     ...agent,
     passedAt: passedAt === null ? null : new Date(passedAt).toISOString(),
     login: !hasLogin ? null : lent.includes(agent.name) ? 'lent' : 'possible',
@@ -51,7 +54,7 @@ export async function listAgents(context: Context): Promise<number> {
 
 export async function tryAgent(context: Context, name: string): Promise<number> {
   const place = placeOf(context)
-  const found = (await agentsAt(place)).find(agent => agent.name === name)
+  const found = (await listAgentsAt(place)).find(agent => agent.name === name)
   if (found === undefined) {
     const { message, hint } = unknownAgent(name, await knownAgents(place))
     throw usage(message, hint)
@@ -103,7 +106,7 @@ async function tryIn(
   { name, wire }: KnownAgent,
   signal: AbortSignal,
 ): Promise<AgentTest> {
-  const model = await openAgentModel(root, { [TEST_SCRIPT]: TEST_STEPS })
+  const model = await scriptedModel(agentScript({ root, scripts: { [TEST_SCRIPT]: TEST_STEPS } }))
   // Nothing of the person's own settings for models counts here.
   const environment = {
     ...context.environment,

@@ -3,27 +3,16 @@
 import { CliError, type Context, EXIT, printNote, usage } from '../../../cli/command.ts'
 import { confirm } from '../../../cli/terminal/confirm.ts'
 import { askLine } from '../../../cli/terminal/line-input.ts'
-import { agentsAt, locate, modelsAt } from '../../../compose.ts'
+import type { WorkerChoice, WorkerOptions } from '../../../cli/worker-choice.ts'
+import { locate } from '../../../compose.ts'
 import { type AgentWorker, chooseWorker } from '../../../operations/agents/agent-worker.ts'
-import { installHint, type StartableAgent, withStandardModel } from '../../../operations/agents/worker-request.ts'
-import type { CallerEngine } from '../../../operations/run-plan.ts'
+import { installHint, type StartableAgent } from '../../../operations/agents/worker-request.ts'
 import type { KnownAgent } from '../../../runners/runner.ts'
 import { programBehind } from '../../../safety/environment.ts'
-import type { UserRulesPlace } from '../../../safety/network/user-rules.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { lentLogins } from '../agent-login.ts'
+import { startableAgents } from '../startable-agents.ts'
 
-export interface WorkerOptions {
-  readonly with?: string
-  readonly model?: string
-}
-
-/** Null: without a terminal to ask at, or the person wants the tasks to wait for a claim. */
-export async function workerFor(
-  context: Context,
-  engine: Pick<CallerEngine, 'ask'> | null,
-  options: WorkerOptions,
-): Promise<AgentWorker | null> {
+export const workerFor: WorkerChoice['workerFor'] = async (context, engine, options) => {
   const named = options.with
   const { cwd, environment, settings } = context
   const behind = programBehind(environment)
@@ -35,7 +24,7 @@ export async function workerFor(
       'run it in your own terminal',
     )
   const place = locate({ cwd, environment, dir: settings.dir })
-  const agents = await agentsHere({ environment, ...place })
+  const agents = await startableAgents({ environment, ...place })
   if (named !== undefined) demandKnown(agents, named)
   const choice = await chooseWorker(engine, agents, named)
   switch (choice.status) {
@@ -95,11 +84,6 @@ async function withoutAgent(context: Context, agents: readonly KnownAgent[]): Pr
 }
 
 const SHOWN = 3
-
-export async function agentsHere(place: UserRulesPlace & { readonly root: string; readonly stateDir: string }) {
-  const [agents, models] = [await agentsAt(place), await modelsAt(place).list()]
-  return withStandardModel(agents, models, await lentLogins(place))
-}
 
 /** The model that is named; else the default of the settings, where the agent can ask it; else the agent's own. */
 function withModel(

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander'
 import { since } from '../../../cli/commands/plans/log.ts'
 import type { Act } from '../../../cli/context.ts'
 
-export function addModels(program: Command, act: Act): void {
+export function addCommands(program: Command, act: Act): void {
   const models = program
     .command('models')
     .description('list and test language models; show calls, tokens and cost')

@@ -5,9 +5,9 @@ import { momentOf, type Since } from '../../../cli/commands/plans/log.ts'
 import { table } from '../../../cli/terminal/table.ts'
 import { locate, modelsAt } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { ModelCost, Models } from '../../../runners/models.ts'
+import type { ModelCost, Models, ModelUsageSum } from '../../../runners/models.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { modelUsage, type UsageSum } from '../model-usage.ts'
+import { modelUsage } from '../model-usage.ts'
 import { testModel } from '../test-model.ts'
 
 function modelsOf({ cwd, environment, settings }: Context): Models {
@@ -73,7 +73,7 @@ export async function showUsage(context: Context, { since }: { readonly since?: 
   const report = await modelUsage(modelsOf(context), when)
   answer(context, report, () => {
     if (report.total.calls === 0) return 'no model was called'
-    const row = (name: string, sum: UsageSum) => [
+    const row = (name: string, sum: ModelUsageSum) => [
       name,
       String(sum.calls),
       String(sum.failed + sum.cutOff),

@@ -19,7 +19,6 @@ import { previewRollback, undecidedFiles } from '../../../operations/rollback-pl
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { lentLogins } from '../../agents/agent-login.ts'
 import { workerFor } from '../../agents/commands/choose-agent.ts'
-import { planModels } from '../../models/model-usage.ts'
 import { canCommit, finishDraft, lastOpenGoal, REVIEW, withCommit } from '../goals/finish-draft.ts'
 import { pastPlans, rememberedProposal, saveDraft } from '../goals/plan-goal.ts'
 import { timeRange } from '../goals/time-range.ts'
@@ -303,7 +302,7 @@ async function undoAll(context: Context, composed: Composed, { plan, name }: Cha
 }
 
 async function spentLine({ models }: Composed, plan: PlanId): Promise<string> {
-  const asked = await planModels(models, plan)
+  const asked = await models.usageOf(plan)
   const calls = asked.reduce((sum, one) => sum + one.calls, 0)
   const tokens = asked.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0)
   const usd = asked.reduce((sum, one) => sum + one.usd, 0)
