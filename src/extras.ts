@@ -3,7 +3,14 @@
 
 import { type Doors, type Extra, type ExtraName, type Extras, MissingExtra } from './composition/extra.ts'
 
-export { MissingExtra, missingFailure, OTHER_BUILD, withoutCommand, withoutExtra } from './composition/extra.ts'
+export {
+  type ExtraName,
+  MissingExtra,
+  missingFailure,
+  OTHER_BUILD,
+  withoutCommand,
+  withoutExtra,
+} from './composition/extra.ts'
 
 const EXTRAS: Extras = {
   agents: {
@@ -15,6 +22,7 @@ const EXTRAS: Extras = {
     open: () => import('./extras/models/models.ts'),
     commands: () => import('./extras/models/commands/models-commands.ts'),
   },
+  pictures: { open: () => import('./extras/pictures/pictures.ts') },
   publishers: { open: () => import('./extras/publishers/publishers.ts') },
 }
 

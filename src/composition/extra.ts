@@ -1,23 +1,27 @@
 // What the core asks of its extras, one door each, and what it says where one is missing. Doors are typed in the room that uses them.
 // The list itself is src/extras.ts.
 
-import type { Command } from 'commander'
-import type { Act } from '../cli/context.ts'
-import type { WorkerChoice } from '../cli/worker-choice.ts'
 import type { Failure } from '../domain/result.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { CodingAgents } from '../operations/agents/coding-agents.ts'
+import type { Pictures } from '../operations/pictures.ts'
 import type { ModelsExtra } from '../runners/models.ts'
-import type { ListedRoute } from '../server/route.ts'
 
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
   readonly agents: CodingAgents & WorkerChoice
   readonly models: ModelsExtra
+  readonly pictures: Pictures
   readonly publishers: Publishers
 }
 
 export type ExtraName = keyof Doors
+
+/** Faces ask the list, which knows what it adds to them: their types are named in place, so that the two are no circle of imports. */
+type Act = import('../cli/context.ts').Act
+type Command = import('commander').Command
+type ListedRoute = import('../server/route.ts').ListedRoute
+type WorkerChoice = import('../cli/worker-choice.ts').WorkerChoice
 
 /** Every part is loaded when it is first needed. A line may lack what the extra does not have. */
 export interface Extra<Door> {
@@ -34,6 +38,7 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
   models: { what: 'language models', commands: ['models'] },
+  pictures: { what: 'pictures' },
   publishers: { what: 'notifications by command or webhook, and traces,' },
 }
 
@@ -60,7 +65,10 @@ export function withoutCommand(word: string): string | null {
 export class MissingExtra extends Error {
   override readonly name = 'MissingExtra'
 
+  readonly extra: ExtraName
+
   constructor(extra: ExtraName) {
     super(withoutExtra(extra))
+    this.extra = extra
   }
 }

@@ -6,6 +6,7 @@ import type { PlanId } from '../domain/id.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { TaskStatus } from '../domain/status.ts'
+import { openExtra } from '../extras.ts'
 import type { PlanTarget } from './find-target.ts'
 import { readRevisions } from './read-journal.ts'
 import type { CallerEngine } from './run-plan.ts'
@@ -93,7 +94,7 @@ export async function printReport(engine: Asking, plan: PlanId): Promise<string 
     const changed = await engine.ask({ type: 'taskChanges', plan, task })
     if (changed !== null) changes.push({ task, files: changed.files, more: changed.more })
   }
-  const { report } = await import('../extras/pictures/report.ts')
+  const { report } = await openExtra('pictures')
   const sum = (key: 'tokens' | 'cost'): number | null => {
     const known = used.flatMap(one => (one[key] === null ? [] : [one[key]]))
     return known.length === 0 ? null : known.reduce((all, one) => all + one, 0)

@@ -4,8 +4,10 @@
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Engine, Order, Submitted } from '../engine/engine.ts'
+import { dialectNamed } from '../extras/dialects/dialect-list.ts'
+import { Source } from '../extras/dialects/source.ts'
+import { type Parsed, parsePlan } from '../format/plan/parse.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
-import { tasksFromSteps } from '../format/wire/planstore.ts'
 import { checkPlan } from './check-plan.ts'
 
 export interface OutlineRoom {
@@ -30,7 +32,7 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
     const current = await engine.ask({ type: 'definition', plan })
     if (seen === null || current === null) return { status: 'gone' }
     const { definition } = current
-    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition, checkPlan)
+    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition)
     if (made === null) return { status: 'nothing' }
     if (!made.ok) return { status: 'faulty', diagnostics: made.diagnostics }
     const filled = { ...definition, tasks: made.definition.tasks }
@@ -44,4 +46,18 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
 
 /** Neither tasks, nor steps that could become some. */
 export const isEmptyPlan = (definition: PlanDefinition): boolean =>
-  definition.tasks.length === 0 && tasksFromSteps(definition, checkPlan) === null
+  definition.tasks.length === 0 && tasksFromSteps(definition) === null
+
+/** The steps of a plan as its tasks, by the rules of the format they are written in. */
+function tasksFromSteps(definition: PlanDefinition): Parsed | null {
+  const steps = definition.extra?.steps
+  if (!Array.isArray(steps) || steps.length === 0) return null
+  const text = JSON.stringify({ plan_type: definition.extra?.plan_type ?? 'sequential', steps }, null, 2)
+  const source = new Source(text)
+  const formats = STEP_FORMATS.flatMap(name => dialectNamed(name) ?? [])
+  const dialect = formats.find(format => format.recognises(source)) ?? formats.at(-1)
+  return dialect === undefined ? null : parsePlan(text, { dialect, fallbackName: definition.name, check: checkPlan })
+}
+
+/** Asked in this order; steps that none of them recognises are of the last. */
+const STEP_FORMATS: readonly string[] = ['step-list', 'todo-plan', 'plan-steps']

@@ -3,6 +3,7 @@
 
 import type { Hint } from '../domain/hint.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
+import { type ExtraName, withoutExtra } from '../extras.ts'
 import type { ProblemDocument, ProblemFault } from '../format/wire/answers/problem.ts'
 import type { Fault } from '../format/wire/wire.ts'
 import { type About, allowedText, hintText } from './hint-text.ts'
@@ -49,6 +50,10 @@ export const isProblem = (value: object): value is Problem => 'problem' in value
 export function refused({ code, message, hint, allowed }: Refusal, about: About = {}): Problem {
   return problem(STATUS_OF[code], code, message, { hint, about, allowed: allowed?.map(allowedText) })
 }
+
+/** What this build of the service does not have. */
+export const notInBuild = (extra: ExtraName): Problem =>
+  problem(501, 'not-in-build', withoutExtra(extra), { hint: 'ask a service that has it' })
 
 export const notFound = (detail: string, hint?: Hint): Problem => problem(404, 'not-found', detail, { hint })
 

@@ -12,7 +12,7 @@ import {
   StoreGone,
   StoreRefused,
 } from '../stores/store.ts'
-import { type Problem, problem } from './problem.ts'
+import { notInBuild, type Problem, problem } from './problem.ts'
 import type { RouteRooms } from './service.ts'
 
 export function troubleOf(error: unknown, { log }: Pick<RouteRooms, 'log'>, id: string): Problem {
@@ -31,8 +31,7 @@ export function troubleOf(error: unknown, { log }: Pick<RouteRooms, 'log'>, id: 
     return problem(503, 'commit-unknown', 'nobody can say whether it was written', {
       hint: 'look at the plan before trying again, or repeat with the same Idempotency-Key',
     })
-  if (error instanceof MissingExtra)
-    return problem(501, 'not-in-build', error.message, { hint: 'ask a service that has it' })
+  if (error instanceof MissingExtra) return notInBuild(error.extra)
   log.error({ id, error: textOf(error) }, 'request failed')
   if (error instanceof StoreGone)
     return problem(503, 'gone', 'the state folder is gone; nothing is written any more', {

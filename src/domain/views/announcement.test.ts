@@ -1,7 +1,7 @@
 // What is announced of an entry: each event once, bounded, without secrets, under names that are listed.
 
 import { describe, expect, test } from 'vitest'
-import { ANNOUNCED_UNDERSCORE, underscoreAnnouncements } from '../../extras/compat/sessions/underscore-events.ts'
+import { ANNOUNCED_UNDERSCORE, UNDERSCORE } from '../../extras/compat/sessions/underscore-events.ts'
 import { external, name, numberedPlanId, numberedSha, plan, START } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import type { Actor } from '../id.ts'
@@ -52,7 +52,7 @@ describe('dotted', () => {
 
 describe('underscore', () => {
   const told = (...events: readonly Event[]) =>
-    underscoreAnnouncements(entry(...events), facts, null).map(({ name, data }) => [name, JSON.parse(data).data])
+    UNDERSCORE.announce(entry(...events), facts, null).map(({ name, data }) => [name, JSON.parse(data).data])
 
   test('the end of a plan is told under the name that was sent and the one that was listened to', () => {
     expect(told({ type: 'plan.finished', status: 'failed', reason: 'r' })).toEqual([

@@ -6,7 +6,7 @@ import type { Hint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import type { TaskStatus } from '../../domain/status.ts'
+import { ENDED, type TaskStatus } from '../../domain/status.ts'
 import type { Diagnostic, DocumentFault } from '../../format/text/diagnostic.ts'
 import type { Source } from './source.ts'
 import type { Trace } from './source-map.ts'
@@ -43,6 +43,10 @@ export type Reading =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 export type EndedStatus = Extract<TaskStatus, 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'>
+
+/** The status an imported task has reached for good; null for one that is still to be done. */
+export const endedStatus = (status: TaskStatus): EndedStatus | null =>
+  ENDED.has(status) ? (status as EndedStatus) : null
 
 /** The status of a task of the plan being printed; `pending` for a plan that was never run. */
 export type StatusOf = (task: TaskName) => TaskStatus

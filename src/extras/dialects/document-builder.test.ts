@@ -4,9 +4,9 @@ import { cpuMs } from '../../domain/cpu-time.fixture.ts'
 import { isTaskName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
+import { statusWords } from '../../format/text/status-words.ts'
 import { budgetInMinutes, budgetMap, durationText, priorityOf } from './amounts.ts'
 import { alternatives, isPlaceholder, Names, planSlug, writtenIds } from './document-builder.ts'
-import { statusWords } from './status-words.ts'
 
 describe('status words', () => {
   const words = statusWords<TaskStatus>({ TODO: 'pending', DOING: 'running', DONE: 'completed', SHIPPED: 'completed' })

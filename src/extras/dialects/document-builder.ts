@@ -9,10 +9,11 @@ import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path } from '../../format/text/diagnostic.ts'
+import type { StatusWords } from '../../format/text/status-words.ts'
 import type { EndedStatus, Reading } from './dialect.ts'
+import { endedStatus } from './dialect.ts'
 import { isList, type Source } from './source.ts'
 import { Trace, type Where } from './source-map.ts'
-import { endedStatus, type StatusWords } from './status-words.ts'
 
 export { Names, planSlug, taskSlug, writtenIds } from './names.ts'
 

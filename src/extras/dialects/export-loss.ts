@@ -6,8 +6,8 @@ import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { plan as planSchema } from '../../format/plan/schema.ts'
 import type { Dialect, Printed, StatusOf } from './dialect.ts'
+import { endedStatus } from './dialect.ts'
 import { isList, Source } from './source.ts'
-import { endedStatus } from './status-words.ts'
 
 /** The text together with what it does not say. */
 export function printed(text: string, definition: PlanDefinition, status: StatusOf, read: Dialect['read']): Printed {

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { isTaskName } from '../../domain/id.ts'
-import { generatedIds, idsFor, idsToWrite, slug } from './names.ts'
+import { slug } from '../../format/text/slug.ts'
+import { generatedIds, idsFor, idsToWrite } from './names.ts'
 
 describe('generated ids', () => {
   test('are made of the words of the task, and numbered when the words repeat', () => {

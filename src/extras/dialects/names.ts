@@ -4,12 +4,10 @@
 import { isPlanName, isTaskName, NAME_MAX, type PlanName, type TaskName } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
+import { slug } from '../../format/text/slug.ts'
 
 // Ids for tasks that were written without one, made from the words of the task. The same words in the same order always give the
 // same ids, and no id is given twice.
-
-/** Long enough to be understood, short enough for the name of a task inside a task. */
-const SLUG_MAX = 48
 
 /** Gives the next id; `text` are the words of the task. */
 export function generatedIds(taken: Iterable<string> = []): (text: string) => TaskName {
@@ -52,20 +50,6 @@ export function idsToWrite(tasks: readonly { readonly id: TaskName; readonly tex
     for (const { id } of wrong) written.add(id)
   }
   return new Set(tasks.map(({ id }) => id))
-}
-
-/** `Fix the parser!` -> `fix-the-parser`; null when nothing usable is left. */
-export function slug(text: string): TaskName | null {
-  const words = text
-    .slice(0, 400)
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
-  const cut = words.length <= SLUG_MAX ? words : words.slice(0, words.lastIndexOf('-', SLUG_MAX) + 1 || SLUG_MAX)
-  const name = cut.replace(/-+$/, '')
-  return isTaskName(name) ? name : null
 }
 
 export class Names {

@@ -2,7 +2,8 @@
 // for each status. Every name stands in quotes.
 
 import type { ActionType, PlanDefinition } from '../../domain/plan.ts'
-import { COLOURS, type Item, oneLine, pictureOf, type Statuses } from './scene.ts'
+import { type Item, oneLine, pictureOf, type Statuses } from '../../format/plan/scene.ts'
+import { COLOURS } from './colours.ts'
 
 const TITLE_MAX = 60
 const OUTCOME_MAX = 40

@@ -19,8 +19,8 @@ import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import type { TaskStatus } from '../../domain/status.ts'
 import { actionWords } from '../../format/actions/actions.ts'
+import { type Item, oneLine, pictureOf, type Scene, type Statuses } from '../../format/plan/scene.ts'
 import { printDuration } from '../../format/text/units.ts'
-import { type Item, oneLine, pictureOf, type Scene, type Statuses } from './scene.ts'
 
 const LINE_MAX = 400
 

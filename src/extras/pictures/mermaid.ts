@@ -5,7 +5,8 @@
 import type { TaskName } from '../../domain/id.ts'
 import type { ActionType, PlanDefinition } from '../../domain/plan.ts'
 import { TASK_STATUSES } from '../../domain/status.ts'
-import { COLOURS, type Item, oneLine, pictureOf, type Statuses } from './scene.ts'
+import { type Item, oneLine, pictureOf, type Statuses } from '../../format/plan/scene.ts'
+import { COLOURS } from './colours.ts'
 
 const TITLE_MAX = 60
 const OUTCOME_MAX = 40

@@ -2,18 +2,19 @@ import { spawnSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TaskName } from '../../domain/id.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Action, PlanDefinition } from '../../domain/plan.ts'
 import { expandTasks } from '../../domain/plan-rules/expand.ts'
 import { TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { planDefinition } from '../../format/plan/definition.arbitrary.ts'
+import { parsePlan } from '../../format/plan/parse.ts'
+import { RECOVERY_PLAN, ROLLBACK_PLAN } from '../../format/plan/plan-texts.fixture.ts'
+import { pictureOf } from '../../format/plan/scene.ts'
 import { decision, external, gate, plan, task } from '../../testing/plan.ts'
 import { dot } from './dot.ts'
 import { markdown } from './markdown.ts'
 import { mermaid } from './mermaid.ts'
 import { readChart } from './mermaid-grammar.fixture.ts'
-import { pictureOf } from './scene.ts'
 import { svg } from './svg.ts'
-import { tree } from './tree.ts'
 
 const PLAN = plan(
   'release',
@@ -112,20 +113,6 @@ describe('Graphviz', () => {
   })
 })
 
-it('a tree shows milestones, groups and where outcomes lead', () => {
-  expect(tree(PLAN, STATUSES, { sign: status => status[0]! })).toEqual([
-    'release — Release',
-    '├─ c build Build it (group)',
-    '│  ├─ c build/lint (run)',
-    '│  └─ c build/test (run) ← build/lint',
-    '├─ w review (gate) ← build; rejected → build/lint',
-    '├─ p which (decide) ← review; yes → ship; no → end',
-    '└─ milestone out',
-    '   ├─ ship (run)',
-    '   └─ end (external)',
-  ])
-})
-
 describe('SVG', () => {
   it('has a shape for every task, a diamond for a gate, dashed outcomes, and an arc for what leads back', () => {
     const picture = svg(PLAN, STATUSES)
@@ -195,6 +182,55 @@ describe('Markdown', () => {
   })
 })
 
+describe('every picture', () => {
+  const read = (text: string): PlanDefinition => {
+    const parsed = parsePlan(text)
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics))
+    return parsed.definition
+  }
+
+  it('remedies are edges; contracts and gates are told in words', () => {
+    const definition = read(RECOVERY_PLAN)
+    expect(dot(definition)).toContain('"build" -> "other-way" [style=dashed, label="alternate"]')
+    expect(dot(definition)).toContain('"build" -> "fixer" [style=dashed, label="repair"]')
+    const page = markdown(definition)
+    for (const said of [
+      '**When it fails:** what was done is undone, all files go back',
+      'True afterwards:\n\n- `test -f out/app` *(command)*',
+      '**Changes only:** `out/**`',
+      'logic, flaky-net: alternate `other-way`',
+      '**Timebox:** 30m',
+      'asks the role `release` for approval, 2 of them',
+      'asks a person to choose: One node, large',
+    ])
+      expect(page).toContain(said)
+  })
+
+  it('checkpoints, git and compensation are shown in every picture', () => {
+    const definition = read(ROLLBACK_PLAN)
+    const page = markdown(definition)
+    for (const line of [
+      '- **Git:** commits what each task wrote, a worktree for each task, messages `feat(plan): {title}`, begins at `main`',
+      '- **Checkpoints:** every 5 tasks, before unsafe tasks, declared files only',
+      '- **When it fails:** all stays as it is',
+      '- **Does:** takes the checkpoint `before-deploy`',
+      '- **Does:** takes a checkpoint',
+      '- **Does:** tags `v1.2.0`',
+      '- **Does:** merges the branch of `build`',
+      '- **Undone by:** the task `undo-push`',
+    ])
+      expect(page).toContain(`${line}\n`)
+    expect(page).not.toContain('**Leads:** compensate')
+    expect(dot(definition)).toContain('"push" -> "undo-push" [style=dashed, label="compensate"]')
+    expect(mermaid(definition)).toContain('t8 -.->|"compensate"| t9')
+  })
+
+  it('shows a plan stored when git tasks said anything', () => {
+    const old = plan('p', task('a', { action: { type: 'git', spec: { push: 'origin' } } as unknown as Action }))
+    expect(markdown(old)).toContain('- **Does:** git\n')
+  })
+})
+
 const leavesOf = (items: ReturnType<typeof pictureOf>['top']): readonly TaskName[] =>
   items.flatMap(({ task: { id }, children }) => (children.length === 0 ? [id] : leavesOf(children)))
 
@@ -213,7 +249,6 @@ it('every picture shows every task and every edge of any plan, and none throws',
       const graph = dot(definition, statuses)
       expect(quotesOf(graph)).toBe('balanced')
       expect(graph.split('\n').filter(line => / -> /.test(unquoted(line))).length).toBe(scene.edges.length)
-      expect(treeSize(definition, statuses)).toBe(names.size)
       const drawn = svg(definition, statuses)
       expect(wellFormed(drawn)).toBe('well-formed')
       expect(drawn.match(/<g><title>/g)?.length ?? 0).toBe(names.size)
@@ -229,15 +264,9 @@ it('does not exhaust the stack on a chain of 20,000', () => {
   const long = plan('p', ...tasks)
   expect(mermaid(long).split('\n').length).toBe(1 + 20_000 + 19_999)
   expect(dot(long).split('\n').length).toBe(4 + 20_000 + 19_999)
-  expect(tree(long).length).toBe(20_001)
   expect(svg(long).match(/<rect [^>]*rx="10"/g)).toHaveLength(20_000)
   expect(markdown(long).length).toBeGreaterThan(100_000)
 })
-
-function treeSize(definition: PlanDefinition, statuses: ReadonlyMap<string, TaskStatus>): number {
-  const lines = tree(definition, statuses).slice(1)
-  return lines.filter(line => !/^[│ ]*[├└]─ milestone /.test(line)).length
-}
 
 const unquoted = (line: string): string => line.replace(/"(?:[^"\\]|\\.)*"/g, '""')
 

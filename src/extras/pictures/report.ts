@@ -2,25 +2,10 @@
 // font of its own, and a policy in the file that allows nothing but its styles; every word of a plan is escaped.
 
 import { reasonBesides } from '../../domain/phrases.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
-import type { Handoff } from '../../domain/views/handoff.ts'
-import type { Statuses } from './scene.ts'
+import type { Statuses } from '../../format/plan/scene.ts'
+import type { ReportFacts } from '../../operations/pictures.ts'
 import { svg } from './svg.ts'
-
-export interface ReportFacts {
-  readonly definition: PlanDefinition
-  readonly handoff: Handoff
-  /** What each task changed, where that is known. */
-  readonly changes: readonly {
-    readonly task: string
-    readonly files: readonly { readonly path: string; readonly patch: readonly string[] | null }[]
-    readonly more: number
-  }[]
-  readonly tokens: number | null
-  /** In dollars, or as agents said. */
-  readonly cost: number | null
-}
 
 const PATCH_LINES_MAX = 400
 

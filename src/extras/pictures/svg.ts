@@ -3,7 +3,8 @@
 
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type LaidEdge, type LayoutNode, layoutGraph, type Place, type Point } from '../../domain/views/graph-layout.ts'
-import { COLOURS, type Item, oneLine, pictureOf, type Scene, type Statuses } from './scene.ts'
+import { type Item, oneLine, pictureOf, type Scene, type Statuses } from '../../format/plan/scene.ts'
+import { COLOURS } from './colours.ts'
 
 const MARGIN = 24
 const HEAD = 40

@@ -10,68 +10,14 @@ import type { GateAction, PlanDefinition } from '../../domain/plan.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
 import { isGated } from '../../domain/plan-rules/impact.ts'
 import { semanticDiff } from '../../domain/revisions/semantic-diff.ts'
-import { dot } from '../../extras/pictures/dot.ts'
-import { markdown } from '../../extras/pictures/markdown.ts'
 import { explainDiff, printDiff } from './diff-text.ts'
 import { definitionHash } from './hash.ts'
 import { planJsonSchema } from './json-schema.ts'
 import { outputReads } from './output-reads.ts'
 import { parsePlan } from './parse.ts'
+import { RECOVERY_PLAN as TEXT } from './plan-texts.fixture.ts'
 import { printJson, printYaml } from './print.ts'
 import { renameTasks } from './rename-tasks.ts'
-
-const TEXT = `planfold: 1
-name: release
-policy:
-  on_failure: rollback
-  gates: { before: [push, deploy], role: release, count: 2, valid: 12h }
-  roles: { release: [ana, bo], lead: cleo }
-  replan: auto
-  escalate: { after: 2h, to: lead }
-  review: { window: 30m, max: 5 }
-  breaker: { failures: 5, cooldown: 1m }
-  limits: { attempts: 200, loops: 50 }
-notify:
-  - { on: [waiting, failed], run: [./tell.sh] }
-  - { webhook: "https://example.org/hook", every: 1d }
-tasks:
-  - id: build
-    run: [make]
-    timebox: 30m
-    capabilities: [compiler]
-    postconditions: [{ check: test -f out/app }, The old one is gone]
-    effects: ["out/**"]
-    failure_modes:
-      - { name: flaky-net, detect: { expect: exit == 7 }, class: transient }
-    recover:
-      - { on: transient, retry: { attempts: 5, backoff: 1s..1m } }
-      - { on: [logic, flaky-net], alternate: other-way }
-      - { repair: fixer, times: 2 }
-      - { critic: fixer }
-      - { on: logic, replan: true }
-      - { on: logic, replan: { add: [{ id: more, needs: [build], run: [ls] }] } }
-      - { on: logic, replan: { template: bugfix } }
-      - { on: policy, ask: lead }
-      - { ask: true }
-      - { abort: rollback }
-  - { id: other-way, run: [make, other] }
-  - { id: fixer, run: [./fix.sh, "\${{ tasks.build.outputs.log }}"] }
-  - id: review
-    needs: [build]
-    gate: { type: approval, checks: [{ check: npm test }], unmet: ask, role: release, count: 2, expires: 24h, expired: escalate, escalate: { after: 30m, to: lead } }
-    show: [diff, cost]
-  - { id: shape, needs: [build], gate: { type: schema, file: out/app.json, against: app.schema.json } }
-  - { id: purse, needs: [build], gate: { type: budget, attempts: 40, time: 2h } }
-  - id: size
-    needs: [build]
-    gate: { type: decision, options: [{ id: small, title: One node, pros: [cheap], cons: [slow], cost: 3 EUR }, { id: large }] }
-    on: { small: ship, large: ship }
-  - id: port
-    needs: [build]
-    gate: { type: question, question: "Which port?", form: [{ name: port, type: number, min: 1, max: 65535, default: 80 }, { name: why }] }
-  - { id: plain, needs: [build], gate: diff }
-  - { id: ship, run: [git, push] }
-`
 
 const ONE = (body: string) => `planfold: 1\ntasks:\n  - id: a\n    ${body.replaceAll('\n', '\n    ')}\n  - id: b\n`
 const HEAD = (body: string) => `planfold: 1\n${body}\ntasks: [{ id: a }]\n`
@@ -194,22 +140,6 @@ tasks:
   - { id: b, gate: approval, show: [diff] }
 `).definition
     expect(definitionHash(old)).toBe('f8d460c5997723a981bcba039b6f81e48d1cbdfb7f79d913e77aa632bcf9476c')
-  })
-
-  test('are drawn: remedies as edges, contracts and gates in words', () => {
-    expect(dot(definition)).toContain('"build" -> "other-way" [style=dashed, label="alternate"]')
-    expect(dot(definition)).toContain('"build" -> "fixer" [style=dashed, label="repair"]')
-    const page = markdown(definition)
-    for (const said of [
-      '**When it fails:** what was done is undone, all files go back',
-      'True afterwards:\n\n- `test -f out/app` *(command)*',
-      '**Changes only:** `out/**`',
-      'logic, flaky-net: alternate `other-way`',
-      '**Timebox:** 30m',
-      'asks the role `release` for approval, 2 of them',
-      'asks a person to choose: One node, large',
-    ])
-      expect(page).toContain(said)
   })
 
   test('follow when tasks are renamed, and are looked at for what they read', () => {

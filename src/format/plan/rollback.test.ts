@@ -5,34 +5,13 @@ import { plainHint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { Action, PlanDefinition } from '../../domain/plan.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
-import { dot } from '../../extras/pictures/dot.ts'
-import { markdown } from '../../extras/pictures/markdown.ts'
-import { mermaid } from '../../extras/pictures/mermaid.ts'
-import { tree } from '../../extras/pictures/tree.ts'
 import { name, plan, task } from '../../testing/index.ts'
 import { planJsonSchema } from './json-schema.ts'
 import { outputReads } from './output-reads.ts'
 import { parsePlan } from './parse.ts'
+import { ROLLBACK_PLAN as TEXT } from './plan-texts.fixture.ts'
 import { printJson, printYaml } from './print.ts'
 import { renameTasks } from './rename-tasks.ts'
-
-const TEXT = `planfold: 1
-name: release
-policy:
-  checkpoints: { every: 5, before: unsafe, files: declared }
-  on_failure: keep
-git: { commits: task, worktree: task, message: "feat(plan): {title}", base: main }
-tasks:
-  - { id: build, run: [make], outputs: { version: stdout } }
-  - { id: safe, needs: [build], checkpoint: before-deploy }
-  - { id: safer, needs: [safe], checkpoint: { name: by-hand } }
-  - { id: safest, needs: [safer], checkpoint: true }
-  - { id: commit, needs: [build], git: { commit: "release \${{ tasks.build.outputs.version }}", paths: [CHANGELOG.md] } }
-  - { id: mark, needs: [commit], git: { tag: v1.2.0, message: first } }
-  - { id: join, needs: [build], git: { merge: build, message: together } }
-  - { id: push, needs: [mark], run: [push], compensate: { task: undo-push } }
-  - { id: undo-push, run: [unpush] }
-`
 
 const ONE = (body: string) => `planfold: 1\ntasks:\n  - id: a\n    ${body.replaceAll('\n', '\n    ')}\n  - id: b\n`
 const HEAD = (body: string) => `planfold: 1\n${body}\ntasks: [{ id: a }]\n`
@@ -104,26 +83,6 @@ describe('the words for checkpoints, git and compensation', () => {
       expect(validator.safeParse(parse(wrong)).success).toBe(false)
       expect(complaints(wrong)).not.toEqual([])
     }
-  })
-
-  test('are shown in every picture', () => {
-    const { definition } = parsed(TEXT)
-    const page = markdown(definition)
-    for (const line of [
-      '- **Git:** commits what each task wrote, a worktree for each task, messages `feat(plan): {title}`, begins at `main`',
-      '- **Checkpoints:** every 5 tasks, before unsafe tasks, declared files only',
-      '- **When it fails:** all stays as it is',
-      '- **Does:** takes the checkpoint `before-deploy`',
-      '- **Does:** takes a checkpoint',
-      '- **Does:** tags `v1.2.0`',
-      '- **Does:** merges the branch of `build`',
-      '- **Undone by:** the task `undo-push`',
-    ])
-      expect(page).toContain(`${line}\n`)
-    expect(page).not.toContain('**Leads:** compensate')
-    expect(dot(definition)).toContain('"push" -> "undo-push" [style=dashed, label="compensate"]')
-    expect(mermaid(definition)).toContain('t8 -.->|"compensate"| t9')
-    expect(tree(definition).join('\n')).toContain('push (run) ← mark; compensate → undo-push')
   })
 
   test('follow when tasks are renamed, and are looked at for what they read', () => {
@@ -246,7 +205,7 @@ describe('what is wrong with them is told in place', () => {
   })
 })
 
-test('a plan stored when git and checkpoint tasks said anything is printed, drawn, renamed and checked', () => {
+test('a plan stored when git and checkpoint tasks said anything is printed, renamed and checked', () => {
   const old = plan(
     'p',
     task('a', { action: { type: 'git', spec: { push: 'origin' } } as unknown as Action }),
@@ -255,7 +214,6 @@ test('a plan stored when git and checkpoint tasks said anything is printed, draw
   )
   expect(printYaml(old)).toContain('git:\n      push: origin')
   expect(printYaml(old)).toContain('checkpoint:\n      keep: 3')
-  expect(markdown(old)).toContain('- **Does:** git\n')
   expect(renameTasks(old, new Map([[name('a'), name('z')]])).tasks[0]?.action).toEqual(old.tasks[0]?.action)
   expect(checkGraph(old).map(({ message }) => message)).toEqual(["'a' compensates 'c' and has the action 'git'"])
 })

@@ -3,12 +3,12 @@
 
 import { z } from 'zod'
 import { EDIT_CHOICES } from '../../domain/event.ts'
-import { isReadable } from '../../extras/dialects/planstore/plan-steps-words.ts'
 import { planJsonSchema } from '../plan/json-schema.ts'
+import { isReadableId } from '../text/slug.ts'
 import { draftingLimits } from './budget.ts'
 import * as part from './field-schemas.ts'
 import { reason } from './field-schemas.ts'
-import * as word from './planstore-fields.ts'
+import * as word from './status-words.ts'
 import { anyOf, wire } from './wire.ts'
 
 // What is done to a plan as a whole: carried out, held, ended, copied, taken back.
@@ -93,7 +93,7 @@ export const NOT_CHOSEN = {
 /** What a client calls what it makes. Ids themselves are made here, so what could never be one is refused. */
 export const chosenId = z
   .string()
-  .refine((text: string): boolean => isReadable(text), { ...NOT_CHOSEN })
+  .refine((text: string): boolean => isReadableId(text), { ...NOT_CHOSEN })
   .meta({ description: 'A readable word, which becomes the name. Ids themselves (UUIDs) are made by the service.' })
 
 /** The body of the PlanStore, by which a plan is told from a document. */

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
 import { chosenId, reference, told } from './plans.ts'
-import * as word from './planstore-fields.ts'
+import * as word from './status-words.ts'
 import { type Schema, wire } from './wire.ts'
 
 const needs = z.union([reference, z.array(reference)]).nullish()

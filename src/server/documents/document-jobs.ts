@@ -5,19 +5,16 @@ import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { MergeMode, Standing } from '../../domain/revisions/merge.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
-import { dot } from '../../extras/pictures/dot.ts'
-import { markdown } from '../../extras/pictures/markdown.ts'
-import { mermaid } from '../../extras/pictures/mermaid.ts'
-import { svg } from '../../extras/pictures/svg.ts'
-import { tree } from '../../extras/pictures/tree.ts'
 import { type ProposedPlan, proposedPlan } from '../../extras/planners/goals/plan-goal.ts'
 import type { Looked, PastPlan, PlanComment } from '../../extras/planners/planner.ts'
+import { findExtra } from '../../extras.ts'
+import { tree } from '../../format/plan/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
 import { hintText } from '../hint-text.ts'
-import { isProblem, type Problem, problem, refused } from '../problem.ts'
+import { isProblem, notInBuild, type Problem, problem, refused } from '../problem.ts'
 import { JSON_TYPE, onWire } from '../wire-names.ts'
 import { documentFrom, faulty, formatCalled, type ReadDocument } from './read-document.ts'
 
@@ -47,7 +44,7 @@ export interface PrintInput {
 export interface DrawInput {
   readonly definition: PlanDefinition
   readonly statuses: Statuses
-  readonly as: keyof typeof PICTURES
+  readonly as: 'tree' | 'mermaid' | 'dot' | 'markdown' | 'svg'
 }
 
 export interface AroundInput {
@@ -86,10 +83,7 @@ export const JOBS = {
   'read-plan': readPlan,
   revise,
   print,
-  draw: ({ definition, statuses, as }: DrawInput): Printed | Problem => ({
-    type: as === 'svg' ? 'image/svg+xml' : 'text/plain; charset=utf-8',
-    text: PICTURES[as](definition, new Map(statuses)),
-  }),
+  draw,
   analyze,
   surroundings,
   check: ({ definition }: CheckInput) => checkPlan(definition),
@@ -185,11 +179,10 @@ function print({ definition, statuses, as }: PrintInput): Printed | Problem {
   }
 }
 
-const PICTURES = {
-  mermaid,
-  dot,
-  markdown,
-  svg,
-  tree: (definition: PlanDefinition, statuses: ReadonlyMap<string, TaskStatus>) =>
-    `${tree(definition, statuses).join('\n')}\n`,
-} as const
+async function draw({ definition, statuses, as }: DrawInput): Promise<Printed | Problem> {
+  const known = new Map(statuses)
+  const type = as === 'svg' ? 'image/svg+xml' : 'text/plain; charset=utf-8'
+  if (as === 'tree') return { type, text: `${tree(definition, known).join('\n')}\n` }
+  const pictures = await findExtra('pictures')
+  return pictures === null ? notInBuild('pictures') : { type, text: pictures[as](definition, known) }
+}

@@ -10,7 +10,7 @@ import { type Entry, StoreDamaged } from '../../stores/store.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Log } from '../monitoring/log.ts'
 import { LiveFolds } from './entry-states.ts'
-import { inboxTick, outputTick, progressTick } from './progress-events.ts'
+import { outputTick, progressTick } from './progress-events.ts'
 import { Subscriber, type Wish } from './subscriber.ts'
 import { LiveEntry, LiveTail } from './tail.ts'
 
@@ -293,11 +293,11 @@ export class Live {
       if (progress === null) continue
       const facts = await this.#known(plan)
       const about = [plan, facts, progress, new Date(now()).toISOString(), position] as const
-      const told = [progressTick(...about)]
+      const told = [progressTick('plan.progress', ...about)]
       const [before, waits] = [this.#inboxes.get(plan), progress.waiting.join('\n')]
       this.#keepInbox(plan, waits)
       // Of a plan that is looked at for the first time nobody knows what waited before; only a note surely changed nothing.
-      if (before === undefined ? !isQuiet : before !== waits) told.push(inboxTick(...about))
+      if (before === undefined ? !isQuiet : before !== waits) told.push(progressTick('inbox.changed', ...about))
       for (const { ticks, wish } of this.#subscribers)
         if (wish.wants(plan, facts)) for (const tick of told) ticks?.offerProgress(tick)
     }

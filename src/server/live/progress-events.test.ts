@@ -14,7 +14,7 @@ const said = (text: string) =>
 const far = (version: number, position: number) => {
   const counts = { total: 2, done: 1, ended: 1, ratio: 0.5, successRate: 1, counts: {} as never }
   const now = { version, revision: 1, status: 'active' as const, progress: counts, running: [], waiting: [] }
-  return progressTick(plan, facts, now, '', position)
+  return progressTick('plan.progress', plan, facts, now, '', position)
 }
 const dataOf = (text: string | null) =>
   text === null

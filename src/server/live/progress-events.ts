@@ -2,12 +2,10 @@
 // missed is in the logs and in the plan. Told once in text, for everybody.
 
 import type { PlanId } from '../../domain/id.ts'
-import type { PlanFacts } from '../../domain/views/announcement.ts'
-import { lastSpend } from '../../domain/views/pages/agent-lines.ts'
+import type { Announcement, PlanFacts } from '../../domain/views/announcement.ts'
 import type { PlanProgress } from '../../engine/engine.ts'
-import { underscoreData } from '../../extras/compat/sessions/underscore-events.ts'
 import type { Position, StoredLog } from '../../stores/store.ts'
-import { frame, type Naming, UNDERSCORE } from './sse.ts'
+import { frame, type Naming, type ProgressName } from './sse.ts'
 
 /** Something that is told without an id; `gap`: what came before it was not told. */
 export interface Tick {
@@ -18,87 +16,51 @@ export interface Tick {
 
 /** Sent only to listeners that have seen the entry it is about, so that an older state never comes later. */
 export interface ProgressTick extends Tick {
-  readonly name: 'plan.progress' | 'inbox.changed'
+  readonly name: ProgressName
   readonly position: Position
 }
 
 const TEXT_MAX_CHARS = 4_000
 
 export function outputTick(log: StoredLog, facts: PlanFacts): Tick {
-  const { plan, task, visit, attempt, stream } = log
-  const isCut = log.text.length > TEXT_MAX_CHARS
-  const text = isCut ? log.text.slice(-TEXT_MAX_CHARS) : log.text
-  const at = new Date(log.at).toISOString()
+  const { plan, text } = log
+  const isCut = text.length > TEXT_MAX_CHARS
+  const shown = {
+    ...log,
+    text: isCut ? text.slice(-TEXT_MAX_CHARS) : text,
+    at: new Date(log.at).toISOString(),
+  }
   return tick(plan, facts, (naming, before) => {
-    const more = { ...(isCut ? { cut: true } : {}), ...(before === undefined ? {} : { gap: true }) }
-    if (naming.key === UNDERSCORE.key) {
-      const data = { event: 'task.output', step_id: task, attempt, stream, output: text, ...more }
-      return frame('step_progress', underscoreData('step_progress', plan, facts, at, data))
-    }
-    const data = { plan, plan_name: facts.name, task, visit, attempt, stream, at, text, ...spentIn(log), ...more }
-    return frame('task.output', JSON.stringify(data))
+    const more = { ...(isCut ? { cut: true as const } : {}), ...(before === undefined ? {} : { gap: true as const }) }
+    return naming.output({ ...shown, more }, facts)
   })
-}
-
-/** What the agent of the task has spent so far, where the text says so. */
-function spentIn({ stream, text }: StoredLog): object {
-  const spent = stream === 'engine' ? lastSpend(text) : null
-  if (spent === null) return {}
-  const { calls, inputTokens: input_tokens, outputTokens: output_tokens, cost } = spent
-  return { spent: { calls, input_tokens, output_tokens, cost_usd: cost.known ? cost.usd : null } }
 }
 
 export function progressTick(
+  name: ProgressName,
   plan: PlanId,
   facts: PlanFacts,
   now: PlanProgress,
   at: string,
   position: Position,
 ): ProgressTick {
-  const { version, revision, status, running } = now
-  const { total, done, ended, ratio, counts } = now.progress
-  const [waiting, failed] = [now.waiting.length, counts.failed + counts.abandoned]
-  const told = tick(plan, facts, naming => {
-    if (naming.key === UNDERSCORE.key) return underscoreTick('plan.progress', plan, facts, now, at)
-    const where = { plan, plan_name: facts.name, version, revision, status }
-    const data = { ...where, done, ended, total, ratio, waiting, failed, running, at }
-    return frame('plan.progress', JSON.stringify(data))
-  })
-  return { ...told, name: 'plan.progress', position }
+  return { ...tick(plan, facts, naming => naming.progress(name, plan, facts, now, at)), name, position }
 }
 
-export function inboxTick(
-  plan: PlanId,
-  facts: PlanFacts,
-  now: PlanProgress,
-  at: string,
-  position: Position,
-): ProgressTick {
-  const told = tick(plan, facts, naming => {
-    if (naming.key === UNDERSCORE.key) return underscoreTick('inbox.changed', plan, facts, now, at)
-    const data = { plan, plan_name: facts.name, version: now.version, waiting: now.waiting.length, at }
-    return frame('inbox.changed', JSON.stringify(data))
-  })
-  return { ...told, name: 'inbox.changed', position }
-}
-
-function underscoreTick(event: string, plan: PlanId, facts: PlanFacts, now: PlanProgress, at: string): string {
-  const { total, done, ratio } = now.progress
-  const steps = { completed_steps: done, total_steps: total, progress: ratio, revision: now.revision }
-  const data = { event, ...steps, running_steps: now.running, waiting: now.waiting.length }
-  return frame('plan_update', underscoreData('plan_update', plan, facts, at, data))
-}
-
-function tick(plan: PlanId, facts: PlanFacts, text: Tick['text']): Tick {
+/** Written once for each naming, however many listen. */
+function tick(plan: PlanId, facts: PlanFacts, announce: (naming: Naming, before?: 'gap') => Announcement): Tick {
   const known = new Map<string, string>()
   return {
     plan,
     facts,
     text: (naming, before) => {
       const key = `${naming.key} ${before}`
-      const told = known.get(key) ?? text(naming, before)
-      known.set(key, told)
-      return told
+      const made = known.get(key)
+      if (made !== undefined) return made
+      const { name, data } = announce(naming, before)
+      const text = frame(name, data)
+      known.set(key, text)
+      return text
     },
   }
 }

@@ -1,10 +1,19 @@
 // Writes a stream of events to one client: only while its socket takes it, a heartbeat when nothing happens, a goodbye when the
 // service stops. A client that does not read is cut off; it goes on from its last id when it comes back.
 
+import type { PlanId } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import type { PlanState } from '../../domain/state/state.ts'
-import { type Announcement, announcements, type PlanFacts, type ToldEntry } from '../../domain/views/announcement.ts'
-import { underscoreAnnouncements } from '../../extras/compat/sessions/underscore-events.ts'
-import type { Entry, Position } from '../../stores/store.ts'
+import {
+  type Announcement,
+  announcements,
+  type PlanFacts,
+  RESYNC,
+  type ToldEntry,
+} from '../../domain/views/announcement.ts'
+import { lastSpend } from '../../domain/views/pages/agent-lines.ts'
+import type { PlanProgress } from '../../engine/engine.ts'
+import type { Entry, Position, StoredLog } from '../../stores/store.ts'
 import { wordedEvent } from '../hint-text.ts'
 import type { Subscriber } from './subscriber.ts'
 
@@ -17,14 +26,63 @@ export interface Cursor {
   readonly index: number | null
 }
 
+/** The names and shapes that the events of a stream have. */
 export interface Naming {
   readonly key: string
   /** `before`: the state it was written upon, which it may move along; null where nobody has it. */
   announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
+  output(log: ShownLog, facts: PlanFacts): Announcement
+  /** How far a plan has come, or that its inbox changed. */
+  progress(name: ProgressName, plan: PlanId, facts: PlanFacts, now: PlanProgress, at: string): Announcement
+  resync(data: JsonObject, at: string): Announcement
 }
 
-export const DOTTED: Naming = { key: 'dotted', announce: announcements }
-export const UNDERSCORE: Naming = { key: 'underscore', announce: underscoreAnnouncements }
+export type ProgressName = 'plan.progress' | 'inbox.changed'
+
+/** What a task printed, cut to a length that a stream can carry. */
+export interface ShownLog extends Pick<StoredLog, 'plan' | 'task' | 'visit' | 'attempt' | 'stream' | 'text'> {
+  readonly at: string
+  /** `cut`: only the end of it; `gap`: what came before it was left out. */
+  readonly more: { readonly cut?: true; readonly gap?: true }
+}
+
+export const DOTTED: Naming = {
+  key: 'dotted',
+  announce: announcements,
+  output: ({ plan, task, visit, attempt, stream, at, text, more }, facts) => {
+    const data = {
+      plan,
+      plan_name: facts.name,
+      task,
+      visit,
+      attempt,
+      stream,
+      at,
+      text,
+      ...spentIn(stream, text),
+      ...more,
+    }
+    return { name: 'task.output', data: JSON.stringify(data) }
+  },
+  progress: (name, plan, facts, { version, revision, status, running, progress, waiting }, at) => {
+    if (name === 'inbox.changed')
+      return { name, data: JSON.stringify({ plan, plan_name: facts.name, version, waiting: waiting.length, at }) }
+    const { total, done, ended, ratio, counts } = progress
+    const where = { plan, plan_name: facts.name, version, revision, status }
+    const failed = counts.failed + counts.abandoned
+    const data = { ...where, done, ended, total, ratio, waiting: waiting.length, failed, running, at }
+    return { name, data: JSON.stringify(data) }
+  },
+  resync: (data, at) => ({ name: RESYNC, data: JSON.stringify({ ...data, at }) }),
+}
+
+/** What the agent of the task has spent so far, where the text says so. */
+function spentIn(stream: StoredLog['stream'], text: string): object {
+  const spent = stream === 'engine' ? lastSpend(text) : null
+  if (spent === null) return {}
+  const { calls, inputTokens: input_tokens, outputTokens: output_tokens, cost } = spent
+  return { spent: { calls, input_tokens, output_tokens, cost_usd: cost.known ? cost.usd : null } }
+}
 
 export function entryFrames(
   naming: Naming,

@@ -4,13 +4,12 @@
 //   up to date ──(an entry it wants)──► tail ──(falls behind its beginning)──► store ──(caught up)──► tail
 
 import type { PlanId } from '../../domain/id.ts'
-import { type PlanFacts, RESYNC } from '../../domain/views/announcement.ts'
+import type { PlanFacts } from '../../domain/views/announcement.ts'
 import type { Feed } from '../../engine/engine.ts'
-import { underscoreData } from '../../extras/compat/sessions/underscore-events.ts'
 import { type Entry, type Position, StoreDamaged } from '../../stores/store.ts'
 import { LiveFolds } from './entry-states.ts'
 import { TickQueue } from './progress-events.ts'
-import { type Cursor, frame, type Naming, UNDERSCORE } from './sse.ts'
+import { type Cursor, frame, type Naming } from './sse.ts'
 import { LiveEntry, type LiveTail } from './tail.ts'
 
 export interface Wish {
@@ -229,9 +228,8 @@ export class Subscriber {
     this.#version = null
     const data = { reason, position, hint: HINTS[reason] }
     const at = this.#around.isoNow()
-    const isUnderscore = this.wish.naming.key === UNDERSCORE.key
-    const text = isUnderscore ? underscoreData(RESYNC, null, null, at, data) : JSON.stringify({ ...data, at })
-    return frame(RESYNC, text, String(position))
+    const resync = this.wish.naming.resync(data, at)
+    return frame(resync.name, resync.data, String(position))
   }
 }
 

@@ -2,10 +2,11 @@
 // anywhere.
 
 import type { PlanId } from '../../domain/id.ts'
-import { isSessionKnown, noSession } from '../../extras/compat/sessions/session-history.ts'
+import { UNDERSCORE } from '../../extras/compat/compat.ts'
 import { allEventsQuery, eventsQuery } from '../../format/wire/events.ts'
 import { findPlan } from '../find-plan.ts'
-import { DOTTED, parseCursor, sendEvents, UNDERSCORE } from '../live/sse.ts'
+import { isSessionKnown, noSession } from '../find-session.ts'
+import { DOTTED, parseCursor, sendEvents } from '../live/sse.ts'
 import type { Wish } from '../live/subscriber.ts'
 import { isProblem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -49,18 +50,16 @@ export const eventRoutes = [
       return stream(call, found.plan, plan => plan === found.plan)
     },
   }),
-  ...['/session/:session/events', '/sessions/:session/events'].map(path =>
-    route<Query>({
-      ...shape,
-      path,
-      about: 'What happens in the plans of a session, which need not have any yet.',
-      handle: async call => {
-        const session = call.params.session!
-        if (!(await isSessionKnown(call, session))) return noSession(session)
-        return stream(call, null, (_, facts) => facts.session === session)
-      },
-    }),
-  ),
+  route<Query>({
+    ...shape,
+    path: '/sessions/:session/events',
+    about: 'What happens in the plans of a session, which need not have any yet.',
+    handle: async call => {
+      const session = call.params.session!
+      if (!(await isSessionKnown(call, session))) return noSession(session)
+      return stream(call, null, (_, facts) => facts.session === session)
+    },
+  }),
 ]
 
 function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): Answer {

@@ -1,10 +1,10 @@
 // Health, metrics, the halt of everything, and the address that memory will have.
 
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
 import { haltBody } from '../../format/wire/audit.ts'
 import { memoryBody, memoryQuery, searchQuery, stepsQuery } from '../../format/wire/health.ts'
 import type { ReadBy } from '../../format/wire/wire.ts'
 import { findPlan } from '../find-plan.ts'
+import { presentFields } from '../plans/patch.ts'
 import { isProblem, problem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { onWire } from '../wire-names.ts'

@@ -2,10 +2,10 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
 import * as wire from '../../format/wire/events.ts'
 import type { Entry, StoredLog } from '../../stores/store.ts'
 import { findTask } from '../find-plan.ts'
+import { presentFields } from '../plans/patch.ts'
 import { isProblem } from '../problem.ts'
 import { withoutTokens } from '../remote/remote-orders.ts'
 import { type Answer, type AnyRoute, ok } from '../route.ts'

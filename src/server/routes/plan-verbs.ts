@@ -2,11 +2,7 @@
 
 import { isPlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
-import { execute } from '../../extras/compat/planstore/execute-plan.ts'
-import { stale } from '../../extras/compat/planstore/patch.ts'
-import { planWord } from '../../extras/compat/sessions/session-words.ts'
-import { checkpointsOf, executionsOf, gitTracesOf, metricsOf } from '../../extras/compat/sessions/show-executions.ts'
-import { descriptionOf, showSessionPlan } from '../../extras/compat/sessions/show-session-plan.ts'
+import { showSessionPlan } from '../../extras/compat/compat.ts'
 import {
   cancelBody,
   cloneBody,
@@ -25,12 +21,14 @@ import {
   type RollbackWanted,
   undecidedFiles,
 } from '../../operations/rollback-plan.ts'
+import { execute } from '../plans/execute-plan.ts'
+import { stale } from '../plans/patch.ts'
+import { checkpointsOf, gitTracesOf } from '../plans/show-executions.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
-import { type Answer, type AnyRoute, created, nothing, ok, type Route, route } from '../route.ts'
+import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Asking, answerOf, clientSignal, engineOf, gone, order, planRoute, withPlan } from '../submit-order.ts'
-import { iso, isoOrNull, onWire } from '../wire-names.ts'
-import { archivePlan } from './plans.ts'
+import { iso, onWire } from '../wire-names.ts'
 
 // Going back, as it is asked for over the wire: what would happen, where somebody must choose first, and the order itself.
 
@@ -124,14 +122,11 @@ async function goBack(
   } as const
 }
 
-// What is done to a plan as a whole, at `/plans/:plan/…` and, as clients of sessions say it, at `/plan/:plan/…`.
-
-function atBoth<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
-  return ['/plan/:plan', '/plans/:plan'].map(family => route({ ...one, path: `${family}${path}` }))
-}
+// What is done to a plan as a whole.
 
 export const planVerbRoutes: readonly AnyRoute[] = [
-  ...atBoth('/execute', {
+  route({
+    path: '/plans/:plan/execute',
     method: 'POST',
     right: 'operate',
     about:
@@ -147,7 +142,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
         return isProblem(done) ? done : { status: done.attached ? 200 : 202, body: done, version: done.version }
       }),
   }),
-  ...atBoth('/pause', {
+  route({
+    path: '/plans/:plan/pause',
     method: 'POST',
     right: 'operate',
     about: 'Pauses the plan: no task starts, and running tasks that are safe to repeat are stopped.',
@@ -159,14 +155,16 @@ export const planVerbRoutes: readonly AnyRoute[] = [
       return await verb(call, { type: 'pause', ...said }, 'paused')
     },
   }),
-  ...atBoth('/resume', {
+  route({
+    path: '/plans/:plan/resume',
     method: 'POST',
     right: 'operate',
     about: 'Continues a paused plan.',
     answers: { 200: { about: 'it continues', body: 'PlanOrderDone', tag: true } },
     handle: async call => await verb(call, { type: 'resume' }, 'resumed'),
   }),
-  ...atBoth('/cancel', {
+  route({
+    path: '/plans/:plan/cancel',
     method: 'POST',
     right: 'operate',
     about: 'Ends the plan for good; what declares how is undone.',
@@ -178,7 +176,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
       return await verb(call, { type: 'cancel', ...said }, 'cancelled')
     },
   }),
-  ...atBoth('/clone', {
+  route({
+    path: '/plans/:plan/clone',
     method: 'POST',
     right: 'operate',
     about: 'Makes a draft of the same definition, linked to the plan it comes from.',
@@ -200,28 +199,6 @@ export const planVerbRoutes: readonly AnyRoute[] = [
         return shown === null ? gone() : created(shown, `/plans/${made.plan}`, shown.version)
       }),
   }),
-  planRoute({
-    method: 'GET',
-    path: '/plan/:plan',
-    right: 'read',
-    about: 'One plan with its steps, as clients of sessions know it.',
-    answers: { 200: { about: 'the plan', body: 'SessionPlan', tag: true } },
-    handle: async (call, { plan }) => {
-      const shown = await showSessionPlan(call.engine, plan)
-      return shown === null ? gone() : ok(shown, shown.version)
-    },
-  }),
-  planRoute({
-    method: 'DELETE',
-    path: '/plan/:plan',
-    right: 'operate',
-    about: 'Archives the plan with its tasks; one that is open is cancelled first. Its journal stays.',
-    answers: { 204: { about: 'it is archived' } },
-    handle: async (call, { plan }) => {
-      const done = await archivePlan(call, plan)
-      return done !== null && isProblem(done) ? done : nothing
-    },
-  }),
 ]
 
 async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'cancelled'): Promise<Answer> {
@@ -239,41 +216,8 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
 // all of it at once.
 
 export const lookingRoutes: readonly AnyRoute[] = [
-  ...atBoth('/status', {
-    method: 'GET',
-    right: 'read',
-    about: 'Progress of the plan: what is running, what waits for whom, every execution, and metrics.',
-    answers: { 200: { about: 'its status', body: 'SessionPlanStatus', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { engine } = call
-        const summary = await engine.ask({ type: 'summary', plan })
-        if (summary === null) return gone()
-        const { name, status, reason, version, progress, running, waiting } = summary
-        return ok(
-          {
-            plan_id: plan,
-            name,
-            status: planWord(status),
-            state: status,
-            reason,
-            description: descriptionOf(summary),
-            created_at: iso(summary.createdAt),
-            updated_at: iso(summary.updatedAt),
-            started_at: isoOrNull(summary.startedAt),
-            completed_at: isoOrNull(summary.endedAt),
-            progress: progress.ratio,
-            running,
-            waiting: waiting.map(({ task, asks, since }) => ({ task, asks: asks.type, since: iso(since) })),
-            executions: await executionsOf(engine, plan),
-            metrics: await metricsOf(engine, plan, summary),
-            version,
-          },
-          version,
-        )
-      }),
-  }),
-  ...atBoth('/analyze', {
+  route({
+    path: '/plans/:plan/analyze',
     method: 'GET',
     right: 'read',
     about: 'What can be known without running it: waves, critical path, speed-up, and what is wrong or risky.',
@@ -288,61 +232,19 @@ export const lookingRoutes: readonly AnyRoute[] = [
         return isProblem(found) ? found : { status: 200, raw: { type: found.type, data: found.text } }
       }),
   }),
-  ...(['/plan/:plan/git-operations', '/plans/:plan/git-operations'] as const).map(path =>
-    planRoute({
-      method: 'GET',
-      path,
-      right: 'read',
-      about: 'What the plan did to the repository, in order.',
-      answers: {
-        200: { about: 'the operations', body: path.startsWith('/plans') ? 'GitOperationPage' : 'GitOperationList' },
-      },
-      handle: async (call, { plan }) => {
-        const git = await gitTracesOf(call.engine, plan)
-        return ok(path.startsWith('/plans') ? { items: git, next: null } : git)
-      },
-    }),
-  ),
-  ...atBoth('/full', {
+  planRoute({
     method: 'GET',
+    path: '/plans/:plan/git-operations',
     right: 'read',
-    about: 'The plan with its steps, executions, metrics, checkpoints, files and git operations, at once.',
-    answers: { 200: { about: 'all of it', body: 'FullPlan', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const {
-          engine,
-          rooms: { now },
-        } = call
-        const [summary, shown] = [await engine.ask({ type: 'summary', plan }), await showSessionPlan(engine, plan)]
-        if (summary === null || shown === null) return gone()
-        const { startedAt, endedAt } = summary
-        const executions = await executionsOf(engine, plan)
-        const metrics = await metricsOf(engine, plan, summary)
-        const git = await gitTracesOf(engine, plan)
-        const modified = (await engine.ask({ type: 'changedFiles', plan })) ?? []
-        return ok(
-          {
-            plan: shown,
-            executions,
-            metrics,
-            checkpoints: (await checkpointsOf(engine, plan)) ?? [],
-            stats: {
-              total_duration: startedAt === null ? 0 : (endedAt ?? now()) - startedAt,
-              success_rate: metrics.success_rate,
-              execution_count: executions.length,
-            },
-            modified_files: modified,
-            git_operations: git,
-          },
-          shown.version,
-        )
-      }),
+    about: 'What the plan did to the repository, in order.',
+    answers: { 200: { about: 'the operations', body: 'GitOperationPage' } },
+    handle: async (call, { plan }) => ok({ items: await gitTracesOf(call.engine, plan), next: null }),
   }),
 ]
 
 export const goingBackRoutes: readonly AnyRoute[] = [
-  ...atBoth('/rollback', {
+  route({
+    path: '/plans/:plan/rollback',
     method: 'POST',
     right: 'operate',
     about:
@@ -378,17 +280,6 @@ export const goingBackRoutes: readonly AnyRoute[] = [
   }),
   planRoute({
     method: 'GET',
-    path: '/plan/:plan/checkpoints',
-    right: 'read',
-    about: 'The places the plan can go back to, oldest first, as a bare list.',
-    answers: { 200: { about: 'the checkpoints', body: 'CheckpointList' } },
-    handle: async (call, { plan }) => {
-      const all = await checkpointsOf(call.engine, plan)
-      return all === null ? gone() : ok(all)
-    },
-  }),
-  planRoute({
-    method: 'GET',
     path: '/plans/:plan/checkpoints',
     right: 'read',
     about: 'The places the plan can go back to, oldest first.',
@@ -398,7 +289,8 @@ export const goingBackRoutes: readonly AnyRoute[] = [
       return items === null ? gone() : ok({ items, next: null })
     },
   }),
-  ...atBoth('/checkpoints', {
+  route({
+    path: '/plans/:plan/checkpoints',
     method: 'POST',
     right: 'operate',
     about: 'Takes a checkpoint: all files are stored, and it has a name from then on.',

@@ -8,26 +8,12 @@ import type { Card } from '../../domain/views/board.ts'
 import { reportedByPlan } from '../../domain/views/reported-work.ts'
 import { successRate } from '../../domain/views/summary.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
-import {
-  changedFields,
-  clientSaid,
-  type News,
-  presentFields,
-  removedKeys,
-  stale,
-  unsaid,
-  withoutEcho,
-} from '../../extras/compat/planstore/patch.ts'
-import { becomes, checker, notStarted, refuseStatus } from '../../extras/compat/planstore/set-plan-status.ts'
-import { showDraft, withoutSeverity } from '../../extras/compat/planstore/show-draft.ts'
-import { overviewItem, showPlan, showProgress } from '../../extras/compat/planstore/show-plan.ts'
-import { markOf } from '../../extras/compat/planstore/show-task.ts'
-import { slug } from '../../extras/dialects/names.ts'
 import { CHOICE_KEYS, proposeOnce, readChoice } from '../../extras/planners/service/propose-plan.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
+import { slug } from '../../format/text/slug.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
 import * as wire from '../../format/wire/plans.ts'
-import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/planstore.ts'
+import { documentIdFault, idFault, isStorePlan, planFromStore } from '../../format/wire/task-bodies.ts'
 import { archivePlan as archive } from '../../operations/archive-plan.ts'
 import { createPlan } from '../../operations/create-plan.ts'
 import { printReport } from '../../operations/export-plan.ts'
@@ -37,6 +23,20 @@ import type { MetricRow } from '../../stores/store.ts'
 import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
+import {
+  changedFields,
+  clientSaid,
+  type News,
+  presentFields,
+  removedKeys,
+  stale,
+  unsaid,
+  withoutEcho,
+} from '../plans/patch.ts'
+import { becomes, checker, notStarted, refuseStatus } from '../plans/set-plan-status.ts'
+import { showDraft, withoutSeverity } from '../plans/show-draft.ts'
+import { overviewItem, showPlan, showProgress } from '../plans/show-plan.ts'
+import { markOf } from '../plans/show-task.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'

@@ -1,5 +1,6 @@
 // The table: every route of the service, noun by noun.
 
+import { withOlderRoutes } from '../../extras/compat/compat.ts'
 import { extraRoutes } from '../../extras.ts'
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'
@@ -20,7 +21,6 @@ import { mcpRoutes } from './mcp.ts'
 import { goingBackRoutes, lookingRoutes, planVerbRoutes } from './plan-verbs.ts'
 import { planChangeRoutes, planRoutes } from './plans.ts'
 import { revisionRoutes } from './revisions.ts'
-import { sessionPlanRoutes } from './session-plans.ts'
 import { sessionRoutes } from './sessions.ts'
 import { evaluationRoutes, taskChangeRoutes, taskRoutes } from './tasks.ts'
 import { templateRoutes } from './templates.ts'
@@ -29,7 +29,7 @@ import { viewRoutes } from './views.ts'
 
 const OF_EXTRAS = (await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)
 
-export const ROUTES: readonly ListedRoute[] = [
+const OWN: readonly ListedRoute[] = [
   ...under('page', homeRoutes),
   ...under('auth', authRoutes),
   ...under('tokens', tokenRoutes),
@@ -39,7 +39,7 @@ export const ROUTES: readonly ListedRoute[] = [
   ...under('events', eventRoutes),
   ...under('health', healthRoutes),
   ...under('observing', observingRoutes),
-  ...under('sessions', sessionRoutes, sessionPlanRoutes),
+  ...under('sessions', sessionRoutes),
   ...under('plans', planChangeRoutes, planRoutes),
   ...under('tasks', taskChangeRoutes),
   ...under('evaluations', evaluationRoutes),
@@ -63,3 +63,5 @@ export const ROUTES: readonly ListedRoute[] = [
   ...under('memory', memoryRoutes),
   ...OF_EXTRAS,
 ]
+
+export const ROUTES: readonly ListedRoute[] = withOlderRoutes(OWN)

@@ -1,25 +1,16 @@
 // Sessions: what groups the plans and messages of one conversation.
 
 import { isSessionInScope } from '../../engine/roles.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
-import {
-  findSession,
-  isSessionKnown,
-  noSession,
-  onceFor,
-  sessionIdFault,
-} from '../../extras/compat/sessions/session-history.ts'
 import { pauseBody } from '../../format/wire/plans.ts'
 import { messageQuery, newMessage, newSession, sessionQuery } from '../../format/wire/sessions.ts'
 import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
+import { findSession, isSessionKnown, noSession, onceFor, sessionIdFault } from '../find-session.ts'
+import { presentFields } from '../plans/patch.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Asking, submit } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
-
-/** Both are meant: the plural is ours, the singular is that of clients that were there before. */
-const AT = ['/sessions/:session', '/session/:session'] as const
 
 export const sessionRoutes: readonly AnyRoute[] = [
   route({
@@ -68,109 +59,107 @@ export const sessionRoutes: readonly AnyRoute[] = [
       return ok({ items: items.map(shown), next })
     },
   }),
-  ...AT.flatMap(path => [
-    route({
-      method: 'GET',
-      path,
-      right: 'read',
-      about: 'One session.',
-      answers: { 200: { about: 'the session', body: 'Session', tag: true } },
-      handle: async call => {
-        const row = await findSession(call, call.params.session!)
-        return isProblem(row) ? row : ok(shown(row), row.version)
-      },
-    }),
-    route({
-      method: 'POST',
-      path: `${path}/messages`,
-      right: 'operate',
-      about: 'Adds a message to a session.',
-      body: newMessage,
-      answers: { 201: { about: 'the message', body: 'Message', tag: true } },
-      handle: async call => {
-        const { engine, body, params, expectedVersion } = call
-        const row = await findSession(call, params.session!)
-        if (isProblem(row)) return row
-        if (row.status === 'closed')
-          return problem(409, 'illegal-transition', `the session '${row.id}' is closed`, {
-            hint: 'open another one: POST /sessions',
-            allowed: [],
-          })
-        const { role, text, data } = body
-        const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
-        const appended = await engine.sessions.append(row.id, [event], {
-          ...presentFields({ expectedVersion }),
-          ...onceFor(call, { session: row.id, ...event }),
+  route({
+    method: 'GET',
+    path: '/sessions/:session',
+    right: 'read',
+    about: 'One session.',
+    answers: { 200: { about: 'the session', body: 'Session', tag: true } },
+    handle: async call => {
+      const row = await findSession(call, call.params.session!)
+      return isProblem(row) ? row : ok(shown(row), row.version)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sessions/:session/messages',
+    right: 'operate',
+    about: 'Adds a message to a session.',
+    body: newMessage,
+    answers: { 201: { about: 'the message', body: 'Message', tag: true } },
+    handle: async call => {
+      const { engine, body, params, expectedVersion } = call
+      const row = await findSession(call, params.session!)
+      if (isProblem(row)) return row
+      if (row.status === 'closed')
+        return problem(409, 'illegal-transition', `the session '${row.id}' is closed`, {
+          hint: 'open another one: POST /sessions',
+          allowed: [],
         })
-        if (!appended.ok) return refused(appended.refusal)
-        const [entry] = await engine.sessions.read(row.id, { after: appended.version - 1, limit: 1 })
-        if (entry === undefined) throw new Error(`bug: message ${appended.version} of ${row.id} is not there`)
-        return created(shownMessage(row.id, entry), `/sessions/${row.id}/messages`, appended.version)
-      },
-    }),
-    route({
-      method: 'POST',
-      path: `${path}/pause`,
-      right: 'operate',
-      about: 'Pauses every running plan of the session.',
-      body: pauseBody,
-      answers: { 200: { about: 'what was done to which plan', body: 'SessionMoved' } },
-      handle: async call => {
-        const { reason, force } = call.body
-        const said = { ...presentFields({ reason }), ...(force === true ? { force } : {}) } as const
-        return await moveSession(call, 'paused', room => pauseSession(room, call.params.session!, said))
-      },
-    }),
-    route({
-      method: 'POST',
-      path: `${path}/resume`,
-      right: 'operate',
-      about: 'Continues every paused plan of the session.',
-      answers: { 200: { about: 'what was done to which plan', body: 'SessionMoved' } },
-      handle: async call => await moveSession(call, 'resumed', room => resumeSession(room, call.params.session!)),
-    }),
-    route({
-      method: 'POST',
-      path: `${path}/close`,
-      right: 'operate',
-      about: 'Closes a session: no message is added any more. Its plans go on.',
-      answers: { 200: { about: 'the session', body: 'Session', tag: true } },
-      handle: async call => {
-        const { engine, params, expectedVersion } = call
-        const before = await findSession(call, params.session!)
-        if (isProblem(before)) return before
-        if (before.status === 'closed') return ok(shown(before), before.version)
-        const appended = await engine.sessions.append(before.id, [{ type: 'session.closed' }], {
-          ...presentFields({ expectedVersion }),
-          ...onceFor(call, { close: before.id }),
-        })
-        if (!appended.ok) return refused(appended.refusal)
-        const row = await findSession(call, before.id)
-        return isProblem(row) ? row : ok(shown(row), row.version)
-      },
-    }),
-    route({
-      method: 'GET',
-      path: `${path}/messages`,
-      right: 'read',
-      about: 'The messages of a session, oldest first.',
-      query: messageQuery,
-      answers: { 200: { about: 'a page of them', body: 'MessageList' } },
-      handle: async call => {
-        const { engine, query, params } = call
-        const row = await findSession(call, params.session!)
-        if (isProblem(row)) return row
-        const wanted = query.limit
-        const from = query.cursor ?? query.after ?? 0
-        const entries = await engine.sessions.read(row.id, { after: from, limit: wanted })
-        const items = entries.flatMap(entry =>
-          entry.event.type === 'message.added' ? [shownMessage(row.id, entry)] : [],
-        )
-        const last = entries.at(-1)?.version ?? from
-        return ok({ items, next: entries.length < wanted || last >= row.version ? null : String(last) })
-      },
-    }),
-  ]),
+      const { role, text, data } = body
+      const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
+      const appended = await engine.sessions.append(row.id, [event], {
+        ...presentFields({ expectedVersion }),
+        ...onceFor(call, { session: row.id, ...event }),
+      })
+      if (!appended.ok) return refused(appended.refusal)
+      const [entry] = await engine.sessions.read(row.id, { after: appended.version - 1, limit: 1 })
+      if (entry === undefined) throw new Error(`bug: message ${appended.version} of ${row.id} is not there`)
+      return created(shownMessage(row.id, entry), `/sessions/${row.id}/messages`, appended.version)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sessions/:session/pause',
+    right: 'operate',
+    about: 'Pauses every running plan of the session.',
+    body: pauseBody,
+    answers: { 200: { about: 'what was done to which plan', body: 'SessionMoved' } },
+    handle: async call => {
+      const { reason, force } = call.body
+      const said = { ...presentFields({ reason }), ...(force === true ? { force } : {}) } as const
+      return await moveSession(call, 'paused', room => pauseSession(room, call.params.session!, said))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sessions/:session/resume',
+    right: 'operate',
+    about: 'Continues every paused plan of the session.',
+    answers: { 200: { about: 'what was done to which plan', body: 'SessionMoved' } },
+    handle: async call => await moveSession(call, 'resumed', room => resumeSession(room, call.params.session!)),
+  }),
+  route({
+    method: 'POST',
+    path: '/sessions/:session/close',
+    right: 'operate',
+    about: 'Closes a session: no message is added any more. Its plans go on.',
+    answers: { 200: { about: 'the session', body: 'Session', tag: true } },
+    handle: async call => {
+      const { engine, params, expectedVersion } = call
+      const before = await findSession(call, params.session!)
+      if (isProblem(before)) return before
+      if (before.status === 'closed') return ok(shown(before), before.version)
+      const appended = await engine.sessions.append(before.id, [{ type: 'session.closed' }], {
+        ...presentFields({ expectedVersion }),
+        ...onceFor(call, { close: before.id }),
+      })
+      if (!appended.ok) return refused(appended.refusal)
+      const row = await findSession(call, before.id)
+      return isProblem(row) ? row : ok(shown(row), row.version)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/sessions/:session/messages',
+    right: 'read',
+    about: 'The messages of a session, oldest first.',
+    query: messageQuery,
+    answers: { 200: { about: 'a page of them', body: 'MessageList' } },
+    handle: async call => {
+      const { engine, query, params } = call
+      const row = await findSession(call, params.session!)
+      if (isProblem(row)) return row
+      const wanted = query.limit
+      const from = query.cursor ?? query.after ?? 0
+      const entries = await engine.sessions.read(row.id, { after: from, limit: wanted })
+      const items = entries.flatMap(entry =>
+        entry.event.type === 'message.added' ? [shownMessage(row.id, entry)] : [],
+      )
+      const last = entries.at(-1)?.version ?? from
+      return ok({ items, next: entries.length < wanted || last >= row.version ? null : String(last) })
+    },
+  }),
 ]
 
 async function moveSession(

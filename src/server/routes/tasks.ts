@@ -5,6 +5,14 @@ import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { SATISFIES } from '../../domain/status.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
+import type { Evaluation as EvaluationShown } from '../../format/wire/answers/tasks.ts'
+import { taskWord } from '../../format/wire/status-words.ts'
+import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/task-bodies.ts'
+import * as wire from '../../format/wire/tasks.ts'
+import type { Fault } from '../../format/wire/wire.ts'
+import type { TaskTarget } from '../../operations/find-target.ts'
+import type { TaskRow } from '../../stores/store.ts'
+import { findPlan, findTask } from '../find-plan.ts'
 import {
   changedFields,
   clientSaid,
@@ -15,13 +23,8 @@ import {
   stale,
   unsaid,
   withoutEcho,
-} from '../../extras/compat/planstore/patch.ts'
-import {
-  refuseTaskStatus,
-  type Standing,
-  taskBecomes,
-  type WantedStatus,
-} from '../../extras/compat/planstore/set-task-status.ts'
+} from '../plans/patch.ts'
+import { refuseTaskStatus, type Standing, taskBecomes, type WantedStatus } from '../plans/set-task-status.ts'
 import {
   DRAWS_MAX,
   inOrder,
@@ -31,15 +34,7 @@ import {
   showTask,
   showTasks,
   taskBody,
-} from '../../extras/compat/planstore/show-task.ts'
-import type { Evaluation as EvaluationShown } from '../../format/wire/answers/tasks.ts'
-import { changedInputs, givenName, idFault, taskFromStore } from '../../format/wire/planstore.ts'
-import { taskWord } from '../../format/wire/planstore-fields.ts'
-import * as wire from '../../format/wire/tasks.ts'
-import type { Fault } from '../../format/wire/wire.ts'
-import type { TaskTarget } from '../../operations/find-target.ts'
-import type { TaskRow } from '../../stores/store.ts'
-import { findPlan, findTask } from '../find-plan.ts'
+} from '../plans/show-task.ts'
 import { invalidRequest, isProblem, type Problem, problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type Answer, created, nothing, ok, route } from '../route.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { PlanName, TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import { pictureOf } from '../../../extras/pictures/scene.ts'
+import { pictureOf } from '../../../format/plan/scene.ts'
 import { paint } from '../../terminal/paint.ts'
 import { text } from './graph.ts'
 

@@ -2,12 +2,9 @@
 
 import { wavesOf } from '../../../domain/analysis/waves.ts'
 import { workGraph } from '../../../domain/analysis/work-graph.ts'
-import { dot } from '../../../extras/pictures/dot.ts'
-import { markdown } from '../../../extras/pictures/markdown.ts'
-import { mermaid } from '../../../extras/pictures/mermaid.ts'
-import { oneLine, pictureOf, type Scene } from '../../../extras/pictures/scene.ts'
-import { svg } from '../../../extras/pictures/svg.ts'
-import { tree } from '../../../extras/pictures/tree.ts'
+import { openExtra } from '../../../extras.ts'
+import { oneLine, pictureOf, type Scene } from '../../../format/plan/scene.ts'
+import { tree } from '../../../format/plan/tree.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answerDocument, type Context, EXIT, usage } from '../../command.ts'
 import { type Paint, symbol } from '../../terminal/paint.ts'
@@ -67,24 +64,13 @@ export async function graph(context: Context, word: string | undefined, options:
     status,
   }))
   const edges = scene.edges.map(({ from, to, outcome }) => ({ from, to, on: outcome }))
+  const drawn =
+    picture === 'text' || picture === 'tree' ? '' : (await openExtra('pictures'))[picture](definition, statuses)
   answerDocument(context, { name: definition.name, nodes, edges }, () => {
     const { paint } = context
-    switch (picture) {
-      case 'text':
-        return text(scene, paint)
-      case 'tree':
-        return tree(definition, statuses, { sign: status => symbol(paint, status), dim: paint.dim })
-      case 'mermaid':
-        return escapeForTerminal(mermaid(definition, statuses), { keepLines: true })
-      case 'dot':
-        return escapeForTerminal(dot(definition, statuses), { keepLines: true })
-      case 'svg':
-        return escapeForTerminal(svg(definition, statuses).trimEnd(), { keepLines: true })
-      case 'markdown':
-        return escapeForTerminal(markdown(definition, statuses).trimEnd(), { keepLines: true })
-      default:
-        return picture satisfies never
-    }
+    if (picture === 'text') return text(scene, paint)
+    if (picture === 'tree') return tree(definition, statuses, { sign: status => symbol(paint, status), dim: paint.dim })
+    return escapeForTerminal(drawn.trimEnd(), { keepLines: true })
   })
   return EXIT.done
 }

@@ -15,9 +15,10 @@ import type { PlanState } from '../../../domain/state/state.ts'
 import { type Announcement, type PlanFacts, RESYNC, type ToldEntry } from '../../../domain/views/announcement.ts'
 
 import type { SessionWord, StepWord } from '../../../format/wire/answers/fields.ts'
+import type { Naming } from '../../../server/live/sse.ts'
 import { planWord, stepWord } from './session-words.ts'
 
-const UNDERSCORE = [
+const NAMES = [
   'plan_created',
   'plan_cloned',
   'plan_executing',
@@ -30,9 +31,9 @@ const UNDERSCORE = [
   'plan_rollback',
   'plan_deleted',
 ] as const
-export type UnderscoreName = (typeof UNDERSCORE)[number]
+export type UnderscoreName = (typeof NAMES)[number]
 
-export const ANNOUNCED_UNDERSCORE: readonly string[] = [...UNDERSCORE, RESYNC]
+export const ANNOUNCED_UNDERSCORE: readonly string[] = [...NAMES, RESYNC]
 
 /** More tasks moved at once are told as one change of the plan. */
 const STEPS_MAX = 500
@@ -53,18 +54,30 @@ interface Step {
 }
 
 /** Moves `before`, the state the entry was written upon and the caller's own, past the entry; null when it cannot be had. */
-export function underscoreAnnouncements(
-  entry: ToldEntry,
-  facts: PlanFacts,
-  before: PlanState | null,
-): readonly Announcement[] {
+function announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[] {
   const now = dueAt(entry.at) ?? 0
   return entry.events
     .flatMap(event => saidOf(event, before === null ? unknown(event) : moved(before, event, now)))
-    .map(({ name, data }) => ({ name, data: underscoreData(name, entry.plan, facts, entry.at, data) }))
+    .map(({ name, data }) => ({ name, data: dataOf(name, entry.plan, facts, entry.at, data) }))
 }
 
-export function underscoreData(
+export const UNDERSCORE: Naming = {
+  key: 'underscore',
+  announce,
+  output: ({ plan, task, attempt, stream, text, at, more }, facts) => {
+    const data = { event: 'task.output', step_id: task, attempt, stream, output: text, ...more }
+    return { name: 'step_progress', data: dataOf('step_progress', plan, facts, at, data) }
+  },
+  progress: (event, plan, facts, { progress, revision, running, waiting }, at) => {
+    const { total, done, ratio } = progress
+    const steps = { completed_steps: done, total_steps: total, progress: ratio, revision }
+    const data = { event, ...steps, running_steps: [...running], waiting: waiting.length }
+    return { name: 'plan_update', data: dataOf('plan_update', plan, facts, at, data) }
+  },
+  resync: (data, at) => ({ name: RESYNC, data: dataOf(RESYNC, null, null, at, data) }),
+}
+
+function dataOf(
   type: UnderscoreName | typeof RESYNC,
   plan: PlanId | null,
   facts: PlanFacts | null,

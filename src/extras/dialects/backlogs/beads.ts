@@ -8,11 +8,12 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../../format/plan/definition-to-document.ts'
 import { readDocument } from '../../../format/text/document.ts'
+import { statusWords } from '../../../format/text/status-words.ts'
 import { readDuration } from '../../../format/text/units.ts'
 import type { Dialect, EndedStatus, Reading, StatusOf } from '../dialect.ts'
+import { endedStatus } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, type Source } from '../source.ts'
-import { endedStatus, statusWords } from '../status-words.ts'
 import {
   assemble,
   keepsake,

@@ -8,10 +8,11 @@ import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../../format/plan/definition-to-document.ts'
 import type { Path } from '../../../format/text/diagnostic.ts'
+import { statusWords } from '../../../format/text/status-words.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
+import { endedStatus } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
 import { isList, type Source } from '../source.ts'
-import { endedStatus, statusWords } from '../status-words.ts'
 import {
   assemble,
   grouped,

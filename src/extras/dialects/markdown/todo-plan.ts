@@ -5,6 +5,8 @@ import type { TaskName } from '../../../domain/id.ts'
 import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
+import { isReadableId } from '../../../format/text/slug.ts'
+import { type StatusWords, statusWords } from '../../../format/text/status-words.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
 import { type DocumentBuilder, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
@@ -12,17 +14,8 @@ import { idsFor, idsToWrite } from '../names.ts'
 import { readListed } from '../planstore/plan-steps.ts'
 import { needsByRank } from '../planstore/plan-steps-order.ts'
 import { planWords } from '../planstore/plan-steps-print.ts'
-import {
-  criteriaOf,
-  isReadable,
-  isText,
-  keepOthers,
-  moveCriteria,
-  moveText,
-  withOthers,
-} from '../planstore/plan-steps-words.ts'
+import { criteriaOf, isText, keepOthers, moveCriteria, moveText, withOthers } from '../planstore/plan-steps-words.ts'
 import { isList, type Source } from '../source.ts'
-import { type StatusWords, statusWords } from '../status-words.ts'
 
 export const TODO_WORDS: StatusWords<TaskStatus> = statusWords({ TODO: 'pending', DONE: 'completed' })
 
@@ -77,7 +70,7 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], key: string): 
   }
   const ids = idsFor(
     steps.map(step => ({
-      id: isReadable(step.id) ? step.id : undefined,
+      id: isReadableId(step.id) ? step.id : undefined,
       text: [step.title, step.description].find(isText) ?? '',
     })),
   )

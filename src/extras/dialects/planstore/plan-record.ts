@@ -6,6 +6,8 @@ import type { TaskName } from '../../../domain/id.ts'
 import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { Path } from '../../../format/text/diagnostic.ts'
+import { isReadableId } from '../../../format/text/slug.ts'
+import { TASK_WORDS } from '../../../format/wire/status-words.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences, printReferences } from '../data-references.ts'
 import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
@@ -19,7 +21,6 @@ import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve, same
 import { planWords } from './plan-steps-print.ts'
 import {
   criteriaOf,
-  isReadable,
   isText,
   isTexts,
   keepOthers,
@@ -27,7 +28,6 @@ import {
   moveIf,
   moveInputs,
   moveText,
-  TASK_WORDS,
   taskStatusWord,
   withOthers,
 } from './plan-steps-words.ts'
@@ -222,7 +222,7 @@ function readRecords(
   })
   records.sort((a, b) => sequenceOf(a.task) - sequenceOf(b.task))
   const ids = idsFor(
-    records.map(({ task }) => ({ id: isReadable(task.id) ? task.id : undefined, text: wordsOf(task) })),
+    records.map(({ task }) => ({ id: isReadableId(task.id) ? task.id : undefined, text: wordsOf(task) })),
   )
   refuseTwins(draft, records)
   const references = new References()
@@ -249,7 +249,7 @@ function readRecords(
     const id = ids[index] as TaskName
     const fields = draft.fields(task, at, ['tasks', index])
     readRecord(draft, fields, id, planId, data)
-    if (wordsOf(task) === '' && !isReadable(task.id))
+    if (wordsOf(task) === '' && !isReadableId(task.id))
       draft.sketched(['tasks', index], 'the record does not say what the task is', "add an 'id' or a 'description'")
     const number = fields.take('sequence_order')
     if (number !== (order === 'sequential' ? rankOf.get(id) : index + 1)) fields.remember('sequence_order', number)

@@ -4,12 +4,13 @@ import type { TaskName } from '../../../domain/id.ts'
 import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { printDuration } from '../../../format/text/units.ts'
+import { TASK_WORDS } from '../../../format/wire/status-words.ts'
 import { printReferences } from '../data-references.ts'
 import type { Dialect, Printed, StatusOf } from '../dialect.ts'
 import { printed } from '../export-loss.ts'
 import { idsToWrite } from '../names.ts'
 import { needsByRank, ranksOf, sameNeeds } from './plan-steps-order.ts'
-import { criteriaOf, isText, planStatusWord, TASK_WORDS, taskStatusWord, withOthers } from './plan-steps-words.ts'
+import { criteriaOf, isText, planStatusWord, taskStatusWord, withOthers } from './plan-steps-words.ts'
 
 export function printPlanSteps(definition: PlanDefinition, status: StatusOf, read: Dialect['read']): Printed {
   const tasks = definition.tasks.filter(({ action }) => action.type !== 'verify')

@@ -1,59 +1,20 @@
 // The words that step lists have in common: statuses, names, references to other steps, inputs, criteria. Used by
 // `plan-steps`, `plan-record`, `step-list` and `todo-plan`.
 
-import { isPlanName, isTaskName, type TaskName } from '../../../domain/id.ts'
+import { isPlanName, type TaskName } from '../../../domain/id.ts'
 import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
-import { ENDED, type PlanStatus, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
+import { ENDED, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
 import { asLiteral } from '../../../format/expression/template.ts'
+import { isUuid, slug } from '../../../format/text/slug.ts'
+import type { StatusWords } from '../../../format/text/status-words.ts'
+import { PLAN_WORDS } from '../../../format/wire/status-words.ts'
 import type { DataReferences } from '../data-references.ts'
 import type { StatusOf } from '../dialect.ts'
 import type { DocumentBuilder, Fields } from '../document-builder.ts'
-import { slug } from '../names.ts'
 import { type Known, printCriterion, readCriterion } from '../playbook/criteria.ts'
 import { isList } from '../source.ts'
-import { type StatusWords, statusWords } from '../status-words.ts'
-
-/** The plan store, upper case in its documents and lower case on its wire, and the words of the service behind it. */
-export const TASK_WORDS: StatusWords<TaskStatus> = statusWords({
-  pending: 'pending',
-  running: 'running',
-  completed: 'completed',
-  failed: 'failed',
-  blocked: 'blocked',
-  skipped: 'skipped',
-  cancelled: 'cancelled',
-  ready: 'pending',
-  assigned: 'pending',
-  executing: 'running',
-})
-
-export const PLAN_WORDS: StatusWords<PlanStatus> = statusWords({
-  draft: 'draft',
-  active: 'active',
-  completed: 'completed',
-  failed: 'failed',
-  cancelled: 'cancelled',
-  paused: 'paused',
-  blocked: 'blocked',
-  created: 'draft',
-  validated: 'draft',
-  approved: 'draft',
-  pending: 'draft',
-  planning: 'draft',
-  executing: 'active',
-  running: 'active',
-})
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-export const isForeignUuid = (text: string): boolean => UUID.test(text)
-
-/** An id people would use as a name; UUIDs and numbers are remembered, not used. */
-export function isReadable(id: Json | undefined): id is TaskName {
-  return typeof id === 'string' && isTaskName(id) && !UUID.test(id)
-}
 
 export function isText(value: Json | undefined): value is string {
   return typeof value === 'string' && value !== ''
@@ -81,7 +42,7 @@ export const isTexts = (value: Json): boolean => isList(value) && value.every(is
 export function readPlanName(fields: Fields, keys: readonly string[]): void {
   for (const key of keys) {
     const value = fields.map[key]
-    if (!Object.hasOwn(fields.map, key) || !isText(value) || UUID.test(value)) continue
+    if (!Object.hasOwn(fields.map, key) || !isText(value) || isUuid(value)) continue
     if (isPlanName(value)) {
       fields.rename(key, 'name')
       return

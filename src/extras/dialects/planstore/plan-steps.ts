@@ -6,6 +6,8 @@ import type { TaskName } from '../../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import { asLiteral } from '../../../format/expression/template.ts'
 import type { Path } from '../../../format/text/diagnostic.ts'
+import { isReadableId } from '../../../format/text/slug.ts'
+import { TASK_WORDS } from '../../../format/wire/status-words.ts'
 import { durationText } from '../amounts.ts'
 import { DataReferences } from '../data-references.ts'
 import type { Dialect, Reading } from '../dialect.ts'
@@ -15,7 +17,6 @@ import { isList, type Source } from '../source.ts'
 import { EDGES_MAX, edgesByRank, needsByRank, References, ranksOf, resolve } from './plan-steps-order.ts'
 import { printPlanSteps } from './plan-steps-print.ts'
 import {
-  isReadable,
   isText,
   isTexts,
   keepOthers,
@@ -25,7 +26,6 @@ import {
   moveText,
   readPlanName,
   readPlanStatus,
-  TASK_WORDS,
 } from './plan-steps-words.ts'
 
 export const planSteps: Dialect = {
@@ -109,7 +109,7 @@ export function readSteps(draft: DocumentBuilder, steps: readonly Json[], level:
     return {}
   })
   warnOfCommands(draft, steps, level)
-  const ids = idsFor(raw.map(step => ({ id: isReadable(step.id) ? step.id : undefined, text: wordsOf(step) })))
+  const ids = idsFor(raw.map(step => ({ id: isReadableId(step.id) ? step.id : undefined, text: wordsOf(step) })))
   const references = referencesOf(draft, raw, ids, level)
   const ranks = ranksOf(raw.map((step, index) => ({ item: ids[index] as TaskName, mark: groupOf(step) })))
   if (level.order === 'sequential' && edgesByRank(ranks) > EDGES_MAX) {
@@ -246,7 +246,7 @@ function referencesOf(
   }
   const dup = new Set<string>()
   for (const [index, step] of steps.entries()) {
-    if (!isReadable(step.id)) continue
+    if (!isReadableId(step.id)) continue
     if (dup.has(step.id))
       draft.refuse({
         path: [...level.at, index, 'id'],

@@ -7,19 +7,19 @@ import { defined, isMap, type Json, type JsonObject } from '../../../domain/json
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../../domain/limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
+import { isReadableId } from '../../../format/text/slug.ts'
+import { type StatusWords, statusWords } from '../../../format/text/status-words.ts'
 import { DataReferences, printReferences } from '../data-references.ts'
 import type { Dialect, Reading, StatusOf } from '../dialect.ts'
 import { type DocumentBuilder, type Fields, readStatus } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { idsFor, idsToWrite } from '../names.ts'
 import { isList, type Source } from '../source.ts'
-import { type StatusWords, statusWords } from '../status-words.ts'
 import { readListed } from './plan-steps.ts'
 import { needsByRank, References, resolve, sameNeeds } from './plan-steps-order.ts'
 import { planWords } from './plan-steps-print.ts'
 import {
   criteriaOf,
-  isReadable,
   isText,
   keepOthers,
   moveCriteria,
@@ -82,7 +82,7 @@ function readSteps(draft: DocumentBuilder, list: readonly Json[], { variables, r
     return {}
   })
   refuseTwins(draft, steps)
-  const ids = idsFor(steps.map(step => ({ id: isReadable(step.id) ? step.id : undefined, text: wordsOf(step) })))
+  const ids = idsFor(steps.map(step => ({ id: isReadableId(step.id) ? step.id : undefined, text: wordsOf(step) })))
   const references = new References()
   references.add(steps.map((step, index) => [step.id, ids[index] as TaskName] as const))
   references.add(ids.map(id => [id, id] as const))

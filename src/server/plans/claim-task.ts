@@ -1,13 +1,13 @@
 // External tasks taken in hand over HTTP. Whoever has the token of the service is who acts; the agent a client names is kept beside
 // it, and never believed.
 
-import type { PlanId, TaskName } from '../../../domain/id.ts'
-import { haltedBy } from '../../../domain/phrases.ts'
-import { claimable } from '../../../operations/claim-task.ts'
-import { findPlan } from '../../../server/find-plan.ts'
-import { isProblem, type Problem, problem } from '../../../server/problem.ts'
-import { type Accepted, type Asking, answerOf, gone, order, orderAlso } from '../../../server/submit-order.ts'
-import { onWire } from '../../../server/wire-names.ts'
+import type { PlanId, TaskName } from '../../domain/id.ts'
+import { haltedBy } from '../../domain/phrases.ts'
+import { claimable } from '../../operations/claim-task.ts'
+import { findPlan } from '../find-plan.ts'
+import { isProblem, type Problem, problem } from '../problem.ts'
+import { type Accepted, type Asking, answerOf, gone, order, orderAlso } from '../submit-order.ts'
+import { onWire } from '../wire-names.ts'
 import { presentFields } from './patch.ts'
 import { showTask } from './show-task.ts'
 

@@ -3,15 +3,15 @@
 //
 //   pending ─running→ claim      running|pending ─completed|failed→ (claim,) report      not running ─skipped→ skip
 
-import type { JsonObject } from '../../../domain/json.ts'
-import { CLAIM_LEASE_MAX_MS } from '../../../domain/limits.ts'
-import { claimNotHeld } from '../../../domain/rules/task-orders.ts'
-import { ENDED, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
-import type { AnswerOf, Order, TaskRecord } from '../../../engine/engine.ts'
-import { taskWord } from '../../../format/wire/planstore-fields.ts'
-import { reportOrder, type WorkReport } from '../../../operations/report-task.ts'
-import { isProblem, type Problem, problem, refused } from '../../../server/problem.ts'
-import { type Accepted, type Asking, order } from '../../../server/submit-order.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
+import { claimNotHeld } from '../../domain/rules/task-orders.ts'
+import { ENDED, SATISFIES, type TaskStatus } from '../../domain/status.ts'
+import type { AnswerOf, Order, TaskRecord } from '../../engine/engine.ts'
+import { taskWord } from '../../format/wire/status-words.ts'
+import { reportOrder, type WorkReport } from '../../operations/report-task.ts'
+import { isProblem, type Problem, problem, refused } from '../problem.ts'
+import { type Accepted, type Asking, order } from '../submit-order.ts'
 import { startPlan, unversioned } from './set-plan-status.ts'
 
 export interface Standing {

@@ -4,8 +4,6 @@
 
 import type { Json } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
-import { ENDED, type TaskStatus } from '../../domain/status.ts'
-import type { EndedStatus } from './dialect.ts'
 
 export interface StatusWords<S extends string> {
   /** Every word of the dialect, in the order of its table. */
@@ -43,11 +41,6 @@ export function statusWords<S extends string>(table: { readonly [word: string]: 
       return first.get(status) ?? null
     },
   }
-}
-
-/** The status an imported task has reached for good; null for one that is still to be done. */
-export function endedStatus(status: TaskStatus): EndedStatus | null {
-  return ENDED.has(status) ? (status as EndedStatus) : null
 }
 
 function unknown(word: Json, words: readonly string[]): { readonly message: string; readonly hint: string } {

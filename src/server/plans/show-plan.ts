@@ -1,16 +1,16 @@
 // A plan as the service shows it: the fields of the PlanStore, our own beside them, and whatever a client sent that nobody else has
 // a word for.
 
-import { isMap, type JsonObject } from '../../../domain/json.ts'
-import type { PlanDefinition } from '../../../domain/plan.ts'
-import { type Progress, ratioOf, type Summary } from '../../../domain/views/summary.ts'
-import type { AnswerOf } from '../../../engine/engine.ts'
-import type { Plan, PlanItem, PlanOverview } from '../../../format/wire/answers/plans.ts'
-import { isProblem } from '../../../server/problem.ts'
-import type { Call } from '../../../server/request.ts'
-import type { RouteRooms } from '../../../server/service.ts'
-import { iso, isoOrNull, onWire } from '../../../server/wire-names.ts'
-import type { PlanRow } from '../../../stores/store.ts'
+import { isMap, type JsonObject } from '../../domain/json.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { type Progress, ratioOf, type Summary } from '../../domain/views/summary.ts'
+import type { AnswerOf } from '../../engine/engine.ts'
+import type { Plan, PlanItem, PlanOverview } from '../../format/wire/answers/plans.ts'
+import type { PlanRow } from '../../stores/store.ts'
+import { isProblem } from '../problem.ts'
+import type { Call } from '../request.ts'
+import type { RouteRooms } from '../service.ts'
+import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 export interface ShownPlan {
   readonly body: Plan

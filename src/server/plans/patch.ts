@@ -1,9 +1,9 @@
 // Changes of plans and tasks in the shape of the PlanStore: what was given, what is new, and whether the caller saw the latest.
 
-import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
-import type { Refusal } from '../../../domain/refusal.ts'
-import { invalidRequest, type Problem, problem, refused } from '../../../server/problem.ts'
-import type { Asking } from '../../../server/submit-order.ts'
+import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import { invalidRequest, type Problem, problem, refused } from '../problem.ts'
+import type { Asking } from '../submit-order.ts'
 
 type Given<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
 

@@ -1,11 +1,11 @@
 // Lets a plan be carried out (operations/start-plan.ts), told as clients know it: what was started, gone on with or attached to.
 
-import type { UnsafeWork } from '../../../domain/command.ts'
-import type { PlanId } from '../../../domain/id.ts'
-import { continuationText, type WentOn } from '../../../operations/run-plan.ts'
-import { type Summary, setGoing } from '../../../operations/start-plan.ts'
-import { type Problem, problem } from '../../../server/problem.ts'
-import { type Accepted, type Asking, answerOf, engineOf, gone } from '../../../server/submit-order.ts'
+import type { UnsafeWork } from '../../domain/command.ts'
+import type { PlanId } from '../../domain/id.ts'
+import { continuationText, type WentOn } from '../../operations/run-plan.ts'
+import { type Summary, setGoing } from '../../operations/start-plan.ts'
+import { type Problem, problem } from '../problem.ts'
+import { type Accepted, type Asking, answerOf, engineOf, gone } from '../submit-order.ts'
 import { stale } from './patch.ts'
 import { checker, notStarted } from './set-plan-status.ts'
 

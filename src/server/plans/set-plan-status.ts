@@ -3,18 +3,18 @@
 //
 //   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
 
-import type { PlanId } from '../../../domain/id.ts'
-import type { PlanDefinition } from '../../../domain/plan.ts'
-import type { Refusal } from '../../../domain/refusal.ts'
-import type { PlanStatus } from '../../../domain/status.ts'
+import type { PlanId } from '../../domain/id.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import type { Refusal } from '../../domain/refusal.ts'
+import type { PlanStatus } from '../../domain/status.ts'
 
-import type { Order } from '../../../engine/engine.ts'
-import type { DefinitionFault } from '../../../format/plan/parse.ts'
-import { fillOutline, type NotStarted, type Summary, startPlan as start } from '../../../operations/start-plan.ts'
-import { isEmptyPlan } from '../../../operations/steps-to-tasks.ts'
-import { faulty } from '../../../server/documents/read-document.ts'
-import { isProblem, type Problem, problem, refused } from '../../../server/problem.ts'
-import { type Accepted, type Asking, engineOf, gone, submit } from '../../../server/submit-order.ts'
+import type { Order } from '../../engine/engine.ts'
+import type { DefinitionFault } from '../../format/plan/parse.ts'
+import { fillOutline, type NotStarted, type Summary, startPlan as start } from '../../operations/start-plan.ts'
+import { isEmptyPlan } from '../../operations/steps-to-tasks.ts'
+import { faulty } from '../documents/read-document.ts'
+import { isProblem, type Problem, problem, refused } from '../problem.ts'
+import { type Accepted, type Asking, engineOf, gone, submit } from '../submit-order.ts'
 import { presentFields } from './patch.ts'
 
 const FROM: { readonly [status in PlanStatus]: readonly PlanStatus[] } = {

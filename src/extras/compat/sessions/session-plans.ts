@@ -1,34 +1,28 @@
 // The plans of a session: made from a description or a document, listed, and looked back on.
 
-import { isPlanName, type PlanName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
-import type { Order } from '../../engine/engine.ts'
-import { isSessionInScope } from '../../engine/roles.ts'
-import { presentFields } from '../../extras/compat/planstore/patch.ts'
-import {
-  type HistoryAsk,
-  isSessionKnown,
-  noSession,
-  rowsFrom,
-  rowsOfPage,
-  sessionIdFault,
-} from '../../extras/compat/sessions/session-history.ts'
-import { planWord } from '../../extras/compat/sessions/session-words.ts'
-import { descriptionOf, showSessionPlan, statusesFor } from '../../extras/compat/sessions/show-session-plan.ts'
-import { slug } from '../../extras/dialects/names.ts'
-import { writtenBy } from '../../extras/planners/goals/plan-goal.ts'
-import { CHOICE_KEYS, proposeOnce, readChoice } from '../../extras/planners/service/propose-plan.ts'
-import { historyQuery, newSessionPlan, sessionPlanQuery } from '../../format/wire/sessions.ts'
-import { activePlan } from '../../operations/session-plans.ts'
-import type { Message, PlanRow } from '../../stores/store.ts'
-import { LIMITS } from '../limits.ts'
-import { invalidRequest, isProblem, notFound, type Problem } from '../problem.ts'
-import type { Call } from '../request.ts'
-import { type AnyRoute, created, ok, route } from '../route.ts'
-import { type Asking, gone, order, orderAlso } from '../submit-order.ts'
-import { iso, isoOrNull, onWire } from '../wire-names.ts'
-import { textOf } from './revisions.ts'
+import { isPlanName, type PlanName } from '../../../domain/id.ts'
+import type { Json, JsonObject } from '../../../domain/json.ts'
+import type { PlanDefinition } from '../../../domain/plan.ts'
+import type { Order } from '../../../engine/engine.ts'
+import { isSessionInScope } from '../../../engine/roles.ts'
+import { slug } from '../../../format/text/slug.ts'
+import { historyQuery, newSessionPlan, sessionPlanQuery } from '../../../format/wire/sessions.ts'
+import { activePlan } from '../../../operations/session-plans.ts'
+import { isSessionKnown, noSession, sessionIdFault } from '../../../server/find-session.ts'
+import { LIMITS } from '../../../server/limits.ts'
+import { presentFields } from '../../../server/plans/patch.ts'
+import { invalidRequest, isProblem, notFound, type Problem } from '../../../server/problem.ts'
+import type { Call } from '../../../server/request.ts'
+import { type AnyRoute, created, ok, route } from '../../../server/route.ts'
+import { textOf } from '../../../server/routes/revisions.ts'
+import { type Asking, gone, order, orderAlso } from '../../../server/submit-order.ts'
+import { iso, isoOrNull, onWire } from '../../../server/wire-names.ts'
+import type { Message, PlanRow } from '../../../stores/store.ts'
+import { writtenBy } from '../../planners/goals/plan-goal.ts'
+import { CHOICE_KEYS, proposeOnce, readChoice } from '../../planners/service/propose-plan.ts'
+import { type HistoryAsk, rowsFrom, rowsOfPage } from './session-history.ts'
+import { planWord } from './session-words.ts'
+import { descriptionOf, showSessionPlan, statusesFor } from './show-session-plan.ts'
 
 const make = {
   method: 'POST',

@@ -1,13 +1,13 @@
 // A plan that a request brings, checked as for making it and told as it would be made. Nothing is written.
 
-import type { PlanDefinition } from '../../../domain/plan.ts'
-import { raisePlan } from '../../../format/plan/definition-to-document.ts'
-import type { Diagnostic } from '../../../format/text/diagnostic.ts'
-import type { PlanChecked } from '../../../format/wire/answers/plans.ts'
-import { hintText } from '../../../server/hint-text.ts'
-import { isProblem } from '../../../server/problem.ts'
-import { type Answer, ok } from '../../../server/route.ts'
-import type { Asking } from '../../../server/submit-order.ts'
+import type { PlanDefinition } from '../../domain/plan.ts'
+import { raisePlan } from '../../format/plan/definition-to-document.ts'
+import type { Diagnostic } from '../../format/text/diagnostic.ts'
+import type { PlanChecked } from '../../format/wire/answers/plans.ts'
+import { hintText } from '../hint-text.ts'
+import { isProblem } from '../problem.ts'
+import { type Answer, ok } from '../route.ts'
+import type { Asking } from '../submit-order.ts'
 import { unsound } from './set-plan-status.ts'
 
 interface Draft {

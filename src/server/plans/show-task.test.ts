@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Actor } from '../../../domain/id.ts'
-import { type Served, served } from '../../../server/server.fixture.ts'
+import type { Actor } from '../../domain/id.ts'
+import { type Served, served } from '../server.fixture.ts'
 import { DRAWS_MAX, markOf } from './show-task.ts'
 
 const open: Served[] = []

@@ -1,16 +1,16 @@
 // Tasks in the shape of the PlanStore: one, those that are ready, the order of a batch, and names that are free.
 
 import { createHash } from 'node:crypto'
-import { isTaskName, isUuid, type PlanId, type TaskName } from '../../../domain/id.ts'
-import type { JsonObject } from '../../../domain/json.ts'
-import type { TaskDefinition } from '../../../domain/plan.ts'
-import type { TaskRecord } from '../../../engine/engine.ts'
-import { fromLiteral } from '../../../format/expression/template.ts'
-import type { Task } from '../../../format/wire/answers/tasks.ts'
-import { taskWord } from '../../../format/wire/planstore-fields.ts'
-import type { Fault } from '../../../format/wire/wire.ts'
-import type { Call } from '../../../server/request.ts'
-import { iso, isoOrNull } from '../../../server/wire-names.ts'
+import { isTaskName, isUuid, type PlanId, type TaskName } from '../../domain/id.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import type { TaskDefinition } from '../../domain/plan.ts'
+import type { TaskRecord } from '../../engine/engine.ts'
+import { fromLiteral } from '../../format/expression/template.ts'
+import type { Task } from '../../format/wire/answers/tasks.ts'
+import { taskWord } from '../../format/wire/status-words.ts'
+import type { Fault } from '../../format/wire/wire.ts'
+import type { Call } from '../request.ts'
+import { iso, isoOrNull } from '../wire-names.ts'
 import { clientTimes } from './show-plan.ts'
 
 // The tasks of one request, each behind those it needs: they may be sent in any order.

@@ -1,19 +1,12 @@
-// From the bodies of the PlanStore to definitions. Steps stay an outline, word for word, until somebody starts a plan that has no
-// tasks; a task is external, and its sequence orders it among the others. Keys that mean nothing here are kept in `extra`.
-// Which shape a body has is decided here, too: only the PlanStore's own is an outline, every other list of steps is a document.
+// The bodies that make plans and tasks over HTTP, as definitions. The steps of a plan stay an outline, word for word, until somebody starts
+// a plan that has no tasks; a task is external, and its sequence orders it among the others. Unknown keys are kept in `extra`.
+// Which shape a body has is decided here, too: every other list of steps is a document in a format of its own.
 
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import type { Dialect } from '../../extras/dialects/dialect.ts'
-import { todoPlan } from '../../extras/dialects/markdown/todo-plan.ts'
-import { slug } from '../../extras/dialects/names.ts'
-import { isSteps, planSteps } from '../../extras/dialects/planstore/plan-steps.ts'
-import { isForeignUuid } from '../../extras/dialects/planstore/plan-steps-words.ts'
-import { stepList } from '../../extras/dialects/planstore/step-list.ts'
-import { Source } from '../../extras/dialects/source.ts'
 import { asLiteral, fromLiteral } from '../expression/template.ts'
-import { type Parsed, type ParseOptions, parsePlan } from '../plan/parse.ts'
+import { isUuid, slug } from '../text/slug.ts'
 import { NOT_CHOSEN, type PlanOfStore } from './plans.ts'
 import type { NewTask } from './tasks.ts'
 import type { Fault } from './wire.ts'
@@ -27,8 +20,12 @@ export function isStorePlan(body: Json): body is JsonObject {
   const has = (key: string): boolean => Object.hasOwn(body, key)
   if (has('planfold') || has('nodes') || has('tasks') || has('planfold-template')) return false
   if (has('goal_id') || has('agent_id') || has('current_step')) return true
-  return Array.isArray(body.steps) ? !isSteps(body.steps) : has('plan_type')
+  return Array.isArray(body.steps) ? !areSteps(body.steps) : has('plan_type')
 }
+
+/** Maps or sentences, as the formats for lists of steps hold them. */
+const areSteps = (steps: readonly Json[]): boolean =>
+  steps.length > 0 && steps.every(step => isMap(step) || (typeof step === 'string' && step !== ''))
 
 /**
  * An `id` that a client chose is the name; a `name` that cannot be one is then the title. Null when the two do not contradict
@@ -53,7 +50,7 @@ export function idFault({
 export function documentIdFault(body: Json): Fault | null {
   if (!isMap(body)) return null
   const { id } = body
-  if (id == null || (typeof id === 'string' && !isForeignUuid(id))) return null
+  if (id == null || (typeof id === 'string' && !isUuid(id))) return null
   const { message, params } = NOT_CHOSEN
   return { path: 'id', message, hint: params.hint }
 }
@@ -99,19 +96,6 @@ export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
     },
   }
 }
-
-/** The steps of a plan as its tasks, by the rules of the format they are written in. */
-export function tasksFromSteps(definition: PlanDefinition, check: NonNullable<ParseOptions['check']>): Parsed | null {
-  const steps = definition.extra?.steps
-  if (!Array.isArray(steps) || steps.length === 0) return null
-  const text = JSON.stringify({ plan_type: definition.extra?.plan_type ?? 'sequential', steps }, null, 2)
-  const source = new Source(text)
-  const dialect = STEP_FORMATS.find(one => one.recognises(source)) ?? planSteps
-  return parsePlan(text, { dialect, fallbackName: definition.name, check })
-}
-
-/** The formats that tell their steps by their keys; any other step is one of the PlanStore. */
-const STEP_FORMATS: readonly Dialect[] = [stepList, todoPlan]
 
 type Making<T> = { -readonly [K in keyof T]: T[K] }
 

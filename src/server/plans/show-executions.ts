@@ -1,14 +1,14 @@
 // What was done by a plan, as clients of sessions look at it: executions of steps, metrics, checkpoints, files and refs it changed.
 
-import type { PlanId } from '../../../domain/id.ts'
-import type { Json } from '../../../domain/json.ts'
-import { gitOperationsOf } from '../../../domain/views/git-operations.ts'
-import { successRate } from '../../../domain/views/summary.ts'
-import type { AnswerOf, Engine } from '../../../engine/engine.ts'
-import type { Checkpoint, Execution, ExecutionMetrics } from '../../../format/wire/answers/sessions.ts'
-import { readJournal } from '../../../operations/read-journal.ts'
-import { iso, isoOrNull, onWire } from '../../../server/wire-names.ts'
-import type { MetricRow } from '../../../stores/store.ts'
+import type { PlanId } from '../../domain/id.ts'
+import type { Json } from '../../domain/json.ts'
+import { gitOperationsOf } from '../../domain/views/git-operations.ts'
+import { successRate } from '../../domain/views/summary.ts'
+import type { AnswerOf, Engine } from '../../engine/engine.ts'
+import type { Checkpoint, Execution, ExecutionMetrics } from '../../format/wire/answers/sessions.ts'
+import { readJournal } from '../../operations/read-journal.ts'
+import type { MetricRow } from '../../stores/store.ts'
+import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 const EXECUTIONS_MAX = 1_000
 

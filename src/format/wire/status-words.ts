@@ -2,11 +2,41 @@
 // beside them in `state`, so that nothing is lost; a word nobody knows is refused, never taken for the nearest one.
 
 import { z } from 'zod'
-import { isTaskStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
-import { PLAN_WORDS, TASK_WORDS } from '../../extras/dialects/planstore/plan-steps-words.ts'
-import type { StatusRead, StatusWords } from '../../extras/dialects/status-words.ts'
+import { isTaskStatus, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
 import { measure } from '../plan/schema-values.ts'
+import { type StatusRead, type StatusWords, statusWords } from '../text/status-words.ts'
 import type { TaskWord } from './answers/fields.ts'
+
+/** Read in upper or lower case; the first word of a status is the one that is printed. */
+export const TASK_WORDS: StatusWords<TaskStatus> = statusWords({
+  pending: 'pending',
+  running: 'running',
+  completed: 'completed',
+  failed: 'failed',
+  blocked: 'blocked',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+  ready: 'pending',
+  assigned: 'pending',
+  executing: 'running',
+})
+
+export const PLAN_WORDS: StatusWords<PlanStatus> = statusWords({
+  draft: 'draft',
+  active: 'active',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  paused: 'paused',
+  blocked: 'blocked',
+  created: 'draft',
+  validated: 'draft',
+  approved: 'draft',
+  pending: 'draft',
+  planning: 'draft',
+  executing: 'active',
+  running: 'active',
+})
 
 /** What each of our own words is there. */
 const TASK_WORD: { readonly [status in TaskStatus]: TaskWord } = {
