@@ -54,7 +54,7 @@ import {
 import { agentMissing, findAgent, findRoad } from './find-agent.ts'
 import { LineReader } from './headless-road.ts'
 import { knownAgents, unknownAgent } from './known-agents.ts'
-import { openLogin } from './login-use.ts'
+import { openLogin } from './login/login-use.ts'
 import { judgePermission } from './permission-request.ts'
 import { reportedOutput } from './reported-use.ts'
 

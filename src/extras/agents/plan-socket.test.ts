@@ -1,5 +1,6 @@
 // The socket of an attempt: nobody is heard without its token, several may speak at once, and nobody decides or sees more than its plan.
 
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -7,8 +8,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
-import { external, gate, plan } from '../../testing/index.ts'
 import { agents } from '../../mcp/mcp.fixture.ts'
+import { external, gate, plan } from '../../testing/index.ts'
 import { openPlanSocket } from './plan-socket.ts'
 
 async function setup() {
@@ -23,7 +24,13 @@ async function setup() {
   const open = async (of: PlanId) => {
     const folder = mkdtempSync(join(tmpdir(), 'pf-socket-'))
     const options = { engine, now: () => rooms.clock.now(), version: '0', templates: rooms.stateDir }
-    const { socket, token, close } = await openPlanSocket({ ...options, plan: of, agent: 'grok/work', folder })
+    const { socket, token, close } = await openPlanSocket({
+      ...options,
+      plan: of,
+      agent: 'grok/work',
+      folder,
+      random: randomBytes,
+    })
     onTestFinished(async () => {
       await close()
       rmSync(folder, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 // plan_read and plan_write for an agent that Planfold has started: on a Unix socket that only this attempt has, and only for who says
 // its token in the first line. The agent may work on its own plan and see no other; it decides nothing.
 
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -21,6 +21,7 @@ export interface PlanSocketOptions {
   readonly plan: PlanId | null
   readonly agent: string
   readonly folder: string
+  readonly random: (bytes: number) => Buffer
 }
 
 export interface PlanSocket {
@@ -33,7 +34,7 @@ const TOKEN_LINE_MAX = 200
 
 export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSocket> {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 })
-  const token = randomBytes(24).toString('base64url')
+  const token = options.random(24).toString('base64url')
   const { caller } = options.engine
   const scope = options.plan === null ? caller.scope : { plans: [options.plan] }
   const engine = options.engine.as({ ...agentCaller(caller, options.agent as Actor), scope })

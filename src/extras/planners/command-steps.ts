@@ -1,7 +1,7 @@
 // The work steps of goals about commands: a check that fails, the update of a dependency, a deployment in stages. What they say comes
 // from the commands and files that were found, and from the goal's own words.
 
-import type { Toolchain } from './commands.ts'
+import type { Toolchain } from './found-commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import type { EndCheck } from './kinds/end-check.ts'

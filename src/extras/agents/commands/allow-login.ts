@@ -4,7 +4,7 @@ import { answer, type Context, declined, EXIT, notConfirmed, usage } from '../..
 import { done, personOf, placeOf } from '../../../cli/commands/policy/policy.ts'
 import { confirm } from '../../../cli/terminal/confirm.ts'
 import type { AgentLogin } from '../../../domain/plan-rules/agent-request.ts'
-import { loginOf, setLogin } from '../agent-login.ts'
+import { loginOf, setLogin } from '../login/agent-login.ts'
 
 export interface AllowOptions {
   readonly login?: boolean

@@ -1,8 +1,8 @@
 // How one file of tests is run alone, where the repository says which runner it uses: whoever works on a task needs seconds, not the
 // whole suite.
 
-import type { Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
+import type { Toolchain } from '../found-commands.ts'
 import type { GoalAnalysis, RepositoryView } from '../planner.ts'
 import { objectIn } from '../toolchain/evidence.ts'
 import { inFolder, packageFolders, packagesAround, seenFrom } from '../toolchain/packages.ts'

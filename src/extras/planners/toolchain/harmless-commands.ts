@@ -2,7 +2,7 @@
 // script of `npm test`, the recipe of `make test`, the file of `bin/test`): one that installs, publishes, deploys or reaches out is not run.
 
 import { readScript } from '../../../domain/plan-rules/shell-words.ts'
-import { findToolchain } from '../commands.ts'
+import { findToolchain } from '../found-commands.ts'
 import type { LookedCommand } from '../look-result.ts'
 import type { FoundCommand, RepositoryView } from '../planner.ts'
 import { type CommandPurpose, purposeOf } from './command-purpose.ts'

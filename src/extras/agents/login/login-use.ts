@@ -2,11 +2,11 @@
 // agent reports it. Nothing of it goes through our gateway.
 
 import { join } from 'node:path'
-import type { AgentLogin } from '../../domain/plan-rules/agent-request.ts'
-import type { Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
-import type { AgentHome } from './agent-home.ts'
+import type { AgentLogin } from '../../../domain/plan-rules/agent-request.ts'
+import type { Outcome, RunnerTools, Stop } from '../../../runners/runner.ts'
+import type { AgentHome } from '../agent-home.ts'
+import { reportedWords, UseListener } from '../reported-use.ts'
 import { lendLogin, takeBackLogin } from './lent-login.ts'
-import { reportedWords, UseListener } from './reported-use.ts'
 
 export interface LoginUse {
   readonly secrets: readonly string[]

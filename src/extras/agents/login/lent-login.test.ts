@@ -15,11 +15,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { parseNetworkRule } from '../../domain/plan-rules/network-rule.ts'
-import { withLogin } from './agent-start.ts'
-import { stockRows } from './known-agents.ts'
+import { parseNetworkRule } from '../../../domain/plan-rules/network-rule.ts'
+import { withLogin } from '../agent-start.ts'
+import { stockRows } from '../known-agents.ts'
+import { reportedOutput, UseListener } from '../reported-use.ts'
 import { lendLogin, takeBackLogin } from './lent-login.ts'
-import { reportedOutput, UseListener } from './reported-use.ts'
 
 const FILE = '.agent/auth.json'
 const LOGIN = JSON.stringify({ token: 'the-token-of-the-person', refresh: 'one' })

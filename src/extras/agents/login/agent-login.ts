@@ -1,13 +1,13 @@
 // Whether an agent is lent the person's own login. Only the person says so, once for each agent; a task or an agent never does.
 
-import type { AgentLogin } from '../../domain/plan-rules/agent-request.ts'
-import { layerWords } from '../../domain/policy/policy-layer.ts'
-import { refuseTask } from '../../operations/policy/network-rules.ts'
-import { readUserRules, rememberLogin, type UserRulesPlace } from '../../safety/network/user-rules.ts'
-import { readPolicyLayers } from '../../safety/policy/policy-files.ts'
-import type { Person } from '../../safety/policy/policy-log.ts'
-import { type Answer, failure } from '../../safety/safety-refusal.ts'
-import { knownAgents, unknownAgent } from './known-agents.ts'
+import type { AgentLogin } from '../../../domain/plan-rules/agent-request.ts'
+import { layerWords } from '../../../domain/policy/policy-layer.ts'
+import { refuseTask } from '../../../operations/policy/network-rules.ts'
+import { readUserRules, rememberLogin, type UserRulesPlace } from '../../../safety/network/user-rules.ts'
+import { readPolicyLayers } from '../../../safety/policy/policy-files.ts'
+import type { Person } from '../../../safety/policy/policy-log.ts'
+import { type Answer, failure } from '../../../safety/safety-refusal.ts'
+import { knownAgents, unknownAgent } from '../known-agents.ts'
 
 /** What may be lent, before anybody is asked. */
 export async function loginOf(place: UserRulesPlace, agent: string): Promise<Answer<AgentLogin>> {

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Failure } from '../../domain/result.ts'
-import { codeOf } from '../../safety/safety-refusal.ts'
+import type { Failure } from '../../../domain/result.ts'
+import { codeOf } from '../../../safety/safety-refusal.ts'
 
 export interface DraftingFolder {
   readonly folder: string

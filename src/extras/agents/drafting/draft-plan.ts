@@ -1,19 +1,19 @@
 // An agent that drafts a plan: one turn in a sandbox in which it can write nothing, outside of any plan. What it submits with its plan
 // tools is the draft.
 
-import type { PlanId, TaskName } from '../../domain/id.ts'
-import { addCost, addUsage, type ModelUse } from '../../domain/model-use.ts'
-import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
-import type { Failure } from '../../domain/result.ts'
-import type { EarlierAttempt } from '../../domain/views/board.ts'
-import type { Allowance, GatewayParked, ModelCallRecord } from '../../runners/models.ts'
-import { processTree } from '../../runners/run/process-tree.ts'
-import type { AgentTools, Attempt, Outcome, RunnerTools } from '../../runners/runner.ts'
-import { failure } from '../../safety/safety-refusal.ts'
-import type { Sandbox } from '../../safety/sandbox/sandbox.ts'
-import { type AgentRunnerOptions, agentRunner } from './agent-runner.ts'
+import type { PlanId, TaskName } from '../../../domain/id.ts'
+import { addCost, addUsage, type ModelUse } from '../../../domain/model-use.ts'
+import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import type { Failure } from '../../../domain/result.ts'
+import type { EarlierAttempt } from '../../../domain/views/board.ts'
+import type { Allowance, GatewayParked, ModelCallRecord } from '../../../runners/models.ts'
+import { processTree } from '../../../runners/run/process-tree.ts'
+import type { AgentTools, Attempt, Outcome, RunnerTools } from '../../../runners/runner.ts'
+import { failure } from '../../../safety/safety-refusal.ts'
+import type { Sandbox } from '../../../safety/sandbox/sandbox.ts'
+import { type AgentRunnerOptions, agentRunner } from '../agent-runner.ts'
+import { knownAgents, unknownAgent } from '../known-agents.ts'
 import { type DraftingFolder, openDraftingFolder } from './drafting-folder.ts'
-import { knownAgents, unknownAgent } from './known-agents.ts'
 
 export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'openPlanTools'> {
   readonly agent: string

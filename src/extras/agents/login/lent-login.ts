@@ -17,11 +17,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Failure } from '../../domain/result.ts'
-import { readPrivateFile, writePrivateFile } from '../../safety/files/private-file.ts'
-import { outsideOf } from '../../safety/files/user-settings.ts'
-import { type Answer, answering, failure } from '../../safety/safety-refusal.ts'
-import { removeLinks, writeNew } from './agent-home.ts'
+import type { Failure } from '../../../domain/result.ts'
+import { readPrivateFile, writePrivateFile } from '../../../safety/files/private-file.ts'
+import { outsideOf } from '../../../safety/files/user-settings.ts'
+import { type Answer, answering, failure } from '../../../safety/safety-refusal.ts'
+import { removeLinks, writeNew } from '../agent-home.ts'
 
 export interface LoginPlace {
   /** In the home of the person; the first must be there. */

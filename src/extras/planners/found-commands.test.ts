@@ -1,7 +1,7 @@
 // How a repository is tested, linted and built, and whether that is there.
 
 import { expect, test } from 'vitest'
-import { findToolchain } from './commands.ts'
+import { findToolchain } from './found-commands.ts'
 import type { RepositoryView } from './planner.ts'
 
 interface Machine {
