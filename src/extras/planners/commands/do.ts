@@ -14,11 +14,10 @@ import type { PlanId } from '../../../domain/id.ts'
 import { mapOf } from '../../../domain/json.ts'
 import type { Budget } from '../../../domain/plan.ts'
 import type { Waiting } from '../../../domain/views/summary.ts'
+import { openExtra } from '../../../extras.ts'
 import { type AgentWorker, assignWorker, openWork, workerOf } from '../../../operations/agents/agent-worker.ts'
 import { previewRollback, undecidedFiles } from '../../../operations/rollback-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { workerFor } from '../../agents/commands/choose-agent.ts'
-import { lentLogins } from '../../agents/login/agent-login.ts'
 import { canCommit, finishDraft, lastOpenGoal, REVIEW, withCommit } from '../goals/finish-draft.ts'
 import { pastPlans, rememberedProposal, saveDraft } from '../goals/plan-goal.ts'
 import { timeRange } from '../goals/time-range.ts'
@@ -60,7 +59,7 @@ export async function doGoal(context: Context, words: readonly string[], options
     }
     if (said === '')
       throw usage('no goal is open here', 'say what you want: planfold do "make transfers resume after a failure"')
-    const worker = await workerFor(context, composed.engine, options)
+    const worker = await (await openExtra('agents')).workerFor(context, composed.engine, options)
     await warnUncounted(context, composed, worker, budget)
     if (worker !== null && !(await composed.sandbox.check()).ok)
       printNote(
@@ -117,7 +116,9 @@ async function warnUncounted(
   worker: AgentWorker | null,
   budget: Budget | undefined,
 ): Promise<void> {
-  if (worker === null || !(await lentLogins({ environment, root, stateDir })).includes(worker.agent)) return
+  if (worker === null) return
+  const { allowedLogins } = await openExtra('agents')
+  if (!(await allowedLogins({ environment, root, stateDir })).includes(worker.agent)) return
   const asks = budget === undefined ? '' : '; you are asked before it starts, because the budget cannot be enforced'
   printNote({ environment, ...context }, `${worker.agent} uses your login: what it spends is not counted${asks}`)
 }
@@ -135,7 +136,7 @@ async function goOn(
   printNote(context, `continues ${name}: ${escapeForTerminal(found.definition.title ?? found.definition.goal ?? '')}`)
   const other = options.with !== undefined && options.with !== workerOf(found.definition)?.agent
   if (other || (await openWork(engine, plan)).length > 0) {
-    const worker = await workerFor(context, engine, options)
+    const worker = await (await openExtra('agents')).workerFor(context, engine, options)
     const assigned =
       worker === null
         ? null

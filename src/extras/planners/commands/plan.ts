@@ -20,6 +20,7 @@ import { mapOf, same } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { isTask } from '../../../domain/plan-rules/authors.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
+import { openExtra } from '../../../extras.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
@@ -123,7 +124,7 @@ async function finished(
   engine: Composed['engine'] | null,
   options: PlanOptions,
 ): Promise<PlanOptions> {
-  const { workerFor } = await import('../../agents/commands/choose-agent.ts')
+  const { workerFor } = await openExtra('agents')
   const { finishDraft } = await import('../goals/finish-draft.ts')
   const worker = await workerFor(context, engine, { with: options.worker })
   return { ...options, finish: definition => finishDraft(definition, { worker, commits: false }) }
