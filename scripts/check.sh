@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The quick loop of somebody who changes Planfold: types, lint, architecture, line budget, and the tests of the folders that changed since
+# The quick loop of somebody who changes Planfold: types, lint, architecture, line budget, words, and the tests of the folders that changed since
 # the main branch. Says what it ran and how long each part took. `npm test` runs everything.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ done
 changed=$({ git diff --name-only --diff-filter=d "$base"; git ls-files --others --exclude-standard; } | sort -u)
 
 # The folder of each changed source; a changed test runs by itself. Tests that start real processes (`e2e`, `crash`) are left to `npm test`.
-tests=(test/architecture.test.ts test/line-budget.test.ts)
+tests=(test/architecture.test.ts test/line-budget.test.ts test/private-words.test.ts)
 while read -r file; do
   case "$file" in
     *.test.ts) tests+=("$file") ;;

@@ -1,11 +1,10 @@
 // The line budget: how many lines of source each room may have. Nothing else limits how far the code grows, so a room that needs more
 // says so in the commit that needs it.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-
-const top = resolve(import.meta.dirname, '..')
+import { sourceFiles } from './source-files.ts'
 
 const SLACK_MAX = 100
 
@@ -24,15 +23,10 @@ test('no room has more lines than its budget, and no budget is far above what is
   expect(faults, how).toEqual([])
 })
 
-/** Lines by room, in the order of their names: `src/domain`, …, `src/extras/agents`, …, `web`, and `src` for the files outside the rooms. */
+/** Lines by room, in the order of their names. */
 function countLines(): ReadonlyMap<string, number> {
   const lines = new Map<string, number>()
-  for (const folder of ['src', 'web'])
-    for (const name of readdirSync(join(top, folder), { recursive: true, encoding: 'utf8' }).sort()) {
-      if (!/\.tsx?$/.test(name) || /\.(test|contract|fixture|arbitrary)\.tsx?$/.test(name)) continue
-      const depth = name.startsWith('extras/') ? 2 : 1
-      const room = folder === 'web' ? 'web' : ['src', ...name.split('/').slice(0, -1).slice(0, depth)].join('/')
-      lines.set(room, (lines.get(room) ?? 0) + readFileSync(join(top, folder, name), 'utf8').split('\n').length - 1)
-    }
+  for (const { room, path } of sourceFiles())
+    lines.set(room, (lines.get(room) ?? 0) + readFileSync(path, 'utf8').split('\n').length - 1)
   return new Map([...lines].sort(([a], [b]) => (a < b ? -1 : 1)))
 }

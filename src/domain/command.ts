@@ -1,6 +1,5 @@
-// What is asked, in the imperative. `create` makes a plan; every other command is for a plan that exists. The engine's own
-// commands are `recover` (once, when a loop takes a plan) and `turn` (one turn of the loop); all others come from people
-// and agents through a face.
+// What is asked, in the imperative. `create` makes a plan; every other command is for an existing plan. The engine's own commands are
+// `recover` (when a loop takes a plan) and `turn` (one turn of the loop); all others come from people and agents through a face.
 
 import type { Amounts, SettingsCaps, Spend } from './budget/amounts.ts'
 import type {
@@ -30,16 +29,16 @@ export type Command =
       readonly type: 'revise'
       readonly expectedRevision?: number
       readonly reopen?: true
-      /** A plan that failed goes on by it, also when the definition is the same: what failed, was undone or was changed runs again. */
+      /** A failed plan continues, even with an unchanged definition: tasks that failed, were undone or were changed run again. */
       readonly goOn?: UnsafeWork
     } & PolicyAgain &
       Omit<FieldsOf<'plan.revised'>, 'revision' | 'proposal'>)
-  /** Appends plain tasks to a draft, at a cost that does not grow with it; anything else is a revision. */
+  /** Appends plain tasks to a draft, at constant cost for each; anything else is a revision. */
   | { readonly type: 'add'; readonly tasks: readonly TaskDefinition[]; readonly writer?: Writer }
-  /** What a client keeps beside the plan or a task: never followed. Merged key by key; null takes a key away. */
+  /** Client data on the plan or a task, which the engine ignores. Merged key by key; null removes a key. */
   | { readonly type: 'annotate'; readonly set: JsonObject; readonly by: string; readonly task?: TaskName }
   | ({ readonly type: 'evaluate' } & Omit<FieldsOf<'task.evaluated'>, 'visit'>)
-  /** Somebody's word about the whole plan. `start`: how a draft is started by it. */
+  /** A comment on the whole plan. `start`: how it starts a draft. */
   | {
       readonly type: 'finish'
       readonly as: 'completed' | 'failed'
@@ -47,9 +46,9 @@ export type Command =
       readonly by: string
       readonly start?: Omit<Start, 'type'>
     }
-  /** `rules`: those of the program that starts it. `files`: are all files looked at around tasks without a scope? */
+  /** `rules`: those of the program that starts it. `files`: are all files compared around tasks without a scope? */
   | Start
-  /** With `force` also what may not be run again is ended; it is parked. */
+  /** With `force` also ends tasks that are unsafe to repeat; they are parked. */
   | {
       readonly type: 'pause'
       readonly reason?: string
@@ -57,11 +56,11 @@ export type Command =
       readonly halt?: boolean
       readonly cause?: Shortage
     }
-  /** `policy`, here and below: the policy around the plan was read again, and says something else than at the start. `changed`: in these files. */
+  /** `policy`, here and below: the policy layers, if they changed since the start. `changed`: the files that did. */
   | ({ readonly type: 'resume' } & PolicyAgain)
   | { readonly type: 'cancel'; readonly reason?: string; readonly force?: boolean }
   | { readonly type: 'archive' }
-  /** `lastSign`: processes of the plan lived then. `lost`: outputs that changed; absent: none, or said before. */
+  /** `lastSign`: when processes of the plan were last known alive. `lost`: outputs that changed; absent: none, or reported before. */
   | {
       readonly type: 'recover'
       readonly reason: string
@@ -74,29 +73,27 @@ export type Command =
       readonly task?: TaskName
       readonly token: string
       readonly by: string
-      /** Only while no other task of the plan is running. */
       readonly alone?: true
-      /** What was captured before the agent begins. */
+      /** The capture made before the agent begins. */
       readonly prepared?: Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched' | 'reserves'>
-      /** What whoever claims it would do, of a task before which somebody must agree. */
       readonly consent?: Found
     }
   | {
       readonly type: 'report'
       readonly task: TaskName
       readonly token?: string
-      /** The token must be that of a claim that holds. Absent in journals from before it was asked for. */
+      /** The token must be that of a valid claim. Absent in older journals, which did not check it. */
       readonly held?: true
       readonly by: string
       readonly result: Result
-      /** It was reported as done, and judged not to be: the attempt goes on until its limit. Absent in journals from before that. */
+      /** The report was refused: the attempt continues until its limit. Absent in older journals. */
       readonly unaccepted?: true
-      /** Changes outside its scope that nobody has explained: the report waits. Absent in journals from before that was looked at. */
+      /** Unexplained changes outside the scope: the report waits. Absent in older journals, which did not look. */
       readonly outside?: readonly string[]
-      /** As with a claim, when nobody has claimed it. */
+      /** As with a claim, for a report without one. */
       readonly consent?: Found
     }
-  /** `wrote`: what had changed since it was claimed, when somebody looked. */
+  /** `wrote`: the changes since the claim, if they were measured. */
   | {
       readonly type: 'lapse'
       readonly task: TaskName
@@ -106,7 +103,7 @@ export type Command =
       readonly released?: true
     }
   | Decide
-  /** Several gates in one review: all of them are decided, or none. */
+  /** Decides several gates, all or none. */
   | { readonly type: 'review'; readonly decisions: readonly Decide[] }
   | ({ readonly type: 'ask' } & Question)
   | ({ readonly type: 'answer' } & FieldsOf<'question.answered'>)
@@ -121,17 +118,17 @@ export type Command =
       readonly by: string
       readonly unseen?: true
       readonly stamp?: Standing
-      /** `changes`: a person has seen what it changes, and makes it theirs. */
+      /** `changes`: a person has reviewed the changes and becomes their author. */
       readonly writer?: Writer
     }
   | ({ readonly type: 'assess' } & FieldsOf<'assessment.made'>)
-  /** `by`, of these: who asks; absent in journals from before it was said. */
+  /** `by`: who asks; absent in older journals. */
   | ({
       readonly type: 'retry'
       readonly task: TaskName
       readonly reason?: string
       readonly by?: string
-      /** Completed tasks whose effect is unsafe are done a second time on purpose. */
+      /** Deliberately repeats completed tasks whose effect is unsafe. */
       readonly repeat?: true
     } & PolicyAgain)
   | { readonly type: 'skip'; readonly task: TaskName; readonly reason: string; readonly by?: string }
@@ -147,7 +144,6 @@ export type Command =
   | ({ readonly type: 'place' } & FieldsOf<'place.made'>)
   | Rollback
   | ({ readonly type: 'network' } & NetworkDecided)
-  /** An attempt is about to call a model: the most that the call can use. */
   | ({
       readonly type: 'reserve'
       readonly id: string
@@ -157,35 +153,32 @@ export type Command =
   | { readonly type: 'settle'; readonly id: string; readonly actual: Spend }
   | { readonly type: 'raise'; readonly add: Amounts; readonly task?: TaskName; readonly by: string }
 
-/** What becomes of completed work that is unsafe to repeat and would run again, because it or what it needs changed. */
+/** What happens to completed work that is unsafe to repeat when it, or what it depends on, changed. */
 export type UnsafeWork = 'refuse' | 'repeat' | 'keep'
 
 export interface Start extends Omit<FieldsOf<'plan.started'>, 'sandboxOff'> {
   readonly type: 'start'
-  /** Of journals from before a person's own plan ran without a sandbox: the id of the question that asks first. */
   readonly asks?: string
 }
 
-/** A person's answer to a gate. */
 export interface Decide {
   readonly type: 'decide'
   readonly task: TaskName
   readonly verdict: GateVerdict
   readonly rationale: string
-  /** Who decides; absent in journals from before it was said. */
   readonly by?: string
-  /** Of what was seen; when the gate asks about something else by now, the answer is refused. */
+  /** The hash that was shown; if the gate asks about something else by now, the answer is refused. */
   readonly hash?: Sha256
-  /** Approved without having seen what it approves; absent in journals from before it was said. */
+  /** Approved without seeing what it approves; absent in older journals. */
   readonly unseen?: true
   readonly until?: Millis
   readonly option?: string
-  /** What else is chosen for single paths, of edits that would be set back. */
+  /** Choices for single paths, for edits that would be reverted. */
   readonly choices?: EditChoices
   readonly answers?: JsonObject
-  /** Of `pushed-back`: the task that is done again. */
+  /** For `pushed-back`: the task to do again. */
   readonly to?: TaskName
-  /** Approved with these edits: they become a revision, and the approval agrees to that. */
+  /** Approved with these edits: they become a revision, which the approval covers. */
   readonly edits?: {
     readonly definition: PlanDefinition
     readonly hash: Sha256
@@ -196,63 +189,57 @@ export interface Decide {
   }
 }
 
-/** Go back, or forward again, to where the plan stood at an entry. What it means was worked out from the journal before. */
+/** Returns a plan, backward or forward, to its state after an entry. The effect on each task was computed from the journal. */
 export interface Rollback {
   readonly type: 'rollback'
-  /** Made for it; a rollback that was cut off is known by it. */
+  /** Identifies an interrupted rollback. */
   readonly id: string
-  /** When it was asked for; refs that keep what is taken off a branch are named after it. */
   readonly at: Millis
-  /** `undo` takes back the last rollback. `adopt` brings in what a fork changed; tasks and refs stay as they are. */
+  /** `undo` reverts the last rollback. `adopt` merges the changes of a fork; tasks and refs stay. */
   readonly kind: 'rollback' | 'undo' | 'adopt'
-  /** Of `adopt`: the fork, and what it changed. */
   readonly adopts?: Adoption
   readonly undoes?: string
-  /** The entry after which the plan stood as it shall stand again. */
+  /** The entry whose state is restored. */
   readonly to: number
   readonly checkpoint?: CheckpointName
-  /** What becomes of each task that has moved since; none when only files go back. */
+  /** The new state of each task that changed since; empty when only files are reverted. */
   readonly resets: readonly Reset[]
-  /** Completed tasks whose declared compensation is to be run, last first. */
   readonly compensate: readonly TaskName[]
   readonly ends?: { readonly status: 'completed' | 'failed' | 'cancelled'; readonly reason: string }
   readonly paths?: readonly string[]
   readonly tasks?: readonly TaskName[]
   readonly filesOnly?: true
   readonly keepGit?: true
-  /** Also what no task declares and what changed while a task without a scope ran: perhaps a person's. */
+  /** Also reverts changes that no task declares, and changes made beside a task without a scope: perhaps a person's. */
   readonly includeUnclaimed?: true
-  /** Go on where a compensation failed; take the checkpoint's side where somebody has worked since, after storing theirs. */
+  /** Continues where a compensation failed, and takes the checkpoint's version of edited files after storing the edits. */
   readonly force?: true
-  /** What to do where somebody has worked since, path by path, and everywhere else. */
+  /** What to do with edited files, by path and by default. */
   readonly choices?: EditChoices
   readonly every?: EditChoice
   readonly reason?: string
-  /** The plan failed and says that all files go back then; afterwards it ends failed, for the reason above. */
+  /** The plan failed and declares that all files are reverted then; afterwards it ends as failed, for the reason above. */
   readonly because?: 'failure'
 }
 
-/** Where the work of a fork was brought, and what became of its folder. */
 export interface ForkAdopted {
   readonly into: PlanId
   readonly name: PlanName
-  /** The entry of that plan which says so; null when the fork had changed nothing. */
+  /** The entry of that plan that records it; null when the fork changed nothing. */
   readonly version: number | null
   readonly folder: 'removed' | 'kept'
   readonly why?: string
 }
 
-/** The work of a fork, as it is brought into the plan it was made from. */
+/** The changes of a fork, for the plan it was forked from. */
 export interface Adoption {
   readonly fork: PlanId
   readonly name: PlanName
-  /** The change set, from what the fork began with to what it left. */
   readonly changes: Sha256
-  /** All files of the fork, when they were stored. */
   readonly snapshot?: Sha256
 }
 
-/** How a task stands after a rollback: open again in a new visit, or ended as it had. */
+/** The state of a task after a rollback: reopened in a new visit, or ended as it had. */
 export interface Reset {
   readonly task: TaskName
   readonly status: 'pending' | 'completed' | 'failed' | 'skipped' | 'abandoned' | 'cancelled'
@@ -261,47 +248,44 @@ export interface Reset {
   readonly handled?: true
   readonly dormant?: true
   readonly routedBy?: readonly TaskName[]
-  /** Which rule was being followed about its failure, and how often each had been. */
+  /** The recovery rule that was being followed, and how often each rule had been. */
   readonly recovering?: { readonly rule: number; readonly by: TaskName }
   readonly recoveries?: readonly number[]
-  /** How many visits count for it, so that a loop may go round as often as it could then. */
+  /** The visits that count against the loop bound, so that a loop keeps the bound it had. */
   readonly visits?: number
 }
 
-/** Everything that became true since the last turn, in one command, one entry, one commit. */
+/** Everything that became true since the last turn: one command, one entry, one commit. */
 export interface Turn {
   readonly type: 'turn'
   readonly settled?: readonly Settlement[]
   readonly prepared?: readonly { readonly task: TaskName; readonly visit: number; readonly prepared: Prepared }[]
   readonly restored?: readonly FieldsOf<'workspace.restored'>[]
   readonly compensated?: readonly { readonly task: TaskName; readonly result: Result }[]
-  /** What was committed for tasks that are done. */
   readonly committed?: readonly FieldsOf<'git.committed'>[]
-  /** How the rollback of this id ended; of another one it is told too late, or again. */
+  /** The outcome of the rollback with this id; ignored for any other id. */
   readonly rolledBack?: RolledBack
   readonly expanded?: readonly Expanded[]
-  /** Gates that were made ready to be asked, and approvals found to be for something else by now. */
+  /** Questions prepared for gates, and approvals found to be void. */
   readonly gates?: readonly {
     readonly task: TaskName
     readonly visit: number
-    /** The hash of the definition it was made for; believed only while that is the plan's. */
+    /** The hash of the definition it was prepared for; ignored unless it is still the plan's. */
     readonly from: Sha256
     readonly question: GateQuestion
-    /** Why an approval that had been given does not count. */
     readonly voids?: string
   }[]
-  /** Revisions that rules and templates propose, or why none could be. */
   readonly proposed?: readonly (Proposal | NoProposal)[]
   readonly notices?: readonly FieldsOf<'notice.sent'>[]
-  /** What the engine itself lacks to go on: the plan is paused. */
+  /** What the engine lacks to continue: the plan pauses. */
   readonly shortage?: Shortage
-  /** Tasks whose files another plan has reserved: others in line go before them. */
+  /** Tasks whose files another plan has reserved; other tasks go first. */
   readonly held?: readonly TaskName[]
   /** False while the process is stopping: settle what ended, start nothing. */
   readonly start?: false
 }
 
-/** A rule asks for a revision, and nothing could be made of it. */
+/** A recovery rule asked for a revision, and none could be made. */
 export interface NoProposal {
   readonly task: TaskName
   readonly base: Sha256
@@ -313,33 +297,29 @@ export interface RolledBack {
   readonly outcome: RollbackOutcome
 }
 
-/** What was done to files and refs. With a `failure`, that is how far it came; no file was changed then. */
+/** What was done to files and refs. With a `failure`, how far it came; no file was changed then. */
 export interface RollbackOutcome {
-  /** The blob that lists what the rollback changed; null when no file had to change. */
   readonly changes: Sha256 | null
   readonly paths: number
-  /** A snapshot of what stood there before. */
   readonly saved?: Sha256
-  /** Paths that are not as they were then, and why; at most a hundred. `kept`: by somebody's choice. `uncovered`: never stored. */
+  /** Paths that were not restored, and why; at most a hundred. `kept`: by choice. `uncovered`: never stored. */
   readonly left?: readonly {
     readonly path: string
     readonly reason: string
     readonly kept?: true
     readonly uncovered?: true
   }[]
-  /** Of an adoption: the name of the fork. Then `left` names all of them. */
+  /** For an adoption: the name of the fork. Then `left` names all of them. */
   readonly adopted?: PlanName
-  /** Bytes somebody wrote while it worked, or between two tasks, kept under their hash. */
+  /** Bytes written by others during the rollback, or between two tasks, stored under their hash. */
   readonly kept?: readonly { readonly path: string; readonly sha256: Sha256 }[]
   readonly git?: readonly GitOperation[]
   readonly failure?: Failure
-  /** Where somebody has worked since and nobody chose. */
+  /** Edited files without a choice. */
   readonly conflicts?: readonly string[]
 }
 
-/** The items a `for_each` goes through, and the definition that binds them. Believed only while `from` is the plan's hash. */
 export interface Expanded {
-  /** The task that found them, e.g. `fix/items`. */
   readonly task: TaskName
   readonly visit: number
   readonly from: Sha256
@@ -352,13 +332,13 @@ export interface Settlement extends AttemptOf {
   readonly result: Result | Interrupted
 }
 
-/** Ended by us in the middle (pause, cancel, shutdown): an unknown outcome by our own hand. */
+/** The engine ended the attempt (pause, cancel, shutdown), so its outcome is unknown. */
 export interface Interrupted {
   readonly status: 'interrupted'
   readonly reason: string
-  /** False where it is certain that the attempt did nothing; absent when nobody knows. */
+  /** False when the attempt certainly did nothing; absent when unknown. */
   readonly begun?: false
-  /** Its time has not come; then it is taken up again. */
+  /** It was not due yet, and is resumed then. */
   readonly until?: Millis
 }
 

@@ -1,6 +1,6 @@
-// How much processor time something takes when nothing else gets in the way, so that a busy machine does not fail a test and a slow
-// algorithm still does. Others make everything slower, even in processor time (they share caches and cores with us), and never
-// faster: so a run that takes too long is made again, and held against work whose time on a quiet machine is known.
+// The processor time of a function on a quiet machine, so that tests of complexity do not fail on a busy one. Other processes make code
+// slower even in processor time (shared caches and cores), never faster. So a slow run is repeated, and compared with reference work whose
+// time is known.
 
 /** What `knownWork` takes on a quiet machine, in milliseconds. */
 const QUIET_MS = 40

@@ -1,5 +1,5 @@
-// May this happen, and what then happened? The one door of all rules: every change of a plan, by the engine, a person or an
-// agent, is a command decided here.
+// The single entry point of all rules: every change of a plan, by the engine, a person or an agent, is a command that is decided here into
+// events or a refusal.
 
 import { raiseBudget, reserve, settleSpend } from './budget/budget-rules.ts'
 import type { Command } from './command.ts'
@@ -29,9 +29,9 @@ export type Decision =
   | { readonly ok: false; readonly refusal: Refusal }
 
 /**
- * Decides, and applies each event to `state` as it is emitted, so that afterwards `state` is the fold with them. The state must
- * be the caller's own: when the append then fails, throw it away. A refusal leaves the state untouched. An empty list of
- * events means there is nothing to write. For `create`, pass `newState()`.
+ * Decides, and applies each event to `state` as it is emitted, so that afterwards `state` includes them. The state must be the
+ * caller's own: if the append then fails, discard it. A refusal leaves the state untouched. An empty list of events means there is
+ * nothing to write. For `create`, pass `newState()`.
  */
 export function decide(state: PlanState, command: Command, now: Millis): Decision {
   const draft: DecisionDraft = { state, now, events: [] }
@@ -44,7 +44,7 @@ export function decide(state: PlanState, command: Command, now: Millis): Decisio
 function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
   if (command.type === 'create') return lifecycle.create(draft, command)
   if (draft.state.revision === 0) return refuse('not-found', 'there is no such plan')
-  // A turn that was on its way when it was archived still tells who was told of its end.
+  // A turn may arrive after the archiving, to record who was notified of the end.
   if (draft.state.archived && command.type !== 'archive' && command.type !== 'turn')
     return refuse('illegal-transition', 'the plan is archived', howToStartOver(draft.state))
   if (draft.state.rollback !== null && WAITS.has(command.type) && !isForced(command))
@@ -149,7 +149,7 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
   }
 }
 
-/** Whoever decides about tasks waits until it is known how they stand. `resume` drives the rollback on. */
+/** Commands about tasks are refused until a rollback has finished. `resume` continues it. */
 const WAITS: ReadonlySet<Command['type']> = new Set([
   'revise',
   'add',

@@ -1,40 +1,36 @@
-// What to do next, as a value: words, with steps between them. A step names what can be done and to what; how that is said is up to
-// each face: a command, a request, a button. A hint without a step is plain text.
+// What to do next, as a value: text with steps in it. A step names an action and its object; each face words it as a command, a request or
+// a button. A hint without a step is plain text.
 
 import type { EditChoice } from './event.ts'
 
 export type Hint = string | readonly HintPart[]
 export type HintPart = string | Step | Allowed
 
-/** `quoted`: it stands in a sentence, and a face that prints commands sets it off. */
+/** `quoted`: part of a sentence, which a face that prints commands must delimit. */
 export type Step = { [N in StepName]: { readonly next: N; readonly quoted?: true } & StepFields[N] }[StepName]
 export type StepName = keyof StepFields
 export type StepOf<N extends StepName> = Extract<Step, { readonly next: N }>
 
-/** One word of what a refusal lists as allowed, said as the face says it in the list. */
+/** An allowed value in a refusal, worded as the face lists it. */
 export interface Allowed {
   readonly may: string
-  /** The name of the plan; left out where it is plain which one is meant. */
   readonly plan?: string
 }
 
-/** How a step is said: each face has its own way. */
 export type Wording = (part: Step | Allowed) => string
 
 type Nothing = Readonly<Record<never, never>>
-/** The plan is left out where it is plain which one is meant. */
+/** The plan is omitted when it is obvious. */
 interface OfPlan {
   readonly plan?: string
 }
 interface OfTask extends OfPlan {
   readonly task?: string
 }
-/** A reason must be given: these words stand for it. */
 interface Because {
   readonly reason?: string
 }
 
-/** All steps there are, with what each says more. */
 export interface StepFields {
   readonly list: Nothing
   readonly inbox: Nothing
@@ -48,7 +44,6 @@ export interface StepFields {
   readonly 'lift-halt': Nothing
   readonly 'list-tokens': Nothing
   readonly 'revoke-token': { readonly name: string }
-  /** A rule of the person's own, for every plan. */
   readonly 'allow-network': { readonly address: string }
   readonly 'name-secret': { readonly name: string }
 
@@ -65,7 +60,7 @@ export interface StepFields {
   readonly log: OfTask & { readonly output?: true }
   readonly next: OfPlan & { readonly explain?: true }
 
-  /** `file`: its document is run, not a plan that is there. */
+  /** `file`: runs this document instead of an existing plan. */
   readonly run: OfPlan & { readonly file?: string; readonly again?: true }
   readonly resume: OfPlan
   readonly pause: OfPlan
@@ -82,7 +77,7 @@ export interface StepFields {
 
   readonly claim: OfTask
   readonly done: OfTask
-  /** Reported as done, with changes that are somebody else's. */
+  /** Reported as done, with changes by others. */
   readonly 'not-mine': OfTask & { readonly paths: readonly string[] }
   readonly fail: OfTask & Because
   readonly retry: OfTask & { readonly repeat?: true }
@@ -92,13 +87,12 @@ export interface StepFields {
   readonly reject: OfTask & Because
   readonly 'push-back': OfTask & Because
   readonly choose: OfTask & Because & { readonly option: string }
-  /** `fields`: as they are filled in, `name=value`. */
   readonly answer: OfTask & { readonly fields: readonly string[] }
   readonly accept: OfPlan & Because & { readonly proposal: string }
   readonly decline: OfPlan & Because & { readonly proposal: string }
-  /** What becomes of work that is done and unsafe to repeat; said with the order. */
+  /** What happens to completed work that is unsafe to repeat; an option of the command. */
   readonly 'unsafe-work': { readonly choice: 'keep' | 'repeat' }
-  /** What a drafting may use in all; said when the same is asked for again. */
+  /** The total budget of a planner run; an option when the request is repeated. */
   readonly 'drafting-budget': { readonly key: 'calls' | 'tokens' | 'cost'; readonly amount: number }
 }
 
@@ -108,7 +102,6 @@ interface RollbackFields {
   readonly filesOnly?: true
   readonly keepGit?: true
   readonly includeUnclaimed?: true
-  /** For every path where somebody worked since. */
   readonly conflicts?: EditChoice
 }
 
@@ -116,14 +109,12 @@ export function next<N extends StepName>(name: N, ...[fields]: FieldsFor<N>): St
   return { next: name, ...fields } as unknown as StepOf<N>
 }
 
-/** The same inside a sentence, set off from it. */
 export function quoted<N extends StepName>(name: N, ...[fields]: FieldsFor<N>): StepOf<N> {
   return { next: name, ...fields, quoted: true } as unknown as StepOf<N>
 }
 
 type FieldsFor<N extends StepName> = Nothing extends StepFields[N] ? [fields?: StepFields[N]] : [fields: StepFields[N]]
 
-/** advise`look at what happened: ${next('log', { plan })}` */
 export function advise(texts: TemplateStringsArray, ...values: readonly (Hint | HintPart | number)[]): Hint {
   const parts = texts.flatMap((text, at): readonly HintPart[] => {
     const value = values[at]
@@ -133,19 +124,18 @@ export function advise(texts: TemplateStringsArray, ...values: readonly (Hint | 
   return tidy(parts)
 }
 
-/** A step to look at a log that names no plan is about this task. */
+/** A step to a log without a plan is about this task. */
 export function aimHint(hint: Hint, target: { readonly plan: string; readonly task: string }): Hint {
   const isOpen = (part: HintPart): part is StepOf<'log'> =>
     typeof part !== 'string' && 'next' in part && part.next === 'log' && part.plan === undefined
   return tidy(partsOf(hint).map(part => (isOpen(part) ? { ...part, ...target } : part)))
 }
 
-/** One hint of several. */
 export function joinHints(hints: readonly Hint[], separator: string): Hint {
   return tidy(hints.flatMap((hint, at) => [...(at === 0 ? [] : [separator]), ...partsOf(hint)]))
 }
 
-/** With at most so many characters of text; steps are not cut. */
+/** Limits the characters of text; steps are never cut. */
 export function clipHint(hint: Hint, max: number): Hint {
   const kept: HintPart[] = []
   let room = max
@@ -157,14 +147,13 @@ export function clipHint(hint: Hint, max: number): Hint {
   return tidy(kept)
 }
 
-/** As text, each step in the words of whoever tells it. */
 export function wordHint(hint: Hint, word: Wording): string {
   return partsOf(hint)
     .map(part => (typeof part === 'string' ? part : word(part)))
     .join('')
 }
 
-/** For programs without a face of their own: a step is its name and what it is about. */
+/** For programs without a face of their own: a step is its name and its object. */
 export const plainHint = (hint: Hint): string =>
   wordHint(hint, part => ('may' in part || part.quoted !== true ? plainStep(part) : `\`${plainStep(part)}\``))
 
@@ -174,7 +163,7 @@ export function plainStep(part: Step | Allowed): string {
   return [name, plan, task].filter(word => word !== undefined).join(' ')
 }
 
-/** Something that was read as JSON: is it a hint with steps? */
+/** Is a parsed JSON value a hint with steps? */
 export const isHintList = (value: unknown): value is readonly HintPart[] =>
   Array.isArray(value) && value.some(isHintPart) && value.every(part => typeof part === 'string' || isHintPart(part))
 
@@ -183,7 +172,6 @@ const isHintPart = (part: unknown): part is Step | Allowed =>
   part !== null &&
   (('next' in part && typeof part.next === 'string') || ('may' in part && typeof part.may === 'string'))
 
-/** The steps a hint leads to. */
 export const stepsIn = (hint: Hint): readonly Step[] =>
   partsOf(hint).filter((part): part is Step => typeof part !== 'string' && 'next' in part)
 
@@ -191,7 +179,7 @@ export const partsOf = (hint: Hint): readonly HintPart[] => (typeof hint === 'st
 
 const isList = (value: Hint | HintPart | number): value is readonly HintPart[] => Array.isArray(value)
 
-/** Neighbouring texts are one; what has no step is a text. */
+/** Joins neighbouring texts; a hint without steps is a text. */
 function tidy(parts: readonly HintPart[]): Hint {
   const joined: HintPart[] = []
   for (const part of parts) {

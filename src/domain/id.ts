@@ -7,16 +7,15 @@ type Branded<T, B extends string> = T & { readonly [brand]: B }
 
 export type PlanId = Branded<string, 'PlanId'>
 export type TaskId = Branded<string, 'TaskId'>
-/** The name of a task inside its plan, e.g. `retry-core`, or `check-db/1` for an expanded one. */
+/** E.g. `retry-core`, or `check-db/1` for an expanded task. */
 export type TaskName = Branded<string, 'TaskName'>
 export type PlanName = Branded<string, 'PlanName'>
-/** `cp-<task>-<time>` for one that was taken by itself, or what somebody called it; unique in its plan. */
+/** `cp-<task>-<time>` for automatic ones, else the given name; unique in its plan. */
 export type CheckpointName = Branded<string, 'CheckpointName'>
 /** Who acts: `ana@example.com`, `engine`, `agent:claude`. Free text, bounded, recorded on every entry. */
 export type Actor = Branded<string, 'Actor'>
 /** Milliseconds since the epoch, wall clock. */
 export type Millis = number
-/** A lowercase hexadecimal SHA-256. */
 export type Sha256 = Branded<string, 'Sha256'>
 
 export const NAME_MAX = 100
@@ -25,7 +24,7 @@ const NAME = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i
 const TASK_NAME = /^[a-z0-9](?:[a-z0-9._/-]*[a-z0-9])?$/i
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const SHA256 = /^[0-9a-f]{64}$/
-// Names that would collide with JavaScript's own object machinery somewhere down the line.
+// Names that would collide with properties of JavaScript objects.
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype'])
 
 export const isUuid = (text: string): boolean => UUID.test(text)
@@ -49,33 +48,32 @@ export function isTaskName(text: string): text is TaskName {
 
 export const isCheckpointName = (text: string): text is CheckpointName => isTaskName(text)
 
-/** `cp-build-20261115T083000123Z` */
 export function checkpointName(task: TaskName, at: Millis): CheckpointName {
   return `cp-${task}-${new Date(at).toISOString().replace(/[-:.]/g, '')}` as CheckpointName
 }
 
-/** On one line, and nothing in it that cannot be seen: two people must not look like one, nor one pass for two. */
+/** One line, without invisible characters: no name may look like another. */
 export function isActor(text: string): text is Actor {
   const isVisible =
     text.trim() === text && !/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(text)
   return text.length > 0 && text.length <= ACTOR_MAX && isVisible
 }
 
-/** Names with the same key are one person's, however they are written. */
+/** Names with the same key belong to one person, in any spelling. */
 export const nameKey = (name: string): string => name.normalize('NFKC').trim().toLowerCase().normalize('NFKC')
 
-/** The id of the task that came `ordinal`-th into the plan, counted from 1. */
+/** `ordinal` counts from 1. */
 export function taskId(plan: PlanId, ordinal: number): TaskId {
   return (plan.slice(0, -8) + ordinal.toString(16).padStart(8, '0')) as TaskId
 }
 
-/** Splits a task's id into its plan's id and its ordinal; null when the text is no task id. */
+/** Null when the text is no task id. */
 export function parseTaskId(text: string): { readonly plan: PlanId; readonly ordinal: number } | null {
   if (!UUID.test(text) || text.endsWith('00000000')) return null
   return { plan: `${text.slice(0, -8)}00000000` as PlanId, ordinal: Number.parseInt(text.slice(-8), 16) }
 }
 
-/** A UUIDv7 from a time and ten random bytes, of which the last four are left zero for ordinals. */
+/** A UUIDv7 from a time and ten random bytes, of which the last four become zero for ordinals. */
 export function planId(now: Millis, random: Uint8Array): PlanId {
   const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, '0').slice(-12)
   const hex = Array.from(random.slice(0, 6), byte => byte.toString(16).padStart(2, '0')).join('')

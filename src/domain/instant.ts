@@ -1,5 +1,5 @@
-// A date or a date and time with its zone, as `deadline` is written, in milliseconds. Reckoned here, because the domain asks no
-// clock and no calendar of the machine.
+// A date, or a date and time with zone, as `deadline` is written, in milliseconds. Computed here, because the domain reads neither clock
+// nor calendar.
 
 import type { Millis } from './id.ts'
 
@@ -26,7 +26,7 @@ function offsetMs(zone: string): number {
   return (zone.startsWith('-') ? -minutes : minutes) * MINUTE_MS
 }
 
-/** Of the Gregorian calendar, whose years begin in March here, so that the odd day of a leap year is the last one. */
+/** In the Gregorian calendar, with years from March, so that a leap day is the last of its year. */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const of = month > 2 ? year : year - 1
   const era = Math.floor(of / 400)

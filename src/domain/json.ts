@@ -1,16 +1,15 @@
-// JSON values: their type, whether two are the same, and how large one is as text.
+// JSON values: their type, equality, and size as text.
 
 import { DEPTH_MAX } from './limits.ts'
 
-// Are two plain values the same, whatever the order of their keys? A key that is undefined counts as absent. Used where a
-// definition written twice must not look like a change.
+// Equality regardless of the order of keys; undefined keys count as absent. So a rewritten but equal definition is no change.
 
 export function same(a: unknown, b: unknown): boolean {
-  // Most of what is compared is written in the same order, and that is told quickly.
+  // Most values have the same key order, which is quick to compare.
   return a === b || JSON.stringify(a) === JSON.stringify(b) || stableText(a) === stableText(b)
 }
 
-/** Equal values have equal text. Not the canonical form that is hashed; that one belongs to the format. */
+/** Equal values have equal text. Not the canonical form for hashes, which belongs to the format. */
 export function stableText(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`
@@ -21,7 +20,7 @@ export function stableText(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-// Plain JSON values: the only shape that may be stored, sent or hashed.
+// Plain JSON: the only values that are stored, sent or hashed.
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
@@ -31,7 +30,6 @@ export const isMap = (value: unknown): value is JsonObject =>
 
 export const mapOf = (value: unknown): JsonObject => (isMap(value) ? value : {})
 
-/** Without the keys that are undefined. */
 export function defined(record: { readonly [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject
 }
@@ -40,9 +38,9 @@ export function mapValues<T, U>(record: { readonly [key: string]: T }, change: (
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }
 
-// How large a value is as JSON, in UTF-8; and no answer for one so deep that writing it could exhaust the stack.
+// The size of a value as JSON in UTF-8, without recursion beyond a safe depth.
 
-/** Infinity when it stands deeper in itself than `DEPTH_MAX`. */
+/** Infinity for values nested deeper than `DEPTH_MAX`. */
 export function jsonBytes(value: Json): number {
   return isTooDeep(value) ? Number.POSITIVE_INFINITY : utf8Bytes(JSON.stringify(value))
 }
@@ -60,7 +58,7 @@ function utf8Bytes(text: string): number {
   let bytes = text.length
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
-    // A pair of surrogates is four bytes, two for each half; any other unit above these bounds is three or two.
+    // A surrogate pair takes four bytes, two for each half; other units above these bounds take three or two.
     if (unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff)) bytes += 2
     else if (unit >= 0x80) bytes += 1
   }

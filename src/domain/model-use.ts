@@ -1,31 +1,29 @@
-// What a model was asked and what it used: as the journal keeps it in the result of a task.
+// The model and its use, as the journal stores it in the result of a task.
 
 import type { Sha256 } from './id.ts'
 import type { Json } from './json.ts'
 
-/** Tokens, counted alike for every provider. */
 export interface ModelUsage {
-  /** All of the input, with what was read from a cache or written to one. */
+  /** Including cache reads and writes. */
   readonly inputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
   readonly outputTokens: number
-  /** The part of `outputTokens` that was thought and not said; 0 where the provider does not tell. */
+  /** The part of `outputTokens` used for reasoning; 0 when the provider does not report it. */
   readonly reasoningTokens: number
 }
 
-/** In US dollars. `local`: an OpenAI-compatible server on this machine costs nothing, unless the settings give it a price. */
+/** In US dollars. `local`: an OpenAI-compatible server on this machine is free, unless the settings give it a price. */
 export type ModelCost =
   | { readonly known: true; readonly usd: number; readonly by: 'price' | 'local' }
   | { readonly known: false }
 
 export interface ModelUse {
-  /** `provider/name`. */
   readonly model: string
   readonly calls: number
   readonly usage: ModelUsage
   readonly cost: ModelCost
-  /** The provider's own count of each call, as it came. */
+  /** The provider's usage report for each call, verbatim. */
   readonly wireUsage: readonly Json[]
   readonly providerMetadata: readonly Json[]
   /** The blob with all requests and responses, redacted. */
@@ -50,7 +48,7 @@ export function addUsage(a: ModelUsage, b: ModelUsage): ModelUsage {
   }
 }
 
-/** Not known as soon as one of them is not. Sums are kept to a billionth of a dollar, so that they do not drift. */
+/** Unknown if either is. Rounded to a billionth of a dollar, so that sums do not drift. */
 export function addCost(a: ModelCost, b: ModelCost): ModelCost {
   if (!a.known || !b.known) return { known: false }
   const by = a.by === 'price' || b.by === 'price' ? 'price' : 'local'

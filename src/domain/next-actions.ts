@@ -1,5 +1,5 @@
-// What must the world do next? Asked after every change, answered from the indexes: the cost grows with what is under way,
-// never with the plan.
+// What the engine must do next. Asked after every change and answered from the indexes, so the cost grows with the work in progress, not
+// with the plan.
 
 import { shortForClaim } from './budget/budget-rules.ts'
 import type { Millis, TaskName } from './id.ts'
@@ -14,25 +14,23 @@ import { isTimed } from './state/task-index.ts'
 import { PLAN_ENDED } from './status.ts'
 
 export interface NextActions {
-  /** Attempts the journal says are under way; whoever drives the plan carries out those it has not begun. */
+  /** Attempts in progress, according to the journal; the driver of the plan runs those it has not begun. */
   readonly perform: Iterable<TaskState>
   readonly prepare: readonly TaskState[]
-  /** The compensation under way. `by` is the task that carries it out, when it is not the task itself. */
   readonly compensate: { readonly task: TaskState; readonly action: Action; readonly by?: TaskState } | null
-  /** What a task wrote and is to be committed; one after the other. */
   readonly commit: PlanState['uncommitted'][number] | null
   readonly propose: TaskState | null
-  /** The rollback under way, when nothing is left to be waited for. */
+  /** The rollback, when it waits for nothing else. */
   readonly rollback: PlanState['rollback']
-  /** A turn would make something true: a task can start, a retry is due, the plan can end. */
+  /** A turn would change something: a task can start, a retry is due, the plan can end. */
   readonly turn: boolean
-  /** When a turn will next be due without anything happening. */
+  /** When the next turn is due if nothing else happens. */
   readonly wakeAt: Millis | null
-  /** Nothing is left for the engine to do: the plan ended, is paused, or waits for people or agents. */
+  /** The engine has nothing to do: the plan ended, is paused, or waits for people or agents. */
   readonly rest: 'ended' | 'paused' | 'draft' | 'waiting' | null
 }
 
-/** `held`: tasks whose files another plan has reserved; others in line go before them. */
+/** `held`: tasks whose files another plan has reserved; other tasks go first. */
 export function nextActions(state: PlanState, now: Millis, held?: ReadonlySet<TaskName>): NextActions {
   const { line, heldAt } = lineOf(state, now, held)
   const asking = askable(state)
@@ -74,7 +72,7 @@ function restOf(state: PlanState, more: boolean): NextActions['rest'] {
   return more ? null : 'waiting'
 }
 
-/** Only plans whose rules can propose something are looked through. */
+/** Only for plans with rules that can propose something. */
 function toPropose(state: PlanState): TaskState | null {
   if (state.status !== 'active' || state.compensating !== null || state.counts.waiting === 0) return null
   let may = proposers.get(state.definition)

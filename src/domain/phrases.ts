@@ -1,6 +1,6 @@
-// Small pieces of text: a number with its noun, a length of time, a reason, and the known word that was probably meant.
+// Small pieces of text: a number with its noun, a duration, a reason, and "did you mean".
 
-// A length of time in the two units that matter: `90000` -> `1m 30s`.
+// A duration in its two largest units: `90000` -> `1m 30s`.
 
 const UNITS: readonly (readonly [string, number])[] = [
   ['d', 86_400_000],
@@ -18,32 +18,28 @@ export function spoken(ms: number): string {
   return `${Math.floor(ms / length)}${unit}${rest === 0 || smaller === undefined ? '' : ` ${rest}${smaller[0]}`}`
 }
 
-// A number with its noun: `1 task`, `2 tasks`, `1 entry`, `3 entries`.
-
 export function numberOf(count: number, noun: string, many: string = pluralOf(noun)): string {
   return `${count} ${count === 1 ? noun : many}`
 }
 
 const pluralOf = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`)
 
-/** Why, as it is shown beside a status: empty when there is no reason, or one that only repeats the status. */
+/** Empty for no reason, or one that only repeats the status. */
 export const reasonBesides = (status: string, reason: string | null): string =>
   reason === null || reason === status ? '' : reason
 
-/** Why a task failed. Only a person who says no may leave the reason out. */
+/** The reason of a failed task. Only a person's rejection may have none. */
 export const failedText = (reason: string | null): string =>
   reason === null || reason === '' ? 'rejected, no reason given' : reason
-
-// Who stopped everything, and why where a reason was given: `halted by ana`, `halted by ana: it drops tables`.
 
 export const haltedBy = ({ by, reason }: { readonly by: string; readonly reason: string | null }): string =>
   `halted by ${by}${reason === null ? '' : `: ${reason}`}`
 
-// "Did you mean …?": the nearest of the known words, when it is near enough to be a slip of the finger.
+// "Did you mean …?": the nearest known word, if it is near enough for a typo.
 
 export function suggest(word: string, known: Iterable<string>): string | null {
   let best: string | null = null
-  // One letter is as near to any other: only in capitals or not it may be meant.
+  // A single letter is near to any other, so only its case may differ.
   let bestDistance = word.length < 2 ? 1 : Math.max(1, Math.floor(word.length / 3)) + 1
   let looked = 0
   const wanted = word.toLowerCase()
@@ -51,7 +47,7 @@ export function suggest(word: string, known: Iterable<string>): string | null {
     if (++looked > 5_000) break
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue
     const offered = candidate.toLowerCase()
-    // Nearer than one letter is only the word itself.
+    // At distance 0 only the word itself remains.
     if (bestDistance === 1 && offered !== wanted) continue
     const distance = editDistance(wanted, offered, bestDistance)
     if (distance < bestDistance) {
@@ -62,7 +58,7 @@ export function suggest(word: string, known: Iterable<string>): string | null {
   return best
 }
 
-/** What to write instead of a word that is none of the known ones: the nearest, and all of them. */
+/** The hint for an unknown word: the nearest known one, and the full list. */
 export function choiceHint(word: string, known: readonly string[]): string {
   const near = suggest(word.slice(0, 60), known)
   const all = `${known.slice(0, LISTED_MAX).join(', ')}${known.length > LISTED_MAX ? ', …' : ''}`
@@ -72,10 +68,10 @@ export function choiceHint(word: string, known: readonly string[]): string {
 
 const LISTED_MAX = 12
 
-/** What every face says of an exception that is no refusal; its own text is for the log. */
+/** The message of every face for an exception; its own text goes to the log. */
 export const BUG = 'this is a bug in Planfold; as far as known, it changed nothing'
 
-/** Levenshtein with neighbouring letters swapped counting once; stops early above `max`. */
+/** Levenshtein distance with transpositions; stops early above `max`. */
 export function editDistance(a: string, b: string, max: number): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)

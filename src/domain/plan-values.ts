@@ -1,29 +1,27 @@
-// Values that stand in the fields of a plan and know nothing of its tasks: commands, criteria, edits, impacts, who decides.
+// Values in the fields of a plan that do not refer to its tasks: commands, criteria, edits, impacts, approvers.
 
 import type { TaskName } from './id.ts'
 import type { TestsCriterion } from './plan-rules/tests-criterion.ts'
 
-/** Who may decide: anybody when no role is said; so many different people must approve, one can reject. */
+/** Who may decide; anyone when no role is given. So many different people must approve; one can reject. */
 export interface Approvers {
   readonly role?: string
   readonly count?: number
 }
 
-/** Whom to call when nobody has answered for so long. */
 export interface Escalation {
   readonly afterMs: number
-  /** A role of `policy.roles`, or a name. */
   readonly to: string
 }
 
-/** One change to one file. `sha256` pins the content it was written against; checked immediately before the rename. */
+/** One change of one file. `sha256` is the expected content, checked immediately before the rename. */
 export type Edit = { readonly sha256?: string } & (
   | {
       readonly type: 'create'
       readonly file: string
       readonly content: string
       readonly mode?: number
-      /** Also where the file exists with other content. */
+      /** Even if the file exists with other content. */
       readonly overwrite?: true
     }
   | {
@@ -39,7 +37,7 @@ export type Edit = { readonly sha256?: string } & (
   | { readonly type: 'chmod'; readonly file: string; readonly mode: number }
 )
 
-/** What is hard or impossible to take back, by the names `policy.gates.before` has for it. */
+/** What is hard or impossible to undo, as `policy.gates.before` names it. */
 export type GatedImpact =
   | 'push'
   | 'deploy'
@@ -51,10 +49,10 @@ export type GatedImpact =
   | 'outside'
   | 'instructions'
 
-/** `unknown`: it runs code that cannot be read from the plan, and may do any of these. `command`: `policy.commands` asks about it. */
+/** `unknown`: it runs code that does not appear in the plan, and may do any of these. `command`: `policy.commands` asks about it. */
 export type Impact = GatedImpact | 'unknown' | 'command'
 
-/** The classes of failures, as a definition may name them; see result.ts. */
+/** The classes of failures in a definition; see result.ts. */
 export type FailureKind = 'transient' | 'logic' | 'policy' | 'resource' | 'cancelled' | 'unknown'
 
 /** A list is argv; a script is text for `sh -eu`. */
@@ -62,21 +60,21 @@ export type CommandLine = { readonly argv: readonly string[] } | { readonly scri
 
 export type GateType = 'approval' | 'diff' | 'decision' | 'question' | 'schema' | 'invariant' | 'tests' | 'budget'
 
-/** What a `git` task does, on the plan's own branch; it never pushes. */
+/** The operation of a `git` task on the plan's own branch; it never pushes. */
 export type GitAction =
-  /** All that the plan has written and not committed yet, or these paths of it. */
+  /** Everything the plan has written and not committed, or these paths of it. */
   | { readonly do: 'commit'; readonly message: string; readonly paths?: readonly string[] }
   | { readonly do: 'tag'; readonly name: string; readonly message?: string }
-  /** The branch of a task that worked in a worktree of its own goes into the plan's. */
+  /** Merges the branch of a task with its own worktree. */
   | { readonly do: 'merge'; readonly task: TaskName; readonly message?: string }
 
 export type OutputSource =
   | { readonly from: 'file'; readonly file: string }
   | { readonly from: 'stdout'; readonly as: 'json' | 'text' }
-  /** Whoever carries out an external task must report it; `type` is theirs to read, e.g. `list[url]`. */
+  /** Reported for an external task; `type` is a hint for the reporter, e.g. `list[url]`. */
   | { readonly from: 'report'; readonly type?: string; readonly retention?: string }
 
-/** `text` is how somebody put it in words, when a command or an expression was made of it. */
+/** `text` is the original wording of a criterion that became a command or an expression. */
 export type Criterion =
   | { readonly type: 'check'; readonly command: CommandLine; readonly text?: string }
   | { readonly type: 'expect'; readonly expression: string; readonly text?: string }
@@ -85,15 +83,17 @@ export type Criterion =
   | { readonly type: 'prose'; readonly text: string }
 
 export interface Retry {
-  /** How many attempts in all, the first included. */
   readonly attempts: number
   readonly backoffMs: { readonly min: number; readonly max: number }
 }
 
-/** Rules as `plan-rules/network-rule.ts` reads them: a list of what may be reached, or also what is done about all else. */
+/** Rules as in `plan-rules/network-rule.ts`: a list of allowed addresses, and optionally what happens with others. */
 export type Network = readonly string[] | { readonly allow: readonly string[]; readonly unknown: 'ask' | 'deny' }
 
-/** `required`: no command runs without one. `preferred`: where there is one, it is used. `off`: commands run with the person's rights. */
+/**
+ * `required`: no command runs without a sandbox. `preferred`: it is used where available. `off`: commands run with the person's
+ * permissions.
+ */
 export type SandboxMode = 'required' | 'preferred' | 'off'
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'

@@ -28,9 +28,9 @@ export type * from './plan-values.ts'
 export { EFFECT_CLASSES } from './plan-values.ts'
 
 export interface GatePolicy {
-  /** High-impact work that is gated; all kinds of it when absent, none when empty. */
+  /** High-impact work that needs an approval; absent: all kinds, empty: none. */
   readonly before?: readonly GatedImpact[]
-  /** Is somebody asked before an unsafe task whose code cannot be read? Not unless `requireGateForProd` is said elsewhere. */
+  /** Does an unsafe task with unreadable code need an approval? Not by default, unless `requireGateForProd` is set. */
   readonly unknown?: 'ask' | 'allow'
   readonly approvers?: Approvers
   readonly validMs?: number
@@ -40,10 +40,9 @@ export interface PlanDefinition {
   readonly name: PlanName
   readonly title?: string
   readonly goal?: string
-  /** Definition of done: each item is judged on its own before the plan may end completed. */
+  /** Each item is judged separately before the plan may complete. */
   readonly done?: readonly Criterion[]
   readonly policy?: Policy
-  /** How many tasks the engine carries out at once. */
   readonly concurrency?: number
   readonly defaults?: {
     readonly timeoutMs?: number
@@ -52,9 +51,8 @@ export interface PlanDefinition {
     readonly agent?: string
   }
   readonly notify?: readonly Notify[]
-  /** `edits` a retry would set back: wait (default) or set back, keeping a copy. Lost `outputs`: tell (default) or make again. */
+  /** `edits` that a retry would revert: wait (default), or revert and keep a copy. Lost `outputs`: report (default) or make again. */
   readonly recovery?: { readonly edits?: 'wait' | 'set-back'; readonly outputs?: 'tell' | 'remake' }
-  /** What the plan does in the repository around it; absent: nothing. */
   readonly git?: GitUse
   readonly tasks: readonly TaskDefinition[]
   readonly session?: string
@@ -74,14 +72,12 @@ export interface TaskDefinition {
   readonly kind?: string
   readonly rationale?: string
   readonly action: Action
-  /** What whoever claims an external task is to do, in prose or capability calls, never run by a shell; else the prompt of a model or agent. */
   readonly instruction?: string
   readonly needs?: readonly TaskName[]
   readonly optional?: true
   readonly when?: string
   readonly timeoutMs?: number
   readonly retry?: Retry
-  /** Higher first; 0 when not said. */
   readonly priority?: number
   readonly inputs?: JsonObject
   readonly outputs?: { readonly [name: string]: OutputSource }
@@ -89,28 +85,27 @@ export interface TaskDefinition {
   readonly read?: readonly string[]
   readonly network?: Network
   readonly env?: { readonly [name: string]: string }
-  /** Names of secrets its command gets in its environment; their values come from the user's settings. */
+  /** Names of secrets for the environment of its command; their values come from the user's settings. */
   readonly secrets?: readonly string[]
   readonly cwd?: string
-  /** `off`: it runs with the person's permissions, whatever else it says. Only the person may write it. */
+  /** `off`: it runs with the person's permissions, despite its other fields. Only the person may write it. */
   readonly sandbox?: 'off'
   readonly effect?: EffectClass
   readonly probe?: CommandLine
-  /** An expression over `exit`, `stdout`, `outputs`, …; the task succeeded when it is true. */
+  /** An expression over `exit`, `stdout`, `outputs`, …; the task succeeds when it is true. */
   readonly expect?: string
   readonly accept?: readonly Criterion[]
   readonly preconditions?: readonly Criterion[]
   readonly postconditions?: readonly Criterion[]
-  /** What it is expected to change, as patterns of paths; anything else that it wrote is told. */
+  /** Patterns of the paths it is expected to change; other changes are reported. */
   readonly effects?: readonly string[]
-  /** What to do when it has failed and its retries are used up; the first rule that fits and is not used up is taken. */
   readonly recover?: readonly RecoveryRule[]
   readonly timeboxMs?: number
-  /** Ways it may fail that are known beforehand; the first that is detected decides where the failure leads. */
+  /** Known failure modes; the first one detected decides where the failure leads. */
   readonly failureModes?: readonly FailureMode[]
-  /** How its effect is undone: by an action, or by a task of the plan that sleeps until then. */
+  /** How its effect is undone: by an action, or by a dormant task of the plan. */
   readonly compensate?: Action | CompensatingTask
-  /** Outcome edges: outcome -> tasks routed to. May point backwards; bounded by `visits` of the target. */
+  /** Outcome -> next tasks. May point backwards; bounded by `visits` of the target. */
   readonly on?: { readonly [outcome: string]: readonly TaskName[] }
   readonly visits?: number
   readonly assumptions?: readonly string[]
@@ -127,17 +122,17 @@ export interface TaskDefinition {
   readonly forEach?: ForEach
   readonly matrix?: Matrix
   readonly extra?: JsonObject
-  /** What an expanded task was made for; made by `expand.ts`, written and printed by nobody. */
+  /** The item of an expanded task; made by `expand.ts`, never written or printed. */
   readonly bound?: Bound
-  /** Has no needs of its own, only those of its group, and an outcome leads here. Made by `expand.ts` as well. */
+  /** It has only the needs of its group, and an outcome leads to it. Made by `expand.ts`. */
   readonly sleeps?: true
-  /** Of a group whose children are not known yet: where they may lead. Whoever is only led to sleeps meanwhile. Never written. */
+  /** For a group whose children are unknown: the tasks they may lead to, which are dormant meanwhile. Never written. */
   readonly leads?: readonly TaskName[]
 }
 
 /**
- * What is to be known of every field of a task, said once: the format, the diff, revisions, groups and pictures go by it. A new
- * field needs a line here and its schema in the format. The order is the order of a printed document.
+ * The facts about every field of a task, for the format, the diff, revisions, groups and pictures. A new field needs a line here and
+ * its schema in the format. The order is that of a printed document.
  */
 export const TASK_FIELDS = {
   id: { value: 'name', change: 'other', relates: true },
@@ -195,23 +190,22 @@ export const TASK_FIELDS = {
 } as const satisfies { readonly [K in keyof Required<TaskDefinition>]: TaskField<Required<TaskDefinition>[K]> }
 
 export interface TaskField<T = unknown> {
-  /** What the document calls it; as here when absent. Null for what is made by `expand.ts` and written by nobody. */
+  /** Its key in the document, if different. Null for fields that `expand.ts` makes. */
   readonly key?: string | null
   readonly value: ValueKind<T>
   readonly change: ChangeKind
-  /** What a subplan says and its child does not: the child has it too (`copied`), alone (`moved`), or with its own (`joined`, by `expand.ts`). */
+  /** How a child of a sub-plan gets it from its group when it has none: `copied`, `moved`, or `joined` with its own by `expand.ts`. */
   readonly inherit?: 'copied' | 'moved' | 'joined'
-  /** The group of a `matrix` or a `for_each` keeps it, beside its children. */
+  /** The group of a `matrix` or a `for_each` keeps it too. */
   readonly shared?: true
-  /** A task in which it differs does other work, or is judged otherwise. */
+  /** A difference means that the task does other work, or is judged differently. */
   readonly work?: true
-  /** It says which tasks come before or after it, or what it makes. */
   readonly relates?: true
-  /** What people see in front of it, where its value is shown as it is. */
+  /** The label before its value, where the value is shown verbatim. */
   readonly label?: string
 }
 
-/** The kinds of values that fields have. A kind says how a value is written, and which expressions stand in it. */
+/** The kinds of field values. The kind decides how a value is written and which expressions it may contain. */
 export interface TaskValues {
   readonly action: Action
   readonly bound: Bound
@@ -219,7 +213,7 @@ export interface TaskValues {
   readonly command: CommandLine
   readonly count: number
   readonly criteria: readonly Criterion[]
-  /** Kept for others, never looked into. */
+  /** Kept for other programs, never read. */
   readonly data: JsonObject
   readonly date: string
   readonly duration: number
@@ -228,7 +222,7 @@ export interface TaskValues {
   readonly environment: { readonly [name: string]: string }
   readonly expression: string
   readonly flag: true
-  /** Values in whose texts `${{ … }}` is resolved. */
+  /** Values whose strings resolve `${{ … }}`. */
   readonly inputs: JsonObject
   readonly items: ForEach
   readonly line: string
@@ -240,79 +234,72 @@ export interface TaskValues {
   readonly network: Network
   readonly number: number
   readonly outputs: { readonly [name: string]: OutputSource }
-  /** For people; `${{ … }}` is resolved in it when the task is begun or claimed. */
+  /** For people; `${{ … }}` is resolved when the task begins or is claimed. */
   readonly prose: string
   readonly recovery: readonly RecoveryRule[]
   readonly retry: Retry
   readonly sandbox: 'off'
-  /** Text in which `${{ … }}` is resolved. */
+  /** Text that resolves `${{ … }}`. */
   readonly template: string
   readonly text: string
   readonly undo: Action | CompensatingTask
   readonly variables: readonly string[]
 }
 
-/** The kinds that a value of this type may have. */
 export type ValueKind<T = unknown> = {
   [K in keyof TaskValues]: unknown extends T ? K : T extends TaskValues[K] ? K : never
 }[keyof TaskValues]
 
 /**
- * scope: what may be touched. budget: how long, how often, how dear. route: what comes before and after. action: what is done.
- * criteria: what must hold. data: what goes in and out. wording: what only people read.
+ * scope: what may be touched. budget: how long, how often, how expensive. route: the order of tasks. action: what is done.
+ * criteria: what must hold. data: inputs and outputs. wording: text for people only.
  */
 export type ChangeKind = 'action' | 'scope' | 'criteria' | 'route' | 'budget' | 'data' | 'wording' | 'other'
 
-/** What the expressions of an expanded task see as `item`, `index` (from 0) and `matrix.<axis>`. */
+/** What expressions of an expanded task see as `item`, `index` (from 0) and `matrix.<axis>`. */
 export interface Bound {
   readonly item?: Json
   readonly index?: number
   readonly matrix?: JsonObject
 }
 
-/** The items themselves, or an expression that gives them when the task's turn comes; then both. */
 export type ForEach =
   | { readonly in: string; readonly items?: readonly Json[] }
   | { readonly items: readonly Json[]; readonly in?: string }
 
-/** Axis to values. */
 export type Matrix = { readonly [axis: string]: readonly Json[] }
 
 export interface FailureMode {
   readonly name: string
-  /** An expression over the failure, or prose that only a person or a critic can recognise. */
   readonly detect: Extract<Criterion, { readonly type: 'expect' | 'prose' }>
-  /** What kind of failure it is, whatever it looked like. */
   readonly class?: FailureKind
   readonly recover?: readonly TaskName[]
   readonly advice?: string
 }
 
-/** Which failures, and what then. Each rule serves `times` visits of its task, once when not said. */
+/** A recovery rule. Each rule applies `times` times in a visit of its task; default 1. */
 export interface RecoveryRule {
-  /** Classes or names of failure modes; any failure when absent. */
+  /** Classes or names of failure modes; absent: any failure. */
   readonly on?: readonly string[]
   readonly times?: number
   readonly do: Recovery
 }
 
 export type Recovery =
-  /** Try again with this policy, beyond what `retry` says. */
   | { readonly type: 'retry'; readonly retry: Retry }
-  /** Another task does the work; when it is done, this one counts as done with what the other left. */
+  /** Another task does the work; when it completes, this one completes with its result. */
   | { readonly type: 'alternate'; readonly task: TaskName }
   /** A task repairs something; then this one has its next visit. A critic is such a task; its outcome `give-up` tries the next rule. */
   | { readonly type: 'repair'; readonly task: TaskName }
-  /** The plan must change: somebody, or these tasks, are asked for a revision. */
+  /** The plan must change: a person, or these tasks, are asked for a revision. */
   | { readonly type: 'replan'; readonly add?: readonly TaskDefinition[]; readonly template?: string }
   | { readonly type: 'ask'; readonly to?: string }
-  /** Ends the whole plan as failed. `compensate` undoes, `keep` leaves all as it is, `rollback` takes all files back as well. */
+  /** Ends the plan as failed. `compensate` undoes, `keep` leaves everything, `rollback` also reverts all files. */
   | { readonly type: 'abort'; readonly with?: 'compensate' | 'keep' | 'rollback' }
 
-/** Where to send a notice; all kinds when `on` is absent. */
 export interface Notify {
   readonly on?: readonly NoticeKind[]
-  /** How often a digest is sent while somebody drives the plan; none when absent. */
+  /** The interval of digests while the plan is driven; none when absent. */
   readonly everyMs?: number
   readonly send: { readonly command: CommandLine } | { readonly webhook: string }
 }
@@ -325,9 +312,9 @@ export interface CompensatingTask {
 }
 
 export interface GitUse {
-  /** `task`: what a task wrote is committed on the plan's branch `plan/<name>` when it is done. */
+  /** `task`: the changes of a completed task are committed on the plan's branch `plan/<name>`. */
   readonly commits?: 'task'
-  /** The plan, or each task that may write, works in a worktree of its own. */
+  /** The plan, or each task that may write, works in its own worktree. */
   readonly worktree?: 'plan' | 'task'
   readonly message?: string
   readonly base?: string
@@ -335,29 +322,27 @@ export interface GitUse {
 
 export interface Policy {
   readonly write?: readonly string[]
-  /** What commands in a sandbox may read of the workspace. */
+  /** What sandboxed commands may read in the workspace. */
   readonly read?: readonly string[]
   readonly network?: Network
   readonly commands?: CommandRules
-  /** What may leave this machine. */
   readonly data?: DataRules
-  /** Whether commands are shut in; of a plan that came from elsewhere they are, whatever it says. */
+  /** Whether commands are sandboxed; those of a plan from elsewhere always are. */
   readonly sandbox?: SandboxMode
   readonly budget?: Budget
   readonly checkpoints?: CheckpointPolicy
-  /** When the plan fails: undo what declared how (the default), leave all as it is, or take all files back as well. */
+  /** When the plan fails: compensate (default), leave everything, or also revert all files. */
   readonly onFailure?: 'compensate' | 'keep' | 'rollback'
-  /** What is not begun before a person has seen it. */
+  /** What needs an approval before it begins. */
   readonly gates?: GatePolicy
   readonly roles?: { readonly [role: string]: readonly string[] }
-  /** May a proposed revision take effect by itself? Asked about when not said. */
+  /** May a proposed revision take effect automatically? Default: ask. */
   readonly replan?: 'ask' | 'auto' | 'never'
   readonly escalate?: Escalation
   /** Approvals that open within this time are shown as one review; `max` of them close the window early. */
   readonly review?: { readonly windowMs: number; readonly max?: number }
-  /** So many failures of one capability in a row, and nothing that needs it begins for a while. */
+  /** So many consecutive failures of a capability stop new tasks that need it for a while. */
   readonly breaker?: { readonly failures: number; readonly cooldownMs: number }
-  /** Caps over the whole plan, whatever its tasks say. */
   readonly limits?: {
     readonly attempts?: number
     readonly loops?: number
@@ -365,11 +350,13 @@ export interface Policy {
     readonly memoryBytes?: number
     readonly processes?: number
   }
-  /** How long what was set back can be restored; 30 days when not said. */
   readonly retention?: { readonly restoredMs?: number }
 }
 
-/** Whether something of the plan may be sent out: questions to language models, notices to webhooks, traces; and an agent be lent a login. */
+/**
+ * Whether data of the plan may be sent out: questions to language models, webhook notifications, traces; and whether agents may use a login
+ * of the user.
+ */
 export interface DataRules {
   readonly models?: 'allow' | 'deny'
   readonly webhooks?: 'allow' | 'deny'
@@ -377,33 +364,37 @@ export interface DataRules {
   readonly logins?: 'allow' | 'deny'
 }
 
-/** The text a definition was read from, verbatim, when somebody wrote it in words of their own. */
 export interface PlanSource {
-  /** The dialect; `planfold` for the canonical format. */
+  /** `planfold` for the canonical format. */
   readonly dialect: string
   readonly text: string
 }
 
-/** How the commands of an attempt run: held in the sandbox, as the person would run them, or by an agent. */
+/** How the commands of an attempt run: in the sandbox, with the person's permissions, or by an agent. */
 export type RunMode = 'held' | 'as you' | 'agent'
 
-/** `draft`: a planner without a model drafted it for the person, who has not approved it yet. `others`: an agent, a token, a model, an import. */
+/**
+ * `draft`: a planner without a model drafted it for the person, who has not approved it yet. `others`: an agent, a token, a model, an
+ * import.
+ */
 export type Author = 'person' | 'draft' | 'others'
 
-/** The author of most tasks, and of those that have another. */
 export interface Authors {
   readonly most: Author
   readonly tasks: { readonly [task: string]: Author }
 }
 
-/** Who wrote the tasks of an event: the person all of them, or what differs from before; a planner; nobody, items were found. Absent: others. */
+/**
+ * The author of the tasks in an event: the person (all of them, or only the changes), a planner, or none when only items were found.
+ * Absent: others.
+ */
 export type Writer = 'person' | 'changes' | 'draft' | 'items'
 
 export interface CheckpointPolicy {
   /** A checkpoint of all files after so many completed tasks. */
   readonly every?: number
-  /** One before each task that declares risks (the default), or before each that is unsafe to repeat. */
+  /** One before each task that declares risks (default), or before each that is unsafe to repeat. */
   readonly before?: 'risky' | 'unsafe' | 'never'
-  /** `seen` (the default): all files are looked at around a task that declares no scope. `declared`: only scopes are. */
+  /** `seen` (default): all files are compared around a task without a scope. `declared`: only scopes are. */
   readonly files?: 'seen' | 'declared'
 }

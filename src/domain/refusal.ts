@@ -1,4 +1,4 @@
-// The domain's no: a value, never an exception. Faces print `message` and end with `hint`.
+// A refusal: the domain says no. A value, never an exception. Faces print `message` and end with `hint`.
 
 import type { Hint } from './hint.ts'
 
@@ -6,7 +6,6 @@ export interface Refusal {
   readonly code: RefusalCode
   readonly message: string
   readonly hint?: Hint
-  /** For illegal transitions: what is allowed from here. */
   readonly allowed?: readonly string[]
 }
 

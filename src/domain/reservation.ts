@@ -1,7 +1,6 @@
-// Which files a visit of a task keeps to itself, across all plans of a workspace. A visit reserves its whole scope at once, when
-// its first attempt starts, and keeps it until the visit is over. Between two attempts it stays reserved, because the next
-// attempt restores these files first. A task that has not started reserves nothing, so nobody ever holds one scope while it
-// waits for another, and two plans cannot wait for each other for ever.
+// The files that a visit of a task reserves, across all plans of a workspace. A visit reserves its whole scope at once when its first
+// attempt starts, and keeps it until the visit ends, because each attempt first restores these files. A task that has not started reserves
+// nothing. So no task holds one scope while it waits for another, and two plans cannot deadlock.
 
 import { advise, quoted } from './hint.ts'
 import type { PlanId } from './id.ts'
@@ -11,26 +10,26 @@ import { type Refusal, type RefusalCode, refuse } from './refusal.ts'
 import type { Reserves } from './result.ts'
 import type { PlanState, TaskState } from './state/state.ts'
 
-/** The patterns a task reserves when it starts; empty when it declares nothing, or works in a worktree of its own. */
+/** The patterns a task reserves; empty when it declares none, or has its own worktree. */
 export function reservedScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
   if (usesTaskWorktrees(plan)) return []
   return task.action.type === 'external' ? (task.write ?? []) : heldScope(plan, task)
 }
 
-/** Must its files be reserved before it starts? Not when this visit holds them already. */
+/** False if this visit holds the reservation already. */
 export const needsReservation = (state: PlanState, task: TaskState): boolean =>
   !holdsReservation(task) && reservedScope(state.definition, task.definition).length > 0
 
-/** Does this visit hold what it reserved? */
+/** Does this visit still hold its reservation? */
 export function holdsReservation({ prepared, attempt, status, gate, definition }: TaskState): boolean {
   if (prepared?.reserves === undefined || attempt === 0) return false
   switch (status) {
     case 'running':
       return true
-    // An agent whose claim lapsed has nothing to restore; whoever claims the task next reserves its files anew.
+    // After a lapsed claim there is nothing to restore; the next claim reserves anew.
     case 'ready':
       return definition.action.type !== 'external'
-    // While other tasks mend the failure, or the plan is revised for it, the files must be free for them.
+    // While a remedy or a revision fixes the failure, the files must be free for it.
     case 'waiting':
       return gate?.asks.type !== 'recovery' && gate?.asks.type !== 'replan'
     default:
@@ -44,7 +43,6 @@ export interface Reservation {
   readonly reserves: Reserves
 }
 
-/** Everything a plan holds now, by the ordinals of its tasks. */
 export const reservationsIn = (state: PlanState): readonly Reservation[] =>
   state.order.flatMap(task => reservationOf(task) ?? []).sort((a, b) => a.ordinal - b.ordinal)
 
@@ -62,12 +60,12 @@ interface Holder {
   readonly paths: readonly string[]
 }
 
-/** A refusal because another plan holds the files: it says which, for whoever may not know of that plan is told less. */
+/** A refusal that names the plan which holds the files. Faces remove the name for callers who may not know of that plan. */
 interface HeldRefusal extends Refusal {
   readonly holder: PlanId
 }
 
-/** The plan that holds the files; null for every other refusal. */
+/** Null for every other refusal. */
 export const holderOf = (refusal: Refusal): PlanId | null =>
   'holder' in refusal ? (refusal as HeldRefusal).holder : null
 
@@ -82,7 +80,7 @@ export function reservedBy(task: string | null, holder: Holder): HeldRefusal {
   return { ...refusal, holder: plan }
 }
 
-/** The same for whoever may not know of that plan. */
+/** The same for a caller who may not know of that plan. */
 export const reservedByOthers = (code: RefusalCode): Refusal =>
   refuse(
     code,
@@ -92,7 +90,7 @@ export const reservedByOthers = (code: RefusalCode): Refusal =>
 
 const AGAIN = 'claim it again'
 
-/** A task cannot be claimed with what was captured, because another plan held and released its files meanwhile. */
+/** The capture is outdated, because another plan held and released the files meanwhile. */
 export function reservedMeanwhile(task: string | null, holder: Holder): HeldRefusal {
   const message = `${filesOf(task)} were reserved by ${holderWords(holder)} while they were looked at`
   return { ...refuse('conflict', message, AGAIN), holder: holder.plan }

@@ -1,6 +1,5 @@
-// What the machine lacks so that the engine cannot go on: space, file handles, processes, or a folder that is gone. It is met by
-// the engine's own work (capturing, storing, journaling, restoring), so it is no failure of a task. The plan is paused with it as
-// the cause, and goes on when it has passed.
+// A lack of resources that stops the engine: disk space, file handles, processes, or a missing folder. It affects the engine's own work
+// (capture, storage, journal, restore), so no task fails. The plan pauses and resumes when it has passed.
 
 import type { Failure } from './result.ts'
 
@@ -8,13 +7,13 @@ export type ShortageKind = 'disk-full' | 'open-files' | 'processes' | 'unavailab
 
 export interface Shortage {
   readonly kind: ShortageKind
-  /** As the operating system says it, such as ENOSPC. */
+  /** The error code of the operating system, such as ENOSPC. */
   readonly code: string
   readonly message: string
   readonly hint: string
 }
 
-/** Errors that tell of a shortage wherever the engine's own work meets them. */
+/** Error codes that mean a shortage when the engine's own work gets them. */
 const KINDS: ReadonlyMap<string, ShortageKind> = new Map([
   ['ENOSPC', 'disk-full'],
   ['EDQUOT', 'disk-full'],
@@ -33,18 +32,17 @@ export const SHORTAGE_HINTS: Readonly<Record<ShortageKind, string>> = {
   unavailable: 'Bring the folder back: mount it, or move it to where it was.',
 }
 
-/** What a full disk was known by; SQLite does not pass on what the system said. */
+/** The code for a full disk; SQLite does not report the system's own. */
 export const fullCode = (code: string | null): string =>
   code !== null && KINDS.get(code) === 'disk-full' ? code : 'ENOSPC'
 
 /** Null for an error that is no shortage. */
 export const shortageKindOf = (code: string): ShortageKind | null => KINDS.get(code) ?? null
 
-/** The shortage that a failure of the engine's own work tells of; null for any other failure, and for all failures of a task. */
+/** Null for any other failure, and for all failures of tasks. */
 export function shortageIn({ shortage, code, message }: Failure): Shortage | null {
   if (shortage === undefined) return null
   return { kind: shortage, code: (code ?? '').replace(/^errno:/, ''), message, hint: SHORTAGE_HINTS[shortage] }
 }
 
-/** Why a plan is paused, in a sentence. */
 export const shortageReason = ({ message }: Shortage): string => message.replace(/\.$/, '')

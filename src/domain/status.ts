@@ -41,17 +41,17 @@ export const TASK_STATUSES: readonly TaskStatus[] = [
   'cancelled',
 ]
 
-/** A task in one of these has ended its visit. */
+/** The visit of the task has ended. */
 export const ENDED: ReadonlySet<TaskStatus> = new Set(['completed', 'failed', 'skipped', 'abandoned', 'cancelled'])
 /** These satisfy a `needs`. */
 export const SATISFIES: ReadonlySet<TaskStatus> = new Set(['completed', 'skipped'])
-/** These block whoever needs the task. */
+/** These block dependants. */
 export const BLOCKS: ReadonlySet<TaskStatus> = new Set(['failed', 'abandoned', 'cancelled', 'blocked'])
 export const PLAN_ENDED: ReadonlySet<PlanStatus> = new Set(['completed', 'failed', 'cancelled'])
 
 export const isPlanStatus = (text: string): text is PlanStatus => (PLAN_STATUSES as readonly string[]).includes(text)
 export const isTaskStatus = (text: string): text is TaskStatus => (TASK_STATUSES as readonly string[]).includes(text)
 
-/** The status of a plan as people read it, where no more is known of it than its status. */
+/** For people, when only the status is known. */
 export const planWord = (status: PlanStatus): string =>
   status === 'blocked' ? 'waiting' : status === 'active' ? 'running' : status

@@ -1,5 +1,5 @@
-// Queries and their answers: the fold for one plan, the query tables for many. Reads only. What is seldom asked is loaded when
-// it is: how soon a resumed plan reaches its next task is decided by what must be read before.
+// Queries and their answers: from the fold for one plan, from the query tables for many. Reads only. Rarely used parts are imported on
+// first use, because every module loaded before delays the first task of a resumed plan.
 
 import { actionFacts, sandboxedCommand } from '../domain/actions/actions.ts'
 import type { Hint } from '../domain/hint.ts'
@@ -28,7 +28,7 @@ import { records } from './records/audit.ts'
 import type { Right } from './roles.ts'
 import type { Rooms } from './rooms.ts'
 
-/** What is stored is named in the journal within seconds. Until it surely is, nobody collects it, whatever age is asked for. */
+/** A new blob is named in the journal within seconds. Until then it must not be collected, whatever age was given. */
 const BLOBS_STAY_MS = 60 * 60_000
 
 type Run<T extends QueryType> = (rooms: Rooms, ask: Queries[T]['ask']) => Promise<AnswerOf<T>>
@@ -42,7 +42,7 @@ const read = <T extends QueryType>(run: Run<T>): Row<T> => ({ right: 'read', run
 const inspect = <T extends QueryType>(run: Run<T>): Row<T> => ({ right: 'inspect', run })
 const administer = <T extends QueryType>(run: Run<T>): Row<T> => ({ right: 'administer', run })
 
-/** Hands on the promise as it is: a service asks several times for each of its answers. */
+/** Returns the promise itself: a service awaits several for each of its answers. */
 export function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Promise<AnswerOf<T>> {
   return (QUERIES[query.type] as unknown as Row<T>).run(rooms, query)
 }
@@ -160,7 +160,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
   }),
   logs: read(async (rooms, { plan, task, ...options }) => {
     const state = await stateOf(rooms, plan)
-    // A task that is there no more has printed things, too.
+    // A task that a revision removed has a log, too.
     const name =
       state === null || task === undefined
         ? undefined
@@ -176,7 +176,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const page = await taskPage(rooms, state, found)
     const [titledCard] = await titled(state, [page.card])
     const { id } = found.definition
-    // What cannot be looked up now is not told; the page is shown all the same.
+    // If the preview fails, the page is shown without it.
     const would = await QUERIES.preview.run(rooms, { plan: state.id, task: id }).catch(() => null)
     return { ...page, card: titledCard!, preview: would?.text ?? null }
   }),
@@ -198,7 +198,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined || ENDED.has(found.status)) return null
     const own = roomsOf(rooms, state)
-    // A worktree is made when the plan is driven; before that the workspace is what it will begin with.
+    // Before the plan is driven there is no worktree yet, and the workspace is what it will start from.
     const before = earlier.flatMap(name => taskIn(state, name) ?? [])
     return await preview(isGone(own) ? rooms : own, state, found, await editsOf(state, before))
   }),
@@ -330,7 +330,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
   }),
 }
 
-/** What nobody drives is tended to by whoever looks. */
+/** An unowned plan gets its due questions and alarms before it is shown. */
 async function tendedState(rooms: Rooms, reference: string): Promise<PlanState | null> {
   const state = await stateOf(rooms, reference)
   if (state === null || !hasDueAlarm(state, rooms.clock.now())) return state
@@ -343,11 +343,11 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
   return found === null ? null : await rooms.store.state(found.plan)
 }
 
-/** Of the outputs of a task, those that stand for stored bytes. */
+/** The outputs that are artifacts. */
 export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
   isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
 
-/** Packed before anything is waited for: the state goes on changing. */
+/** Serialised before the first await, because the state is live. */
 async function stateNow(rooms: Rooms, state: PlanState): Promise<AnswerOf<'state'>> {
   const { definition: _, tasks, ...plan } = packFold(state)
   const { version } = state
@@ -357,7 +357,7 @@ async function stateNow(rooms: Rooms, state: PlanState): Promise<AnswerOf<'state
   return last === undefined ? null : { version, position: last.position, fold, definition }
 }
 
-/** Whoever has the token of a claim could report in its name. */
+/** With the token of a claim, a reader could report in the claimant's name. */
 function withoutToken(task: JsonObject): JsonObject {
   if (!isMap(task.claim)) return task
   const { token: _, ...claim } = task.claim
@@ -366,7 +366,7 @@ function withoutToken(task: JsonObject): JsonObject {
 
 const UNCHANGED = { unchanged: true } as const
 
-/** The list of a draft that is not sealed grows in place; whoever asked keeps what was true then. */
+/** The task list of an unsealed draft grows in place, so the answer gets a copy. */
 const wholeDefinition = (state: PlanState): PlanState['definition'] =>
   isUnsealed(state) ? { ...state.definition, tasks: [...state.definition.tasks] } : state.definition
 
@@ -404,7 +404,6 @@ async function removedTask(rooms: Rooms, plan: PlanId, task: TaskName): Promise<
   }
 }
 
-/** The edits of tasks that are still to come, as far as they are known. */
 async function editsOf(state: PlanState, tasks: readonly TaskState[]): Promise<readonly Edit[]> {
   const edits: Edit[] = []
   for (const task of tasks) {
@@ -448,7 +447,6 @@ async function preview(
 
 const VALUE_MAX = 500
 
-/** What the command finds in its environment; a value with more than plain words in it is quoted, on one line. */
 function environmentLines(env: Attempt['env']): readonly string[] {
   return Object.entries(env).map(([name, value]) => {
     const text = value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}…` : value
@@ -459,7 +457,6 @@ function environmentLines(env: Attempt['env']): readonly string[] {
 const titled = (state: PlanState, cards: readonly Card[]): Promise<readonly Card[]> =>
   withTitles(state, cards, ({ name }) => state.tasks.get(name))
 
-/** With those that had to wait for their next attempt and wait no longer. */
 function withDue(state: PlanState, tasks: readonly TaskState[], now: number): readonly TaskState[] {
   const due = retriedTasks(state).filter(({ retryAt }) => retryAt !== null && retryAt <= now)
   if (due.length === 0) return tasks
@@ -474,7 +471,6 @@ const retriedTasks = perVersion(state =>
   ),
 )
 
-/** Whoever claims without naming a task gets them in this order. */
 const byPriority = (state: PlanState, tasks: readonly TaskState[]): readonly TaskState[] =>
   hasPriorities(state) ? tasks.toSorted((a, b) => (b.definition.priority ?? 0) - (a.definition.priority ?? 0)) : tasks
 

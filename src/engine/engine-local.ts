@@ -1,5 +1,5 @@
-// The Engine door in this process: turns orders into commands, queries into answers. It makes the ids, hashes and tokens that
-// commands carry, and holds no state of its own.
+// The Engine in this process: turns orders into commands, and answers queries. It creates the ids, hashes and tokens of commands, and holds
+// no state of its own.
 
 import type { Actor } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
@@ -88,7 +88,7 @@ export class EngineLocal implements EngineInProcess {
     const objection: Objection = (state, command) => gateObjection(state, command) ?? loosens(state, command)
     const done = await this.#carryOut(plan, kept, { ...options, objection })
     if (!isLoosened || plan === null) return done
-    // Looked at only now: seldom does anybody loosen a plan.
+    // Computed only now, because orders that loosen a plan are rare.
     const found = await this.#rooms.store.find(plan)
     const own = found === null ? null : await ownUntil(this.#rooms, found.plan, this.caller.actor)
     if (own === null) return done
@@ -110,7 +110,7 @@ export class EngineLocal implements EngineInProcess {
     const found = plan === null ? null : await rooms.store.find(plan)
     if (found === null) return plan === null || plan === '' ? unnamed(order.type) : noPlan(plan)
     const writing = writingOf(found.plan, order, this.caller, options)
-    // Nothing is looked at, judged or made ready a second time.
+    // A repeated request must not capture files or run checks again.
     const before = writing.once === undefined ? null : await rooms.store.answered(actor, writing.once)
     if (before !== null)
       return order.type === 'claim' ? await withClaim(rooms, order, submitted(before)) : submitted(before)
@@ -122,7 +122,7 @@ export class EngineLocal implements EngineInProcess {
       return await run({ rooms, caller: this.caller, ...found, writing: again }, order)
     }
     const done = seals === true ? await sealed(rooms, found.plan, writing, write) : await write(writing)
-    // In a draft nothing becomes true by itself.
+    // A draft has no due questions or alarms.
     if (done.ok && done.events[0]?.type !== 'task.added') await tend(rooms, found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
       await (await lazy.forkChanges()).storeForkEnd(rooms, found.plan)

@@ -1,6 +1,5 @@
-// The door of `engine/`, used by every face: submit a command, ask a query, watch what happens, always in the name of one caller.
-// Queries are typed values, so the same door works over HTTP. Driving plans is the Worker's job, below; a face that only asks never
-// needs one.
+// The door of `engine/`, used by every face: submit an order, ask a query, watch, always in the name of one caller. Queries are typed
+// values, so the same door works over HTTP. Plans are driven by the Worker below, which a face that only asks never needs.
 
 import type { Actor, PlanId, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
@@ -12,7 +11,7 @@ import type { Caller, Right } from './roles.ts'
 
 export type { TaskChanges } from '../domain/revisions/merge.ts'
 export type { Feed, PlanProgress } from './feed.ts'
-/** Bound to a caller: everything is done in their name, as far as they may. What has no place for a refusal throws NotAllowed. */
+/** Bound to a caller, with that caller's rights and scope. Methods whose answer has no place for a refusal throw NotAllowed. */
 export type {
   AdoptAsk,
   Adopted,
@@ -53,7 +52,7 @@ export type {
 export type { Caller } from './roles.ts'
 
 export interface Engine {
-  /** `plan` is a UUID or a name; null for `create`. Resolves only when what happened is durable. */
+  /** `plan` is a UUID or a name; null for `create`. Resolves when the entry is durable. */
   submit(plan: string | null, order: Order, options?: SubmitOptions): Promise<Submitted>
   ask<T extends QueryType>(query: QueryOf<T>): Promise<AnswerOf<T>>
   readonly killSwitch: KillSwitch
@@ -67,7 +66,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** Streams of the store, appended to in the caller's name. */
+/** Streams of the store; appends are in the caller's name. */
 export type OwnStreams<S> =
   S extends Streams<infer E, infer R, infer F>
     ? Omit<Streams<E, R, F>, 'append'> & {
@@ -76,74 +75,71 @@ export type OwnStreams<S> =
     : never
 
 export interface AppendOptions {
-  /** Refused with code `conflict` when the stream has moved on. */
+  /** Refused with code `conflict` if the stream has changed. */
   readonly expectedVersion?: number
   readonly once?: Once
 }
 
 export interface SubmitOptions {
-  /** Refused with code `conflict` when the plan has moved on. */
+  /** Refused with code `conflict` if the plan has changed. */
   readonly expectedVersion?: number
-  /** A key of the actor's own: the same order under the same key is carried out once, and answered as it was. */
+  /** An idempotency key of the actor: the same order under the same key is carried out once, and gets the same answer. */
   readonly once?: string
-  /** What the key counts for where the order is made from the plan, and may differ next time. In this process only. */
+  /** What the key identifies if the order is computed from the plan and may differ next time. In this process only. */
   readonly asked?: Json
 }
 
-/** The door as whoever lives in the same process sees it. */
+/** The door for code in the same process. */
 export interface EngineInProcess extends Engine {
-  /** What was answered under a key that counts for what was `asked`; null when it is new. Refused when it was used for something else. */
+  /** The earlier answer under this key for the same `asked`; null if the key is new. Refused if it was used for something else. */
   answered(once: string, asked: Json): Promise<Submitted | null>
   readonly caller: Caller
-  /** What a caller needs to give orders of this type. */
+  /** The right that an order of this type needs. */
   rightFor(order: OrderType): Right
   /**
-   * The same engine for somebody else; a bare name keeps rights and scope. Another name or more rights are only for callers who
-   * administer, and nobody gets out of their scope: throws NotAllowed.
+   * The same engine for another caller; a bare name keeps rights and scope. Another name or more rights need `administer`, and a scope can
+   * only shrink: else throws NotAllowed.
    */
   as(caller: Caller | Actor): EngineInProcess
 }
 
-/** Stops everything in this store, and lets nothing begin until it is lifted. */
+/** Stops everything in this store, and prevents new work until it is lifted. */
 export interface KillSwitch {
   halt(reason: string | null): Promise<Halted>
-  /** Who had halted it; null when nobody had. */
+  /** Returns who had halted it; null if nobody had. */
   lift(): Promise<Halt | null>
   halted(): Promise<Halt | null>
 }
-/** Told apart by its type. */
 export type AnyQuery = { [T in QueryType]: QueryOf<T> }[QueryType]
 
-/** Drives plans: claims the lease, runs the loop until the plan rests. */
 export interface Worker {
   drive(plan: PlanId, options: DriveOptions): Promise<Driven>
-  /** Tells whom the plan says what is left to tell, when nobody drives it. */
+  /** Sends pending notices of a plan that no process drives. */
   tell(plan: PlanId, options?: { readonly stop?: AbortSignal }): Promise<void>
-  /** Active plans whose owner is gone: what a rescuer would take over. */
+  /** Active plans whose owner died: what a rescuer would take over. */
   orphans(): Promise<readonly PlanId[]>
-  /** Takes over orphans and gives back lapsed claims, now and every `everyMs`, until `stop` fires. */
+  /** Takes over orphans and ends expired claims, now and every `everyMs`, until `stop` fires. */
   rescue(options: RescueOptions): Promise<void>
-  /** Drives every plan that has something to do and that nobody holds, now and as the journal goes on, until `stop` fires. */
+  /** Drives every unowned plan that has work, now and as the journal grows, until `stop` fires. */
   attend(options: AttendOptions): Promise<void>
 }
 
 export interface AttendOptions {
-  /** Graceful: nothing new begins, and what runs comes to rest. */
+  /** Graceful: starts nothing new, and lets running attempts come to an end. */
   readonly stop: AbortSignal
-  /** At once: also what may not be run again is ended; it is parked. */
+  /** At once: also kills attempts that are unsafe to repeat, and parks their tasks. */
   readonly force?: AbortSignal
-  /** How many plans are driven at once; the others wait for their turn. */
+  /** How many plans are driven at once; others wait. */
   readonly max?: number
-  /** How long a plan that another process set going is left to that process; a second when not said. */
+  /** How long a plan that another process started is left to that process; one second by default. */
   readonly graceMs?: number
-  /** How often claims and owners that died are looked after. */
+  /** How often to look for expired claims and dead owners. */
   readonly everyMs?: number
-  /** Every entry from now on, by whomever it was written. */
+  /** Called for every new entry, also those of other processes. */
   readonly onEntry?: (entry: Entry) => void
-  /** One more plan is driven, or one less. */
   readonly onDriving?: (change: 1 | -1) => void
   readonly onDriven?: (plan: PlanId, driven: Driven) => void
-  /** Something went wrong that is no part of a plan; it is tried again later. */
+  /** Called for an error outside any plan; it is retried later. */
   readonly onTrouble?: (trouble: unknown, plan: PlanId | null) => void
 }
 
@@ -155,21 +151,21 @@ export interface RescueOptions {
 }
 
 export interface DriveOptions {
-  /** Graceful: start nothing new, end what may be run again, wait for what may not. */
+  /** Graceful: starts nothing new, stops what is safe to repeat, waits for the rest. */
   readonly stop: AbortSignal
-  /** At once: also ends what may not be run again; it is parked. */
+  /** At once: also kills attempts that are unsafe to repeat, and parks their tasks. */
   readonly force?: AbortSignal
   /** Keep driving while the plan waits for people or agents. */
   readonly stay?: boolean
-  /** Rest as `waiting` when nothing will happen for longer than this, though a retry is to come. */
+  /** Rest as `waiting` if nothing will happen for longer than this, even if a retry is due later. */
   readonly patienceMs?: number
-  /** How long a known result is held that cannot be stored for want of space; five seconds when not said. */
+  /** How long a result is held that cannot be stored for lack of space; five seconds by default. */
   readonly holdMs?: number
-  /** Live output, in order, already durable or about to be; text is raw: escape before printing. */
+  /** Live output, in order, already durable or about to be; raw text: escape before printing. */
   readonly onOutput?: (task: TaskName, text: string) => void
-  /** What is said about an attempt while it runs, as it stands in the log between what the task prints. */
+  /** Notes of the engine about a running attempt, which the log shows between its output. */
   readonly onNote?: (task: TaskName, text: string) => void
-  /** Called when tasks begin or cease to wait for files that other plans hold; with all that wait now. */
+  /** Called when tasks start or stop waiting for files that other plans have reserved; gets all that wait now. */
   readonly onWaiting?: (waits: readonly ScopeWait[]) => void
 }
 
@@ -177,13 +173,12 @@ export type Driven =
   | {
       readonly status: 'rested'
       readonly rest: 'ended' | 'paused' | 'draft' | 'waiting'
-      /** Tasks that wait because other plans hold their files. */
+      /** Tasks that wait because other plans have reserved their files. */
       readonly held?: readonly ScopeWait[]
     }
-  /** Another process drives it. */
   | { readonly status: 'held'; readonly holder: Holder }
-  /** Our lease is gone; whoever has it now drives on. */
+  /** Our lease is lost; its new owner continues. */
   | { readonly status: 'lost' }
   | { readonly status: 'stopped' }
-  /** Our side lacks something, and a pause could not be written, or the plan is being undone: `resume` goes on. */
+  /** A shortage, and the plan could not be paused, or is being rolled back: `resume` continues. */
   | { readonly status: 'short'; readonly shortage: Shortage }

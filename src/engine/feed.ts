@@ -1,4 +1,4 @@
-// What live streams are fed from: part of the door of `engine/`. Opened in notifications/live-feed.ts.
+// The source of live streams: part of the door of `engine/`. Opened in notifications/live-feed.ts.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { PlanStatus } from '../domain/status.ts'
@@ -7,15 +7,14 @@ import type { Progress } from '../domain/views/summary.ts'
 import type { Store } from '../stores/store.ts'
 
 export interface Feed extends Pick<Store, 'position' | 'since' | 'pruned' | 'onChange'> {
-  /** Entries of one plan behind a version: one page. */
+  /** One page of entries of a plan after a version. */
   readonly entries: (plan: PlanId, after: number, limit: number) => ReturnType<Store['read']>
   readonly output: Pick<Store['logs'], 'since' | 'last'>
-  /** Null when there is no such plan. */
   facts(plan: PlanId): Promise<PlanFacts | null>
   progress(plan: PlanId): Promise<PlanProgress | null>
 }
 
-/** How far a plan has come, as of a version. */
+/** The progress of a plan at a version. */
 export interface PlanProgress {
   readonly version: number
   readonly revision: number

@@ -1,6 +1,6 @@
-// What the engine needs seldom, and so loads only then: all of it at the start would double the time of `planfold status`. Each is
-// named like its file. Loaded once, each answers without a turn of the event loop, so that a simulated run that has loaded all of them
-// repeats itself to the letter. What drives a plan or takes an order imports lazily from here and nowhere else.
+// Rarely used parts of the engine, imported on first use: importing all at once would double the time of `planfold status`. Each is named
+// like its file. A loaded part is returned without a turn of the event loop, so that a simulation which has loaded all of them is
+// deterministic. The loop and the orders import lazily from here and nowhere else.
 
 export const lazy = {
   adoptFork: lazily(() => import('./forks/adopt-fork.ts')),
@@ -44,7 +44,6 @@ export const lazy = {
   proposeAfterFailure: lazily(() => import('./revisions/propose-after-failure.ts')),
 }
 
-/** All of it, now. */
 export async function loadLazyParts(): Promise<void> {
   for (const load of Object.values(lazy)) await load()
 }

@@ -1,5 +1,4 @@
-// Every order: the right it needs, and what it does. One that is missing here does not compile. Its keys stand in
-// format/wire/orders.ts.
+// Every order: the right it needs, and what it does. The compiler reports a missing row. The keys are in format/wire/orders.ts.
 
 import type { Decide } from '../domain/command.ts'
 import { type CheckpointName, checkpointName, type PlanId, type TaskName } from '../domain/id.ts'
@@ -22,13 +21,11 @@ import { noPlan, submitted, type Writing, write, writerOf } from './write-order.
 
 const ROLLBACK_TRIES_MAX = 5
 
-/** What an order is carried out with. */
 export interface Ordering {
   readonly rooms: Rooms
   readonly caller: Caller
   readonly writing: Writing
 }
-/** The same, and the plan it is about. */
 export interface OrderingAbout extends Ordering {
   readonly plan: PlanId
   readonly name: string
@@ -40,9 +37,9 @@ type Run<T extends OrderType> = (
 ) => Promise<Submitted>
 
 interface Traits<T extends OrderType> {
-  /** It makes work begin, and so is refused while everything is halted. */
+  /** True if it starts work, so that it is refused while everything is halted. */
   readonly begins?: (order: Orders[T]) => boolean
-  /** It is about the definition as a whole: a draft to which tasks were added one by one is sealed first. */
+  /** It needs the whole definition: a draft whose tasks were added one by one is sealed first. */
   readonly seals?: true
 }
 
@@ -56,7 +53,6 @@ const decide = <T extends OrderType>(run: Run<T>, traits?: Traits<T>): Row<T> =>
 
 const always = (): boolean => true
 
-/** What is a command of the domain just as it was ordered. */
 const asItIs = ({ rooms, plan, writing }: OrderingAbout, order: Orders['archive' | 'cancel' | 'note']) =>
   write(rooms, plan, order, writing)
 
@@ -192,10 +188,9 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
   }),
 }
 
-/** What a program without types asks for and nobody has heard of is only for those who may do everything. */
+/** An order type unknown to this version, sent by an untyped program, needs every right. */
 const UNKNOWN = { right: 'administer', run: asItIs } satisfies Row<'note'>
 
-/** The row of an order, whichever it is. */
 export const rowOf = (type: OrderType): Row<OrderType> => (ORDERS[type] ?? UNKNOWN) as Row<OrderType>
 
 async function onState(
@@ -206,7 +201,7 @@ async function onState(
   return state === null ? noPlan(name) : await then(state)
 }
 
-/** Gates that nobody has made ready, or that ran out while nobody looked, are seen to first. */
+/** Asks questions of gates that were reached, and raises alarms that are due, for a plan without an owner. */
 export async function tend(rooms: Rooms, plan: PlanId): Promise<void> {
   const state = await rooms.store.state(plan)
   if (state !== null && hasDueAlarm(state, rooms.clock.now()))
@@ -229,10 +224,10 @@ async function revise({ rooms, plan, writing }: OrderingAbout, order: Orders['re
   if (!anew.ok) return anew
   const stamp = await (await lazy.drift()).stampOf(rooms, plan, 'begun')
   const hash = definitionHash(definition)
-  const { written, file, ...said } = order
+  const { written, file, ...rest } = order
   const writer = writerOf(writing, { written, whole: file !== undefined })
   const others = writer !== 'person' || state === null ? {} : keptOthers(state, definition, file ?? [])
-  return await write(rooms, plan, { ...said, definition, hash, writer, ...others, ...stamp, ...anew.policy }, writing)
+  return await write(rooms, plan, { ...rest, definition, hash, writer, ...others, ...stamp, ...anew.policy }, writing)
 }
 
 async function decideGate(given: OrderingAbout, { edits, ...order }: Orders['decide']): Promise<Submitted> {
@@ -243,7 +238,7 @@ async function decideGate(given: OrderingAbout, { edits, ...order }: Orders['dec
   return await onState(given, async state => {
     const made = await (await lazy.gateChecks()).withEdits(roomsOf(rooms, state), state, order.task, edits)
     if (!made.ok) return made
-    // Agreed to as the plan stands now: whoever moves it meanwhile makes it something else.
+    // The approval covers the plan as it is now; a concurrent change must not slip in.
     return await write(
       rooms,
       plan,
@@ -253,7 +248,7 @@ async function decideGate(given: OrderingAbout, { edits, ...order }: Orders['dec
   })
 }
 
-/** Whoever approves and names no hash of what they were shown has approved it unseen. */
+/** An approval without the hash of what was shown is recorded as unseen. */
 const sightOf = ({ verdict, hash, unseen }: Pick<Decide, 'verdict' | 'hash' | 'unseen'>): { readonly unseen?: true } =>
   unseen === true || (hash === undefined && (verdict === 'approved' || verdict === 'chosen')) ? { unseen: true } : {}
 
@@ -271,14 +266,14 @@ async function checkpoint(given: OrderingAbout, order: Orders['checkpoint']): Pr
   })
 }
 
-/** Worked out from the journal as it is; when the plan moves meanwhile, worked out again. */
+/** Computed from the journal as it is, and again if the plan changes in between. */
 async function goBack(
   { rooms, plan, name, writing }: OrderingAbout,
   kind: 'rollback' | 'undo',
   order: RollbackAsk,
 ): Promise<Submitted> {
   const { workOut, objection } = await lazy.rollbackPreview()
-  // What an agent that is gone left behind is known from then on as its work.
+  // Expired claims end first, so that the changes of their agents are known.
   await sweepClaims(rooms, plan)
   for (let tries = 1; ; tries++) {
     const state = await rooms.store.state(plan)
@@ -291,7 +286,7 @@ async function goBack(
     const command = { ...worked.command, id, at: rooms.clock.now() }
     const updated = await write(rooms, plan, command, {
       ...writing,
-      // What it means was worked out for this version, and counts for no other.
+      // The preview is valid for this version only.
       expectedVersion: writing.expectedVersion ?? worked.version,
     })
     const hasMoved = !updated.ok && updated.refusal.code === 'conflict' && writing.expectedVersion === undefined

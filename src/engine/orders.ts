@@ -1,6 +1,6 @@
-// What may be ordered about a plan, and what comes of it: part of the door of `engine/`. A new order is a row in format/wire/orders.ts
-// (its keys) and one in order-table.ts (the right it needs, and what it does); permissions/gate-rules.ts where it could get past a
-// gate. One that changes a plan in a new way is also a command of the domain (domain/command.ts).
+// The orders about a plan, and their answers: part of the door of `engine/`. A new order is a row in format/wire/orders.ts (its keys) and
+// one in order-table.ts (its right, and what it does); also in permissions/gate-rules.ts if it could bypass a gate. If it changes a plan in
+// a new way, it is also a command of the domain (domain/command.ts).
 
 import type { Event } from '../domain/event.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -10,34 +10,34 @@ import type { TaskChanges } from '../domain/revisions/merge.ts'
 import type { WireOrders } from '../format/wire/declarations.ts'
 import type { LeftOut } from '../workspace/workspace.ts'
 
-/** Not the caller, who only passes it on: a planner without a model drafted it, or somebody else wrote it. */
+/** The author, if that is not the caller: a planner without a model, or another person. */
 export type WrittenBy = 'planner' | 'others'
 
-/** Where an order in this process says more than one that travels, or says it in the values that travel as documents. */
+/** Options of orders in this process that cannot be sent over HTTP, or are sent as documents. */
 interface InProcess {
   create: {
     readonly written?: WrittenBy
-    /** The folder it works in, where that is not the workspace; whoever orders it makes the folder before the plan runs. */
+    /** The folder the plan works in, if that is not the workspace. The caller creates it before the plan runs. */
     readonly folder?: string
   }
   revise: {
     readonly written?: WrittenBy
-    /** It is a file of the caller's, which holds these tasks; others in the definition are kept from before. */
+    /** The caller's own file contains these tasks; other tasks of the definition are kept from before. */
     readonly file?: readonly TaskName[]
   }
-  /** `shown`: tasks whose commands a person was shown when they approved the plan. `unseen`: nobody has looked at it. */
+  /** `shown`: tasks whose commands were shown to the person who approved the plan. `unseen`: nothing was shown. */
   start: { readonly shown?: readonly TaskName[]; readonly unseen?: true }
-  /** Without the token of the claim, the claim must be the caller's. */
+  /** Without a token, the claim must be the caller's own. */
   heartbeat: { readonly token?: string }
-  /** `shown`: tasks whose new commands a person was shown. */
+  /** `shown`: tasks whose new commands were shown to the person. */
   judge: { readonly shown?: readonly TaskName[] }
   add: { readonly tasks: readonly TaskDefinition[] }
   change: { readonly set: TaskChanges; readonly unset?: never }
-  /** Gates that were passed ask again, where what they let go on is still to be done: for whoever may not decide at them. */
+  /** Passed gates ask again if what they release is not done yet: for callers who may not decide. */
   fork: { readonly gates?: 'asked again' }
 }
 
-/** What may be ordered, by its type: the keys are those of format/wire/orders.ts. Ids, hashes and tokens are made by the engine. */
+/** Orders by type, with the keys of format/wire/orders.ts. The engine adds ids, hashes and tokens. */
 export type Orders = {
   readonly [T in keyof WireOrders]: T extends keyof InProcess
     ? Omit<WireOrders[T], keyof InProcess[T]> & InProcess[T]
@@ -46,19 +46,18 @@ export type Orders = {
 export type OrderType = keyof Orders
 export type Order = Orders[OrderType]
 
-/** Made from the definition as it stands when it is written, whoever else wrote meanwhile. */
+/** Applied to the definition inside the transaction, so that concurrent edits are kept. */
 export type RevisingOrder = Orders['add' | 'change' | 'remove' | 'reorder' | 'outline']
 export type ReplanningOrder = Orders['propose' | 'judge' | 'assess' | 'append']
 
 export type RollbackAsk = Omit<Orders['rollback'], 'type'>
 export type RestoreAsk = Omit<Orders['restore'], 'type'>
 export type ForkAsk = Omit<Orders['fork'], 'type'>
-/** How the work of a fork is brought into the plan it was made from. */
+/** How the work of a fork is brought into its origin. */
 export type AdoptAsk = Omit<Orders['adopt'], 'type'>
 
-/** What came of an `adopt`. */
 export type Adopted =
-  /** Whoever drives that plan carries it out; then the same order again settles it. */
+  /** The owner of that plan carries it out; then the same order again completes it. */
   | { readonly status: 'ordered'; readonly into: { readonly plan: PlanId; readonly name: string } }
   | {
       readonly status: 'settled'
@@ -67,9 +66,8 @@ export type Adopted =
       readonly why?: string
     }
 
-/** What a fork begins with. */
 export interface Forked {
-  /** The entry of the other plan it goes on from. */
+  /** The entry of the origin it starts from. */
   readonly from: number
   readonly ended: readonly TaskName[]
   readonly open: readonly TaskName[]
@@ -79,13 +77,13 @@ export interface Forked {
         readonly in: 'folder' | 'worktree'
         readonly place: string
         readonly files: number
-        /** What is not there: ignored, or never stored. */
+        /** Missing files: ignored, or never stored. */
         readonly left: { readonly paths: number; readonly first: readonly LeftOut[] }
-        /** Files the plan never wrote: as they were at that entry, or as they are now. */
+        /** Files that the plan never wrote: as they were at that entry, or as they are now. */
         readonly others: 'then' | 'now'
-        /** Tasks that worked since without anybody looking at what they wrote: their files are as they are now. */
+        /** Tasks that worked since without captured files: their files are as they are now. */
         readonly unseen: readonly TaskName[]
-        /** Files that are in no commit, and were copied with the others. */
+        /** Untracked files, which were copied as well. */
         readonly uncommitted: { readonly paths: number; readonly first: readonly string[] }
         /** Why it is no worktree although there is a repository. */
         readonly why?: string
@@ -100,11 +98,11 @@ export type Submitted =
       readonly version: number
       readonly events: readonly Event[] /** For `claim`. */
       readonly claim?: { readonly task: TaskName; readonly token: string; readonly expiresInMs: number }
-      /** For `fork`; the plan told of is the new one. */
+      /** For `fork`; `plan` is the new one. */
       readonly fork?: Forked
-      /** For `adopt`; the plan told of is the one it is recorded in while it is ordered, then the fork. */
+      /** For `adopt`; `plan` is the origin while the order is carried out, then the fork. */
       readonly adopted?: Adopted
-      /** It was ordered before under the same key: version and events are those of then. */
+      /** A repeated request: version and events are those of the first. */
       readonly replayed?: true
     }
   | { readonly ok: false; readonly refusal: Refusal }

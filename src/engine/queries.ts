@@ -1,5 +1,5 @@
-// What queries are answered with: part of the door of `engine/`. A new one is a row in format/wire/queries.ts (its keys), one in
-// `Answers` here, and one in answer-query.ts (the right it needs, and how it is answered).
+// The answers of queries: part of the door of `engine/`. A new query is a row in format/wire/queries.ts (its keys), one in `Answers` here,
+// and one in answer-query.ts (its right, and how it is answered).
 
 import type { BudgetView } from '../domain/budget/budget-view.ts'
 import type { Forecast } from '../domain/budget/forecast.ts'
@@ -60,32 +60,31 @@ import type {
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, Preview, TreeEntry } from '../workspace/workspace.ts'
 
-/** One version of one path. */
+/** A replaced version of one path. */
 export interface KeptFile {
   readonly path: string
   readonly at: Millis
   readonly by: 'retry' | 'rollback' | 'adopt' | 'restore' | 'task'
   readonly task: TaskName | null
-  /** What stood there; null when there was nothing, because somebody had removed it. */
+  /** The replaced version; null if a person had deleted the file. */
   readonly kept: TreeEntry | null
-  /** What was put there instead. */
+  /** The version that replaced it. */
   readonly instead: TreeEntry | null
 }
 
-/** Asked in the middle of somebody's work; with the answer, when there is one. */
+/** A question that an agent asked while it worked; with its answer, if there is one. */
 export type AskedQuestion = Question & {
   readonly since: Millis
   readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
 }
 
-/** The accounts of a plan, and what the rest will probably use. */
 export type BudgetReport = BudgetView & { readonly forecast: Forecast }
 
 export interface Inbox {
   readonly items: readonly InboxEntry[]
-  /** Files set back before retries, until they are restored or their time is over; also those of ended plans. */
+  /** Files restored before retries, until the backup is restored or expires; also those of ended plans. */
   readonly restored: readonly (SetBack & { readonly plan: PlanId; readonly name: string })[]
-  /** Plans whose journal is damaged: what waits there is not known. */
+  /** Plans with a damaged journal: their open questions are unknown. */
   readonly unreadable: readonly { readonly plan: PlanId; readonly name: string; readonly why: string }[]
 }
 
@@ -93,12 +92,12 @@ export interface InboxEntry extends InboxItem {
   readonly id: string
 }
 
-/** How a question that waits no longer was answered, or why it is gone. */
+/** How a question was answered, or why it is gone. */
 export type InboxFate = Became & { readonly id: string }
 
 export interface OpenReview extends Omit<Review, 'items'> {
   readonly items: readonly InboxEntry[]
-  /** Of exactly these questions; whoever decides about the review decides about this. */
+  /** Of exactly these questions: deciding about the review decides about all of them. */
   readonly hash: Sha256
 }
 
@@ -108,7 +107,7 @@ export interface ChangedFile {
 }
 
 export interface PullRequest extends PrText {
-  /** The branch of the plan, and the commit it was made at; null when the plan has made none. */
+  /** The branch of the plan, and the commit it started at; null if the plan has none. */
   readonly branch: string | null
   readonly from: string | null
   readonly commits: readonly CommitLine[]
@@ -116,7 +115,7 @@ export interface PullRequest extends PrText {
   readonly lacks: string | null
 }
 
-/** Who stopped everything, when and why; the reason is null where none was given. */
+/** Who halted everything, when and why. */
 export interface Halt {
   readonly by: string
   readonly at: Millis
@@ -136,11 +135,11 @@ export interface AuditTrail extends Omit<Chain, 'at'> {
 export interface Chain {
   readonly plan: PlanId
   readonly name: string
-  /** How many entries are sound, and the hash of the last of them; empty when there is none. */
+  /** The number of valid entries, and the hash of the last one; empty if there is none. */
   readonly entries: number
   readonly head: string
   readonly fault: ChainFault | null
-  /** The hashes of the entries that were asked for, where the journal holds them. */
+  /** The hashes of the requested entries that exist. */
   readonly at: { readonly [version: number]: Sha256 }
 }
 
@@ -155,7 +154,6 @@ export interface HandedOn extends Handoff {
   readonly postmortem: string
 }
 
-/** A plan with everything that is written about it. */
 export interface PlanRecord extends Readonly<Pick<PlanState, 'definition' | 'dialect'>> {
   readonly summary: Summary
 }
@@ -176,9 +174,9 @@ export interface Replay {
   readonly plan: PlanId
   readonly name: string
   readonly ok: boolean
-  /** How many entries were read, proven to be chained, and decided as they were. */
+  /** How many entries were read, verified in the chain, and decided with the same result. */
   readonly entries: number
-  /** Of these, how many turns of how many owners the loop asked for again, answered from the record. */
+  /** Turns that the real loop asked for again, and the number of owners. */
   readonly reenacted: {
     readonly entries: number
     readonly owners: number
@@ -189,25 +187,25 @@ export interface Replay {
     readonly rollbacks: number
     readonly proposals: number
   }
-  /** Entries that were decided again and not re-enacted, and why. */
+  /** Entries that were only decided again, and why. */
   readonly redecidedOnly: readonly { readonly why: string; readonly entries: number; readonly first: number }[]
-  /** One hash over all decisions, in order. Two replays that decide the same have the same. */
+  /** One hash over all decisions, in order; equal for replays with equal decisions. */
   readonly trace: Sha256
-  /** The hash of the last sound entry; empty when there is none. */
+  /** The hash of the last valid entry; empty if there is none. */
   readonly head: string
   readonly fault: ReplayFault | null
 }
 
 export type ReplayFault = {
   readonly version: number
-  /** Null when there is no such entry. */
+  /** Null if there is no such entry. */
   readonly position: Position | null
   readonly message: string
 } & (
   | { readonly type: 'chain'; readonly kind: 'tampered' | 'missing' | 'unreadable' }
-  /** Written by a program that knew more than this one: nothing is wrong, but it cannot be judged here. */
+  /** Written by a newer version: not wrong, but it cannot be judged here. */
   | { readonly type: 'unknown' }
-  /** Expected is what the rules come to, actual is what the journal holds; absent is nothing. */
+  /** `expected`: what the rules decide. `actual`: what the journal holds. Absent: nothing. */
   | ({ readonly type: 'diverged'; readonly by: 'decision' | 'loop' } & Difference)
 )
 
@@ -220,16 +218,15 @@ export interface Difference {
 }
 
 export interface Converging extends Convergence {
-  /** How many criteria the plan has. */
   readonly criteria: number
-  /** Why nothing more may be spent; null while there is something left. */
+  /** Why nothing more may be spent; null while budget is left. */
   readonly spent: string | null
 }
 
 export interface Drift {
   readonly revision: number
   readonly since: { readonly at: Millis; readonly version: number }
-  /** Null when it is where it was, or nobody knows where it was. */
+  /** Null if it has not moved, or its earlier position is unknown. */
   readonly commit: {
     readonly from: Where
     readonly to: Where
@@ -238,10 +235,10 @@ export interface Drift {
   readonly files: readonly DriftedFile[]
   /** How files were compared: all of them, only what the plan wrote, or not at all. */
   readonly basis: 'whole' | 'written' | 'none'
-  /** Why not all of them; null when all were. */
+  /** Why not all were compared; null if all were. */
   readonly lacks: string | null
   readonly unmet: readonly UnmetCriterion[]
-  /** Declared outputs of completed tasks that are gone, or not as they were left. */
+  /** Declared outputs of completed tasks that are missing or changed. */
   readonly outputs: readonly LostOutput[]
 }
 
@@ -250,9 +247,9 @@ export type Where = Pick<GitStanding, 'head' | 'branch'>
 export interface DriftedFile {
   readonly path: string
   readonly what: 'created' | 'changed' | 'deleted'
-  /** `plan`: it is as these tasks left it. */
+  /** `plan`: unchanged since these tasks wrote it. */
   readonly by: 'plan' | 'somebody'
-  /** The tasks that wrote it since, whoever wrote last. */
+  /** The tasks that wrote it since, even if another wrote last. */
   readonly tasks: readonly TaskName[]
 }
 
@@ -263,52 +260,51 @@ export interface UnmetCriterion {
   readonly evidence: string | null
 }
 
-/** What an adoption would do. Nothing was changed. */
+/** What an adoption would do. */
 export type AdoptionPreview =
   | {
       readonly ok: true
       readonly fork: { readonly plan: PlanId; readonly name: string }
       readonly into: { readonly plan: PlanId; readonly name: string }
-      /** `under way`: it was ordered and has not ended. */
+      /** `under way`: ordered, but not finished. */
       readonly status: 'open' | 'under way' | 'adopted' | 'unchanged'
-      /** Whether the folder was looked at, or the snapshot of the fork's end, or only its journal. */
+      /** What was read: the folder, the snapshot at the fork's end, or only its journal. */
       readonly seen: 'folder' | 'end' | 'journal'
-      /** What the fork changed and is not adopted yet. */
+      /** Changes of the fork that are not adopted yet. */
       readonly changes: readonly Change[]
-      /** What would become of each of these paths. */
       readonly files: readonly FilePreview[]
       readonly left: readonly LeftOut[]
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
 export interface FilePreview extends Preview {
-  /** It is perhaps somebody else's, and stays unless it is included: what is done to it then. */
+  /** It may be another's, and stays unless it is included; then this is done to it. */
   readonly unclaimed?: 'restore' | 'create' | 'delete' | 'chmod'
-  /** The plan changed it and it was never stored, so that it stays. `path` may be the patterns of a whole scope. */
+  /** Changed by the plan and never stored, so it stays. `path` may be the patterns of a whole scope. */
   readonly uncovered?: true
 }
 
-/** What a rollback would do. Nothing was changed. */
+/** What a rollback would do. */
 export type RollbackPreview =
   | {
       readonly ok: true
       readonly kind: 'rollback' | 'undo'
-      /** Of an undo: the fork whose adoption is undone; or that what was undone last is done again. */
+      /** For an undo: the fork whose adoption is undone; or that an undo is undone. */
       readonly adopted?: string
       readonly redoes?: true
       readonly label?: string
-      /** The entry it goes to, and the checkpoint it is known by. */
+      /** The target entry, and its checkpoint. */
       readonly to: number
       readonly checkpoint: Checkpoint | null
       readonly files: readonly FilePreview[]
       readonly resets: readonly Reset[]
       readonly compensate: readonly TaskName[]
-      /** What happened outside the workspace and stays: tasks with effects nobody can undo here. */
+      /** Side effects outside the workspace, which stay. */
       readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
-      /** What people decided since then about tasks that will run again: it is asked again. */
+      /** Decisions of people since then about tasks that will run again: they are asked again. */
       readonly decisionsLost: readonly Pick<EventOf<'gate.decided'>, 'task' | 'verdict' | 'by'>[]
       readonly git: readonly RollbackStep[]
-      /** Edits somebody made between two tasks, kept under their hash. */
+      /** A person's edits between two tasks, stored under their hash. */
       readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
     }
   | { readonly ok: false; readonly refusal: Refusal }
@@ -317,49 +313,48 @@ export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly card: Card
   readonly name: string
   readonly version: number
-  /** Why it stands where it stands. */
+  /** Why it is in this state. */
   readonly why: Hint
   readonly attempts: readonly AttemptTold[]
   readonly decisions: readonly DecisionTold[]
   readonly criteria: readonly ContractLine[]
-  /** What would run; null for what has ended, or when that cannot be told. */
+  /** What would run; null if the task has ended, or this is not known. */
   readonly preview: string | null
-  /** The last that was printed, oldest first. */
+  /** The end of the output, oldest first. */
   readonly log: readonly StoredLog[]
-  /** More was printed before that. */
+  /** There is more output before that. */
   readonly isLogCut: boolean
 }
 
-/** What one attempt changed. */
 export interface ChangesShown {
   readonly visit: number
   readonly attempt: number
   readonly files: readonly FileShown[]
-  /** So many more files it changed. */
+  /** How many more files it changed. */
   readonly more: number
 }
 
 export interface FileShown extends ChangedFile {
-  /** Sizes in bytes; null where there is no file. */
+  /** Sizes in bytes; null if there is no file. */
   readonly before: number | null
   readonly after: number | null
-  /** The lines that differ, in the unified form; null with the reason why not. */
+  /** Unified diff; null if there is none, with the reason. */
   readonly patch: readonly string[] | null
   readonly why: string | null
 }
 
 export interface Consent {
-  /** Of what was stored; an approval agrees to this. */
+  /** The hash that an approval refers to. */
   readonly hash: Sha256
   readonly shown: Shown
   readonly patches: { readonly [path: string]: StoredText }
   readonly files: { readonly [sha256: string]: StoredText }
 }
 
-/** A plan as it stands. There is no token of a claim in it. */
+/** The state of a plan, without tokens of claims. */
 export interface StateNow {
   readonly version: number
-  /** Of its last entry in the journal of the store: to watch the plan from here is to miss nothing. */
+  /** The position of its last entry in the store: watch from here to miss nothing. */
   readonly position: Position
   /** As `packFold` makes it, without a definition. */
   readonly fold: JsonObject
@@ -368,119 +363,118 @@ export interface StateNow {
 
 export interface Overview extends Omit<OverviewPage, 'items'> {
   readonly items: readonly (PlanOverview & {
-    /** How many items of it are in the inbox; null when its journal is damaged. */
+    /** How many inbox items it has; null if its journal is damaged. */
     readonly waiting: number | null
     readonly seen: SeenState
   })[]
 }
 
-/** The state of a plan in the word that people see, and whose sign and colour it has. */
+/** The state of a plan as shown to people, with its sign and colour. */
 export type SeenState = Pick<ShownState, 'word' | 'sign'>
 
-/** What each query is answered with; null for what is not there. */
+/** The answer of each query; null if the subject does not exist. */
 export interface Answers {
   find: Found | null
-  /** The whole state, to be unpacked and carried on by whoever asks (`unpackFold`, then `evolve` with every later entry). */
+  /** The whole state, which a client can continue (`unpackFold`, then `evolve` with every later entry). */
   state: StateNow | null
   summary: (Summary & { readonly holder: Holder | null }) | null
   board: readonly Card[] | null
   task: Card | null
-  /** What whoever takes the task in hand must know, with its inputs resolved. */
+  /** What the next claimant must know, with resolved inputs. */
   briefing: Briefing | null
-  /** A task that a revision took away, as it stood last; null for one that is there or never was. */
+  /** The last state of a task that a revision removed; null if it exists or never did. */
   removed: Removed | null
   definition: {
     readonly definition: PlanDefinition
     readonly revision: number
-    /** '' while tasks were added to a draft that nobody has sealed. */
+    /** '' for an unsealed draft. */
     readonly hash: string
-    /** The policy around the plan, as it was written down at the start; absent where there was none. */
+    /** The surrounding policy layers as recorded at the start; absent if there were none. */
     readonly policy?: readonly PolicyLayer[]
   } | null
-  /** What can be worked on now, best first. */
+  /** Tasks that can be worked on now, best first. */
   next: {
     readonly ready: readonly Card[]
-    /** How many can be claimed. */
     readonly claimable: number
     readonly explained: readonly { readonly task: TaskName; readonly why: Hint }[]
-    /** Those that could begin if other plans did not hold their files. */
+    /** Those that could start if other plans had not reserved their files. */
     readonly held: readonly ScopeWait[]
   } | null
   record: PlanRecord | { readonly unchanged: true } | null
   records: Records | null
-  /** What was said of a task's work, oldest first. */
+  /** Evaluations of a task's work, oldest first. */
   evaluations: readonly Evaluation[] | null
   plans: Page<PlanRow>
-  /** Plans looked over, with what waits in them for a person. */
+  /** Plans with the number of their inbox items. */
   overview: Overview
   tasks: Page<TaskRow>
   attempts: Page<AttemptRow>
   metrics: readonly MetricRow[] | null
-  /** Attempts that have ended, summed up. */
+  /** Aggregated metrics of ended attempts. */
   steps: CaughtUp<StepsRow> | null
-  /** Plans, tasks and output by their words. */
+  /** Full-text search over plans, tasks and output. */
   search: CaughtUp<SearchHit>
   entries: readonly Entry[] | null
   logs: readonly StoredLog[] | null
-  /** A task with everything a page shows of it, but no content of files. */
+  /** Everything a page shows of a task, without contents of files. */
   taskPage: TaskPage | null
-  /** What an attempt of a task changed in files, line by line. */
+  /** What an attempt changed in files, line by line. */
   taskChanges: ChangesShown | null
-  /** What a gate asks, as it was stored, with all texts it shows. Null when it asks for no consent. */
+  /** The stored question of a gate, with all its texts. Null if it asks for no approval. */
   consent: Consent | null
   /** The diff or command a task would carry out, without doing it. */
   preview: { readonly text: string } | null
-  /** Every entry proven, decided again, and where a loop wrote it re-enacted. Nothing is written, run or reached. */
+  /** Verifies every entry, decides it again, and re-enacts turns. Writes nothing and runs nothing. */
   replay: Replay | null
   checkpoints: readonly Checkpoint[] | null
-  /** One of them, with what the plan knew there. */
+  /** One checkpoint, with the plan's state there. */
   checkpoint: CheckpointFound | null
-  /** Paths that differ between two checkpoints, or one and now. */
+  /** Paths that differ between two checkpoints, or between one and now. */
   checkpointDiff: CheckpointDiff | null
-  /** Files that the plan left different, by path. */
+  /** Files changed by the plan, by path. */
   changedFiles: readonly ChangedFile[] | null
-  /** The bytes of an artifact that a task of the plan left; null when none did. */
+  /** The bytes of an artifact of the plan; null if no task left it. */
   artifact: Uint8Array | null
   blob: Uint8Array | null
   rollbackPreview: RollbackPreview | null
-  /** Versions of files that were set back and can be restored, oldest first. */
+  /** Backups of replaced files that can be restored, oldest first. */
   keptFiles: readonly KeptFile[] | null
   adoption: AdoptionPreview | null
   compare: Comparison | null
   pullRequest: PullRequest | null
-  /** Who asked, decided, ran and wrote what, as far as the chain proves it. */
+  /** Who asked, decided, ran and wrote what, as far as the hash chain proves it. */
   audit: AuditTrail | null
-  /** The chain of a journal, proven to its end; with the hashes of single entries. */
+  /** The verified hash chain of a journal; with the hashes of single entries. */
   chain: Chain | null
-  /** What whoever comes next must know, as facts and as Markdown. The same journal gives the same. */
+  /** The handoff as facts and as Markdown. The same journal gives the same text. */
   handoff: HandedOn | null
   digest: Digest | null
-  /** What is spent, reserved and left, and a forecast of the rest. */
+  /** Spent, reserved and left, and a forecast of the rest. */
   budget: BudgetReport | null
-  /** Every revision that was proposed, oldest first, and what became of it. */
+  /** Every proposed revision with its outcome, oldest first. */
   proposals: readonly ProposalCard[] | null
-  /** How far `converge` has come. */
+  /** The progress of `converge`. */
   converging: Converging | null
-  /** What has moved since the plan became what it is, and by whose hand. */
+  /** What has changed since the definition took effect, and by whom. */
   drift: Drift | null
-  /** Every criterion, and how it was judged last. */
+  /** Every criterion with its last verdict. */
   contract: Contract | null
-  /** Everything that waits for a person, in all plans, oldest first, each with the answers that whoever asks may give. */
+  /** Everything in all plans that waits for a person, oldest first, each with the answers that the caller may give. */
   inbox: Inbox
-  /** Questions asked in the middle of work: those that wait, or the one that was asked for, with its answer. */
+  /** Questions of agents: the open ones, or the requested one with its answer. */
   questions: readonly AskedQuestion[] | null
-  /** Approvals that are looked at together, oldest first. */
+  /** Approvals that are reviewed together, oldest first. */
   reviews: readonly OpenReview[] | null
-  /** What became of something that waited; null for an id that never did. */
+  /** The outcome of an inbox item; null for an unknown id. */
   inboxFate: InboxFate | null
-  /** Where the journal of the whole store ends now: to watch from here is to see what happens next. */
+  /** The end of the store's journal: watch from here for what happens next. */
   position: Position
   check: CheckReport
-  /** `agentHomes`: plans that have ended and whose agents had homes in the state folder. */
+  /** `agentHomes`: of how many ended plans the homes of agents were removed. */
   prune: Pruned & { readonly moved: MovedFiles; readonly agentHomes: number }
 }
 
-/** Where a query in this process may say more than one that travels. */
+/** Options of queries in this process that cannot be sent over HTTP. */
 interface InProcess {
   plans: PlanQuery
   overview: Omit<OverviewQuery, 'among'>
@@ -492,11 +486,11 @@ type Asks = {
   readonly [T in keyof WireQueries]: Omit<WireQueries[T], 'type'> & (T extends keyof InProcess ? InProcess[T] : unknown)
 }
 
-/** Every query, its keys as format/wire/queries.ts has them, and its answer. */
+/** Every query: its keys from format/wire/queries.ts, and its answer. */
 export type Queries = { readonly [T in keyof Answers]: { readonly ask: Asks[T]; readonly answer: Answers[T] } }
 
 export interface CheckpointCard extends Omit<Checkpoint, 'why'> {
-  /** `entry`: none was taken there. */
+  /** `entry`: an entry without a checkpoint. */
   readonly why: Checkpoint['why'] | 'entry'
   readonly status: PlanStatus
   readonly revision: number
@@ -513,7 +507,7 @@ export type CheckpointFound =
 export type CheckpointDiff =
   | {
       readonly ok: true
-      /** `whole`: all files of both were stored. `written`: only what the plan wrote between them is known. */
+      /** `whole`: all files of both were stored. `written`: only what the plan wrote in between is known. */
       readonly basis: 'whole' | 'written'
       readonly changes: readonly Change[]
       readonly left: readonly LeftOut[]
@@ -526,21 +520,20 @@ export type QueryOf<T extends QueryType> = { readonly type: T } & Queries[T]['as
 
 export type AnswerOf<T extends QueryType> = Answers[T]
 
-/** A task that could begin if other plans did not hold its files. */
+/** A task that could start if other plans had not reserved its files. */
 export interface ScopeWait {
   readonly task: TaskName
   readonly visit: number
   /** Where it works, relative to the state folder, and what it would write there. */
   readonly root: string
   readonly paths: readonly string[]
-  /** Without plans that lie outside the scope of whoever asks. */
+  /** Without plans outside the caller's scope. */
   readonly by: readonly ScopeBlocker[]
 }
 
-/** Who holds them. */
 export interface ScopeBlocker extends ScopeHolder {
   /** A living process drives that plan. */
   readonly driven: boolean
-  /** The orders that end the wait where nobody drives it. */
+  /** Orders that would end the wait if no process drives that plan. */
   readonly orders: readonly ('resume' | 'cancel')[]
 }

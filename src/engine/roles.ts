@@ -1,17 +1,16 @@
-// Who asks for something, and what they may do. Every engine is bound to a caller: what it is asked for is done in that name, as far
-// as their rights and their scope reach. This file says who callers are; how an engine holds to it is in permissions/.
+// Callers, their rights and their scopes. Every engine is bound to a caller. How the rights are enforced is in permissions/.
 
 import { type Actor, isActor, type PlanId } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
 
 /**
- * `read`: look. `operate`: make, change and run plans. `decide`: answer gates and questions. `inspect`: see stored bytes, which may be
- * any file of the workspace, as whoever works on a plan or decides about it must. `administer`: everything else.
+ * `read`: look. `operate`: make, change and run plans. `decide`: answer gates and questions. `inspect`: see stored bytes, which may be any
+ * file of the workspace, as needed to work on a plan or decide about it. `administer`: everything else.
  */
 export type Right = 'read' | 'inspect' | 'operate' | 'decide' | 'administer'
 export type Role = 'viewer' | 'operator' | 'approver' | 'admin'
 
-/** Whoever runs a plan does not approve it, unless they are trusted with everything. */
+/** The role that runs plans does not approve them; only `administer` includes both. */
 export const RIGHTS: { readonly [role in Role]: ReadonlySet<Right> } = {
   viewer: new Set(['read']),
   operator: new Set(['read', 'inspect', 'operate']),
@@ -28,27 +27,27 @@ export interface Scope {
 export interface Caller {
   readonly actor: Actor
   readonly rights: ReadonlySet<Right>
-  /** Only these; everything when null. What is outside answers as if it were not there. */
+  /** Only these; everything if null. Whatever is outside appears not to exist. */
   readonly scope: Scope | null
-  /** A person speaks for themselves, at their own machine or signed in on the page: tasks that they write are their own. Never a token or an agent. */
+  /** A person at their own machine, or signed in on the page: tasks that they write count as their own. Never a token or an agent. */
   readonly isPerson?: true | undefined
-  /** A command in the shell of a coding agent: it has the rights of an agent, whoever started that. */
+  /** Called from the shell of a coding agent: has the rights of an agent, whatever the user's rights. */
   readonly inAgentShell?: true
 }
 
-/** Whoever is trusted with everything, as a person at their own machine is. */
+/** A caller with all rights, such as a person at their own machine. */
 export function trusted(actor: string): Caller {
   if (!isActor(actor)) throw new TypeError(`${JSON.stringify(actor)} cannot be the name of who acts`)
   return { actor, rights: RIGHTS.admin, scope: null, isPerson: true }
 }
 
-/** An agent works on plans. It never decides about them, whoever started it. */
+/** An agent works on plans. It never decides about them, whatever the rights of its user. */
 export function agentCaller(caller: Caller, actor: Actor): Caller {
   const rights = new Set([...RIGHTS.operator].filter(right => caller.rights.has(right)))
   return { actor, rights, scope: caller.scope }
 }
 
-/** The name of an agent that shows a token: whoever shows that of a person acts through it, and is not that person. */
+/** The agent behind a token. The owner of a person's token acts through it, and is not that person. */
 export function tokenAgent({ actor, rights }: Caller): Actor {
   const name = `${actor} via mcp`
   return rights.has('administer') && isActor(name) ? name : actor
@@ -60,15 +59,15 @@ export const isPlanInScope = (scope: Scope, plan: PlanId, session: string | null
 export const isSessionInScope = (scope: Scope | null, session: string): boolean =>
   scope === null || scope.sessions?.includes(session) === true
 
-/** A right; `all plans`, where something belongs to no plan; `session`, where a plan may be made in one of theirs only. */
+/** The missing right. `all plans`: it concerns no single plan. `session`: the caller may create plans only in their own sessions. */
 export type Lack = Right | 'all plans' | 'session'
 
-/** A refusal because of who asks. Faces that know how the caller came by their rights say it in their own words. */
+/** A refusal for lack of rights. Faces that know how the caller got their rights word it themselves. */
 export interface Denial extends Refusal {
   readonly lacks: Lack
 }
 
-/** Null for a refusal that has nothing to do with who asks. */
+/** Null if the refusal has another reason. */
 export const missingRight = (refusal: Refusal): Lack | null => ('lacks' in refusal ? (refusal as Denial).lacks : null)
 
 export function deny({ actor, inAgentShell }: Caller, lacks: Lack): Denial {
@@ -85,17 +84,17 @@ const deniedText = (actor: Actor, lacks: Lack): string =>
       ? `${actor} may use some plans only, and make no others`
       : `${actor} may not ${lacks}`
 
-const ASK_OTHERS = 'ask somebody who may'
+const ASK_OTHERS = 'ask a person who has that right'
 const HINTS: { readonly [lack in Lack]?: string } = {
-  'all plans': 'ask somebody who may use all plans',
-  session: 'make it in a session that is theirs, or ask somebody who may use all plans',
+  'all plans': 'ask a person who may use all plans',
+  session: 'make it in a session that is theirs, or ask a person who may use all plans',
 }
 
-/** Null when the caller has it. */
+/** Null if the caller has the right. */
 export const denyWithout = (caller: Caller, right: Right): Denial | null =>
   caller.rights.has(right) ? null : deny(caller, right)
 
-/** Thrown where an answer has no place for a refusal: the caller may not. Nothing was done. */
+/** Thrown if the answer has no place for a refusal. Nothing was done. */
 export class NotAllowed extends Error {
   override readonly name = 'NotAllowed'
   readonly refusal: Denial
@@ -106,17 +105,16 @@ export class NotAllowed extends Error {
   }
 }
 
-/** Throws unless the caller has the right. */
 export function requireRight(caller: Caller, right: Right): void {
   if (!caller.rights.has(right)) throw new NotAllowed(deny(caller, right))
 }
 
-/** Throws for a caller of some plans: what belongs to no plan is not theirs. */
+/** Throws for a caller with a limited scope: the action concerns no single plan. */
 export function requireAllPlans(caller: Caller): void {
   if (caller.scope !== null) throw new NotAllowed(deny(caller, 'all plans'))
 }
 
-/** Whom a caller becomes. Another name and more rights need `administer`; nobody gets out of their scope. Throws otherwise. */
+/** Switches the caller. Another name or more rights need `administer`, and a scope can only shrink. Throws otherwise. */
 export function actingAs(caller: Caller, wanted: Caller | Actor): Caller {
   const other = typeof wanted === 'string' ? { ...caller, actor: wanted } : wanted
   if (!isWithin(other.scope, caller.scope)) throw new NotAllowed(deny(caller, 'all plans'))

@@ -1,10 +1,9 @@
-// Everything the engine works with, as one value: opened by compose, handed down, never global.
+// All dependencies of the engine as one value: opened by compose, passed down, never global.
 
 import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
 import type { AgentLogin } from '../domain/plan-rules/agent-request.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
-import type { Publisher, Tracer } from './notifications/publisher.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { Sandbox } from '../safety/sandbox/sandbox.ts'
@@ -14,30 +13,30 @@ import type { Snapshots, Workspace } from '../workspace/workspace.ts'
 import type { Facts } from './attempts/preconditions.ts'
 import type { Clock } from './clock.ts'
 import type { LifeSigns } from './files/life-signs.ts'
+import type { Publisher, Tracer } from './notifications/publisher.ts'
 
 export interface Rooms {
   readonly store: Store
   readonly workspace: Workspace
-  /** All files of the workspace; absent where nobody looks at them. */
+  /** Snapshots of the whole workspace; absent if they are off. */
   readonly snapshots?: Snapshots
-  /** Until when processes of a plan are known to have lived; absent where nobody looks. */
+  /** Heartbeat files of running plans; absent if they are off. */
   readonly signs?: LifeSigns
-  /** The repository around the workspace; it answers with a failure where there is none. Absent where git is not used. */
+  /** The repository around the workspace; it fails if there is none. Absent if git is off. */
   readonly git?: Git
-  /** The same rooms with another folder as their workspace, for plans that work in a place of their own. */
+  /** The same with another folder as workspace, for plans that work elsewhere. */
   readonly at?: (place: string) => Rooms
   readonly runners: ReadonlyMap<ActionType, Runner>
-  /** Shuts commands in; absent where nobody does. */
+  /** Absent if this machine runs commands without a sandbox. */
   readonly sandbox?: Sandbox
-  /** What organisation, user and project say about every plan here; absent where nobody says anything. */
+  /** Policy layers of organisation, user and project; absent if there are none. */
   readonly policy?: () => Promise<Answer<readonly PolicyLayer[]>>
-  /** Tells people outside; absent where nobody is told. */
+  /** Absent if notifications are off. */
   readonly publisher?: Publisher
-  /** Is told what began and ended when; absent unless somebody collects traces. */
+  /** Absent if tracing is off. */
   readonly tracer?: Tracer
   readonly processes: ProcessTree
   readonly clock: Clock
-  /** Random bytes, for ids and tokens. */
   readonly random: (bytes: number) => Uint8Array
   readonly root: string
   readonly stateDir: string
@@ -45,12 +44,12 @@ export interface Rooms {
   readonly leaseMs: number
   /** The login of an agent, by its name; null: it has none that could be used. Absent: no agent is started. */
   readonly agentLogin?: (agent: string) => Promise<AgentLogin | null>
-  /** How long an agent that Planfold started waits for a person before it is parked; ten minutes when absent. */
+  /** How long an agent started by Planfold waits for a person before it is parked; ten minutes by default. */
   readonly agentPatienceMs?: number
-  /** What preconditions may ask about this machine; the machine itself when absent. */
+  /** Facts for preconditions; of this machine by default. */
   readonly facts?: () => Promise<Facts>
-  /** Planfold, Node and platform, in a few words. */
+  /** Versions of Planfold, Node and platform in a few words. */
   readonly about: string
-  /** How steps are said in what people are handed: messages and documents. Plain names when no face says it. */
+  /** How a face words next steps in messages and documents; plain names by default. */
   readonly word?: Wording
 }

@@ -1,4 +1,4 @@
-// How an order is written down: who gives it, on which version of the plan, under which key; and what is answered.
+// Writes the command of an order: who gives it, on which version of the plan, under which idempotency key; and builds the answer.
 
 import { hash as digest } from 'node:crypto'
 import type { Command } from '../domain/command.ts'
@@ -15,7 +15,7 @@ import type { Order, Submitted, WrittenBy } from './orders.ts'
 import type { Caller } from './roles.ts'
 import type { Rooms } from './rooms.ts'
 
-/** What stands against a command, asked inside the transaction that would write it, of the plan as it then is; null when nothing. */
+/** Objects to a command, asked inside the transaction with the current state; null if it may be written. */
 export type Objection = (state: PlanState, command: Command) => Refusal | null
 
 export interface Writing {
@@ -26,7 +26,7 @@ export interface Writing {
   readonly isPerson?: boolean
 }
 
-/** Who wrote what an order brings. `whole`: a document of theirs; else it is what the order changes. */
+/** The author of what an order adds. `whole`: their own document; else it is what the order changes. */
 export function writerOf(
   { isPerson }: Writing,
   { written, whole }: { readonly written?: WrittenBy | undefined; readonly whole?: boolean } = {},
@@ -35,7 +35,7 @@ export function writerOf(
   return written === 'planner' ? 'draft' : whole === true ? 'person' : 'changes'
 }
 
-/** The key counts for what was asked, or else for exactly this order to exactly this plan. */
+/** The key identifies `asked` if given, else exactly this order to this plan. */
 export function writingOf(
   plan: PlanId | null,
   order: Order,
@@ -82,7 +82,6 @@ export function submitted(updated: Updated): Submitted {
   }
 }
 
-/** Only `create` is about no plan. */
 export const unnamed = (order: Order['type']): Submitted => ({
   ok: false,
   refusal: refuse('invalid', `'${order}' is about a plan, and none is named`, 'name one: its UUID or its name'),

@@ -55,7 +55,7 @@ async function editAgain({ engine }: Room, done: Accepted): Promise<readonly str
   if (made === null) return ['ok: the plan says that already']
   return done.events.some(({ type }) => type === 'plan.revised')
     ? editedLines(made.summary)
-    : proposedLines(made.summary, 'whoever works on a plan that others made does not loosen it')
+    : proposedLines(made.summary, 'loosening a plan that others made needs the right to decide')
 }
 
 async function claimAgain(room: Room, done: Accepted): Promise<readonly string[]> {

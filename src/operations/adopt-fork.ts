@@ -1,5 +1,5 @@
-// Adopts a fork from beginning to end: orders it, has it carried out in the plan it goes to, then lets the fork's folder go. Each
-// step may be the last one before a crash: doing it all again finds what is done and does the rest.
+// Adopts a fork from start to end: orders it, has it carried out in the target plan, then removes the fork's folder. Every step is
+// repeatable, so that after a crash the whole operation can be run again.
 
 import type { EventOf } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
@@ -11,20 +11,19 @@ export type AdoptionEnd = EventOf<'rollback.finished'> | EventOf<'rollback.stopp
 
 export interface AdoptRoom {
   readonly engine: Engine
-  /** Sees the adoption through that the plan's journal says was started behind this entry; null when interrupted. */
+  /** Sees the adoption through that was started after this entry; null if interrupted. */
   readonly carryOut: (at: { readonly plan: PlanId; readonly since: number }) => Promise<AdoptionEnd | null>
 }
 
 export type ForkAdoption =
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** It is ordered; whoever drives the plan finishes it. */
+  /** Ordered; the owner of the plan completes it. */
   | { readonly status: 'interrupted'; readonly into: Adopted['into'] }
-  /** No file was changed. */
   | { readonly status: 'stopped'; readonly into: Adopted['into']; readonly end: EventOf<'rollback.stopped'> }
   | {
       readonly status: 'adopted'
       readonly into: Adopted['into']
-      /** Null when nothing was left to bring in. */
+      /** Null if nothing was left to adopt. */
       readonly end: EventOf<'rollback.finished'> | null
       readonly folder: 'removed' | 'kept'
       readonly why: string | null
@@ -46,7 +45,7 @@ export async function adoptFork(room: AdoptRoom, fork: PlanId, ask: AdoptAsk): P
     if (first.adopted === undefined) throw new Error('bug: an adoption was ordered, and nothing was told of it')
     if (first.adopted.status === 'settled') return settledAs(first.adopted, null)
     const target = first.adopted.into
-    // One that was ordered before has not ended yet, so its end comes behind what is there now.
+    // An earlier order has not ended yet, so its end comes after the current version.
     const since =
       first.plan === target.plan
         ? first.version
@@ -60,7 +59,7 @@ export async function adoptFork(room: AdoptRoom, fork: PlanId, ask: AdoptAsk): P
   }
 }
 
-/** Where paths were left, the folder stays: they are still to be chosen about. */
+/** If paths were left, the folder stays until they are chosen. */
 async function settle(
   { engine }: AdoptRoom,
   fork: PlanId,
@@ -95,7 +94,7 @@ const settledAs = (
   end: EventOf<'rollback.finished'> | null,
 ): ForkAdoption => ({ status: 'adopted', into, end, folder, why: why ?? null })
 
-/** An adoption changes files only. Driving the plan for it must not set work going that nobody drives now. */
+/** An adoption only changes files. Driving the plan for it must not start idle tasks. */
 async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Promise<void>) | null> {
   const summary = await engine.ask({ type: 'summary', plan: into })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
@@ -107,11 +106,10 @@ async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Pr
   }
 }
 
-// Forks whose work is in no other plan yet. Neither they nor the plans it would go to may be tidied away: with their journals the
-// stored files would go.
+// Forks whose work is in no other plan yet. Neither they nor the plans they would be adopted into may be pruned: their stored files would
+// be lost.
 
 export interface Unadopted {
-  /** Forks with unadopted work, and the plans they would be adopted into. */
   readonly keep: ReadonlySet<PlanId>
   readonly unadopted: readonly string[]
 }
@@ -126,7 +124,7 @@ export async function unadoptedForks(
     const summary = await engine.ask({ type: 'summary', plan: id })
     if (summary === null || summary.place === null || summary.origin === null) continue
     const adoption = await engine.ask({ type: 'adoption', plan: id })
-    // What cannot be looked at is not tidied away either, apart from plans that are no forks.
+    // A fork that cannot be read is not pruned either; a plan that is no fork may be.
     if (adoption === null || (adoption.ok ? adoption.changes.length === 0 : adoption.refusal.code === 'not-supported'))
       continue
     keep.add(id)

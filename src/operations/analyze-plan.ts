@@ -1,5 +1,4 @@
-// The analysis as the faces show it: the domain's rules, with what the format and the path gate know handed in. It stands here
-// because this is the lowest room that sees both.
+// The analysis for the faces: the domain's rules, combined with facts from the format and the path gate.
 
 import { type Analysis, type AnalyzeOptions, analyze, type Finding, planErrors } from '../domain/analysis/analyze.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -18,7 +17,7 @@ export function analyzed(
   return analyze(definition, { ...options, ...known(definition) })
 }
 
-/** What cannot work in it: the errors of `analyzed`, at a fraction of its cost. */
+/** Only the errors of `analyzed`, at a fraction of its cost. */
 export const errorsOf = (definition: PlanDefinition): readonly Finding[] => planErrors(definition, known(definition))
 
 function known(definition: PlanDefinition): Pick<AnalyzeOptions, 'reads' | 'scopes' | 'environment' | 'decided'> {

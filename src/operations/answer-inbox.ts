@@ -1,6 +1,5 @@
-// An answer to one question in the inbox, by its id, and to no other: what is ordered holds only for the plan as it stood when the id
-// was looked up. When the plan has moved, the id is looked up again; when it waits no longer, what became of it is told and nothing
-// is ordered.
+// Answers one inbox item by its id. The order is bound to the version of the plan at look-up; if the plan has changed, the id is looked up
+// again. If the item is settled, its outcome is returned and nothing is ordered.
 
 import type { TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -11,21 +10,21 @@ import { VERDICTS } from '../domain/views/gate-answers.ts'
 import type { EngineInProcess, InboxEntry, InboxFate, Order, RollbackAsk, Submitted } from '../engine/engine.ts'
 import { ANSWER_RIGHTS } from '../engine/permissions/inbox-answers.ts'
 import { denyWithout } from '../engine/roles.ts'
-import { isSeen, sightUnsaid } from './decide-gate.ts'
+import { isSeen, missingSight } from './decide-gate.ts'
 import { reportOrder } from './report-task.ts'
 import type { CallerEngine } from './run-plan.ts'
 
 export interface InboxAnswer {
-  /** One of its answers, or the option of a decision. */
+  /** One of the offered answers, or the option of a decision. */
   readonly answer: string
   readonly rationale?: string | undefined
-  /** Of what was seen; its first digits will do. */
+  /** The hash of what was seen, or its first digits. */
   readonly hash?: string | undefined
-  /** Approved without having seen it. */
+  /** Approve without having seen it. */
   readonly unseen?: true | undefined
   readonly option?: string | undefined
   readonly answers?: JsonObject | undefined
-  /** Of `done`: what was made, and how it ended. */
+  /** For `done`: the outputs, and how it ended. */
   readonly outputs?: JsonObject | undefined
   readonly outcome?: string | undefined
   readonly to?: string | undefined
@@ -37,21 +36,18 @@ export type InboxAnswered =
       readonly item: InboxEntry
       readonly answer: string
       readonly accepted: Extract<Submitted, { readonly ok: true }>
-      /** Work was said to be done, and its criteria say otherwise. */
+      /** Reported as done, but criteria do not hold. */
       readonly unaccepted: Unaccepted | null
     }
-  /** Nothing waits under this id, and nothing did. */
+  /** There is no such id. */
   | { readonly status: 'unknown'; readonly near: string | null }
-  /** Two questions have this id. */
   | { readonly status: 'ambiguous'; readonly items: readonly InboxEntry[] }
-  /** It waits no longer. */
   | { readonly status: 'over'; readonly item: InboxFate['item']; readonly by: InboxFate['by'] }
-  /** The face answers it itself. */
+  /** The face handles this answer itself. */
   | { readonly status: 'passed-on'; readonly item: InboxEntry; readonly answer: string }
   | { readonly status: 'refused'; readonly item: Asked; readonly refusal: Refusal }
   | AnswerFault
 
-/** Why an answer cannot be one. */
 export type AnswerFault =
   | {
       readonly status: 'no-answer'
@@ -59,29 +55,29 @@ export type AnswerFault =
       readonly words: readonly string[]
       readonly near: string | null
     }
-  /** It asks about something else than was seen; `on` is null when it is bound to no hash. */
+  /** Something else is asked than was seen; `on` is null if the question has no hash. */
   | { readonly status: 'other-hash'; readonly on: string | null }
   | { readonly status: 'lacking'; readonly field: 'rationale' | 'option'; readonly to: LackingFor }
 
-/** What needs more than a word. */
+/** Answers that need more than a word. */
 export type LackingFor = 'decline' | 'leave' | 'fail' | 'push-back' | 'choose'
 
 type Asked = InboxFate['item']
 
 export interface AnswerOptions {
-  /** An idempotency key: who asks again under it gets the same answer again. */
+  /** An idempotency key: a repeated request gets the same answer. */
   readonly once?: string | undefined
-  /** Not answered here: the face does more than give an order. */
+  /** Answers that are more than an order, for the face to handle. */
   readonly passOn?: (item: InboxEntry, answer: string) => boolean
 }
 
 const TRIES_MAX = 20
 
-/** `said` may look at what is asked first, to read the answer as its form says. */
+/** `read` may use the question to parse the answer by its form. */
 export async function answerInbox(
   engine: CallerEngine & Pick<EngineInProcess, 'caller'>,
   id: string,
-  said: (item: Asked) => InboxAnswer,
+  read: (item: Asked) => InboxAnswer,
   { once, passOn = () => false }: AnswerOptions = {},
 ): Promise<InboxAnswered> {
   for (let tries = 1; ; tries++) {
@@ -95,16 +91,16 @@ export async function answerInbox(
       return { status: 'unknown', near: suggest(id, ids) }
     }
     const over = { status: 'over', item, by: fate?.by ?? null } as const
-    // Answered already: only who asks again under the same key may get the same answer again.
+    // Already settled; only a repeated request under the same key may be answered.
     if (waiting === undefined && once === undefined) return over
     const denial = denyWithout(engine.caller, ANSWER_RIGHTS[item.asks.type])
     if (denial !== null) return { status: 'refused', item, refusal: denial }
-    const given = said(item)
-    const answer = answerMeant(item, given.answer)
+    const given = read(item)
+    const answer = matchAnswer(item, given.answer)
     const fault = answerFault(item, answer, given)
     if (fault !== null) return fault
-    const unsaid = YES.includes(answer) ? sightUnsaid(`'${item.task ?? item.name}'`, hashOf(item), given) : null
-    if (unsaid !== null) return { status: 'refused', item, refusal: unsaid }
+    const missing = YES.includes(answer) ? missingSight(`'${item.task ?? item.name}'`, hashOf(item), given) : null
+    if (missing !== null) return { status: 'refused', item, refusal: missing }
     if (waiting !== undefined && passOn(waiting, answer)) return { status: 'passed-on', item: waiting, answer }
     const order = orderFor(item, answer, given)
     if ('status' in order) return order
@@ -118,7 +114,7 @@ export async function answerInbox(
       return { status: 'answered', item: { ...item, id }, answer, accepted: submitted, unaccepted }
     }
     if (waiting === undefined) return over
-    // Somebody moved the plan between the look and the answer: is the question still the same?
+    // The plan changed between look-up and answer: is the question still the same?
     const hasMoved =
       submitted.refusal.code === 'conflict' &&
       (await engine.ask({ type: 'summary', plan: item.plan }))?.version !== item.version
@@ -126,15 +122,15 @@ export async function answerInbox(
   }
 }
 
-/** The answer that is meant: a decision may name its option alone, and a plain yes or no does where there are only two answers. */
-export function answerMeant({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
+/** Matches a word to an answer. A decision accepts the bare option; with two answers, yes and no work too. */
+export function matchAnswer({ asks, answers }: Pick<Asked, 'asks' | 'answers'>, word: string): string {
   const words = answers.map(each => each.answer)
   if (words.includes(word)) return word
   const same = asks.type === 'proposal' ? SYNONYMS[word] : undefined
   if (same !== undefined) return same
   const [yes, no] = [YES, NO].map(list => list.find(one => words.includes(one)))
-  const meant = { yes, no }[word.toLowerCase()]
-  if (yes !== undefined && no !== undefined && meant !== undefined) return meant
+  const found = { yes, no }[word.toLowerCase()]
+  if (yes !== undefined && no !== undefined && found !== undefined) return found
   const isOption = asks.type === 'decision' && asks.options.some(option => option.id === word)
   return isOption ? 'choose' : word
 }
@@ -151,7 +147,7 @@ function answerFault(item: Asked, answer: string, { hash }: InboxAnswer): Answer
   return isSeen(hash, on) ? null : { status: 'other-hash', on }
 }
 
-/** Of what it asks about; null when it is bound to none. */
+/** The hash of the question; null if it has none. */
 export const hashOf = ({ asks }: Pick<Asked, 'asks'>) =>
   'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
 
@@ -160,25 +156,25 @@ const lacking = (to: LackingFor, field: 'rationale' | 'option' = 'rationale') =>
 
 type Lacking = Extract<AnswerFault, { readonly status: 'lacking' }>
 
-function orderFor(item: Asked, answer: string, said: InboxAnswer): Order | Lacking {
+function orderFor(item: Asked, answer: string, given: InboxAnswer): Order | Lacking {
   const { asks } = item
-  const { rationale } = said
+  const { rationale } = given
   switch (asks.type) {
     case 'agent-question':
-      return { type: 'answer', id: asks.id, answers: said.answers ?? {} }
+      return { type: 'answer', id: asks.id, answers: given.answers ?? {} }
     case 'proposal': {
       if (answer === 'decline' && rationale === undefined) return lacking('decline')
       const verdict = answer === 'accept' ? 'accepted' : 'declined'
-      const sight = said.unseen === true ? { unseen: said.unseen } : {}
+      const sight = given.unseen === true ? { unseen: given.unseen } : {}
       return { type: 'judge', id: asks.id, hash: asks.hash, verdict, rationale: rationale ?? '', ...sight }
     }
     case 'rollback':
       if (answer !== 'leave') return rollbackOrder(asks, answer)
       return rationale === undefined ? lacking('leave') : { type: 'note', text: rationale }
     case 'work':
-      return workOrder(item.task!, answer, said)
+      return workOrder(item.task!, answer, given)
     default:
-      return gateOrder(item, answer, said)
+      return gateOrder(item, answer, given)
   }
 }
 
@@ -189,12 +185,12 @@ function workOrder(task: TaskName, answer: string, { outputs, outcome, rationale
   return reportOrder(task, { status: 'failed', why: { message: rationale } })
 }
 
-function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lacking {
+function gateOrder(item: Asked, answer: string, given: InboxAnswer): Order | Lacking {
   const verdict = VERDICTS[answer]
   if (verdict === undefined) throw new Error(`bug: no verdict is called '${answer}'`)
-  const { rationale, to } = said
+  const { rationale, to } = given
   if (verdict === 'pushed-back' && rationale === undefined) return lacking('push-back')
-  const named = said.option ?? (answer === said.answer ? undefined : said.answer)
+  const named = given.option ?? (answer === given.answer ? undefined : given.answer)
   const option = item.asks.type === 'edits' && verdict === 'chosen' ? answer : named
   if (verdict === 'chosen' && option === undefined) return lacking('choose', 'option')
   const on = hashOf(item)
@@ -204,16 +200,16 @@ function gateOrder(item: Asked, answer: string, said: InboxAnswer): Order | Lack
     verdict,
     rationale: rationale ?? '',
     ...(on === null ? {} : { hash: on }),
-    ...((said.unseen === true || (verdict === 'chosen' && said.hash === undefined)) && { unseen: true as const }),
+    ...((given.unseen === true || (verdict === 'chosen' && given.hash === undefined)) && { unseen: true as const }),
     option,
-    ...(verdict === 'answered' ? { answers: said.answers ?? {} } : {}),
+    ...(verdict === 'answered' ? { answers: given.answers ?? {} } : {}),
     to: to === undefined ? undefined : (to as TaskName),
   }
 }
 
 type RollbackAsks = Extract<Asked['asks'], { readonly type: 'rollback' }>
 
-/** The same rollback once more, bound to the same files and tasks. */
+/** The same rollback again, for the same files and tasks. */
 export function rollbackAgain({ kind, to, only }: RollbackAsks): {
   readonly kind: 'rollback' | 'undo'
   readonly ask: RollbackAsk

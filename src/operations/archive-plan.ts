@@ -1,5 +1,5 @@
-// Puts a plan away: its tasks go with it, its journal stays. One that is open is cancelled first, and what it has to undo is undone
-// before. And waiting for something to happen in a plan, by following its journal.
+// Archives a plan: its tasks are hidden with it, its journal stays. An open plan is cancelled and compensated first. Also waits for an
+// event of a plan.
 
 import type { Event } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
@@ -14,15 +14,14 @@ export type PlanArchived =
   | { readonly status: 'archived' }
   | { readonly status: 'gone' }
   | { readonly status: 'moved'; readonly plan: Summary }
-  /** It is being cancelled, and has not ended yet. */
   | { readonly status: 'cancelling'; readonly plan: Summary }
   | { readonly status: 'refused'; readonly order: Order['type']; readonly refusal: Refusal }
 
 export interface ArchiveOptions {
   readonly expectedVersion?: number | undefined
-  /** An idempotency key; each order has a key made from it. */
+  /** An idempotency key; each order derives its own from it. */
   readonly once?: string | undefined
-  /** How long its end is waited for. */
+  /** How long to wait for its end. */
   readonly waitMs: number
   readonly signal: AbortSignal
 }
@@ -50,7 +49,7 @@ export async function archivePlan(
   return archived.ok ? { status: 'archived' } : { status: 'refused', order: 'archive', refusal: archived.refusal }
 }
 
-/** Behind this entry; null when it did not happen in time, or nobody waits any more. */
+/** The event after this version; null if it did not happen in time, or the wait was aborted. */
 export async function waitForEvent<T>(
   engine: Pick<Engine, 'ask' | 'watch'>,
   { plan, version }: { readonly plan: PlanId; readonly version: number },

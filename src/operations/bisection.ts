@@ -1,9 +1,9 @@
-// Which commit, which setting, which input is the first bad one? A binary search as a plan: one task for each try, added by a revision
-// when it is known what to try next, and a last task that takes the answer. The journal holds every verdict, so whoever asks the same
-// question again goes on where it stood. Commits are tried in a scratch worktree, in which the plan works: the sandbox shows it.
+// Bisection as a plan: finds the first bad commit, setting or input. One task per try, added by a revision once the next candidate is
+// known, and a last task for the answer. The journal holds every verdict, so asking the same question again continues the search. Commits
+// are checked out in a scratch worktree, the folder of the plan, because a sandbox would hide any other.
 //
-//   find the plan again ──► next try ──► it is in the plan, its commit checked out ──► driven, judged ──► …
-//                              └──► nothing left to try ──► answered, the scratch worktree removed
+//   find the plan ──► next try ──► add its task, check out its commit ──► drive, judge ──► …
+//                        └──► nothing left to try ──► record the answer, remove the scratch worktree
 
 import { createHash } from 'node:crypto'
 import type { PlanId, PlanName, TaskName } from '../domain/id.ts'
@@ -42,18 +42,17 @@ export type Candidate =
 export interface BisectAsk {
   readonly question: BisectQuestion
   readonly command: readonly string[]
-  /** For each word of the command the hash of the file that it names: with another script it is another question. */
+  /** The hash of the file that each word of the command names: another script makes another question. */
   readonly files?: readonly (string | null)[]
   readonly timeoutMs?: number
   /** Where commits are checked out. */
   readonly scratch: string
-  /** Begin afresh, whatever is known already. */
+  /** Start again, ignoring earlier results. */
   readonly again?: boolean | undefined
   /** Leave the last commit checked out. */
   readonly keep?: boolean | undefined
 }
 
-/** One try that has ended. */
 export interface Probed {
   readonly task: TaskName
   readonly index: number
@@ -61,22 +60,22 @@ export interface Probed {
 }
 
 const ANSWER = 'answer' as TaskName
-/** The command cannot tell, cannot be executed, or was not found: nothing was tested. */
+/** The command cannot tell, is not executable, or was not found: nothing was tested. */
 const EXITS_UNTESTED: ReadonlySet<number> = new Set([125, 126, 127])
-/** Part of the name: answers that an earlier version of the search found are not taken for answers of this one. */
+/** Part of the plan's name, so that plans of earlier versions of the search are not continued. */
 const SEARCH_VERSION = 3
 
-/** The same question has the same name, so that it is found again. */
+/** The same question gives the same name, so that its plan is found again. */
 export function bisectionName({ question, command, files, timeoutMs = 0 }: Omit<BisectAsk, 'scratch'>): PlanName {
-  const said = JSON.stringify([SEARCH_VERSION, question, command, files, timeoutMs])
-  return `bisect-${createHash('sha256').update(said).digest('hex').slice(0, 12)}` as PlanName
+  const key = JSON.stringify([SEARCH_VERSION, question, command, files, timeoutMs])
+  return `bisect-${createHash('sha256').update(key).digest('hex').slice(0, 12)}` as PlanName
 }
 
 export function verdictOf(exit: number): BisectVerdict {
   return exit === 0 ? 'good' : EXITS_UNTESTED.has(exit) ? 'skip' : 'bad'
 }
 
-/** Where the search stands after these tries, in order. Null when they do not belong to it. */
+/** The state of the search after these tries, in order. Null if they do not belong to it. */
 function searched({ question }: BisectAsk, probed: readonly Probed[]): Bisection<Candidate> | null {
   const first = question.over === 'commits' ? ({ first: 'unknown' } as const) : {}
   let state = startBisection(question.candidates, { last: 'unknown', ...first })
@@ -84,13 +83,13 @@ function searched({ question }: BisectAsk, probed: readonly Probed[]): Bisection
     const step = nextProbe(state)
     if (step.status !== 'probe' || step.index !== index) return null
     const verdict = verdictOf(exit)
-    // Where the good commit cannot be tested, the word of the person counts.
+    // If the good commit cannot be tested, the user's word counts.
     state = judgeProbe(state, verdict === 'skip' && index === 0 && question.over === 'commits' ? 'good' : verdict)
   }
   return state
 }
 
-/** The plan with these tries, by index, in the order in which they are made. */
+/** The plan with these tries, by index, in order. */
 function definitionOf(asked: BisectAsk, indexes: readonly number[]): PlanDefinition {
   const probes = indexes.map((index, at) => probeTask(asked, index, at + 1))
   const answer: TaskDefinition = {
@@ -103,7 +102,7 @@ function definitionOf(asked: BisectAsk, indexes: readonly number[]): PlanDefinit
   return {
     name: bisectionName(asked),
     title: `Find the first bad one of ${asked.question.candidates.length} ${asked.question.over}`,
-    // Tries write nothing that anybody would want back.
+    // Nobody needs to restore what a try writes.
     policy: { checkpoints: { files: 'declared', before: 'never' } },
     concurrency: 1,
     tasks: [...probes, answer],
@@ -124,15 +123,15 @@ function probeTask(asked: BisectAsk, index: number, number: number): TaskDefinit
     action: {
       type: 'run',
       command: {
-        // What a commit does not have is its own affair: the shell says so with an exit code, and the search goes on.
+        // A program missing in a commit is a result of that commit: the shell turns it into an exit code, and the search goes on.
         argv: (question.over === 'commits' ? ['sh', '-c', 'exec "$@"', 'sh', ...argv] : argv).map(plain),
       },
     },
     inputs: { index },
     env: environmentOf(question, index),
-    // A try that was cut off is made again.
+    // An interrupted try is repeated.
     effect: 'idempotent',
-    // Whatever the command says is an answer, unless it could not be run at all: then it cannot be with any other input, either.
+    // Every exit code is an answer, unless the command could not be started at all: then no other input would help.
     expect: question.over === 'commits' ? 'exit >= 0' : 'exit != 126 && exit != 127',
     timeoutMs,
   }
@@ -161,10 +160,10 @@ export function candidateLabel(candidate: Candidate): string {
   }
 }
 
-/** Text that stays text: nothing in it is taken for a reference. */
+/** Escapes `${{`. */
 const plain = (text: string): string => text.replaceAll('${{', () => '$${{')
 
-/** The good commit and those after it, up to the bad one. Nobody takes it for granted that the ends are good and bad. */
+/** The good commit and those after it, up to the bad one. Both ends are tested too. */
 export async function commitsQuestion(
   git: Pick<Git, 'commitsBetween'>,
   range: { readonly good: string; readonly bad: string },
@@ -175,29 +174,27 @@ export async function commitsQuestion(
   return { ok: true, value: { over: 'commits', candidates } }
 }
 
-// The search, step by step.
-
 export interface BisectRoom {
   readonly engine: CallerEngine
   readonly git: Pick<Git, 'checkOutScratch' | 'removeScratch'>
   /** Drives the plan of the search until it rests or `stop` fires. */
   readonly drive: (plan: PlanId) => Promise<Driven>
   readonly stop: AbortSignal
-  readonly tell: (tried: ProbeTold) => void
+  readonly tell: (tried: ProbeReport) => void
 }
 
-export interface ProbeTold {
+export interface ProbeReport {
   readonly number: number
   readonly verdict: BisectVerdict
   readonly exit: number
   readonly candidate: Candidate
-  /** How many were left when it was tried. */
+  /** How many candidates were left when it was tried. */
   readonly remaining: number
 }
 
 export type BisectEnd =
   | Exclude<BisectStep<Candidate>, { readonly status: 'probe' }>
-  /** The commit that was said to be good is bad, too. */
+  /** The commit called good is bad, too. */
   | { readonly status: 'good-is-bad'; readonly good: Candidate }
 
 export type Bisected =
@@ -212,9 +209,9 @@ export type Bisected =
   | { readonly status: 'interrupted'; readonly tries: number }
   | Halted
 
-/** Why the search could not go on; asked again, it goes on from here. */
+/** Why the search stopped; asking again continues it. */
 type Halted =
-  /** The tries in the plan are not those of this search: somebody revised it. */
+  /** The plan was revised: its tries are not those of this search. */
   | { readonly status: 'strange'; readonly name: string }
   | { readonly status: 'not-judged'; readonly name: string; readonly task: TaskName; readonly why: string | null }
   | { readonly status: 'git'; readonly failure: Failure }
@@ -223,7 +220,6 @@ type Halted =
   | { readonly status: 'short'; readonly name: string; readonly shortage: Shortage }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
-/** Thrown inside a search, and nowhere else. */
 class SearchHalted extends Error {
   override readonly name = 'SearchHalted'
   readonly why: Halted
@@ -278,7 +274,7 @@ class Search {
     }
   }
 
-  /** Finds the plan of this question again; one that is to begin afresh is put out of the way. */
+  /** Finds the plan of this question; archives it for a fresh start. */
   async #open(): Promise<void> {
     const { engine, git } = this.#room
     const name = bisectionName(this.#asked)
@@ -326,7 +322,7 @@ class Search {
     return probed
   }
 
-  /** The task of the next try is in the plan, and its commit stands in the scratch folder before it may start. */
+  /** Adds the task of the next try, and checks out its commit before it can start. */
   async #ready(index: number, candidate: Candidate, number: number): Promise<void> {
     const { engine, git } = this.#room
     const indexes = [...this.#probed.map(each => each.index), index]
@@ -354,7 +350,6 @@ class Search {
     if (task?.status === 'failed') await this.#submit(plan, { type: 'retry', task: task.name })
   }
 
-  /** False when it was stopped. */
   async #drive(): Promise<boolean> {
     const { plan, name } = this.#plan!
     const driven = await this.#room.drive(plan)
@@ -374,7 +369,7 @@ class Search {
     }
   }
 
-  /** The answer is in the journal, and the scratch worktree is gone; else why it is not. */
+  /** Records the answer and removes the scratch worktree; returns why that failed. */
   async #conclude(end: BisectEnd): Promise<Failure | null> {
     if (this.#plan === null) return null
     const { plan } = this.#plan

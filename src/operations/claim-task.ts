@@ -1,5 +1,5 @@
-// Takes an external task in hand: a certain one, the best of a plan, or the next of all plans, oldest plan first; now, or as soon as
-// there is one. Two who ask at once never get the same task: whoever is slower gets the one after it.
+// Claims an external task: a given one, the best of a plan, or the next of all plans, oldest plan first; now, or as soon as there is one.
+// Of concurrent claimants each gets a different task.
 
 import { advise, quoted } from '../domain/hint.ts'
 import type { Millis, PlanId, TaskName } from '../domain/id.ts'
@@ -15,7 +15,6 @@ export interface ClaimRoom {
 }
 
 export interface ClaimAsk {
-  /** All plans when absent. */
   readonly plan?: PlanId
   readonly task?: TaskName | undefined
   readonly leaseMs?: number
@@ -30,10 +29,10 @@ export async function claimTask({ engine, now }: ClaimRoom, ask: ClaimAsk): Prom
   }
   let refused: Submitted | null = null
   for await (const { plan, card } of claimable(engine, [engine.caller.actor], now())) {
-    // Several may be tried under one key: a refusal is not kept.
+    // Several tasks may be tried under one key: refusals are not stored.
     const claimed = await engine.submit(plan, { type: 'claim', task: card.name, ...lease }, ask.submit)
     if (claimed.ok) return claimed
-    // Somebody was faster, or its files are held: the next one may be free.
+    // Claimed by another, or its files are reserved: the next one may be free.
     refused ??= WAITS.has(claimed.refusal.code) ? null : claimed
   }
   const nothing = refuse(
@@ -45,13 +44,12 @@ export async function claimTask({ engine, now }: ClaimRoom, ask: ClaimAsk): Prom
 }
 
 export interface ClaimFilter {
-  /** All plans when absent. */
   readonly plan?: PlanId | undefined
   readonly session?: string | undefined
   readonly kinds?: readonly string[] | undefined
 }
 
-/** What any of these agents may claim now: the oldest plan first, and in each the task of the highest priority. */
+/** Tasks that these agents may claim now: the oldest plan first, and in each by priority. */
 export async function* claimable(
   engine: Pick<Engine, 'ask'>,
   agents: readonly (string | undefined)[],
@@ -60,25 +58,25 @@ export async function* claimable(
 ): AsyncIterable<{ readonly plan: PlanId; readonly card: Card }> {
   for (const plan of only === undefined ? await plansWithWork(engine) : [only]) {
     const summary = await engine.ask({ type: 'summary', plan })
-    // What is ready in a plan that is paused is not for anybody yet.
+    // Ready tasks of a paused plan cannot be claimed.
     const isOpen = summary?.status === 'active' || summary?.status === 'blocked'
     if (!isOpen || (session !== undefined && summary.session !== session)) continue
-    const isMeant = ({ action, kind, assignee }: Card): boolean =>
+    const isOpenTo = ({ action, kind, assignee }: Card): boolean =>
       action === 'external' &&
       (kinds === undefined || (kind !== null && kinds.includes(kind))) &&
       (assignee === null || agents.includes(assignee))
-    // One of the first few is nearly always free: only when none is are all of them looked at.
+    // Usually one of the first few is free; only otherwise all are read.
     const first = (await engine.ask({ type: 'next', plan, limit: FIRST_MAX }))?.ready ?? []
-    for (const card of first) if (isMeant(card)) yield { plan, card }
+    for (const card of first) if (isOpenTo(card)) yield { plan, card }
     const seen = new Set(first.map(({ name }) => name))
     for (const { card } of (await readyTasks(engine, plan, { now }))?.records ?? [])
-      if (!seen.has(card.name) && isMeant(card)) yield { plan, card }
+      if (!seen.has(card.name) && isOpenTo(card)) yield { plan, card }
   }
 }
 
 const FIRST_MAX = 50
 
-/** As `claimTask`, as soon as there is something to claim; null when `signal` fires before. */
+/** Like `claimTask`, but waits for a task; null if `signal` fires first. */
 export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: AbortSignal): Promise<Submitted | null> {
   const { engine } = room
   const waits = ask.plan === undefined ? WAITS_FOR_ANY : WAITS
@@ -87,13 +85,13 @@ export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: Abo
     const claimed = await claimTask(room, ask)
     if (claimed.ok || !waits.has(claimed.refusal.code)) return claimed
     if (signal.aborted) return null
-    // Much may be written at once, in any plan: one look answers all of it.
+    // Many entries may be written at once; one look covers all of them.
     const gap = pause(LOOK_GAP_MS, signal)
-    // A timeout that only `AbortSignal.any` knows would be collected as garbage, and never fire.
+    // A timeout referenced only by `AbortSignal.any` would be garbage-collected, and never fire.
     const over = new AbortController()
     const timer = setTimeout(() => over.abort(), LOOK_MS)
     const look = AbortSignal.any([signal, over.signal])
-    // Whatever is written next may have made something ready.
+    // Any entry may make a task ready.
     for await (const _ of engine.watch({ ...planOf(ask), after, signal: look })) break
     clearTimeout(timer)
     await gap
@@ -101,10 +99,10 @@ export async function claimWhenReady(room: ClaimRoom, ask: ClaimAsk, signal: Abo
   }
 }
 
-/** It may be different in a moment. */
+/** Refusals that may soon pass. */
 const WAITS: ReadonlySet<string> = new Set(['not-ready', 'conflict'])
 
-/** What one plan refuses for reasons of its own, for instance at its limit of attempts, ends no wait for all plans. */
+/** While waiting for any plan, refusals specific to one plan, such as its limit of attempts, do not end the wait. */
 const WAITS_FOR_ANY: ReadonlySet<string> = new Set([
   ...WAITS,
   'illegal-transition',
@@ -113,13 +111,12 @@ const WAITS_FOR_ANY: ReadonlySet<string> = new Set([
   'unknown-reference',
 ])
 
-/** A claim that lapses and a retry that is due are written down by nobody before somebody looks. */
+/** Expired claims and due retries appear in the journal only after somebody looks. */
 const LOOK_MS = 5_000
 
-/** Between the end of a look and the next one, however much is written. */
+/** The pause between two looks, however much is written. */
 const LOOK_GAP_MS = 200
 
-/** Ends early when `signal` fires. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>(resolve => {
@@ -138,7 +135,7 @@ const planOf = ({ plan }: ClaimAsk): { readonly plan?: PlanId } => (plan === und
 const ROWS_MAX = 5_000
 const PAGE = 500
 
-/** Plans in which something is ready, or is in somebody's hands and may have lapsed; the oldest first. */
+/** Plans with ready tasks, or with claims that may have expired; the oldest first. */
 async function plansWithWork(engine: Pick<Engine, 'ask'>): Promise<readonly PlanId[]> {
   const found = new Set<PlanId>()
   for (const status of ['ready', 'running'] as const) {
@@ -163,7 +160,10 @@ export interface TakenUpWork {
   readonly left: readonly { readonly task: TaskName; readonly why: string }[]
 }
 
-/** Claims work in hand when the plan was written, for whoever brings it, so that nobody begins it anew. Others' named work is left. */
+/**
+ * Claims tasks that were already in progress when the plan was written, on behalf of its author, so that no other agent starts them again.
+ * Tasks assigned to others are left.
+ */
 export async function takeUpWork(
   { engine }: Pick<ClaimRoom, 'engine'>,
   plan: PlanId,

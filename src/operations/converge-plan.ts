@@ -1,9 +1,9 @@
-// Judges the definition of done, adds a task for each criterion that does not hold, drives the plan, and judges again, until all hold
-// or nothing more is to be tried. Every step is in the journal before the next one begins, so whoever asks again goes on where it was.
+// Converges a plan: judges the definition of done, adds a task for each criterion that does not hold, drives the plan, and judges again,
+// until all hold or a limit is reached. Every step is in the journal before the next one begins, so the operation can be repeated.
 //
 //   drive ──► judge ──► all hold ──► converged
-//     ▲         └─────► rounds, budget or time used up, or nothing moves ──► not converged
-//     └── add tasks ◄── something does not
+//     ▲         └─────► rounds, budget or time used up, or no progress ──► not converged
+//     └── add tasks ◄── a criterion does not hold
 
 import type { Millis, PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -16,15 +16,14 @@ import type { CallerEngine } from './run-plan.ts'
 
 export type Converging = NonNullable<AnswerOf<'converging'>>
 
-/** What a face brings along. `Rest` is what it knows of a drive that came to no end. */
+/** Provided by the face. `Rest` is its description of a drive that did not reach the end. */
 export interface ConvergeRoom<Rest> {
   readonly engine: CallerEngine
-  /** Brings the plan to move; with `goOn`, one that failed goes on with what failed. */
+  /** Starts or resumes the plan; with `goOn`, a failed one retries what failed. */
   readonly setMoving: (options: { readonly goOn: boolean }) => Promise<void>
   /** Drives it until it ends, rests, is interrupted or `until` fires; `since` is its version before. */
   readonly drive: (since: number) => Promise<Rest>
   readonly tell: (step: ConvergeStep) => void
-  /** Infinite when there is no limit. */
   readonly timeLeft: () => Millis
   /** Fires when the time is over. */
   readonly until: AbortSignal
@@ -32,7 +31,7 @@ export interface ConvergeRoom<Rest> {
 
 export interface ConvergeAsk {
   readonly rounds: number
-  /** A script for each criterion that does not hold; without it, whoever claims the task makes it hold. */
+  /** A command for each criterion that does not hold; without one, the task is claimed by an agent. */
   readonly script?: string | undefined
 }
 
@@ -41,23 +40,23 @@ export type ConvergeStep =
   | { readonly type: 'added'; readonly round: number; readonly tasks: number; readonly revision: number | null }
 
 export type PlanConverged<Rest> =
-  /** All criteria hold; the plan itself may still not have completed. */
+  /** All criteria hold; the plan itself may still be incomplete. */
   | { readonly status: 'converged'; readonly known: Converging; readonly plan: PlanStatus }
   | { readonly status: 'not-converged'; readonly known: Converging; readonly why: NotConverged }
-  /** It waits for somebody, or was interrupted. */
+  /** It waits for a person, or was interrupted. */
   | { readonly status: 'rests'; readonly rest: Rest }
-  /** There is nothing to converge to, or no way there. */
+  /** There are no criteria, or the plan was cancelled. */
   | { readonly status: 'unfit'; readonly why: 'no-criteria' | 'cancelled' }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
 export type NotConverged =
   | { readonly code: 'timeout' }
-  /** The last round changed nothing about what does not hold. */
+  /** The last round did not change which criteria hold. */
   | { readonly code: 'no-progress' }
   | { readonly code: 'rounds'; readonly made: number }
   | { readonly code: 'budget'; readonly spent: string }
 
-/** A plan of this name that has come to its end is taken up again and not run afresh: its rounds are part of it. Else null. */
+/** An ended plan of this name, which is continued rather than run again, because its rounds count. Else null. */
 export async function endedPlan(engine: Pick<CallerEngine, 'ask'>, name: string): Promise<PlanTarget | null> {
   const there = await engine.ask({ type: 'summary', plan: name })
   return there?.status === 'completed' || there?.status === 'cancelled' ? { plan: there.id, name: there.name } : null
@@ -76,7 +75,7 @@ export async function convergePlan<Rest>(
     const resting = await drive(room, plan)
     if (resting !== null) return resting
     if (room.until.aborted) return ended(await knownOf(room, plan), { code: 'timeout' })
-    // Judged anew each time, also after it was cut off: files move without the journal.
+    // Judged again each time, also after an interruption: files change without a journal entry.
     const judged = await judge(room, plan)
     if ('status' in judged) return judged
     const { known, unmet } = judged
@@ -95,14 +94,14 @@ export async function convergePlan<Rest>(
 
 const BROKEN: ReadonlySet<TaskStatus> = new Set(['failed', 'abandoned', 'cancelled'])
 
-/** What failed is tried again first. Where only the definition of done did not hold, it is judged in the round anyway. */
+/** Failed tasks are retried first. A failed definition of done is judged in the round anyway. */
 async function hasBroken(room: Pick<ConvergeRoom<unknown>, 'engine'>, plan: PlanId): Promise<boolean> {
   if ((await statusOf(room, plan)) !== 'failed') return false
   const board = (await room.engine.ask({ type: 'board', plan })) ?? []
   return board.some(({ action, status, optional }) => action !== 'verify' && !optional && BROKEN.has(status))
 }
 
-/** To its end, or until its time is over: null. */
+/** Null if the time ran out. */
 async function drive<Rest>(
   room: ConvergeRoom<Rest>,
   plan: PlanId,
@@ -133,7 +132,7 @@ async function judge(
   return { known, unmet }
 }
 
-/** Null while there is something more to be tried. */
+/** Null if another round may be tried. */
 function reasonToEnd(
   { until }: Pick<ConvergeRoom<unknown>, 'until'>,
   { isStuck, made, spent }: Converging,
@@ -145,7 +144,7 @@ function reasonToEnd(
   return until.aborted ? { code: 'timeout' } : null
 }
 
-/** All of it holds. What has failed meanwhile is tried once more, so that the plan itself can end as done. */
+/** All criteria hold. Failed tasks are retried once more, so that the plan itself can complete. */
 async function converged<Rest>(
   room: ConvergeRoom<Rest>,
   plan: PlanId,

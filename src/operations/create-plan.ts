@@ -1,4 +1,4 @@
-// Makes a plan of a definition, or of another plan, and starts it when that is asked for.
+// Creates a plan from a definition or from another plan, and optionally starts it.
 
 import type { PlanId, PlanName } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -11,10 +11,10 @@ type Accepted = Extract<Submitted, { readonly ok: true }>
 
 export type PlanMade =
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** `started` is null when it was not to be started, or was started before. */
+  /** `started` is null if it should not be started, or was started before. */
   | { readonly status: 'made'; readonly made: Accepted; readonly started: PlanStart | null }
 
-/** `start` says how it is started; it stays a draft when that is absent. */
+/** `start` says how it is started; without it, it stays a draft. */
 export async function createPlan(
   engine: CallerEngine,
   create: Create,
@@ -23,7 +23,7 @@ export async function createPlan(
   const made = await engine.submit(null, create, submit)
   if (!made.ok) return { status: 'refused', refusal: made.refusal }
   if (start === undefined) return { status: 'made', made, started: null }
-  // Whoever asks again may find it started, and further; or not started yet, when the first answer never came.
+  // After a repeated request the plan may be started already; or not, if the first answer was lost.
   const isDraft = made.replayed !== true || (await engine.ask({ type: 'summary', plan: made.plan }))?.status === 'draft'
   return { status: 'made', made, started: isDraft ? await startPlan(engine, made.plan, start) : null }
 }
@@ -34,7 +34,7 @@ export interface CloneChanges {
   readonly session?: string | undefined
 }
 
-/** The order that makes a draft of the same definition, linked to the plan it comes from. Null when there is no such plan. */
+/** The order for a draft of the same definition, linked to its origin. Null if there is no such plan. */
 export async function cloneOrder(
   engine: Pick<CallerEngine, 'ask'>,
   plan: PlanId,

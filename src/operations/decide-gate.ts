@@ -1,6 +1,5 @@
-// Decides what a task asks, or everything that asks for approval at once. A decision is bound to the hash of what was looked at: when
-// something else is asked by then, it is refused. Whoever approves names the hash of what they were shown, or says that they approve
-// without having seen it; the journal keeps which of the two it was.
+// Decides a question of a task, or all open approvals together. A decision is bound to the hash of what was seen, and is refused if
+// something else is asked by then. An approval states the hash that was shown, or that nothing was seen; the journal records which.
 
 import type { PlanId, Sha256, TaskName } from '../domain/id.ts'
 import { type Refusal, refuse } from '../domain/refusal.ts'
@@ -12,12 +11,12 @@ type Accepted = Extract<Submitted, { readonly ok: true }>
 
 const HASH_MIN = 8
 
-/** Did they see what is asked about? Its first digits will do. Whoever names no hash is asked for none. */
+/** Does the hash, or its first digits, match the question? Without a hash nothing is compared. */
 export const isSeen = (hash: string | undefined, on: string | null): boolean =>
   hash === undefined || (hash.length >= HASH_MIN && on?.startsWith(hash.toLowerCase()) === true)
 
-/** Null when they said what they were shown, or that they have not seen it. `on`: the hash of what is asked; null when it has none. */
-export const sightUnsaid = (
+/** Null if the approval states what was shown, or that nothing was seen. `on`: the hash of the question; null if it has none. */
+export const missingSight = (
   what: string,
   on: string | null,
   { hash, unseen }: { readonly hash?: string | undefined; readonly unseen?: boolean | undefined },
@@ -30,8 +29,8 @@ export const sightUnsaid = (
         "add the 'hash' of what was shown, or 'unseen: true' to approve it without having seen it",
       )
 
-/** The same of an order that no other operation has made. */
-export async function orderUnsaid(
+/** The same for an order that was not built here. */
+export async function missingSightOf(
   engine: Pick<CallerEngine, 'ask'>,
   plan: string,
   order: Order,
@@ -40,7 +39,7 @@ export async function orderUnsaid(
   const silent = decisions.find(({ verdict, hash, unseen }) => verdict === 'approved' && !hash && unseen !== true)
   if (silent === undefined) return null
   const waiting = (await engine.ask({ type: 'summary', plan }))?.waiting.find(({ task }) => task === silent.task)
-  return sightUnsaid(`'${silent.task}'`, approvedHash(waiting), silent)
+  return missingSight(`'${silent.task}'`, approvedHash(waiting), silent)
 }
 
 const approvedHash = (waiting: Waiting | undefined): Sha256 | null =>
@@ -50,7 +49,7 @@ export type GateAnswer = Omit<Extract<Order, { readonly type: 'decide' }>, 'type
 
 export interface DecideOptions {
   readonly hash?: string | undefined
-  /** Whoever names no hash decides about what is asked right now. */
+  /** Without a hash, decide whatever is asked right now. */
   readonly bind?: boolean
   readonly submit?: SubmitOptions
 }
@@ -58,29 +57,30 @@ export interface DecideOptions {
 export type GateDecided =
   /** `verdict` is what was understood. */
   | { readonly status: 'decided'; readonly verdict: GateAnswer['verdict']; readonly accepted: Accepted }
-  /** It asks about something else than was seen; `on` is null when it is bound to no hash. */
+  /** Something else is asked than was seen; `on` is null if the question has no hash. */
   | { readonly status: 'other-hash'; readonly on: string | null }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
 export async function decideGate(
   engine: CallerEngine,
   { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
-  said: GateAnswer,
+  answer: GateAnswer,
   { hash, bind = false, submit = {} }: DecideOptions = {},
 ): Promise<GateDecided> {
   const summary = await engine.ask({ type: 'summary', plan })
   const waiting = summary?.waiting.find(each => each.task === task)
   const on = waiting?.hash ?? null
-  // What does not ask has no hash to compare: that it does not ask is the answer.
-  const unsaid = said.verdict === 'approved' ? sightUnsaid(`'${task}'`, approvedHash(waiting), { ...said, hash }) : null
-  if (unsaid !== null) return { status: 'refused', refusal: unsaid }
+  // A task that does not ask has no hash: the refusal that it does not ask comes first.
+  const missing =
+    answer.verdict === 'approved' ? missingSight(`'${task}'`, approvedHash(waiting), { ...answer, hash }) : null
+  if (missing !== null) return { status: 'refused', refusal: missing }
   const isBound = bind && waiting !== undefined
   if (isBound && !isSeen(hash, on)) return { status: 'other-hash', on }
   const seen = isBound ? on : ((hash ?? null) as Sha256 | null)
-  // Yes to "did it happen?" says that it did.
-  const isDone = said.verdict === 'approved' && waiting?.asks.type === 'unknown-outcome'
-  const verdict = isDone ? 'done' : said.verdict
-  const submitted = await engine.submit(plan, { type: 'decide', task, ...said, verdict, ...bound(seen) }, submit)
+  // For "did it happen?", approval means yes.
+  const isDone = answer.verdict === 'approved' && waiting?.asks.type === 'unknown-outcome'
+  const verdict = isDone ? 'done' : answer.verdict
+  const submitted = await engine.submit(plan, { type: 'decide', task, ...answer, verdict, ...bound(seen) }, submit)
   return submitted.ok
     ? { status: 'decided', verdict, accepted: submitted }
     : { status: 'refused', refusal: submitted.refusal }
@@ -92,21 +92,21 @@ export type ReviewDecided =
   | { readonly status: 'other-review' }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
-/** All of the first review, or none: it holds for the plan as it was seen, and whoever moves it meanwhile makes it another review. */
+/** All of the first review, or none: it is valid for the plan as it was seen, and a concurrent change makes it another review. */
 export async function decideReview(
   engine: CallerEngine,
   plan: PlanId,
-  said: Pick<GateAnswer, 'rationale' | 'unseen'> & { readonly verdict: 'approved' | 'rejected' },
+  answer: Pick<GateAnswer, 'rationale' | 'unseen'> & { readonly verdict: 'approved' | 'rejected' },
   { hash, submit = {} }: Omit<DecideOptions, 'bind'> = {},
 ): Promise<ReviewDecided> {
   const [review] = (await engine.ask({ type: 'reviews', plan })) ?? []
   if (review === undefined) return { status: 'nothing' }
   if (!isSeen(hash, review.hash)) return { status: 'other-review' }
-  const unsaid = said.verdict === 'approved' ? sightUnsaid('this review', review.hash, { ...said, hash }) : null
-  if (unsaid !== null) return { status: 'refused', refusal: unsaid }
+  const missing = answer.verdict === 'approved' ? missingSight('this review', review.hash, { ...answer, hash }) : null
+  if (missing !== null) return { status: 'refused', refusal: missing }
   const decisions = review.items.map(({ task, asks }) => ({
     task: task!,
-    ...said,
+    ...answer,
     ...bound('on' in asks ? asks.on : null),
   }))
   const expectedVersion = submit.expectedVersion ?? review.items[0]!.version

@@ -1,5 +1,5 @@
-// What a plan would do, wave by wave, with resolved commands, the diffs of edits, who would be asked and what would be judged.
-// Nothing is run and nothing is written; a plan that is there already tells where it stands.
+// What a plan would do, wave by wave: resolved commands, diffs of edits, questions and criteria. Nothing is run or written. For an existing
+// plan also the current state.
 
 import { actionFacts } from '../domain/actions/actions.ts'
 import { analyze } from '../domain/analysis/analyze.ts'
@@ -13,39 +13,37 @@ import { gatedIn } from '../domain/policy/policy-in-state.ts'
 import { allTasks } from '../domain/state/task-index.ts'
 import type { Engine } from '../engine/engine.ts'
 
-/** One task, as it would go. */
 export interface DryRunTask {
   readonly task: TaskName
   readonly title: string | null
   readonly action: string
   readonly effect: string
-  /** How its commands would run; null when it has none. */
+  /** How its commands would run; null if it has none. */
   readonly runs: RunMode | null
   readonly needs: readonly TaskName[]
-  /** Counted from 1; null for what is never reached, or judged at the very end. */
+  /** From 1; null for a task that is never reached, or is judged at the very end. */
   readonly wave: number | null
-  /** Its status, when it is a task of a plan that is there already. */
+  /** For a task of an existing plan. */
   readonly status: string | null
-  /** A condition under which it is skipped. */
   readonly when: string | null
   readonly conditional: boolean
-  /** The command or diff; null when there is none to show. */
+  /** The command or diff, if any. */
   readonly preview: string | null
-  /** The expression that decides, for a task that does nothing else. */
+  /** The expression of a task that only decides. */
   readonly decides: string | null
   /** Who is asked by a gate, or expected to do it; empty for the engine. */
   readonly asks: readonly string[]
   readonly releases: readonly TaskName[]
-  /** What stands behind a gate and waits for others as well that do not come before the gate. */
+  /** Tasks behind a gate that also wait for tasks not before the gate. */
   readonly alsoWaits: readonly AlsoWaits[]
   readonly gate: GateAction | null
-  /** What it does that is hard to take back, so that somebody is asked right before it begins. */
+  /** The irreversible effect for which a person is asked right before it starts. */
   readonly gated: Impact | null
   readonly preconditions: readonly Criterion[]
   readonly checks: readonly Criterion[]
   readonly accept: readonly Criterion[]
   readonly postconditions: readonly Criterion[]
-  /** What it may change; null when it does not say. */
+  /** What it may change; null if undeclared. */
   readonly effects: readonly string[] | null
 }
 
@@ -54,7 +52,6 @@ interface AlsoWaits {
   readonly for: readonly TaskName[]
 }
 
-/** Null when there is no such plan. */
 export async function dryRun(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<readonly DryRunTask[] | null> {
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) return null
@@ -100,7 +97,7 @@ interface Ordered {
   readonly conditional: boolean
 }
 
-/** By waves; then what has none, and the definition of done at the end. */
+/** By wave; then tasks without one, and the definition of done at the end. */
 function inOrder(definition: PlanDefinition): readonly Ordered[] {
   const { waves, unplaced, conditional, compensating } = analyze(definition)
   const asleep = new Set([...conditional, ...compensating])
@@ -116,7 +113,7 @@ function inOrder(definition: PlanDefinition): readonly Ordered[] {
   ]
 }
 
-/** The tasks of earlier waves that edit files this one edits too, in their order: it will find what they left. */
+/** Tasks of earlier waves that edit the same files, in order: this one finds their results. */
 function earlierEdits(before: readonly Ordered[], task: TaskDefinition, wave: number | null): readonly TaskName[] {
   const files = new Set(filesOf(task))
   if (files.size === 0) return []
@@ -126,7 +123,7 @@ function earlierEdits(before: readonly Ordered[], task: TaskDefinition, wave: nu
     const touched = filesOf(other.task)
     if (!touched.some(file => files.has(file))) continue
     names.unshift(other.task.id)
-    // What was moved here has a history under its old name.
+    // A moved file has its history under the old name.
     for (const file of touched) files.add(file)
     if (names.length >= EARLIER_MAX) break
   }
@@ -158,7 +155,7 @@ function releasedBy(definition: PlanDefinition, gate: TaskName): Pick<DryRunTask
   const byName = new Map(tasks.map(task => [task.id, task]))
   const own = byName.get(gate)
   const led = new Set(own === undefined ? [] : approvedTargets(own).flatMap(({ to }) => to))
-  // When the gate asks, all of these have ended.
+  // All of these have ended when the gate asks.
   const before = new Set<TaskName>([gate])
   for (const name of before) for (const need of byName.get(name)?.needs ?? []) before.add(need)
   const behind = tasks.filter(task => task.needs?.includes(gate) === true || led.has(task.id))

@@ -1,5 +1,5 @@
-// A plan as a document to take away: printed in a format with where its tasks stand now, or the text its current revision was made
-// of, verbatim. What is handed out as a document of a format can be read again as one; what the format cannot say is told.
+// Exports a plan as a document: printed in a format with the current state of its tasks, or the verbatim text of its current revision. A
+// document that is exported can be imported again; what the format cannot express is reported.
 
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId } from '../domain/id.ts'
@@ -28,11 +28,11 @@ export type PlanExport =
 
 type NotPrinted =
   | { readonly status: 'no-format'; readonly near: string | null }
-  /** It can be read here, but not written. */
+  /** The format can only be read. */
   | { readonly status: 'read-only' }
-  /** The format has no words for this plan. */
+  /** The format cannot express this plan. */
   | { readonly status: 'refused'; readonly message: string; readonly hint: Hint }
-  /** Whoever read it again would be told this. */
+  /** The printed document would not import, for this reason. */
   | { readonly status: 'unreadable'; readonly message: string | null }
 
 export async function exportPlan(engine: Asking, { plan, name }: PlanTarget, format: string): Promise<PlanExport> {
@@ -76,7 +76,7 @@ async function print(
   return again.ok ? printed : { status: 'unreadable', message: again.diagnostics[0]?.message ?? null }
 }
 
-/** How a plan went, as one HTML file that opens from disk; null when the plan has gone. */
+/** A report of the plan's run as one HTML file; null if the plan is gone. */
 export async function printReport(engine: Asking, plan: PlanId): Promise<string | null> {
   const [current, handoff] = [
     await engine.ask({ type: 'definition', plan }),
@@ -107,15 +107,14 @@ interface FilePatch {
   readonly patch: readonly string[] | null
 }
 
-/** Changes of more tasks are counted, not shown line by line. */
+/** Changes of further tasks are counted, not shown line by line. */
 const CHANGES_MAX = 50
 
 export type OriginalExport =
   | { readonly status: 'exported'; readonly document: ExportedPlan }
-  /** The current revision was made of no text; the last that was, when there is one. */
+  /** The current revision has no text; `last` is the last one with a text. */
   | { readonly status: 'no-text'; readonly revision: number; readonly last: number | null }
 
-/** The text the current revision was read from. */
 export async function exportOriginal(engine: Asking, { plan, name }: PlanTarget): Promise<OriginalExport> {
   const revisions = await readRevisions(engine, plan)
   const { revision, hash, source } = revisions.at(-1)!
@@ -129,11 +128,11 @@ export async function exportOriginal(engine: Asking, { plan, name }: PlanTarget)
 
 export type DocumentFiles =
   | { readonly status: 'files'; readonly files: readonly { readonly name: string; readonly text: string }[] }
-  /** This format is no folder. */
+  /** This format is a single file. */
   | { readonly status: 'one-file' }
   | { readonly status: 'unfit'; readonly message: string }
 
-/** The files of a document whose format is a folder. */
+/** The files of a document, for formats that are folders. */
 export async function documentFiles({ format, text }: Pick<ExportedPlan, 'format' | 'text'>): Promise<DocumentFiles> {
   const { bundleFault, unbundle } = await import('../extras/dialects/backlogs/backlog-md-files.ts')
   const files = format === 'backlog-md' ? unbundle(text) : null
@@ -144,7 +143,6 @@ export async function documentFiles({ format, text }: Pick<ExportedPlan, 'format
 
 const PAGE = 200
 
-/** Every plan there is. */
 export async function allPlans(engine: Asking): Promise<readonly PlanId[]> {
   const plans: PlanId[] = []
   for (let cursor: string | undefined; ; ) {

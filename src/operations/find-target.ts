@@ -1,6 +1,6 @@
-// Which plan or task a reference means. A plan is named by its UUID or name; a task by its UUID, as `plan:task`, or by its name in a
-// plan. A plan may be left out where only one is open, and for looking also where only one is there at all. Who may see what is not
-// asked here: the engine shows a caller only what is theirs.
+// Resolves references to plans and tasks. A plan is named by its UUID or name; a task by its UUID, as `plan:task`, or by its name in a
+// plan. Without a plan, the only open one is meant; for reading, also the only plan there is. Permissions are not checked here: the engine
+// shows a caller only plans in scope.
 
 import { isTaskName, type PlanId, type TaskName } from '../domain/id.ts'
 import { suggest } from '../domain/phrases.ts'
@@ -17,31 +17,30 @@ export interface PlanTarget {
 export interface TaskTarget extends PlanTarget {
   readonly task: TaskName
 }
-/** The task is null when the reference named a plan only. */
+/** The task is null if the reference named only a plan. */
 export interface PlanOrTask extends PlanTarget {
   readonly task: TaskName | null
 }
 
 export type Lookup<T> = { readonly ok: true; readonly target: T } | { readonly ok: false; readonly missing: Missing }
 
-/** Why nothing was found. */
 export type Missing =
   | { readonly what: 'plan'; readonly reference: string }
-  /** No plan was named: none is open, or several are, the latest first; only with `looking` ended ones are among them. */
+  /** No plan was named, and none or several are open, the latest first; ended ones are included only with `looking`. */
   | { readonly what: 'only-plan'; readonly plans: readonly PlanRow[] }
-  /** `plan` is null when none was named. */
+  /** `plan` is null if none was named. */
   | { readonly what: 'task'; readonly reference: string; readonly plan: PlanTarget | null }
   /** A plan was named where a task is needed. */
   | { readonly what: 'task-name'; readonly plan: PlanTarget }
 
 export interface LookupOptions {
-  /** Only looked at: where no plan is open, the only one there is may have ended. */
+  /** For reading only: if no plan is open, the only ended one is meant. */
   readonly looking?: boolean
-  /** The task may be one that a revision took away. */
+  /** Include tasks that a revision removed. */
   readonly removed?: boolean
 }
 
-/** A task's UUID means its plan, and says which task it was. */
+/** The UUID of a task means its plan, and names the task. */
 export async function lookUpPlan(
   engine: Asked,
   reference: string | undefined,
@@ -53,7 +52,7 @@ export async function lookUpPlan(
   return { ok: true, target: { plan: found.plan, name: found.name, task: found.task } }
 }
 
-/** A task by its name or UUID in the plan that is named, or by its UUID or as `plan:task` where none is. */
+/** A task by name or UUID in a given plan, or else by UUID or as `plan:task`. */
 export async function lookUpTask(
   engine: Asked,
   reference: string,
@@ -72,7 +71,7 @@ export async function lookUpTask(
   return await taskIn(engine, named.target, reference.slice(colon + 1), options)
 }
 
-/** The tasks that may be meant where no plan is named: by UUID or as `plan:task` one, by its name one of each open plan that has it. */
+/** Candidates when no plan is named: by UUID or as `plan:task` at most one, by name one of each open plan that has it. */
 export async function openTasksNamed(engine: Asked, reference: string): Promise<readonly TaskTarget[]> {
   const exact = await lookUpTask(engine, reference, undefined)
   if (exact.ok) return [exact.target]
@@ -82,7 +81,7 @@ export async function openTasksNamed(engine: Asked, reference: string): Promise<
   return looked.flatMap(one => (one.ok ? [one.target] : []))
 }
 
-/** Words one after the other: `PLAN`, `PLAN TASK`, `TASK` of the only open plan, a task's UUID, or nothing at all. */
+/** Arguments of a command: `PLAN`, `PLAN TASK`, `TASK` of the only open plan, a task's UUID, or nothing. */
 export async function lookUpWords(
   engine: Asked,
   first: string | undefined,
@@ -98,7 +97,7 @@ export async function lookUpWords(
   return card === null ? named : { ok: true, target: { plan: only.id, name: only.name, task: card.name } }
 }
 
-/** The same, where a task is needed. */
+/** The same, if a task is needed. */
 export async function lookUpTaskWords(
   engine: Asked,
   first: string,
@@ -110,13 +109,13 @@ export async function lookUpTaskWords(
   return task === null ? missing({ what: 'task-name', plan }) : { ok: true, target: { ...plan, task } }
 }
 
-/** What may help whoever named it: the name they probably meant, or the revision that took their task away. */
+/** The name that was probably meant, or the revision that removed the task. */
 export interface MissingHelp {
   readonly near: string | null
   readonly removedBy: number | null
 }
 
-/** Looks further, through names and the journal; for faces that guess. */
+/** Searches names and the journal, for helpful messages. */
 export async function suggestTargets(engine: Asked, gone: Missing): Promise<MissingHelp> {
   if (gone.what === 'plan') {
     const { items } = await engine.ask({ type: 'plans', limit: 100 })
@@ -136,7 +135,7 @@ function near(reference: string, items: readonly { readonly name: string }[]): M
 
 const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 
-/** Plans that are under way, the latest first; drafts count only when nothing else is open, empty ones when there is no other. */
+/** Active plans, the latest first; drafts only if nothing else is open, empty ones last. */
 export async function openPlans<T extends PlanList = 'plans'>(
   engine: Asked,
   limit = 50,
@@ -149,7 +148,7 @@ export async function openPlans<T extends PlanList = 'plans'>(
   return filled.length > 0 ? filled : drafts
 }
 
-/** `overview`: with all that a list of plans shows. */
+/** `overview`: with all columns of a list of plans. */
 type PlanList = 'plans' | 'overview'
 
 async function plansIn<T extends PlanList>(
@@ -163,7 +162,7 @@ async function plansIn<T extends PlanList>(
   return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt) as AnswerOf<T>['items']
 }
 
-/** Those that are open; for looking, where none is, all that are not archived. */
+/** Open plans; for reading, if there are none, all that are not archived. */
 async function plansFor(engine: Asked, { looking = false }: LookupOptions): Promise<readonly PlanRow[]> {
   const open = await openPlans(engine)
   if (open.length > 0 || !looking) return open

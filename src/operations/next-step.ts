@@ -1,4 +1,4 @@
-// What can be done next in a plan: what is ready, what is to be done there, why the rest waits, and what others hold.
+// The next steps of a plan: what is ready and its briefing, why the rest waits, and what others have reserved.
 
 import { advise, next } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -10,22 +10,22 @@ type Asked = Pick<Engine, 'ask'>
 
 export interface NextSteps extends Pick<Next, 'explained' | 'held'> {
   readonly ready: readonly Card[]
-  /** What is to be done, of the external tasks that are ready. */
+  /** Of the external tasks that are ready. */
   readonly briefings: readonly Briefing[]
 }
 
-/** Of how many external tasks it is told what is to be done; each of them can be asked for alone. */
+/** Limit of briefings; others can be asked for one by one. */
 const BRIEFED_MAX = 20
 
-/** With a task, only about that one. Nothing is ready in a plan that is not there. */
+/** With a task, only about that one. */
 export async function nextSteps(
   engine: Asked,
   plan: PlanId,
   { task = null, explain = false }: { readonly task?: TaskName | null; readonly explain?: boolean } = {},
 ): Promise<NextSteps> {
   const found = await engine.ask({ type: 'next', plan, explain })
-  const isMeant = (name: TaskName): boolean => task === null || name === task
-  const ready = (found?.ready ?? []).filter(card => isMeant(card.name))
+  const isRequested = (name: TaskName): boolean => task === null || name === task
+  const ready = (found?.ready ?? []).filter(card => isRequested(card.name))
   const briefings: Briefing[] = []
   for (const card of ready.filter(each => each.action === 'external').slice(0, BRIEFED_MAX)) {
     const briefing = await engine.ask({ type: 'briefing', plan, task: card.name })
@@ -37,13 +37,13 @@ export async function nextSteps(
     explained: await explainLost(
       engine,
       plan,
-      (found?.explained ?? []).filter(each => isMeant(each.task)),
+      (found?.explained ?? []).filter(each => isRequested(each.task)),
     ),
-    held: (found?.held ?? []).filter(each => isMeant(each.task)),
+    held: (found?.held ?? []).filter(each => isRequested(each.task)),
   }
 }
 
-/** What a process had begun that has died is not running, though nobody has written it down yet. */
+/** A task whose process died is not running, even if that is not recorded yet. */
 async function explainLost(engine: Asked, plan: PlanId, explained: Next['explained']): Promise<Next['explained']> {
   if (explained.length === 0) return explained
   const summary = await engine.ask({ type: 'summary', plan })
@@ -66,7 +66,7 @@ export interface ReadyTasks extends Pick<Next, 'explained' | 'held'> {
   readonly records: readonly TaskRecord[]
 }
 
-/** As claiming without a task gets them: priority, then document order; retries that are due among them. Null without such a plan. */
+/** In the order of claims: priority, then document order; including due retries. Null if there is no such plan. */
 export async function readyTasks(
   engine: Asked,
   plan: PlanId,

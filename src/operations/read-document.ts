@@ -1,5 +1,5 @@
-// A plan document, read by whichever format knows it and checked as every plan is, with each fault at its place; and the plan printed
-// in a format again. Nothing here reads or writes a file: a face brings the text and takes it.
+// Parses a plan document in any known format and checks it like every plan, with each fault at its place; and prints a plan in a format. No
+// files are read or written here.
 
 import type { Hint } from '../domain/hint.ts'
 import { suggest } from '../domain/phrases.ts'
@@ -18,7 +18,7 @@ export interface PlanDocument {
   readonly definition: PlanDefinition
   readonly warnings: readonly Diagnostic[]
   readonly told: Told
-  /** What is said about the definition, at its place in the text. */
+  /** A diagnostic at the place of the fault in the text. */
   readonly locate: (fault: DefinitionFault) => Diagnostic
 }
 
@@ -27,7 +27,7 @@ export type DocumentReading =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
 export interface DocumentOptions extends Pick<ParseOptions, 'dialect' | 'fileName' | 'fallbackName' | 'known'> {
-  /** What must hold for the plan. Everything that can be known when it is not said; with null, a plan that cannot work is read too. */
+  /** Which checks the plan must pass; all by default. With null, a plan with errors is read too. */
   readonly check?: ParseOptions['check'] | null
 }
 
@@ -43,7 +43,7 @@ export type FormatLookup =
   | { readonly ok: true; readonly format: Dialect }
   | { readonly ok: false; readonly names: readonly string[]; readonly near: string | null }
 
-/** The format a name means; `planfold` is the canonical one, written as YAML or JSON. */
+/** Finds a format by name; `planfold` is the canonical one, written as YAML or JSON. */
 export function findFormat(name: string): FormatLookup {
   const format = ['planfold', 'yaml', 'json'].includes(name) ? canonical : dialectNamed(name)
   if (format !== null) return { ok: true, format }
@@ -53,9 +53,9 @@ export function findFormat(name: string): FormatLookup {
 
 export type Printing =
   | { readonly status: 'printed'; readonly text: string; readonly lost: readonly string[] }
-  /** It can be read here, but not written. */
+  /** The format can only be read. */
   | { readonly status: 'read-only' }
-  /** The format has no words for this plan. */
+  /** The format cannot express this plan. */
   | { readonly status: 'refused'; readonly message: string; readonly hint: Hint }
 
 export function printDocument(

@@ -1,5 +1,5 @@
-// Reads the journal of a plan page by page, verified. Where the chain is broken, everything before the fault is handed over first;
-// then the fault is thrown, with the number of the entry.
+// Reads the journal of a plan page by page, verified. At a broken entry, everything before it is passed on first; then the fault is thrown,
+// with the number of the entry.
 
 import type { PlanId } from '../domain/id.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -22,7 +22,7 @@ export async function* readJournal(
   }
 }
 
-/** Every revision of the plan, the first first. */
+/** Every revision of the plan, oldest first. */
 export async function readRevisions(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<readonly Revision[]> {
   const found: Revision[] = []
   for await (const entries of readJournal(engine, plan, 0)) found.push(...revisionsIn(entries))

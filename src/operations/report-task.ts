@@ -1,5 +1,5 @@
-// Reports how the work on an external task went, and keeps its claim alive until then. What is said to be done is judged by the
-// criteria of the task: a report may be recorded and still not be accepted.
+// Reports the result of an external task, and keeps its claim alive until then. A report of success is judged by the criteria of the task,
+// so it may be recorded and not accepted.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -17,7 +17,7 @@ export type WorkReport =
       readonly status: 'done'
       readonly outputs?: JsonObject | undefined
       readonly outcome?: string | undefined
-      /** Patterns of what changed outside its scope, and is somebody else's. */
+      /** Patterns of changes outside the scope that the task did not make. */
       readonly notMine?: readonly string[] | undefined
     }
   | {
@@ -41,7 +41,7 @@ export type TaskReported =
   | {
       readonly status: 'recorded'
       readonly accepted: Accepted
-      /** It was said to be done, and its criteria say otherwise; null when all is well, and for what is said to have failed. */
+      /** Set if success was reported and criteria do not hold. */
       readonly unaccepted: Unaccepted | null
     }
   | { readonly status: 'refused'; readonly refusal: Refusal }
@@ -58,30 +58,30 @@ export async function reportTask(
   return { status: 'recorded', accepted: done, unaccepted: report.status === 'done' ? unacceptedIn(done.events) : null }
 }
 
-/** The order that says the same, for whoever gives several as one. */
+/** The order alone, for callers that combine several. */
 export function reportOrder(task: TaskName, report: WorkReport, token?: string): Extract<Order, { type: 'report' }> {
   const { outputs } = report
   const left = outputs === undefined ? {} : { outputs }
-  const held = token === undefined ? {} : { token }
+  const claimed = token === undefined ? {} : { token }
   if (report.status === 'done') {
     const way = report.outcome === undefined ? {} : { outcome: report.outcome }
     const disclaimed = report.notMine === undefined ? {} : { notMine: report.notMine }
-    return { type: 'report', task, ...held, ...disclaimed, result: { status: 'succeeded', ...way, ...left } }
+    return { type: 'report', task, ...claimed, ...disclaimed, result: { status: 'succeeded', ...way, ...left } }
   }
   const known = report.mode === undefined ? {} : { mode: report.mode }
   return {
     type: 'report',
     task,
-    ...held,
+    ...claimed,
     result: { status: 'failed', ...known, failure: failureOf(report.why), ...left },
   }
 }
 
-/** What may be tried again is passing trouble, and the other way round, unless it is said otherwise. */
-function failureOf({ message, class: said, retryable: again, hint, code, retryAfterMs }: FailureReport): Failure {
-  const retryable = again ?? said === 'transient'
+/** Retryable failures default to class transient, and transient ones to retryable. */
+function failureOf({ message, class: given, retryable: again, hint, code, retryAfterMs }: FailureReport): Failure {
+  const retryable = again ?? given === 'transient'
   return {
-    class: said ?? (retryable ? 'transient' : 'logic'),
+    class: given ?? (retryable ? 'transient' : 'logic'),
     message,
     retryable,
     hint,
@@ -94,7 +94,7 @@ export type ClaimKept =
   | { readonly status: 'kept'; readonly accepted: Accepted; readonly expiresInMs: number | null }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
-/** Still at it: the claim lasts for another while. Without a token the claim must be the caller's. */
+/** A heartbeat: extends the claim. Without a token the claim must be the caller's. */
 export async function keepClaim(
   engine: Pick<CallerEngine, 'submit'>,
   { plan, task }: Target,

@@ -1,5 +1,5 @@
-// The next revision of a plan: a rewritten document, or one that is merged into the plan, or single changes by name. It is prepared
-// from the plan as it stands; what changes and what becomes of every task is known before anything is written.
+// Prepares the next revision of a plan: a rewritten document, one that is merged into the plan, or single changes by name. The diff and the
+// fate of every task are known before anything is written.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -30,7 +30,6 @@ import type { Diagnostic } from '../format/text/diagnostic.ts'
 import { checkPlan } from './check-plan.ts'
 import { type DocumentOptions, type DocumentReading, readDocument } from './read-document.ts'
 
-/** What a revision begins from. */
 export interface CurrentPlan {
   readonly definition: PlanDefinition
   readonly revision: number
@@ -40,7 +39,6 @@ export interface CurrentPlan {
   readonly standings: Standings
 }
 
-/** Null when there is no such plan. */
 export async function readCurrentPlan(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<CurrentPlan | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   const current = await engine.ask({ type: 'definition', plan })
@@ -50,7 +48,7 @@ export async function readCurrentPlan(engine: Pick<Engine, 'ask'>, plan: PlanId)
   return { ...current, status, version, standings: standingsOf(board, summary) }
 }
 
-/** How each task stands. One that failed and asks what then is tried again when it is changed, as one that failed is. */
+/** The standing of each task. A failed task that waits for a decision is retried when it is changed, like any failed task. */
 export function standingsOf(board: readonly Card[], { waiting, holder }: Undecided): Standings {
   const failed = new Set(waiting.flatMap(({ task, asks }) => (/^(recovery|replan)$/.test(asks.type) ? [task] : [])))
   return new Map(
@@ -70,7 +68,7 @@ interface Undecided {
   readonly holder: { readonly alive: boolean } | null
 }
 
-/** Nobody carries it out any more; what somebody has claimed goes on without us. */
+/** Its process died. Claimed tasks continue without us. */
 function leftBy({ status, claimedBy, effect }: Card): Pick<Standing, 'left'> {
   if (status !== 'running' || claimedBy !== null) return {}
   return { left: mayRunAgain(effect) ? 'again' : 'asked' }
@@ -79,7 +77,7 @@ function leftBy({ status, claimedBy, effect }: Card): Pick<Standing, 'left'> {
 const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed', 'failed', 'abandoned'])
 const ran = ({ attempt, visit, status }: Card): boolean => attempt > 0 || visit > 1 || BEGUN.has(status)
 
-/** Reads the text of a revision. One that is merged may name tasks it does not hold, because the plan does. */
+/** Parses the text of a revision. A merged one may name tasks that only the plan contains. */
 export function readRevision(
   text: string,
   current: PlanDefinition,
@@ -93,7 +91,7 @@ export function readRevision(
     )
   return readDocument(text, {
     ...options,
-    // A text without a name of its own means this plan.
+    // A text without a name means this plan.
     fallbackName: current.name,
     ...(merging ? { known: allTasks(current).map(({ id }) => id) } : {}),
     check,
@@ -101,14 +99,14 @@ export function readRevision(
 }
 
 export interface RevisionEdits {
-  /** The document, and how it is laid over the plan. */
+  /** The document, and how it is merged. */
   readonly written?: {
     readonly definition: PlanDefinition
     readonly ended: ReadonlyMap<TaskName, TaskStatus>
     readonly mode: MergeMode
     readonly by?: 'id'
   }
-  /** Names of tasks, with commas. */
+  /** Names of tasks, separated by commas. */
   readonly remove?: string
   readonly order?: string
   readonly ids?: 'generated'
@@ -126,7 +124,7 @@ export interface PreparedRevision {
 export type RevisionPreparing =
   | { readonly status: 'prepared'; readonly revision: PreparedRevision }
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** What was put together cannot work: what the rules say of it as a whole, and everything at its place. */
+  /** The merged plan has errors: of the whole, and of single places. */
   | {
       readonly status: 'unsound'
       readonly faults: readonly DefinitionFault[]
@@ -158,7 +156,7 @@ export function prepareRevision(
     if (current.status !== 'draft') return { status: 'refused', refusal: NO_DRAFT }
     definition = generateTaskIds(definition, definition.name)
   }
-  // What was put together of two texts is judged like one that somebody wrote.
+  // A merged plan is checked like a written one.
   const faults = checkPlan(definition)
   const checked = parsePlan(printJson(definition), { check: () => faults, lenient: true })
   if (!checked.ok) return { status: 'unsound', faults, diagnostics: checked.diagnostics }

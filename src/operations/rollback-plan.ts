@@ -1,5 +1,5 @@
-// Takes a plan back, or takes the last rollback back: what would happen, the paths somebody must choose about first, the order, and
-// seeing it through. Whoever has worked on a file since is never overwritten without a choice. And brings single files back again.
+// Rolls a plan back, or undoes the last rollback: preview, paths that need a choice, the order, and its completion. Files that others have
+// edited since are never overwritten without a choice. Also restores single files from backups.
 
 import type { Event, EventOf } from '../domain/event.ts'
 import type { PlanId } from '../domain/id.ts'
@@ -30,7 +30,6 @@ export interface RollbackWanted {
   readonly ask: RollbackAsk
 }
 
-/** Null when there is no such plan. */
 export async function previewRollback(
   engine: Pick<CallerEngine, 'ask'>,
   { plan, kind, ask }: RollbackWanted,
@@ -41,15 +40,15 @@ export async function previewRollback(
 
 type Choices = Pick<RollbackAsk, 'choices' | 'every' | 'force'>
 
-/** What becomes of a path on which somebody has worked since; null when nobody chose. */
+/** The choice for a path that was edited since; null if there is none. */
 export const choiceFor = ({ choices, every, force }: Choices, path: string): Choice | null =>
   choices?.[path] ?? every ?? (force === true ? 'take' : null)
 
-/** Where somebody has worked since, and nobody chose. Nothing is ordered while there are any. */
+/** Edited files without a choice. While there are any, nothing is ordered. */
 export const undecidedFiles = (files: readonly FilePreview[], choices: Choices): readonly FilePreview[] =>
   files.filter(({ path, conflict }) => conflict !== undefined && choiceFor(choices, path) === null)
 
-/** Words that mean paths, by what is chosen for them; `all` means every path that needs a choice. */
+/** Words that name paths, by choice; `all` means every path that needs one. */
 export type ChoiceWords = { readonly [choice in Choice]?: readonly string[] | undefined }
 
 export type ChoiceReading =
@@ -57,21 +56,20 @@ export type ChoiceReading =
   | { readonly ok: false; readonly fault: ChoiceFault }
 
 export type ChoiceFault =
-  /** Two choices for all. */
   | { readonly what: 'two-for-all' }
   | { readonly what: 'two-for-path'; readonly path: string }
   | { readonly what: 'no-path'; readonly word: string }
-  /** Nobody else has worked there since. */
+  /** The path was not edited by others. */
   | { readonly what: 'no-conflict'; readonly word: string }
 
 const ALL = 'all'
 const CHOICES: readonly Choice[] = ['keep', 'take', 'merge']
 
-/** `pathsMeant` says which of these paths a word means; where the words come from is for the face to know. */
+/** `matchPaths` finds the paths that a word names. */
 export function readChoices(
   files: readonly FilePreview[],
-  said: ChoiceWords,
-  pathsMeant: (word: string, paths: readonly string[]) => readonly string[],
+  words: ChoiceWords,
+  matchPaths: (word: string, paths: readonly string[]) => readonly string[],
 ): ChoiceReading {
   const known = files.map(({ path }) => path)
   const conflicts = files.filter(({ conflict }) => conflict !== undefined).map(({ path }) => path)
@@ -79,17 +77,17 @@ export function readChoices(
   const choices = new Map<string, Choice>()
   let every: Choice | undefined
   const wrong = (fault: ChoiceFault): ChoiceReading => ({ ok: false, fault })
-  for (const [choice, word] of CHOICES.flatMap(one => (said[one] ?? []).map(each => [one, each] as const))) {
+  for (const [choice, word] of CHOICES.flatMap(one => (words[one] ?? []).map(each => [one, each] as const))) {
     if (word === ALL) {
       if (every !== undefined && every !== choice) return wrong({ what: 'two-for-all' })
       every = choice
       continue
     }
-    // What nobody else has worked on can be kept too, and what may be somebody's taken; anything else is no choice there.
+    // `keep` is possible for any path, `take` also for files that may be another's.
     const may = choice === 'keep' ? known : choice === 'take' ? [...conflicts, ...unclaimed] : conflicts
-    const paths = pathsMeant(word, may)
+    const paths = matchPaths(word, may)
     if (paths.length === 0)
-      return wrong({ what: pathsMeant(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
+      return wrong({ what: matchPaths(word, known).length === 0 ? 'no-path' : 'no-conflict', word })
     for (const path of paths) {
       if ((choices.get(path) ?? choice) !== choice) return wrong({ what: 'two-for-path', path })
       choices.set(path, choice)
@@ -106,7 +104,7 @@ export function readChoices(
 
 export interface RollbackOptions {
   readonly submit?: SubmitOptions
-  /** Driving it must not set work going that nobody drives now: where only files go back, the plan stands afterwards as it stood. */
+  /** Driving the plan must not start idle tasks: if only files are reverted, the plan is paused afterwards as before. */
   readonly holdStill?: boolean
 }
 
@@ -118,15 +116,15 @@ export type RollbackOrdered<T> =
       readonly carried: T
     }
 
-/** `carryOut` drives the plan, or waits for whoever does, until the rollback has ended. */
+/** `carryOut` drives the plan, or waits for its owner, until the rollback has ended. */
 export async function orderRollback<T>(
   engine: CallerEngine,
   { plan, kind, ask }: RollbackWanted,
   carryOut: (accepted: Extract<Submitted, { readonly ok: true }>) => Promise<T>,
   { submit = {}, holdStill = false }: RollbackOptions = {},
 ): Promise<RollbackOrdered<T>> {
-  const held = holdStill ? await pauseIdlePlan(engine, plan, 'reverting files') : null
-  if (held?.status === 'refused') return held
+  const paused = holdStill ? await pauseIdlePlan(engine, plan, 'reverting files') : null
+  if (paused?.status === 'refused') return paused
   try {
     const accepted = await engine.submit(plan, orderOf(kind, ask), submit)
     if (!accepted.ok) return { status: 'refused', refusal: accepted.refusal }
@@ -134,14 +132,14 @@ export async function orderRollback<T>(
     await settleRequests(engine, plan, ask)
     return { status: 'ordered', accepted, carried }
   } finally {
-    await held?.resume()
+    await paused?.resume()
   }
 }
 
-/** How an agent asks for a rollback of a task. */
+/** The question by which an agent asks for a rollback. */
 export const rollbackRequest = (task: string): string => `roll back '${task}'?`
 
-/** Agents that asked for the rollback of these tasks are answered, where it was done. */
+/** Answers the agents that asked for the rollback of these tasks. */
 async function settleRequests(engine: CallerEngine, plan: PlanId, { tasks = [] }: RollbackAsk): Promise<void> {
   const { asked = [] } = (tasks.length === 0 ? null : await engine.ask({ type: 'summary', plan })) ?? {}
   for (const { id, what, task, text } of asked) {
@@ -159,12 +157,12 @@ function orderOf(kind: RollbackWanted['kind'], ask: RollbackAsk): Order {
   return { type: kind, ...how }
 }
 
-export type HeldStill =
+export type IdlePause =
   | { readonly status: 'refused'; readonly refusal: Refusal }
   | { readonly status: 'held'; readonly resume: () => Promise<void> }
 
-/** Pauses a plan that is under way and that nobody drives; null when there is nothing to hold. */
-export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: string): Promise<HeldStill | null> {
+/** Pauses an active plan without an owner; null if there is nothing to pause. */
+export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: string): Promise<IdlePause | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')
   if (!isIdle) return null
@@ -178,28 +176,26 @@ export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: 
   }
 }
 
-// Bringing back what was set back: which kept versions are meant by the words of a face, and the order that restores them.
-
-/** All versions of one path that are kept, oldest first. */
+/** All backups of one path, oldest first. */
 export interface KeptPath {
   readonly path: string
   readonly versions: readonly KeptFile[]
 }
 
-/** By path, the path whose version was replaced last at the end. */
+/** By path, sorted by the time of the latest backup. */
 export async function listKeptFiles(engine: Engine, plan: PlanId): Promise<readonly KeptPath[]> {
   const kept = (await engine.ask({ type: 'keptFiles', plan })) ?? []
   const byPath = new Map<string, KeptFile[]>()
   for (const one of kept) {
     const versions = byPath.get(one.path) ?? []
-    // Put last, so that the order of paths is that of their latest version.
+    // Moves it to the end, to sort by latest version.
     byPath.delete(one.path)
     byPath.set(one.path, [...versions, one])
   }
   return [...byPath].map(([path, versions]) => ({ path, versions }))
 }
 
-/** `overwrite` and `merge` say what happens where something else stands by now. */
+/** `overwrite` and `merge` say what to do if the file has changed since. */
 export function restoreOrder(
   paths: readonly string[],
   options: { readonly hash?: string; readonly overwrite?: boolean; readonly merge?: boolean },

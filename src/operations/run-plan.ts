@@ -1,8 +1,8 @@
-// Runs a plan from a document, or from what it says already, whatever became of it before:
+// Runs a plan from a document, or as it is defined already, whatever its state:
 //
-//   no such plan ──► made          completed, cancelled, archived, or asked to begin afresh ──► made again as a clone (`name-2`)
-//   open, same document ──► taken up where it was          open, other document ──► revised
-//   failed ──► goes on, with the document as a revision when it differs: what is done stays done
+//   no such plan ──► created       completed, cancelled, archived, or `again` ──► created again as a clone (`name-2`)
+//   open, same document ──► resumed                        open, other document ──► revised
+//   failed ──► continued, with the document as a revision if it differs: completed tasks stay completed
 
 import type { UnsafeWork } from '../domain/command.ts'
 import type { ImportedTask } from '../domain/event.ts'
@@ -22,18 +22,18 @@ import { definitionHash } from '../format/plan/hash.ts'
 import { keepWorker } from './agents/agent-worker.ts'
 import type { PlanDocument } from './read-document.ts'
 
-/** The engine of one caller, as much of it as most use cases need. */
+/** The part of a caller's engine that most use cases need. */
 export type CallerEngine = Pick<Engine, 'ask' | 'submit'>
 
 export interface RunAsk {
   readonly create: Extract<Order, { readonly type: 'create' }>
   readonly rationale: string
-  /** Begin afresh what has ended, also what happened and may not happen twice. */
+  /** Run an ended plan from the start, including completed work that is unsafe to repeat. */
   readonly again?: boolean
   readonly unsafe?: UnsafeWork
 }
 
-/** `since`: the version before anything was done to the plan; 0 for a new one. */
+/** `since`: the version before the call; 0 for a new plan. */
 export type PlanRun =
   | { readonly how: 'refused'; readonly refusal: Refusal }
   | ({ readonly how: 'made' | 'attached' } & Found)
@@ -53,24 +53,23 @@ export interface Revised {
   readonly after: PlanDefinition
 }
 
-/** A plan that failed goes on. */
 export interface WentOn {
   readonly submitted: Extract<Submitted, { readonly ok: true }>
-  /** Null when its definition is the same. */
+  /** Null if the definition is unchanged. */
   readonly revised: Revised | null
   readonly counts: OnwardCounts
 }
 
 export interface OnwardCounts {
-  /** Completed or passed over, and so they stay. */
+  /** Completed or skipped tasks. */
   readonly stay: number
   readonly again: readonly TaskName[]
   readonly added: readonly TaskName[]
-  /** They had not run when the plan failed. */
+  /** Tasks that had not run when the plan failed. */
   readonly open: number
 }
 
-/** The order that makes a plan of a document: with its text, and with what had ended when it was written. */
+/** The order that creates a plan from a document, with its text and the tasks that had ended when it was written. */
 export function createOrder(document: Pick<PlanDocument, 'definition' | 'text' | 'told'>): RunAsk['create'] {
   const imported = importedTasks(document)
   return {
@@ -81,7 +80,7 @@ export function createOrder(document: Pick<PlanDocument, 'definition' | 'text' |
   }
 }
 
-/** What a plan keeps of the document it was made of. */
+/** What a plan stores of its document. */
 export const sourceOf = ({ text, told }: Pick<PlanDocument, 'text' | 'told'>): PlanSource => ({
   dialect: told.dialect ?? 'planfold',
   text,
@@ -97,7 +96,7 @@ export async function runPlan(room: CallerEngine, ask: RunAsk): Promise<PlanRun>
   for (let tries = 1; ; tries++) {
     const latest = await latestOf(room, create.definition.name)
     const run = latest === null ? await make(room, create, null) : await takeUp(room, ask, latest)
-    // Another process may have made it, or moved it on, since we looked; then it is there for both of us.
+    // Another process may have created or changed it in between; then use that plan.
     const isOvertaken = run.how === 'refused' && (run.refusal.code === 'conflict' || run.refusal.code === 'exists')
     if (!isOvertaken || tries >= TRIES_MAX) return run
   }
@@ -120,7 +119,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
         advise`leave out --again to continue it, or cancel it first: ${next('cancel', { plan: name })}`,
       ),
     }
-  // A clone bears another name; everything else decides whether it is the same plan. What was found while it ran stands in no text.
+  // A clone has another name; everything else decides whether it is the same plan. Items found at run time are in no text.
   const named: PlanDefinition = { ...create.definition, name: name as PlanName }
   const worked = keepWorker(current.definition, named)
   const wanted = keepAddedTasks(current.definition, keepItems(current.definition, worked))
@@ -128,7 +127,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
   const renamed = ask.unsafe === 'repeat' ? null : await refuseRenamed(room, plan, current.definition, wanted)
   if (renamed !== null) return { how: 'refused', refusal: renamed }
   if (goesOn) {
-    const onward = { definition: wanted, rationale, ...said(create.source), file: idsOf(named), ...unsafeOf(ask) }
+    const onward = { definition: wanted, rationale, ...withSource(create.source), file: idsOf(named), ...unsafeOf(ask) }
     const went = await goOnWithPlan(room, plan, onward)
     return went.ok ? { how: 'went-on', ...went, ...found } : { how: 'refused', refusal: went.refusal }
   }
@@ -137,7 +136,7 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
     type: 'revise',
     definition: wanted,
     rationale,
-    ...said(create.source),
+    ...withSource(create.source),
     file: idsOf(named),
     expectedRevision: current.revision,
   })
@@ -148,18 +147,18 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
 const idsOf = ({ tasks }: PlanDefinition): readonly TaskName[] => tasks.map(({ id }) => id)
 
 export interface GoOnAsk {
-  /** As it is, when absent. */
+  /** Unchanged if absent. */
   readonly definition?: PlanDefinition
   readonly rationale: string
   readonly source?: PlanSource
   readonly file?: readonly TaskName[]
-  /** What becomes of completed work that is unsafe to repeat and would run again; the order is refused when not said. */
+  /** What to do with completed work that is unsafe to repeat and would run again; without it the order is refused. */
   readonly unsafe?: UnsafeWork
   readonly once?: string
   readonly expectedVersion?: number
 }
 
-/** Of a plan that failed: what is done stays done; what failed, was undone or does something else now runs again. */
+/** Continues a failed plan: completed tasks stay; failed, undone and changed ones run again. */
 export async function goOnWithPlan(
   room: CallerEngine,
   plan: PlanId,
@@ -178,7 +177,7 @@ export async function goOnWithPlan(
       type: 'revise',
       definition: wanted,
       rationale,
-      ...said(source),
+      ...withSource(source),
       ...(file === undefined ? {} : { file }),
       goOn: unsafe,
     },
@@ -190,7 +189,7 @@ export async function goOnWithPlan(
   return { ok: true, submitted, revised, counts: countsOf(before, (await room.ask({ type: 'board', plan })) ?? []) }
 }
 
-/** "3 tasks stay done, 2 run again" and what else there is to say of them. */
+/** "3 tasks stay done, 2 run again" and the like. */
 export function continuationText({ stay, again, added, open }: OnwardCounts): string {
   const parts = [
     stay === 0 ? null : `${tasks(stay)} ${stay === 1 ? 'stays' : 'stay'} completed`,
@@ -204,7 +203,7 @@ export function continuationText({ stay, again, added, open }: OnwardCounts): st
 const tasks = (count: number): string => `${count} ${count === 1 ? 'task' : 'tasks'}`
 const counted = (count: number, isFirst: boolean): string => (isFirst ? tasks(count) : `${count}`)
 
-/** Groups and lists are counted by what is in them, and the judging of `done` is no task that anybody wrote. */
+/** Groups count by their children, and the final checks are not a written task. */
 const isWork = ({ action }: Card): boolean => !['group', 'items', 'verify'].includes(action)
 
 function countsOf(before: readonly Card[], after: readonly Card[]): OnwardCounts {
@@ -223,7 +222,7 @@ function countsOf(before: readonly Card[], after: readonly Card[]): OnwardCounts
   return { stay, again, added, open }
 }
 
-const said = (source: PlanSource | undefined): { readonly source?: PlanSource } =>
+const withSource = (source: PlanSource | undefined): { readonly source?: PlanSource } =>
   source === undefined ? {} : { source }
 const unsafeOf = ({ unsafe }: RunAsk): { readonly unsafe?: UnsafeWork } => (unsafe === undefined ? {} : { unsafe })
 
@@ -250,7 +249,7 @@ async function runAfresh(
   return made.how === 'made' ? { ...made, how: 'afresh', was: { name: latest.name, status } } : made
 }
 
-/** Under another id the same work would be taken for new, and what may not happen twice would happen again. */
+/** Under another id the same work would count as new, and unsafe work would be repeated. */
 async function refuseRenamed(
   room: CallerEngine,
   plan: PlanId,
@@ -276,7 +275,7 @@ async function refuseRenamed(
   return null
 }
 
-/** What may not happen twice and has happened is not run afresh because something after it was given up. */
+/** Completed work that is unsafe to repeat is not started again because a later task was given up. */
 async function refuseTwice(
   room: CallerEngine,
   { plan, name }: Omit<Found, 'since'>,
@@ -296,7 +295,7 @@ const unsafeDone = async (room: CallerEngine, plan: PlanId): Promise<readonly Ca
     card => card.effect === 'unsafe' && card.status === 'completed',
   )
 
-/** What to say to somebody who wants to do a cancelled plan once more. */
+/** The hint for repeating a cancelled plan. */
 export const howToStartOver = async (room: CallerEngine, plan: PlanId): Promise<string> =>
   startOverText((await unsafeDone(room, plan)).map(({ name }) => name))
 
@@ -307,7 +306,7 @@ async function make(room: CallerEngine, create: RunAsk['create'], origin: PlanId
     : { how: 'refused', refusal: made.refusal }
 }
 
-/** The plan of this name, or the last of the clones made from it. */
+/** The plan of this name, or its latest clone. */
 async function latestOf(room: CallerEngine, name: string): Promise<Omit<Found, 'since'> | null> {
   let latest = await room.ask({ type: 'find', reference: name })
   for (let number = 2; latest !== null; number++) {

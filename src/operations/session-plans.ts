@@ -1,5 +1,5 @@
-// The plans of one session: which of them is the active one, and all that are under way paused or resumed together. A session may
-// have many plans; the active one is the plan under way that moved last, else the draft that was made last.
+// The plans of a session: which one is active, and pausing or resuming all of them. The active plan is the running one that changed last,
+// else the newest draft.
 
 import type { PlanId } from '../domain/id.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -10,7 +10,7 @@ import type { PlanRow } from '../stores/store.ts'
 const UNDER_WAY: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 const PAGE = 200
 
-/** Those of the session that have these statuses, the one that moved last first. */
+/** Plans of the session with these statuses, the last changed first. */
 export async function sessionPlans(
   engine: Pick<Engine, 'ask'>,
   session: string,
@@ -34,13 +34,13 @@ export async function sessionPlans(
   return [...rows.values()].sort((a, b) => b.updatedAt - a.updatedAt || (a.id < b.id ? 1 : -1))
 }
 
-/** Somebody opened it, or a plan names it. */
+/** It was opened, or a plan belongs to it. */
 export async function isSessionKnown(engine: Pick<Engine, 'ask' | 'sessions'>, session: string): Promise<boolean> {
   if ((await engine.sessions.get(session)) !== null) return true
   return (await engine.ask({ type: 'plans', session, limit: 1 })).items.length > 0
 }
 
-/** Null when the session has no plan that is under way or could be started. */
+/** Null if the session has no plan that is running or could be started. */
 export async function activePlan(engine: Pick<Engine, 'ask'>, session: string): Promise<PlanRow | null> {
   const [underWay] = await sessionPlans(engine, session)
   if (underWay !== undefined) return underWay
@@ -50,7 +50,7 @@ export async function activePlan(engine: Pick<Engine, 'ask'>, session: string): 
 
 export interface SessionRoom {
   readonly engine: Pick<Engine, 'ask'>
-  /** Hands an order about one plan on, in the caller's name. */
+  /** Submits in the caller's name. */
   readonly submit: (plan: PlanId, order: Order) => Promise<Submitted>
 }
 
@@ -59,7 +59,7 @@ export interface SessionMoved {
   readonly refused: readonly { readonly plan: PlanId; readonly name: string; readonly refusal: Refusal }[]
 }
 
-/** Pauses every plan of the session that is under way. One that cannot be paused is told, and keeps no other from it. */
+/** Pauses every running plan of the session. A failure for one does not stop the others. */
 export async function pauseSession(
   room: SessionRoom,
   session: string,
@@ -69,7 +69,7 @@ export async function pauseSession(
   return await moveAll(room, session, ['active', 'blocked'], { type: 'pause', reason, ...rest })
 }
 
-/** Lets every plan of the session go on that is paused, whoever paused it. */
+/** Resumes every paused plan of the session. */
 export async function resumeSession(room: SessionRoom, session: string): Promise<SessionMoved> {
   return await moveAll(room, session, ['paused'], { type: 'resume' })
 }
@@ -82,7 +82,7 @@ async function moveAll(
 ): Promise<SessionMoved> {
   const moved: Extract<Submitted, { readonly ok: true }>[] = []
   const refused: { plan: PlanId; name: string; refusal: Refusal }[] = []
-  // The active plan comes last, so that it is still the one that moved last.
+  // The active plan comes last, so that it remains the last changed.
   for (const { id, name } of (await sessionPlans(engine, session, statuses)).toReversed()) {
     const done = await submit(id, order)
     if (done.ok) moved.unshift(done)

@@ -1,7 +1,7 @@
-// Brings a plan to move, whatever state it is in. It is never run twice, however often and by however many it is asked for.
+// Starts, resumes or attaches to a plan, depending on its state. Repeated and concurrent calls never run it twice.
 //
 //   draft ──► (steps become tasks, checked) started          paused ──► resumed          active, blocked ──► attached
-//   failed ──► goes on with what failed, when that is asked for          anything else has ended
+//   failed ──► retries what failed, if `goOn` is given       anything else has ended
 
 import type { UnsafeWork } from '../domain/command.ts'
 import type { PlanId } from '../domain/id.ts'
@@ -16,38 +16,40 @@ export type Summary = NonNullable<AnswerOf<'summary'>>
 type Accepted = Extract<Submitted, { readonly ok: true }>
 
 export interface StartOptions {
-  /** What cannot work in the plan; null when unknown now. Such a draft is not started. 'checked': the document was checked just now. */
+  /**
+   * Finds errors of the plan; null if that is impossible now, and then a draft is not started. 'checked': the document was just checked.
+   */
   readonly check?: 'checked' | ((definition: PlanDefinition) => Promise<readonly DefinitionFault[] | null>)
-  /** An idempotency key; each order has a key made from it. */
+  /** An idempotency key; each order derives its own from it. */
   readonly once?: string | undefined
   readonly expectedVersion?: number | undefined
-  /** What a person was shown of a draft that they approve; see the order. */
+  /** What was shown to the person who approves the draft; see the order. */
   readonly approval?: Omit<Extract<Order, { readonly type: 'start' }>, 'type'> | undefined
 }
 
 export type PlanStart =
   | { readonly status: 'started'; readonly accepted: Accepted }
-  /** Somebody else was quicker, which is as good. */
+  /** A concurrent call has started it. */
   | { readonly status: 'under-way'; readonly plan: Summary }
   | NotStarted
 
 export type NotStarted =
   | { readonly status: 'gone' }
-  /** What a client sent as steps cannot be made into tasks. */
+  /** The client's steps cannot be made into tasks. */
   | { readonly status: 'faulty-steps'; readonly diagnostics: readonly Diagnostic[] }
   | { readonly status: 'unsound'; readonly faults: readonly DefinitionFault[] }
   | { readonly status: 'unchecked' }
-  /** Neither tasks, nor steps that could become some. */
+  /** Neither tasks, nor steps to make tasks from. */
   | { readonly status: 'empty'; readonly plan: Summary; readonly definition: PlanDefinition; readonly refusal: Refusal }
   | { readonly status: 'refused'; readonly order: Order['type']; readonly refusal: Refusal }
 
-/** Starts a draft. One that is only an outline becomes the tasks of its steps first. */
+/** Starts a draft. An outline's steps become tasks first. */
 export async function startPlan(engine: CallerEngine, plan: PlanId, options: StartOptions = {}): Promise<PlanStart> {
   const made = await fillOutline(engine, plan)
   if (made.status !== 'nothing' && made.status !== 'made') return made
   const fault = options.check === 'checked' ? null : await findFaults(engine, plan, options.check)
   if (fault !== null) return fault
-  // What was seen has been changed by making tasks of its steps.
+  // Making tasks from steps changed what was shown, so the approval is dropped.
   const seen = made.status === 'made' ? { once: options.once } : options
   const started = await submitKeyed(engine, plan, { type: 'start', ...options.approval }, seen)
   if (started.ok) return { status: 'started', accepted: started }
@@ -62,17 +64,17 @@ export async function startPlan(engine: CallerEngine, plan: PlanId, options: Sta
   return now.status === 'active' || now.status === 'blocked' ? { status: 'under-way', plan: now } : refused
 }
 
-/** Looking again would find the same. */
+/** Retrying would give the same refusal. */
 const FINAL: ReadonlySet<string> = new Set(['not-allowed', 'not-found', 'not-supported'])
 
 export interface GoingOptions extends StartOptions {
-  /** What then becomes of completed work that is unsafe to repeat, when the plan failed. It stays ended when absent. */
+  /** For a failed plan: what to do with completed work that is unsafe to repeat. Without it the plan stays ended. */
   readonly goOn?: { readonly rationale: string; readonly unsafe?: UnsafeWork }
 }
 
 export type PlanGoing =
   | { readonly status: 'started' | 'resumed'; readonly accepted: Accepted }
-  /** It is under way already. */
+  /** Already running. */
   | { readonly status: 'attached'; readonly accepted: Accepted }
   | { readonly status: 'went-on'; readonly plan: Summary; readonly went: WentOn }
   /** Also: archived. */
@@ -91,7 +93,7 @@ export async function setGoing(engine: CallerEngine, plan: PlanId, options: Goin
     const started = await startPlan(engine, plan, options)
     if (started.status === 'under-way') return { status: 'attached', accepted: unchanged(started.plan) }
     if (started.status === 'started') return attachedOr('started', started.accepted)
-    // Whoever was quicker has started it; this call is one that comes later.
+    // A concurrent call has started it.
     if ((await engine.ask({ type: 'summary', plan }))?.status === 'draft') return started
   }
   const resumed = await submitKeyed(engine, plan, { type: 'resume' }, { once: options.once })
@@ -118,16 +120,16 @@ async function goOnAfterEnd(engine: CallerEngine, plan: PlanId, options: GoingOp
     : { status: 'refused', order: 'revise', refusal: went.refusal }
 }
 
-/** Who started the plan under this key asks for that again, however it stands by now. Null when it was started otherwise. */
+/** Repeats the answer of an earlier start under this key, whatever the plan's state is now. Null if it was started otherwise. */
 async function startedBefore(engine: CallerEngine, plan: PlanId, { once }: StartOptions): Promise<PlanGoing | null> {
   if (once === undefined) return null
-  // What has left the draft cannot be started: this is the first answer again, or nothing happens.
+  // A started plan cannot be started again: this returns the first answer, or does nothing.
   const started = await submitKeyed(engine, plan, { type: 'start' }, { once })
   if (started.ok) return attachedOr('started', started)
   return started.refusal.code === 'conflict' ? { status: 'refused', order: 'start', refusal: started.refusal } : null
 }
 
-/** The key of a start is not that of a resume. */
+/** Start and resume use different keys. */
 async function submitKeyed(
   engine: CallerEngine,
   plan: PlanId,
@@ -147,7 +149,7 @@ export type FilledOutline =
   | { readonly status: 'made'; readonly accepted: Accepted }
   | Extract<NotStarted, { readonly status: 'gone' | 'faulty-steps' | 'refused' }>
 
-/** What a client sent as steps, and nobody has started yet, is run as the tasks of these steps. */
+/** Turns the steps of an unstarted outline into tasks. */
 export async function fillOutline(engine: CallerEngine, plan: PlanId): Promise<FilledOutline> {
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) return { status: 'gone' }
@@ -159,7 +161,7 @@ export async function fillOutline(engine: CallerEngine, plan: PlanId): Promise<F
   return made.status === 'refused' ? { ...made, order: 'revise' } : made
 }
 
-/** Null when it can work. What has left the draft is not looked at again. */
+/** Null if there are none. A started plan is not checked again. */
 async function findFaults(
   engine: CallerEngine,
   plan: PlanId,

@@ -1,5 +1,4 @@
-// The tasks of a plan that so far is only an outline: a client of the PlanStore sent steps, and nobody added tasks of its own. Its steps
-// become its tasks, as a revision, before it is started.
+// Turns an outline into tasks: a PlanStore client sent steps, and no tasks were added. Done as a revision before the plan is started.
 
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -12,12 +11,12 @@ import { checkPlan } from './check-plan.ts'
 
 export interface OutlineRoom {
   readonly engine: Pick<Engine, 'ask'>
-  /** Hands the order on in the caller's name; refused when the plan is no longer at this version. */
+  /** Submits in the caller's name; refused if the plan has another version. */
   readonly submit: (order: Order, expectedVersion: number) => Promise<Submitted>
 }
 
 export type OutlineTasks =
-  /** It has tasks, or no steps to make some of. */
+  /** It has tasks, or no steps. */
   | { readonly status: 'nothing' }
   | { readonly status: 'made'; readonly accepted: Extract<Submitted, { readonly ok: true }> }
   | { readonly status: 'faulty'; readonly diagnostics: readonly Diagnostic[] }
@@ -37,14 +36,14 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
     if (!made.ok) return { status: 'faulty', diagnostics: made.diagnostics }
     const filled = { ...definition, tasks: made.definition.tasks }
     const rationale = 'made its steps into tasks'
-    // Made from what was just read: tasks that came in between would be undone by it.
+    // Bound to the version that was read, so that tasks added in between are not lost.
     const done = await submit({ type: 'revise', definition: filled, rationale, written: 'others' }, seen.version)
     if (done.ok) return { status: 'made', accepted: done }
     if (done.refusal.code !== 'conflict' || tries >= TRIES_MAX) return { status: 'refused', refusal: done.refusal }
   }
 }
 
-/** Neither tasks, nor steps that could become some. */
+/** Neither tasks, nor steps to make tasks from. */
 export const isEmptyPlan = (definition: PlanDefinition): boolean =>
   definition.tasks.length === 0 && tasksFromSteps(definition) === null
 

@@ -1,5 +1,5 @@
-// Templates: found on the shelf by name and made into plans that are checked as every plan is; and plans saved as templates of one's
-// own, never over another one unless that is said. The folder is where one's own are kept.
+// Templates: found by name and turned into checked plans; and plans saved as the user's own templates, never over another one unless
+// requested. `folder` holds the user's own.
 
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId } from '../domain/id.ts'
@@ -24,7 +24,7 @@ import type { CallerEngine } from './run-plan.ts'
 export type TemplateLookup =
   | { readonly status: 'found'; readonly shelved: Shelved; readonly template: Template }
   | { readonly status: 'unknown'; readonly near: string | null; readonly names: readonly string[] }
-  /** It is there, and is not a template. */
+  /** The file exists, and is not a template. */
   | {
       readonly status: 'unusable'
       readonly shelved: Shelved
@@ -42,14 +42,13 @@ export async function findTemplate(folder: string, name: string): Promise<Templa
   return read.ok ? { status: 'found', shelved, template: read.template } : { status: 'unusable', shelved, why: read }
 }
 
-/** The plan that a template becomes with these values. */
 export const planFromTemplate = (
   template: Template,
   values: JsonObject,
   options: { readonly name?: string | undefined } = {},
 ): Instantiated => instantiate(template, values, { check: checkPlan, name: options.name })
 
-/** The plan to be saved, and how it stands: only one that completed is known to work. Null when there is none. */
+/** The plan to save, and its status: only a completed one is known to work. Null if there is none. */
 export async function planToSave(
   engine: Pick<CallerEngine, 'ask'>,
   plan: PlanId,
@@ -62,14 +61,14 @@ export async function planToSave(
 export interface TemplateAsk {
   readonly name: string
   readonly parameters: Given
-  /** No limit when absent. */
+  /** No limit if absent. */
   readonly tasksMax?: number
 }
 
 export interface PrintedTemplate {
   readonly name: string
   readonly text: string
-  /** What is not as it was in the plan. */
+  /** What differs from the plan. */
   readonly notes: readonly string[]
 }
 
@@ -78,7 +77,6 @@ export type TemplatePrinting =
   | { readonly status: 'too-large' }
   | { readonly status: 'unfit'; readonly message: string; readonly hint: Hint }
 
-/** Writes nothing. */
 export function printAsTemplate(
   definition: PlanDefinition,
   { name, parameters, tasksMax = Number.POSITIVE_INFINITY }: TemplateAsk,
@@ -97,10 +95,10 @@ function hasMoreTasks(definition: PlanDefinition, max: number): boolean {
 
 export type TemplateKeeping =
   | { readonly status: 'kept'; readonly path: string }
-  /** There is one of this name already; `isSame` when it was saved before, word for word. */
+  /** The name is taken; `isSame` if the content is identical. */
   | { readonly status: 'taken'; readonly isSame: boolean; readonly message: string; readonly hint: Hint }
 
-/** Never over another one, unless `replace`. */
+/** Overwrites only with `replace`. */
 export async function keepTemplate(
   folder: string,
   { name, text }: Pick<PrintedTemplate, 'name' | 'text'>,

@@ -1,25 +1,24 @@
-// Pages and the cursors that lead from one to the next. A cursor is opaque to callers: base64url of a small JSON list that begins
-// with the name of the list it belongs to and a digest of the filter it was handed out for. It names a row, not an offset, so rows
-// added meanwhile shift nothing; under another filter it would name a row of another list, and is refused.
+// Pages and cursors. A cursor is opaque: base64url of a small JSON list with the name of its list and a digest of its filter. It names a
+// row, not an offset, so new rows shift nothing; with another filter it is refused.
 
 import { createHash } from 'node:crypto'
 import { BadCursor, type Page } from './store.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 1_000
-/** Enough to tell filters apart; nobody gains by making two that are alike. */
+/** Enough against mistakes; forging a cursor gains nothing. */
 const DIGEST_CHARS = 8
 
 interface Asked {
   readonly cursor?: string
 }
 
-/** Absent, zero, negative and unreadable limits fall back to the default. */
+/** Absent, zero, negative and unreadable limits become the default. */
 export function limitOf(limit: number | undefined, otherwise = LIMIT_DEFAULT, max = LIMIT_MAX): number {
   return limit !== undefined && limit >= 1 ? Math.min(Math.floor(limit), max) : otherwise
 }
 
-/** The numbers a cursor of this list carries; null when there is no cursor: the first page. */
+/** The numbers in a cursor of this list; null for the first page. */
 export function openCursor(list: string, numbers: number, asked: Asked): readonly number[] | null {
   const rest = unseal(list, asked)
   if (rest === null) return null
@@ -62,7 +61,7 @@ export function unseal(list: string, asked: Asked): readonly unknown[] | null {
 const foreign = (list: string): BadCursor =>
   new BadCursor(`this cursor was not handed out by a list of ${list}; start again without one`)
 
-/** How many are wanted may change from page to page. The dot tells it from what older cursors bore in its place. */
+/** Without the page size, which may change. The dot distinguishes it from older cursors. */
 function digestOf(asked: object): string {
   const filter = Object.entries(asked)
     .filter(([key, value]) => value !== undefined && !NO_FILTER.has(key))
@@ -75,7 +74,7 @@ function digestOf(asked: object): string {
 
 const NO_FILTER: ReadonlySet<string> = new Set(['type', 'cursor', 'limit', 'among'])
 
-/** The order of listed values means nothing. */
+/** The order of listed values is irrelevant. */
 function normal(value: unknown): unknown {
   if (Array.isArray(value)) return [...value].sort()
   if (typeof value !== 'object' || value === null) return value

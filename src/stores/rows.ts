@@ -1,12 +1,10 @@
-// What the query tables answer: pages of rows, written in the same transaction as the events they come from. Part of the
-// door; seen through store.ts.
+// The rows and pages of the query tables, written in the transaction of their events. Part of the door, seen through store.ts.
 
 import type { Millis, PlanId, PlanName, TaskId, TaskName } from '../domain/id.ts'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Opaque; null at the end. */
   readonly next: string | null
 }
 
@@ -15,10 +13,10 @@ export interface PlanQuery {
   readonly session?: string
   readonly goal?: string
   readonly agent?: string
-  /** Every word begins a word of its name, title, goal or labels. A text without words is looked for as it stands. */
+  /** Every word must be the prefix of a word of its name, title, goal or labels. A text without words is matched literally. */
   readonly text?: string
   readonly archived?: boolean
-  /** Only those whose last entry may tell of a stopped rollback, or in which something was tried more than once. */
+  /** Only plans with a retry, or whose last entry may report a stopped rollback. */
   readonly unsettled?: true
   readonly limit?: number
   readonly cursor?: string
@@ -43,11 +41,10 @@ export interface PlanRow {
   readonly endedAt: Millis | null
 }
 
-/** Plans for an overview: their state, and what they used. */
 export interface OverviewQuery extends PlanQuery {
   readonly since?: Millis
   readonly until?: Millis
-  /** `newest` when not said. `updated`: changed last first. `cost`: what cost most first. */
+  /** Default `newest`. `updated`: last changed first. `cost`: most expensive first. */
   readonly order?: 'newest' | 'updated' | 'name' | 'cost'
   /** Only these plans, and all plans of these sessions. */
   readonly within?: PlanSet
@@ -55,13 +52,13 @@ export interface OverviewQuery extends PlanQuery {
 }
 export interface PlanOverview extends PlanRow {
   readonly counts: Readonly<Record<TaskStatus, number>>
-  /** What its attempts used that have ended, as far as that is known. */
+  /** The known use of its ended attempts. */
   readonly tokens: number | null
   readonly cost: number | null
 }
 export interface OverviewPage extends CaughtUp<PlanOverview> {
   readonly total: number
-  /** How many of them there would be in each status, whatever status is asked for, and not only `among` some. */
+  /** The counts by status, regardless of the filters `status` and `among`. */
   readonly statuses: Readonly<Record<PlanStatus, number>>
 }
 
@@ -70,7 +67,7 @@ export interface TaskQuery {
   readonly status?: TaskStatus
   readonly statuses?: readonly TaskStatus[]
   readonly assignee?: string
-  /** `sequence`: as they are to be done. `recent`: latest first, of all plans. Default: as added. Newest plan first. */
+  /** `sequence`: in order of work. `recent`: latest first, over all plans. Default: as added. Newest plan first. */
   readonly order?: 'sequence' | 'recent'
   readonly archived?: boolean
   readonly limit?: number
@@ -81,11 +78,10 @@ export interface TaskRow {
   readonly plan: PlanId
   readonly name: TaskName
   readonly ordinal: number
-  /** Where it stands among the tasks of its plan, by its own word (`sequence_order`); else its ordinal. */
   readonly sequence: number
   readonly title: string | null
   readonly kind: string | null
-  /** Whom the definition names, or else who holds it. */
+  /** The assignee of the definition, or else the claimant. */
   readonly assignee: string | null
   readonly addedAt: Millis
   readonly status: TaskStatus
@@ -122,20 +118,19 @@ export interface MetricRow {
   readonly durationMs: number
 }
 
-// ── search and steps: caught up from the journal when asked, so that no step of a plan pays for them ─────────────────
+// Search and steps: caught up with the journal on demand, so that running plans do not pay for them
 
-/** `complete` is false when the store may only be read and what is new was not caught up yet. */
+/** `complete` is false when a read-only store could not catch up. */
 export interface CaughtUp<T> extends Page<T> {
   readonly complete: boolean
 }
 
 export interface SearchQuery {
-  /** Words, each of which begins a word that is found. Nothing in it is an operator. */
   readonly text: string
-  /** All of them when absent. Plans are found first, then tasks, then output; each newest first. */
+  /** Default: all. Plans first, then tasks, then output; each newest first. */
   readonly kinds?: readonly SearchHit['kind'][]
   readonly plan?: PlanId
-  /** Only in these plans, and in all plans of these sessions. */
+  /** Only these plans, and all plans of these sessions. */
   readonly within?: PlanSet
   readonly archived?: boolean
   readonly limit?: number
@@ -149,9 +144,7 @@ export interface SearchHit {
   readonly kind: 'plan' | 'task' | 'log'
   readonly plan: PlanId
   readonly name: PlanName
-  /** Null when the plan itself was found. */
   readonly task: TaskName | null
-  /** The text around the first words that were found, plain, in one line. */
   readonly snippet: string
   readonly matches: readonly (readonly [number, number])[]
   readonly at: Millis
@@ -163,7 +156,6 @@ export interface SearchHit {
   } | null
 }
 
-/** Attempts that have ended, summed up. */
 export interface StepsQuery {
   readonly by: 'plan' | 'agent' | 'capability' | 'kind' | 'hour' | 'day'
   readonly plan?: PlanId
@@ -184,15 +176,14 @@ export interface StepsRow {
   readonly failed: number
   readonly lost: number
   readonly retries: number
-  /** Succeeded out of all that ended, from 0 to 1. */
+  /** Successes of all ended attempts, from 0 to 1. */
   readonly successRate: number
   readonly durationMs: { readonly sum: number; readonly p50: number; readonly p95: number; readonly max: number }
-  /** Paths written, as seen by looking before and after. */
   readonly files: number
   readonly bytes: number
-  /** As agents report them; null when none did. */
+  /** As reported by agents; null for none. */
   readonly tokens: { readonly input: number; readonly output: number; readonly total: number } | null
-  /** In the agents' own currency, which is dollars where they say so; null when none did. */
+  /** In the agents' own currency, usually dollars; null for none. */
   readonly cost: number | null
   readonly tools: readonly { readonly name: string; readonly steps: number }[]
 }
@@ -204,7 +195,7 @@ export interface CheckReport {
   readonly blobs: number
   readonly bytes: number
   readonly faults: readonly { readonly plan: string | null; readonly what: string; readonly hint: string }[]
-  /** Plans of rules or a format that this program does not know: their hash chain holds, and no more can be checked. Absent: none. */
+  /** Plans with unknown rules or format, whose hash chain is valid and which cannot be checked further. Absent: none. */
   readonly unread?: readonly { readonly plan: string; readonly why: string }[]
 }
 export interface Pruned {
@@ -212,14 +203,13 @@ export interface Pruned {
   readonly entries: number
   readonly blobs: number
   readonly bytes: number
-  /** Plans that stay because files set back in them can still be restored. */
+  /** Plans that stay because reverted files can still be restored. */
   readonly held: number
 }
-/** Files that appeared outside a scope and were moved to the state folder. A person may have made them. */
+/** Files that appeared outside a scope and were moved to the state folder. They may be a person's. */
 export interface MovedFiles {
-  /** How many attempts they were found after. */
   readonly attempts: number
-  /** As they were called in the workspace; at most two hundred are named. */
+  /** Their paths in the workspace; at most two hundred. */
   readonly files: readonly string[]
   readonly more: number
 }

@@ -1,4 +1,4 @@
-// The store, written once for all kinds of tables: journal, plans, leases, output; a group of requests is one transaction.
+// The store over any tables, with the rules of this room: journal, plans, leases, output; a group of requests is one transaction.
 
 import { type PlanId, type PlanName, parseTaskId } from '../domain/id.ts'
 import type { SnapshotBlobs } from '../workspace/workspace.ts'
@@ -63,8 +63,8 @@ function logsOn(transactions: Transactions): Logs {
   }
 }
 
-// The Store door over any tables: joins the rules of this room to what keeps the rows. sqlite/, and the simulator's store in memory, bring
-// tables, transactions, blobs and a way to notice other processes; nothing else differs between them.
+// Implements the Store door over any tables. SQLite and the simulator's store in memory only provide tables, transactions, blobs and a way
+// to notice other processes.
 
 export interface ContentStore extends SnapshotBlobs, PruneBlobs {}
 
@@ -73,19 +73,21 @@ interface Parts {
   readonly states: States
   readonly blobs: ContentStore
   readonly changes: Changes
-  /** Where what was just written need not be read back. */
   readonly recent?: Recent
   readonly clock: Clock
   readonly host: Host
   readonly newId: () => string
   readonly heartbeat?: Heartbeat | undefined
   readonly foldEvery?: number
-  /** A view of the tables that stays at one moment while the check takes its turns. */
+  /** A consistent view of the tables for a check that yields. */
   readonly snapshot: () => { readonly tables: Tables; close(): void }
   readonly close: () => Promise<void>
 }
 
-/** So many events are replayed in a few hundredths of a second; writing a fold of thousands of tasks takes as long, and nothing else happens meanwhile. */
+/**
+ * Replaying this many events takes a few hundredths of a second; writing a fold of thousands of tasks takes as long, and blocks the event
+ * loop.
+ */
 const FOLD_EVERY = 10_000
 const READ_DEFAULT = 1_000
 const READ_MAX = 10_000
@@ -194,9 +196,9 @@ export class StoreOnTables implements door.Store {
       const limit = limitOf(options?.limit, READ_DEFAULT, READ_MAX)
       const after = options?.after ?? 0
       const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, limit)
-      // Every plan has the entry that made it.
+      // Every plan has a first entry.
       if (page.length === 0 && after === 0) throw new door.StoreDamaged(`the journal of plan ${plan} is missing`)
-      // Also without the hash that the caller knows: an altered entry is damage, whoever reads it.
+      // Verified even without the caller's hash, because a changed entry is always damage.
       const previous = options?.previous ?? (after === 0 ? GENESIS : tables.journal.entry(no, after)?.hash)
       const head = page.length < limit ? tables.journal.head(no) : null
       if (previous !== undefined) return chained(plan, page, { after, previous, head }, this.blobs)
@@ -208,7 +210,7 @@ export class StoreOnTables implements door.Store {
     this.#read(tables => {
       const rows = tables.journal.since(after, limit, null)
       const { entries, fault } = new EntryVerifier().verify(tables, rows, this.blobs)
-      // What stands before the fault is sound, and told first; who asks behind it is told of the fault.
+      // Entries before the fault are valid and returned first; the next read reports the fault.
       if (fault !== null && entries.length === 0) throw fault
       return entries
     })
@@ -316,7 +318,7 @@ export class StoreOnTables implements door.Store {
     return this.#parts.transactions.read(work)
   }
 
-  /** A stored fold is only a shortcut: taken as text now, compressed elsewhere, stored by a later commit or never. */
+  /** A stored fold is only a cache: taken as text now, compressed in another thread, stored by a later commit or never. */
   #storeFold(plan: PlanId, kept: Kept): void {
     kept.tail = 0
     if (this.#foldingPlans.has(plan) || kept.state.order.length === 0) return
@@ -327,7 +329,7 @@ export class StoreOnTables implements door.Store {
     const folding: Promise<void> = packStored(text, at)
       .then(fold =>
         this.#parts.transactions.write(tables => {
-          // The transaction the fold was taken from may have been rolled back since.
+          // The transaction of the fold may have been rolled back since.
           if (tables.journal.entry(no, fold.version)?.hash === hash) tables.journal.saveFold(no, fold)
         }),
       )
@@ -342,8 +344,8 @@ export class StoreOnTables implements door.Store {
 
 const EMPTY = { items: [], next: null }
 
-// A group of requests in one transaction: those that fail before they wrote anything fail alone, a failure after that fails
-// the whole group. Shared by the stores; each brings its own begin, commit and rollback.
+// A group of requests in one transaction: those that fail before their first write fail alone, a later failure fails the whole group. Each
+// store has its own begin, commit and rollback.
 
 export interface Request {
   readonly work: (tables: Tables) => unknown
@@ -351,10 +353,10 @@ export interface Request {
   readonly reject: (error: unknown) => void
 }
 
-/** Answers to give once the commit is durable, and not before (law L6). */
+/** Called when the commit is durable, not before (law L6). */
 export type Answers = (() => void)[]
 
-/** Runs the requests in order. Throws when the transaction must be rolled back. */
+/** Throws when the transaction must be rolled back. */
 export function runGroup(tables: Tables, requests: readonly Request[]): Answers {
   return requests.map(({ work, resolve, reject }) => {
     const before = tables.writes

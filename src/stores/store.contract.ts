@@ -1,4 +1,4 @@
-// What every store must do, whatever keeps its rows. Run by the tests of each implementation against the real thing.
+// The contract of every store, tested against each real implementation.
 
 import { appendingContract } from './contract/append.contract.ts'
 import { feedingContract } from './contract/feed.contract.ts'

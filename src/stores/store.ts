@@ -1,6 +1,6 @@
-// The door of `stores/`: where it is kept. One write path for everybody: `update` catches up with the journal, asks the
-// domain, appends the entry and writes the query tables in one locked transaction. Requests made in the same turn of the
-// event loop share a commit. A promise settles only when its commit is durable (law L6).
+// Door of `stores/`. One write path for all callers: `update` catches up with the journal, decides, appends the entry and writes the query
+// tables in one locked transaction. Requests of the same turn of the event loop share a commit. A promise settles only when its commit is
+// durable (law L6).
 
 import type { Command, CommandOf } from '../domain/command.ts'
 import type { Event } from '../domain/event.ts'
@@ -35,57 +35,57 @@ export type * from './rows.ts'
 
 export interface Store {
   /**
-   * Makes a plan; a name that is taken is refused with code `exists`. With a `conversation`, the session of the plan is opened when it
-   * is new and the message is added to it, in the same transaction: both are there, or neither. A closed session is refused.
+   * Creates a plan; a taken name is refused with code `exists`. With a `conversation`, the session of the plan is created if necessary and
+   * the message is added to it, in the same transaction. A closed session is refused.
    */
   create(
     command: CommandOf<'create'>,
     actor: Actor,
     options?: { readonly once?: Once; readonly conversation?: Conversation },
   ): Promise<Updated>
-  /** Anyone may write what was decided; only the holder of `lease` may write what the world did. */
+  /** Any process may write decisions; only the holder of `lease` may write results. */
   update(plan: PlanId, command: Asked, options: UpdateOptions): Promise<Updated>
   /**
-   * The same, with a command worked out from the plan as it stands inside the transaction: nobody can come in between. A refusal is
-   * answered, and nothing is written.
+   * The same with a command computed from the state inside the transaction, so that no other writer can come between. A refusal is returned,
+   * and nothing is written.
    */
   updateFrom(plan: PlanId, workOut: WorkOut, options: UpdateOptions): Promise<Updated>
-  /** What was answered under the key, before anything is done for it again; null when it is new. */
+  /** The earlier answer for an idempotency key; null when the key is new. */
   answered(actor: Actor, once: Once): Promise<Updated | null>
-  /** The fold as of now. Live and read-only: later updates in this process change the same object. Null when unknown. */
+  /** The current fold. Live and read-only: later updates in this process change the same object. Null when unknown. */
   state(plan: PlanId): Promise<PlanState | null>
-  /** Finds a plan by UUID or name, or a task by its UUID; the one look-up. */
+  /** Finds a plan by UUID or name, or a task by its UUID. */
   find(reference: string): Promise<Found | null>
 
   /**
-   * Every entry read must go on with the chain, and the last must be where the journal must end: throws `ChainBroken` at the first
-   * that is not. `previous` is the hash of entry `after`; without it, the one that is stored counts.
+   * Verifies that every entry continues the chain and that the journal does not end too early: throws `ChainBroken` at the first fault.
+   * `previous` is the hash of entry `after`; default: the stored one.
    */
   read(
     plan: PlanId,
     options?: { readonly after?: number; readonly limit?: number; readonly previous?: string },
   ): Promise<readonly Entry[]>
-  /** Entries of all plans behind `after`, in commit order: one page. Where positions are missing, plans were pruned. */
+  /** A page of entries of all plans after `after`, in commit order. Gaps are pruned plans. */
   since(after: Position, limit: number): Promise<readonly Entry[]>
   /**
-   * Entries of all plans (or one) behind `after`, in commit order, then live until `signal` fires. Each must go on with the chain of
-   * its plan: throws `ChainBroken` at the first that does not.
+   * Entries of all plans (or one) after `after`, in commit order, then live until `signal` fires. Verified: throws `ChainBroken` at the
+   * first fault.
    */
   watch(options: {
     readonly after: Position
     readonly plan?: PlanId
     readonly signal: AbortSignal
-    /** For those who only want to know which plans moved: a damaged plan must not keep them from the others. */
+    /** For readers that only need to know which plans changed: one damaged plan must not stop them. */
     readonly verify?: false
   }): AsyncIterable<Entry>
-  /** Calls back soon after any commit, by this process or another; returns how to stop. Never called inside a commit. */
+  /** Calls back soon after any commit, by any process; returns how to unsubscribe. Never called inside a commit. */
   onChange(listener: (origin: 'here' | 'elsewhere') => void): () => void
   position(): Promise<Position>
-  /** Grows whenever plans are taken out, by this process or another: what was read before may be of them. */
+  /** Changes whenever any process prunes plans: cached reads may be of pruned ones. */
   pruned(): Promise<number>
 
   plans(query: PlanQuery): Promise<Page<PlanRow>>
-  /** The same with more of each, in other orders, and counted: every plan that matches is looked at. */
+  /** The same with more columns, more orders and counts: visits every matching plan. */
   overview(query: OverviewQuery): Promise<OverviewPage>
   tasks(query: TaskQuery): Promise<Page<TaskRow>>
   attempts(query: AttemptQuery): Promise<Page<AttemptRow>>
@@ -103,21 +103,21 @@ export interface Store {
 
   check(options?: { readonly readData?: boolean }): Promise<CheckReport>
   /**
-   * Removes archived plans' journals, logs and unreachable blobs; says what it removed. A blob that was stored or used after
-   * `blobsBefore` stays: somebody may be about to name it.
+   * Removes the journals, logs and unreachable blobs of archived plans; returns what it removed. A blob stored or used after `blobsBefore`
+   * stays, because a process may be about to refer to it.
    */
   prune(options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean }): Promise<Pruned>
   /**
-   * Duties nobody waits for: catches up search and steps, from the beginning with `rebuild`, which also writes the reservations
-   * again; forgets keys of long ago.
+   * Background upkeep: catches up search and steps (with `rebuild` from the beginning, also rewriting reservations) and deletes old
+   * idempotency keys.
    */
   tidy(options?: { readonly rebuild?: true }): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Makes asking twice the same as asking once. Same actor, key and hash: what was answered the first time, though the state is
- * that of now. Another hash is refused with code `conflict`. A refusal is not kept. Forgotten after 48 hours.
+ * An idempotency key. For the same actor, key and hash, returns the first answer with the current state. Another hash is refused with code
+ * `conflict`. Refusals are not stored. Deleted after 48 hours.
  */
 export interface Once {
   readonly key: string
@@ -126,7 +126,7 @@ export interface Once {
 
 export type Position = number
 
-/** A command, or how to make it at the moment of writing, so that everything true by then is in it. Called once. */
+/** A command, or a function that makes it at the time of writing, called once. */
 export type Asked = Command | (() => Command)
 
 /** The state is live: copy what must outlive the call. */
@@ -134,11 +134,11 @@ export type WorkOut = (state: PlanState) => Command | Refusal
 
 export interface UpdateOptions {
   readonly actor: Actor
-  /** Refused with code `conflict` when the plan has moved on. */
+  /** Refused with code `conflict` for another version. */
   readonly expectedVersion?: number
   readonly once?: Once
   readonly lease?: Lease
-  /** The entry is dated no earlier than this, whatever the wall clock says. */
+  /** The entry has at least this time, whatever the wall clock says. */
   readonly notBefore?: Millis
 }
 
@@ -148,16 +148,16 @@ export type Updated =
       readonly version: number
       readonly position: Position
       readonly events: readonly Event[]
-      /** Its id tells which plan was made, when it was made the first time. */
+      /** For a repeated request, the state of the plan created first. */
       readonly state: PlanState
-      /** It was asked before: version, position and events are those of then, and nothing was written now. */
+      /** A repeated request: version, position and events are the first ones, and nothing was written. */
       readonly replayed?: true
-      /** With a lease: until then, on the monotonic clock, nobody else can have taken the plan. */
+      /** With a lease: until this monotonic time no other process can have taken the plan. */
       readonly heldUntil?: number | undefined
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** One append: what was asked, by whom, when, and what then happened. */
+/** One append: the command, its actor and time, and the resulting events. */
 export interface Entry {
   readonly position: Position
   readonly plan: PlanId
@@ -165,7 +165,7 @@ export interface Entry {
   readonly version: number
   readonly actor: Actor
   readonly now: Millis
-  /** The lease's fence, when the owner wrote it. */
+  /** The fence of the lease, if the owner wrote it. */
   readonly fence: number | null
   readonly command: Command
   readonly events: readonly Event[]
@@ -173,15 +173,15 @@ export interface Entry {
   readonly hash: Sha256
 }
 
-/** Thrown by `update` when the lease is no longer ours; the loop ends at once (law L5). */
+/** Thrown by `update` when the lease is lost; the loop ends at once (law L5). */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
-/** Thrown when nobody can say whether the commit happened; read the state again before doing anything. */
+/** Thrown when it is unknown whether the commit happened; read the state again before doing anything. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
 }
-/** Thrown when what is stored contradicts itself: a broken hash chain, a damaged blob. Never repaired silently. */
+/** Thrown for inconsistent data: a broken hash chain, a damaged blob. Never repaired silently. */
 export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged'
   readonly hint?: string
@@ -190,11 +190,10 @@ export class StoreDamaged extends Error {
     if (options.hint !== undefined) this.hint = options.hint
   }
 }
-/** Which entry it is, where one can be named, and what is wrong with it. */
+/** The faulty entry, if known, and the fault. */
 export class ChainBroken extends StoreDamaged {
   readonly fault: 'tampered' | 'missing' | 'unreadable' | 'unknown-format'
   readonly version: number
-  /** Null when there is no such entry. */
   readonly position: Position | null
   constructor(fault: ChainBroken['fault'], version: number, position: Position | null, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), {
@@ -210,7 +209,7 @@ export class ChainBroken extends StoreDamaged {
 export class StoreFull extends Error {
   override readonly name = 'StoreFull'
 }
-/** Thrown when a file of ours could not be synced: what was written may be lost, and a later sync would not tell. */
+/** Thrown when a file could not be synced: its data may be lost, and a later sync would not report that. */
 export class SyncFailed extends Error {
   override readonly name = 'SyncFailed'
 }
@@ -218,15 +217,15 @@ export class SyncFailed extends Error {
 export class StoreBusy extends Error {
   override readonly name = 'StoreBusy'
 }
-/** Thrown when the file that was opened is no longer where it was: what is written now, nobody would find. For ever. */
+/** Thrown, for ever, when the open file is no longer at its path, so that writes would be lost. */
 export class StoreGone extends Error {
   override readonly name = 'StoreGone'
 }
-/** Thrown when a page is asked for with a cursor that no list of this kind handed out. */
+/** Thrown for a cursor that belongs to no list of this kind. */
 export class BadCursor extends RangeError {
   override readonly name = 'BadCursor'
 }
-/** Thrown when the store cannot be opened as promised: newer schema, old SQLite, wrong settings, network filesystem. */
+/** Thrown when the store cannot be opened safely: newer schema, old SQLite, wrong settings, network filesystem. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused'
   readonly hint: Hint
@@ -242,25 +241,24 @@ export interface Found {
   readonly task: TaskName | null
 }
 
-// ── leases: one per process, covering the plans it drives ──────────────────────────────────────────────────────────
+// Leases: one per process, covering the plans it drives
 
 export interface Leases {
-  /** Registers this process; renewed from outside the event loop until `stop`. */
+  /** Registers this process; renewed outside the event loop until `stop`. */
   open(options: { readonly leaseMs: number }): Promise<Owner>
   /**
-   * Takes the plan, or says who has it. A dead owner on this host is taken over at once, any other after its lease. With
-   * `over`, a dead owner is taken over only when it is that one: the one whose processes the claimant has already ended.
+   * Takes the plan, or returns its owner. A dead owner on this host is taken over at once, any other after its lease. With `over`, only that
+   * dead owner is taken over: the one whose processes the caller has already ended.
    */
   claim(plan: PlanId, owner: Owner, options?: { readonly over: string | null }): Promise<Claimed>
   release(plan: PlanId, owner: Owner): Promise<void>
   holder(plan: PlanId): Promise<Holder | null>
-  /** Active plans that somebody started to drive and whose owner is gone. */
+  /** Active plans whose driver is gone. */
   orphans(): Promise<readonly PlanId[]>
 }
 
 export interface Owner {
   readonly id: string
-  /** Fires when the lease could not be renewed in time. */
   readonly lost: AbortSignal
   stop(): Promise<void>
 }
@@ -278,28 +276,28 @@ export interface Holder {
   readonly owner: string
   readonly host: string
   readonly pid: number
-  /** False when the process is gone or its lease ran out. */
+  /** False when the process is dead or its lease expired. */
   readonly alive: boolean
   readonly since: Millis
 }
 
-// ── claims: an agent's hold on an external task; heartbeats touch only this row ─────────────────────────────────────
+// Claims of agents on external tasks; heartbeats touch only this row
 
 export interface Claims {
   /**
-   * Called after `attempt.started` with a claim is durable, and by heartbeats; without a lease, the one asked for last. Answers how
-   * long it holds now, in milliseconds; null when the token is unknown.
+   * Called after `attempt.started` with a claim is durable, and by heartbeats; without a lease duration, the last one applies. Returns how
+   * long the claim is valid now, in milliseconds; null when the token is unknown.
    */
   touch(plan: PlanId, task: TaskName, token: string, leaseMs?: number): Promise<number | null>
-  /** To be ended by a `lapse`, which is refused where a sign of life has come since. */
+  /** To be ended by a `lapse`, which is refused after a late heartbeat. */
   lapsed(plan?: PlanId): Promise<readonly { readonly plan: PlanId; readonly task: TaskName; readonly token: string }[]>
 }
 
-// ── reservations: which files a visit of a task keeps to itself, across all plans ──────────────────────────────────
+// Reservations of files, across all plans
 
-/** Reserved by `attempt.started` and let go by the entry that ends the visit; here they are only asked about. */
+/** Reserved by `attempt.started` and released by the entry that ends the visit; read-only here. */
 export interface Reservations {
-  /** Who of other plans holds files that overlap these, and how far the journal went at that moment. */
+  /** The other plans with overlapping reservations, and the position of the journal at that moment. */
   holders(
     plan: PlanId,
     wanted: Omit<Reserves, 'seen'>,
@@ -312,12 +310,11 @@ export interface ScopeHolder {
   readonly name: PlanName
   readonly task: TaskName
   readonly visit: number
-  /** Those of its patterns that overlap. */
   readonly paths: readonly string[]
   readonly since: Millis
 }
 
-// ── task output: durable, in chunks, beside the journal, never state ───────────────────────────────────────────────
+// Task output: durable chunks beside the journal, never state
 
 export interface Logs {
   append(chunks: readonly LogChunk[]): Promise<void>
@@ -325,11 +322,11 @@ export interface Logs {
     readonly plan: PlanId
     readonly task?: TaskName
     readonly after?: number
-    /** The last of those before this number; in order all the same. Infinity: the very last. */
+    /** The last of those before this number, in ascending order. Infinity: the very last. */
     readonly before?: number
     readonly limit?: number
   }): Promise<readonly StoredLog[]>
-  /** Of all plans, in the order it was written, behind a number: one page. */
+  /** A page of all plans' output after a number, in order of writing. */
   since(after: number, limit: number): Promise<readonly StoredLog[]>
   last(): Promise<number>
 }
@@ -347,10 +344,10 @@ export interface StoredLog extends LogChunk {
   readonly seq: number
 }
 
-// ── sessions and goals: small streams of their own, used by later faces ────────────────────────────────────────────
+// Sessions and goals: small streams of their own
 
 export interface Streams<E, R, F = unknown> {
-  /** Appends to the stream, making it when new. A stale `expectedVersion` is refused with code `conflict`. */
+  /** Creates the stream if it is new. A stale `expectedVersion` is refused with code `conflict`. */
   append(
     id: string,
     events: readonly E[],
@@ -361,11 +358,11 @@ export interface Streams<E, R, F = unknown> {
     options?: { readonly after?: number; readonly limit?: number },
   ): Promise<readonly { readonly version: number; readonly at: Millis; readonly actor: Actor; readonly event: E }[]>
   get(id: string): Promise<R | null>
-  /** Newest first; those that are as `where` says. */
+  /** Newest first, filtered by `where`. */
   list(query: { readonly where?: F; readonly limit?: number; readonly cursor?: string }): Promise<Page<R>>
 }
 export type StreamUpdated =
-  /** `id`: of the stream, which is another one when it was asked before. */
+  /** `id`: of the stream; for a repeated request, of the first one. */
   | { readonly ok: true; readonly id: string; readonly version: number; readonly replayed?: true }
   | { readonly ok: false; readonly refusal: Refusal }
 
@@ -374,16 +371,15 @@ export interface Message {
   readonly text: string
   readonly data?: Json
 }
-/** What a session holds of the making of a plan. */
 export interface Conversation {
-  /** Of a session that is opened by it. */
+  /** For a session that it creates. */
   readonly title: string
   readonly message?: Message
 }
 
 export type SessionEvent =
   | { readonly type: 'session.opened'; readonly title: string }
-  /** `plan`: the plan that was made with it. */
+  /** `plan`: the plan that was created with it. */
   | ({ readonly type: 'message.added'; readonly plan?: PlanId } & Message)
   | { readonly type: 'session.closed' }
 export interface SessionRow {

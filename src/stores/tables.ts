@@ -1,6 +1,6 @@
 // The inner door: what a store keeps, table by table. The rules of stores/ (append, states, leases, streams, check) are written once
-// against these; sqlite/, and the simulator's store in memory, only keep rows. Every method runs inside an open transaction or snapshot and
-// does not wait.
+// against these; SQLite and the simulator's store in memory only keep rows. Every method is synchronous and runs inside an open transaction
+// or snapshot.
 
 import type { Actor, Millis, PlanId, PlanName, Sha256, TaskName } from '../domain/id.ts'
 import type { Reservation } from '../domain/reservation.ts'
@@ -25,7 +25,7 @@ import type {
 } from './store.ts'
 
 export interface Tables {
-  /** Counts write calls, so that a request that failed before its first write can be told from one that did not. */
+  /** Counts writes, so that a request that failed before its first write can be detected. */
   readonly writes: number
   readonly journal: JournalTable
   readonly projections: ProjectionTables
@@ -39,24 +39,24 @@ export interface Tables {
   readonly upkeep: Upkeep
 }
 
-/** How work reaches the tables: writes share commits, reads see one consistent moment. */
+/** Access to the tables: writes share commits, reads see one consistent snapshot. */
 export interface Transactions {
-  /** Settles after the commit that holds `work` is durable. */
+  /** Settles when the commit that contains `work` is durable. */
   write<T>(work: (tables: Tables) => T): Promise<T>
   read<T>(work: (tables: Tables) => T): T
-  /** Another number after every commit of somebody else. Absent where that is not known. */
+  /** Changes with every commit of another process. Absent where that is unknown. */
   moment?(): number
 }
 
-// ── the journal ────────────────────────────────────────────────────────────────────────────────────────────────────
+// Journal
 
-/** What every append looks at: where the plan stands, which its last entry tells, and who may write. */
+/** For every append: the last version, its hash, and who may write. */
 export interface Head {
   readonly no: number
   readonly version: number
   readonly at: Millis
   readonly hash: string
-  /** A version the journal is known to have reached: one that ends before it was cut short. */
+  /** A version that the journal is known to have reached, to detect truncation. */
   readonly reached: number
   readonly fence: number
   readonly owner: string | null
@@ -66,10 +66,10 @@ export interface Head {
 
 export interface StoredFold {
   readonly version: number
-  /** The version of the entry that holds the definition the fold belongs to. */
+  /** The version of the entry with the definition of the fold. */
   readonly definitionVersion: number
   readonly body: Uint8Array
-  /** Over the hash of the entry at `version` and the body, so a fold cannot be moved or altered. */
+  /** Over the hash of the entry at `version` and the body, so that a fold cannot be moved or altered. */
   readonly hash: Sha256
 }
 
@@ -85,18 +85,18 @@ export interface JournalTable {
   since(after: Position, limit: number, no: number | null): readonly (StoredEntry & { readonly plan: PlanId })[]
   fold(no: number): StoredFold | null
   addPlan(id: PlanId, record: PlanRecord): number
-  /** `done` counts the tasks that have ended well. */
+  /** `done` counts completed and skipped tasks. */
   addEntry(no: number, entry: StoredEntry, done: number): void
   saveFold(no: number, fold: StoredFold): void
 }
 
-// ── projections ────────────────────────────────────────────────────────────────────────────────────────────────────
+// Projections
 
 export interface ProjectionTables {
   apply(no: number, changes: Changes): void
   taskName(no: number, ordinal: number): TaskName | null
   ordinal(no: number, task: TaskName): number | null
-  /** `words`: those of its text, when they can be found by the index; else the text is looked for row by row. */
+  /** `words`: those of its text, if the index has them; else the text is matched row by row. */
   plans(query: PlanQuery, words: readonly string[] | null): Page<PlanRow>
   overview(query: OverviewQuery, words: readonly string[] | null): Omit<OverviewPage, 'complete'>
   tasks(query: TaskQuery, no: number | null): Page<TaskRow>
@@ -109,25 +109,23 @@ export interface ProjectionTables {
   }
 }
 
-// ── owners and claims ──────────────────────────────────────────────────────────────────────────────────────────────
+// Owners and claims
 
 export interface OwnerRecord {
   readonly id: string
   readonly host: string
-  /** A boot of a machine; monotonic time means something only within one. */
+  /** A boot of a machine; monotonic time is only comparable within one. */
   readonly boot: string
-  /** The namespace in which `pid` means something. */
   readonly pids: string
   readonly pid: number
-  /** When the process started, as its machine counts; tells a process from a later one with the same pid. */
+  /** Distinguishes processes with a reused pid. */
   readonly startTime: string
-  /** Monotonic milliseconds of the boot. */
   readonly expires: number
 }
 
 export interface OwnerTable {
   add(owner: OwnerRecord): void
-  /** False when the lease is gone or has lapsed: a lapsed lease is never renewed. */
+  /** False when the lease is gone or expired: an expired lease is never renewed. */
   renew(id: string, expires: number, now: number): boolean
   remove(id: string): void
   get(id: string): OwnerRecord | null
@@ -142,7 +140,7 @@ export interface ClaimRecord {
   readonly ordinal: number
   readonly token: string
   readonly boot: string
-  /** Monotonic milliseconds of the boot; after a restart of the machine `until` counts. */
+  /** Monotonic milliseconds of the boot; after a restart of the machine `until` applies. */
   readonly expires: number
   readonly until: Millis
   readonly lease: number | null
@@ -155,10 +153,10 @@ export interface ClaimTable {
   remove(no: number, ordinal: number): void
 }
 
-// ── files reserved across plans ────────────────────────────────────────────────────────────────────────────────────
+// Reservations
 
 export interface ReservationRecord extends Reservation {
-  /** The position of the entry that reserved them, and when that was. */
+  /** The position and time of the entry that reserved them. */
   readonly since: Position
   readonly at: Millis
 }
@@ -169,7 +167,7 @@ export interface ReservationRow extends ReservationRecord {
 }
 
 export interface ReservationTable {
-  /** One for each task: takes the place of what an earlier visit left. */
+  /** One for each task: replaces that of an earlier visit. */
   put(no: number, record: ReservationRecord): void
   end(no: number, ordinal: number, position: Position): void
   of(no: number): readonly ReservationRow[]
@@ -178,7 +176,7 @@ export interface ReservationTable {
   forget(before: Position): void
 }
 
-// ── task output ────────────────────────────────────────────────────────────────────────────────────────────────────
+// Task output
 
 export interface LogTable {
   append(no: number, ordinal: number, chunk: LogChunk): void
@@ -195,7 +193,7 @@ export interface LogTable {
   last(): number
 }
 
-// ── sessions and goals ─────────────────────────────────────────────────────────────────────────────────────────────
+// Sessions and goals
 
 export type StreamKind = 'session' | 'goal'
 
@@ -207,7 +205,7 @@ export interface StreamEntry {
   readonly hash: Sha256
 }
 
-/** The projection of a stream: its current row as JSON text, and where its chain stands. */
+/** The projection of a stream: its current row as JSON text, and the end of its chain. */
 export interface StreamHead {
   readonly no: number
   readonly id: string
@@ -223,19 +221,18 @@ export interface StreamWhere {
 
 export interface StreamTable {
   head(kind: StreamKind, id: string): StreamHead | null
-  /** Newest first, with a number below `before`; only those whose row holds exactly the values of `where`. */
+  /** Newest first, with a number below `before`; only rows with exactly the values of `where`. */
   heads(kind: StreamKind, before: number, limit: number, where?: StreamWhere): readonly StreamHead[]
   entries(kind: StreamKind, id: string, after: number, limit: number): readonly StreamEntry[]
   append(kind: StreamKind, id: string, entries: readonly StreamEntry[], row: string): void
 }
 
-// ── keys that were used ────────────────────────────────────────────────────────────────────────────────────────────
+// Idempotency keys
 
 export interface OnceRecord {
   readonly actor: Actor
   readonly key: string
   readonly hash: Sha256
-  /** What it was used for: a plan, or a stream. */
   readonly kind: 'plan' | StreamKind
   readonly id: string
   readonly version: number
@@ -250,15 +247,14 @@ export interface OnceTable {
   forget(before: Millis): void
 }
 
-// ── upkeep ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// Upkeep
 
 export interface Upkeep {
   plans(): readonly number[]
   prunable(before: Millis): readonly number[]
-  /** Removes the plan and everything about it, leaving a line in the record of what was pruned. */
+  /** Removes the plan and everything about it, leaving a line in `pruned`. */
   prune(no: number, at: Millis): { readonly entries: number; readonly bytes: number }
-  /** Grows with every plan that is removed. */
   pruned(): number
-  /** What is wrong with the rows as such: damage the storage engine finds, plans or entries that are not there any more. */
+  /** Faults of the rows: damage found by the storage engine, and missing plans or entries. */
   integrity(): readonly string[]
 }

@@ -1,5 +1,4 @@
-// What the tests of the workspace share: trees described as values, made on disk and read back independently of our own
-// walk, and blobs in memory.
+// Test support of the workspace: trees as values, created on disk and read back without our own walk, and blobs in memory.
 
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -12,7 +11,6 @@ import { readManifest } from './snapshots/manifest.ts'
 import { readTree as readRows, type TreeRow } from './snapshots/tree-object.ts'
 import type { Batch, Blobs } from './workspace.ts'
 
-/** Names are Latin-1: one character per byte. */
 export type Tree = ReadonlyMap<string, Node>
 export type Node =
   | { readonly type: 'file'; readonly content: string; readonly mode: number }
@@ -64,7 +62,6 @@ export function setup(tree: Tree = new Map()) {
   return { base, root, blobs, workspace, capture, restore }
 }
 
-/** What a manifest of a captured scope says stands at each path. */
 export async function entriesIn(blobs: Blobs, id: Sha256): Promise<Map<string, TreeRow>> {
   const entries = new Map<string, TreeRow>()
   const read = async (above: string, tree: Sha256): Promise<void> => {
@@ -117,7 +114,7 @@ export function clearTree(root: string): void {
   fs.mkdirSync(root)
 }
 
-/** Folders that may not be written in are opened first: not every user is root. */
+/** Opens read-only folders first: not every user is root. */
 export function removeTree(root: string): void {
   const open = (path: Buffer) => {
     if (fs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return

@@ -1,12 +1,12 @@
-// What the rest of the program asks about a kind of action: one row for each kind, in a file of its own in this folder. A row is data and
-// pure functions of the task; nobody else branches on kinds. An absent fact means no.
+// Everything the rest of the program asks about a kind of action. Each kind has one row, in its own file in this folder: data and pure
+// functions of the task. No other code branches on kinds. An absent fact means no.
 
 import type { ShownAction } from '../gates/consent.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Danger } from '../plan-rules/known-commands.ts'
 import type { CommandLine, Edit, EffectClass, Network, OutputSource, SandboxMode } from '../plan-values.ts'
 
-/** What a row may look at of a task. The rows know no whole task, since the types of a plan are made of theirs. */
+/** The part of a task that rows read. Rows cannot use `TaskDefinition`, because its type is derived from them. */
 export interface TaskWith<A> {
   readonly id: string
   readonly title?: string
@@ -20,7 +20,6 @@ export interface TaskWith<A> {
   readonly effect?: EffectClass
 }
 
-/** What it may look at of the plan. */
 export interface PlanAround {
   readonly policy?: { readonly write?: readonly string[]; readonly network?: Network; readonly sandbox?: SandboxMode }
 }
@@ -29,108 +28,93 @@ export interface AnyAction {
   readonly type: string
 }
 
-/** Kept as it was written; what it asks is read from it by the file of its kind, and plans of earlier releases may hold anything there. */
 export interface SpecAction<T extends string> {
   readonly type: T
   readonly spec: Json
 }
 
 export interface ActionFacts<A extends AnyAction = AnyAction> {
-  /** What may be done after an outcome nobody knows, when the task does not declare it. */
+  /** The default effect class, for a task that does not declare one. */
   effect(task: TaskWith<A>, plan: PlanAround): EffectClass
 
-  // What it does to the world.
+  // Effects
 
-  /** The engine itself does something to the world for it. */
+  /** The engine itself changes something outside the journal for it. */
   readonly acts?: true
-  /** Bookkeeping of ours: it starts no process and asks no model, so a budget counts nothing of it. */
+  /** Internal bookkeeping that starts no process and asks no model, so no budget counts it. */
   readonly isFree?: true
-  /** Made of other tasks, or made for them; nothing is done by it. */
   readonly isStructure?: true
-  /** It runs commands, its own or those of an agent, in a sandbox where there is one. */
+  /** It runs commands in the sandbox, its own or those of an agent. */
   readonly runsCommands?: true
-  /** The same, when it is a single command. */
   command?(action: A): CommandLine | null
-  /** Its purpose is to change files of the workspace, by the engine or by whoever claims it. */
+  /** Its purpose is to change files, made by the engine or by the one who claims it. */
   readonly changesFiles?: true
   readonly writes?: true
-  /** It writes nothing in the workspace but its scope, which is captured before it. */
   readonly keepsToScope?: true
-  /** A later attempt goes on with the work of the one before. */
+  /** A later attempt continues the work of the previous one. */
   readonly continuesWork?: true
-  /** Nobody knows what it writes when it declares nothing: all files are looked at around it. */
   readonly watched?: true
-  /** The files that it names and writes; null when it names none. */
+  /** The files that it writes by name; null when it names none. */
   files?(task: Pick<TaskWith<A>, 'action' | 'outputs'>): readonly string[] | null
-  /** What becomes of a file of `files`, and the key of the document that says so. */
+  /** The verb and the document key for `files`, for messages. */
   readonly fileWords?: { readonly does: string; readonly key: string }
   edits?(action: A): readonly Edit[]
-  /** What stands when it is done becomes a checkpoint. */
   readonly takesCheckpoint?: true
-  /** `open`: anything, when neither the task nor the plan says what it may reach. `declared`: only what they say. Absent: nothing. */
+  /**
+   * Default network access. `open`: everything, unless the task or the plan restricts it. `declared`: only what they list. Absent: none.
+   */
   readonly network?: 'open' | 'declared'
-  /** The address that the engine itself asks for it. */
   address?(action: A): string | null
   readonly takesSecrets?: true
   readonly prompts?: true
-  /** What leaves this machine by it, as `policy.data` calls it. */
+  /** The kind of data that leaves this machine, as `policy.data` calls it. */
   readonly sends?: 'models'
-  /** What it does that is hard to take back. */
+  /** What it does that is hard to undo. */
   dangers?(task: TaskWith<A>): readonly Danger[]
-  /** It runs code that cannot be read from the plan. */
   isUnreadable?(action: A): boolean
-  /** It may write outside the workspace, whatever its scope says. */
+  /** It may write outside the workspace, despite its scope. */
   isUnconfined?(task: TaskWith<A>, plan: PlanAround): boolean
 
-  // How it is carried out.
+  // Execution
 
-  /** It waits: how long counts from the first attempt that nobody has judged, whoever was stopped or killed meanwhile. */
   readonly waits?: true
 
-  /** Nothing has to be done: what counts is judged, or taken, afterwards. */
   readonly isDoneAtOnce?: true
-  /** False: it was stored by an earlier release, and says nothing that can be carried out. */
+  /** False for an action that an earlier release stored and that cannot be run. */
   isUnderstood?(action: A): boolean
-  /** What stands in its fields, where `${{ … }}` or an expression may stand. */
+  /** The content of its fields in which `${{ … }}` or an expression may appear. */
   readonly fields?: { readonly [K in Exclude<keyof A, 'type'>]?: FieldContent }
-  /** Outputs it makes besides those that are declared; null when it may make any. Absent: nobody knows. */
+  /** Outputs besides the declared ones; null: any. Absent: unknown. */
   outputs?(task: TaskWith<A>): readonly string[] | null
-  /** Outputs that its `expect` also knows by their short names. */
+  /** Outputs that its `expect` also knows by short names. */
   readonly answers?: readonly string[]
-  /** All outcomes it can have; absent: any. */
   outcomes?(action: A): readonly string[]
 
-  // How it is told.
+  // Presentation
 
-  /** What a person agrees to. Of edits the engine makes a diff. */
+  /** What a person approves. For edits the engine makes a diff. */
   agreed?(task: TaskWith<A>): ShownAction
-  /** Of what is agreed to as a request: what is done with its lines. */
+  /** The verb before the lines of an approval, when a request is approved. */
   readonly asks?: string
-  /** Files that what is agreed to names: those, or whatever its words name. */
+  /** The files that the approval mentions by name; `words`: the ones its text mentions. */
   named?(action: A): readonly string[] | 'words'
-  /** One line; null when there is nothing to say. */
   line?(task: TaskWith<A>, who: Workers): string
-  /** A few words for where there is little room; its type when absent. */
   readonly words?: string
-  /** What proves it when it declares nothing. */
+  /** The proof of a task that declares none. */
   readonly proof?: string
-  /** As a page shows it. */
   shown?(action: A): ShownParts | null
-  /** As the audit tells it. */
   audited?(action: A): JsonObject
 }
 
 /**
- * `text`: resolved to text. `texts`: a structure in which every text is. `values`: one that may also take values over. `request`: the
- * same, but secrets stay names in headers and body. `expression`, `criteria`: judged, not resolved.
+ * `text`: resolved to text. `texts`: a structure whose strings are all resolved. `values`: a structure that may also copy whole values.
+ * `request`: like `texts`, but secrets in headers and body stay names. `expression`, `criteria`: evaluated, not resolved.
  */
 export type FieldContent = 'command' | 'text' | 'texts' | 'values' | 'request' | 'expression' | 'criteria'
 
-/** Who works what names nobody. */
+/** Who works on a task, by name. */
 export interface Workers {
-  /** Tasks that anybody may claim; null: whoever claims them. */
   readonly worker: string | null
-  /** The plan's default agent. */
   readonly agent: string | undefined
 }
 
@@ -140,10 +124,8 @@ export type ShownParts = { readonly head: string } & (
   | { readonly rows: readonly (readonly [string, string])[] }
 )
 
-/** What a command, an edit or a request can end in. */
 export const PLAIN_OUTCOMES: readonly string[] = ['success', 'failure', 'rejected']
 
-/** The first sentence of what a task is told to do. */
 export function firstSentence({ instruction, description, title, id }: Omit<TaskWith<AnyAction>, 'action'>): string {
   const text = (instruction ?? description ?? title ?? id).trim()
   return /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text.split('\n')[0]!

@@ -38,7 +38,6 @@ export const ACTIONS = {
   research: RESEARCH,
 }
 
-/** What stands in `action` of a task: the actions of all rows. */
 export type Action = { readonly [K in keyof typeof ACTIONS]: ActionIn<(typeof ACTIONS)[K]> }[keyof typeof ACTIONS]
 export type ActionType = Action['type']
 
@@ -47,13 +46,12 @@ type ActionIn<Facts> = Facts extends ActionFacts<infer A> ? A : never
 export const actionFacts = ({ type }: Pick<Action, 'type'>): ActionFacts<Action> =>
   ACTIONS[type] as ActionFacts<never> as ActionFacts<Action>
 
-/** The single command that it runs in a sandbox where there is one; null for every other kind. */
 export function sandboxedCommand(action: Action): CommandLine | null {
   const { runsCommands, command } = actionFacts(action)
   return runsCommands === true ? (command?.(action) ?? null) : null
 }
 
-/** Is it carried out in a folder of files, which must be the task's alone? */
+/** Does it run in a folder that must belong to this task alone? */
 export function worksInFolder(action: Action): boolean {
   const { acts, changesFiles, runsCommands } = actionFacts(action)
   return acts === true && (changesFiles === true || runsCommands === true)

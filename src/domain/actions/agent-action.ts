@@ -5,8 +5,8 @@ import { isOffline, networkOf } from '../plan-rules/network.ts'
 import { type ActionFacts, firstSentence, type SpecAction } from './action-facts.ts'
 
 export const AGENT: ActionFacts<SpecAction<'agent'>> = {
-  // It takes up its conversation where it was, and is told what is found changed. What it does without a sandbox, or at addresses it may
-  // reach, nobody can take back.
+  // A retry continues the conversation and is shown what changed since. Without a sandbox, or over the network, its effects cannot be
+  // undone.
   effect: (task, plan) => {
     const network = networkOf(plan, task)
     return AGENT.isUnconfined?.(task, plan) === true || (network !== null && !isOffline(network)) ? 'unsafe' : 'model'
@@ -20,7 +20,7 @@ export const AGENT: ActionFacts<SpecAction<'agent'>> = {
   network: 'declared',
   takesSecrets: true,
   prompts: true,
-  // With the rights of the person it can write anywhere, and nobody can read from the plan what it will do.
+  // With the user's permissions it can write anywhere, and the plan does not show what it will do.
   isUnconfined: ({ sandbox }, { policy }) => (sandbox ?? policy?.sandbox) === 'off',
   isUnderstood: action => agentRequest(action) !== null,
   fields: { spec: 'values' },

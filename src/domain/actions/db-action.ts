@@ -1,5 +1,5 @@
-// What a `db` task asks of a database: a query that only reads, statements that change data in one transaction, or migrations, each
-// applied once. The plan keeps it as it was written (`spec`); plans of earlier releases may hold anything there.
+// The request of a `db` task: a read-only query, statements that change data in one transaction, or migrations, each applied once. The plan
+// stores it as it was written (`spec`); plans of earlier releases may hold anything there.
 
 import { isMap, type Json } from '../json.ts'
 import { wellKnown } from '../plan-rules/known-commands.ts'
@@ -8,13 +8,11 @@ import { type ActionFacts, type AnyAction, PLAIN_OUTCOMES, type SpecAction } fro
 export type DbRequest = { readonly file: string; readonly rows: number } & (
   | { readonly do: 'query'; readonly statement: DbStatement }
   | { readonly do: 'execute'; readonly statements: readonly DbStatement[]; readonly key: string | null }
-  /** Files of the workspace with SQL, in order. */
   | { readonly do: 'migrate'; readonly files: readonly string[] }
 )
 
 export interface DbStatement {
   readonly sql: string
-  /** In order, or by name. */
   readonly values: readonly DbValue[] | { readonly [name: string]: DbValue }
 }
 
@@ -23,7 +21,7 @@ export type DbValue = null | boolean | number | string
 export const DB_ROWS_DEFAULT = 1_000
 export const DB_ROWS_MAX = 100_000
 
-/** Null when it is no request that this release understands. */
+/** Null when this release does not understand the request. */
 export function dbRequest(action: AnyAction): DbRequest | null {
   if (action.type !== 'db') return null
   const { spec } = action as SpecAction<'db'>
@@ -50,7 +48,6 @@ export function dbRequest(action: AnyAction): DbRequest | null {
 
 const KEYS: ReadonlySet<string> = new Set(['url', 'query', 'execute', 'migrate', 'values', 'rows', 'key'])
 
-/** `sqlite:app.db`: a file of the workspace. Null for every other address. */
 export function databaseFile(url: string): string | null {
   const found = /^sqlite:(?!\/\/)(.+)$/.exec(url)
   return found === null || /^file:|[?#\0]/.test(found[1]!) ? null : found[1]!
@@ -62,10 +59,9 @@ function statementOf(sql: Json | undefined, values: Json): DbStatement | null {
   return isPlain ? { sql, values: values as DbStatement['values'] } : null
 }
 
-/** Does it change data? Then it needs a write scope, a person's word and a way back. */
+/** A request that changes data needs a write scope, an approval and a compensation. */
 export const changesData = (request: DbRequest): boolean => request.do !== 'query'
 
-/** As people see it, and as it is agreed to. */
 export function dbLines(request: DbRequest): readonly string[] {
   const head = `${request.do} ${request.file}`
   if (request.do === 'migrate') return [head, ...request.files]
@@ -83,7 +79,7 @@ export const DB: ActionFacts<SpecAction<'db'>> = {
   effect: ({ action }) => {
     const request = dbRequest(action)
     if (request?.do === 'query') return 'pure'
-    // Each migration is noted in the database itself, as is the key of a change, in the same transaction.
+    // Each migration, and the key of each change, is recorded in the database in the same transaction.
     return request?.do === 'migrate' || (request?.key ?? null) !== null ? 'idempotent' : 'unsafe'
   },
   acts: true,

@@ -3,7 +3,7 @@
 import { type ActionFacts, firstSentence } from './action-facts.ts'
 
 export const EXTERNAL: ActionFacts<{ readonly type: 'external' }> = {
-  // An agent whose claim lapsed has left no attempt of ours behind; another may claim.
+  // A lapsed claim leaves no attempt of the engine behind, so another agent may claim the task.
   effect: () => 'model',
   changesFiles: true,
   watched: true,

@@ -1,4 +1,4 @@
-// `gate`: a point the plan does not pass by itself.
+// `gate`: a point where the plan waits for a decision.
 
 import type { Json } from '../json.ts'
 import type { Approvers, Criterion, Escalation, GateType } from '../plan-values.ts'
@@ -12,7 +12,6 @@ export interface Option {
   readonly cost?: string
 }
 
-/** One field of a form; its answer is an output of this name. */
 export interface Field {
   readonly name: string
   readonly label?: string
@@ -25,28 +24,25 @@ export interface Field {
   readonly pattern?: string
 }
 
-/** A point the plan does not pass by itself. */
 export interface GateAction {
   readonly type: 'gate'
   readonly gate: GateType
-  /** What whoever decides must see. */
   readonly show?: readonly string[]
-  /** Judged before anybody is asked. `schema`, `invariant`, `tests` and `budget` are decided by them alone. */
+  /** Evaluated before anyone is asked. They alone decide `schema`, `invariant`, `tests` and `budget` gates. */
   readonly checks?: readonly Criterion[]
-  /** When a check does not hold: reject (the default), or let a person overrule it. */
+  /** When a check fails: reject (the default), or let a person overrule it. */
   readonly unmet?: 'reject' | 'ask'
-  /** Of `schema`: a JSON file of the workspace, and the file with the JSON Schema it must follow. */
+  /** For `schema`: a JSON file of the workspace, and the file with its JSON Schema. */
   readonly schema?: { readonly file: string; readonly against: string }
-  /** Of `budget`: what may be used up when the plan comes here. */
+  /** For `budget`: the most that may be used when the plan gets here. */
   readonly within?: { readonly attempts?: number; readonly timeMs?: number }
   readonly approvers?: Approvers
-  /** How long it asks, and then: reject (the default) or escalate and go on asking. */
+  /** How long the gate waits before it rejects (the default) or escalates. */
   readonly expiresMs?: number
   readonly expired?: 'reject' | 'escalate'
   readonly escalate?: Escalation
-  /** Of `decision`: what may be chosen; the choice is the outcome. */
+  /** For `decision`: the option chosen becomes the outcome. */
   readonly options?: readonly Option[]
-  /** Of `question`: what is asked; the answers are the outputs of the task. */
   readonly question?: string
   readonly form?: readonly Field[]
 }
@@ -55,7 +51,7 @@ export const GATE: ActionFacts<GateAction> = {
   effect: () => 'pure',
   isFree: true,
   fields: { checks: 'criteria' },
-  // What the answer of a person leaves behind; `state/evolve-gate.ts` puts it there.
+  // The outputs that `state/evolve-gate.ts` takes from a person's answer.
   outputs: ({ action: { gate, form = [] } }) => {
     if (gate === 'decision') return ['choice', 'rationale', 'by']
     return gate === 'question' ? form.map(({ name }) => name) : []

@@ -6,41 +6,39 @@ import { commandText } from '../plan-rules/criterion-text.ts'
 import type { GitAction } from '../plan-values.ts'
 import { type ActionFacts, type AnyAction, PLAIN_OUTCOMES } from './action-facts.ts'
 
-// What a git task does. Before git and checkpoint tasks were carried out, anything could stand there as `spec`; such a plan
-// could be stored, never started. Whoever looks at a stored action asks here, so that it is shown and compared, not tripped over.
+// Releases that could not run git and checkpoint tasks yet stored any `spec`. Such plans can be shown and compared, never started, so
+// stored actions are parsed here.
 
 export interface GitTask {
   readonly type: 'git'
   readonly git: GitAction
 }
 
-/** Null for an action that is none of git, or says nothing that can be carried out. */
+/** Null for another kind of action, or one that cannot be run. */
 export function gitOf(action: AnyAction): GitAction | null {
   return action.type === 'git' && specOf(action) === null ? (action as GitTask).git : null
 }
 
-/** The task whose branch it merges. */
 export function mergedBy(action: AnyAction): TaskName | null {
   const git = gitOf(action)
   return git?.do === 'merge' ? git.task : null
 }
 
-/** The same action, merging the branch of another task. */
 export function mergeOf<A extends AnyAction>(action: A, task: TaskName): A | GitTask {
   const git = gitOf(action)
   return git?.do === 'merge' && git.task !== task ? { type: 'git', git: { ...git, task } } : action
 }
 
-/** What an action of the old kind said; null for all others. */
+/** The stored text of an action from an earlier release; null for all others. */
 export function specOf(action: AnyAction): Json | null {
   return 'spec' in action ? ((action as { readonly spec: Json }).spec ?? null) : null
 }
 
 export const GIT: ActionFacts<GitTask> = {
-  // Each commit bears the key of its task, so one that was made is found and not made again.
+  // A commit carries the key of its task, so a repeated attempt finds it instead of committing twice.
   effect: () => 'idempotent',
   acts: true,
-  // Judged as the command of git that does the same.
+  // Policies see the equivalent git command.
   command: action => {
     const git = gitOf(action)
     if (git === null) return null

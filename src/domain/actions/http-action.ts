@@ -1,6 +1,5 @@
-// What an `http` task sends: method, address, headers and body. The plan keeps it as it was written (`spec`); plans of earlier releases
-// may hold anything there, and then there is no request. A secret is a part of a text that is only named; its value is put in when the
-// request is sent, and nowhere else.
+// The request of an `http` task: method, address, headers and body. The plan stores it as it was written (`spec`); plans of earlier
+// releases may hold anything there. Secrets appear by name only; their values are inserted when the request is sent.
 
 import { isMap, type Json } from '../json.ts'
 import { type ActionFacts, type AnyAction, PLAIN_OUTCOMES, type SpecAction, type TaskWith } from './action-facts.ts'
@@ -10,7 +9,7 @@ export interface HttpRequest {
   readonly url: string
   readonly headers: { readonly [name: string]: SecretText }
   readonly body: HttpBody | null
-  /** `auto`: the key of the visit, the same for all its attempts; else a text of the plan's own. Null: none is sent. */
+  /** The idempotency key. `auto`: one key per visit, the same for all its attempts. Null: none is sent. */
   readonly key: string | null
 }
 
@@ -18,17 +17,15 @@ export type HttpBody =
   | { readonly type: 'json'; readonly value: Json }
   | { readonly type: 'text'; readonly text: SecretText }
 
-/** Text, or parts of one of which some are secrets, by their names. */
 export type SecretText = string | readonly (string | { readonly secret: string })[]
 
 export const HTTP_METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type HttpMethod = (typeof HTTP_METHODS)[number]
 
-/** Methods that only read. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 export const isSafeMethod = (method: string): boolean => SAFE.has(method)
 
-/** Null when it is no request that this release understands. */
+/** Null when this release does not understand the request. */
 export function httpRequest(action: AnyAction): HttpRequest | null {
   if (action.type !== 'http') return null
   const { spec } = action as SpecAction<'http'>
@@ -59,14 +56,12 @@ function isSecretText(value: Json | undefined): value is Json & SecretText {
   )
 }
 
-/** The file that the body of the answer is written to: the one the task declares as an output. */
 export function downloadFile({ action, outputs = {} }: Pick<TaskWith<AnyAction>, 'action' | 'outputs'>): string | null {
   if (action.type !== 'http') return null
   const files = Object.values(outputs).flatMap(source => (source.from === 'file' ? [source.file] : []))
   return files[0] ?? null
 }
 
-/** As people see it, and as it is agreed to: a secret by its name. */
 export function requestLines(request: HttpRequest): readonly string[] {
   const { method, url, headers, body, key } = request
   return [
@@ -80,18 +75,17 @@ export function requestLines(request: HttpRequest): readonly string[] {
 const bodyText = (body: HttpBody): string =>
   body.type === 'json' ? JSON.stringify(body.value, null, 2) : textWithNames(body.text)
 
-/** With `${{ secrets.NAME }}` in the place of each secret. */
 export const textWithNames = (text: SecretText): string =>
   typeof text === 'string'
     ? text
     : text.map(part => (typeof part === 'string' ? part : `\${{ secrets.${part.secret} }}`)).join('')
 
-/** What is wrong with a header, as the end of a sentence; null when nothing is. */
+/** The fault of a header, as the end of a sentence; null when it is valid. */
 export function headerFault(name: string, value: SecretText): string | null {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(name)) return 'has a name that is not a valid header name'
   if (RESERVED.has(name.toLowerCase()) || /^(proxy|sec)-/i.test(name)) return 'is set by Planfold itself'
   const texts = typeof value === 'string' ? [value] : value.filter(part => typeof part === 'string')
-  // Anything else could end the header, and begin another one.
+  // A control character could end this header and inject another.
   if (texts.some(text => /[^\t\x20-\x7e\x80-\xff]/.test(text)))
     return 'contains a character that is not allowed in a header'
   return null
@@ -105,7 +99,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 export const HTTP: ActionFacts<SpecAction<'http'>> = {
   effect: task => {
     const request = httpRequest(task.action)
-    // A download writes its file, which is set back and fetched again.
+    // A download writes its file; a retry reverts the file and fetches again.
     if (request !== null && isSafeMethod(request.method)) return downloadFile(task) === null ? 'pure' : 'workspace'
     return request !== null && request.key !== null ? 'idempotent' : 'unsafe'
   },
@@ -123,7 +117,7 @@ export const HTTP: ActionFacts<SpecAction<'http'>> = {
     return typeof url === 'string' ? url : 'an address'
   },
   takesSecrets: true,
-  // What only reads, and what carries a key, can be sent again; the others say how with `effect`.
+  // Requests that only read or carry a key are safe to repeat; others declare it with `effect`.
   dangers: ({ action, effect = 'unsafe' }) => {
     const request = httpRequest(action)
     if (request === null || isSafeMethod(request.method)) return []

@@ -1,20 +1,19 @@
-// What a `model` task asks: which model, what the answer shall look like, and how much it may use. The plan keeps it as it was
-// written (`spec`); plans of earlier releases may hold anything there, and then there is no request.
+// The request of a `model` task: which model, the shape of its answer, and its limits. The plan stores it as it was written (`spec`); plans
+// of earlier releases may hold anything there.
 
 import { isMap, type Json, type JsonObject } from '../json.ts'
 import { type ActionFacts, type AnyAction, firstSentence, type SpecAction } from './action-facts.ts'
 
 export interface ModelRequest {
-  /** `provider/name`; null: the plan's default, else the user's. */
+  /** `provider/name`; null: the default of the plan or the user. */
   readonly use: string | null
   readonly system: string | null
-  /** Null: text. */
   readonly answer: Json | null
   readonly outputTokens: number | null
   readonly caps: { readonly calls?: number; readonly tokens?: number; readonly usd?: number }
 }
 
-/** Null when it is no request that this release understands. */
+/** Null when this release does not understand the request. */
 export function modelRequest(action: AnyAction & { readonly spec?: Json }): ModelRequest | null {
   if (action.type !== 'model') return null
   const { spec } = action as SpecAction<'model'>
@@ -43,13 +42,13 @@ const KEYS: ReadonlySet<string> = new Set(['use', 'system', 'answer', 'output_to
 
 const isText = (value: Json): value is string | null => value === null || typeof value === 'string'
 
-// The shape of an answer, as a plan writes it: `{ severity: low | high, files: [string], note?: string }`.
+// The shape of an answer, as a plan file writes it: `{ severity: low | high, files: [string], note?: string }`.
 
 const TYPES: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean', 'json'])
 const KEY = /^[A-Za-z_][\w-]{0,99}\??$/
 const DEPTH_MAX = 16
 
-/** What is wrong with it, as a sentence; null when it is a shape. */
+/** The fault of a shape, as a sentence; null when it is valid. */
 export function answerFault(shape: Json, depth = 0): string | null {
   if (depth > DEPTH_MAX) return 'it is too deep'
   if (typeof shape === 'string') {
@@ -69,7 +68,7 @@ export function answerFault(shape: Json, depth = 0): string | null {
   return null
 }
 
-/** The JSON Schema that a model is asked to follow. A `?` after a name makes the value optional. */
+/** The JSON Schema sent to the model. `?` after a name makes the value optional. */
 export function answerSchema(shape: Json): JsonObject {
   if (typeof shape === 'string') {
     if (shape === 'json') return {}
@@ -85,7 +84,7 @@ export function answerSchema(shape: Json): JsonObject {
   }
 }
 
-/** The outputs that a task with this answer leaves: the values of a map, else `answer`, else `text`. */
+/** The outputs of a task with this answer: the keys of a map, else `answer`, else `text`. */
 export function answerOutputs(shape: Json | null): readonly string[] {
   if (shape === null) return ['text']
   return isMap(shape) ? Object.keys(shape).map(bare) : ['answer']

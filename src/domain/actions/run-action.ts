@@ -11,12 +11,12 @@ export interface RunAction {
   readonly type: 'run'
   readonly command: CommandLine
   readonly stdin?: string
-  /** The last word of the command is a path of the workspace, and no symbolic link may be on the way to it. */
+  /** The last argument is a workspace path; a symbolic link on the way to it is an error. */
   readonly links?: 'refuse'
 }
 
 export const RUN: ActionFacts<RunAction> = {
-  // Without a scope or with the network nobody knows what it has done.
+  // Without a scope, or with network access, the effects are unknown.
   effect: (task, plan) =>
     (task.write ?? plan.policy?.write) !== undefined && isOffline(networkOf(plan, task)) ? 'workspace' : 'unsafe',
   acts: true,

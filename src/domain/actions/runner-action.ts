@@ -1,4 +1,5 @@
-// What a `runner` task names: a runner that a program brought along, and what it is told. The plan keeps it as it was written (`spec`).
+// The request of a `runner` task: a runner that the embedding program registered, and its parameters. The plan stores it as it was written
+// (`spec`).
 
 import { isMap, type JsonObject } from '../json.ts'
 import type { ActionFacts, AnyAction, SpecAction } from './action-facts.ts'
@@ -8,7 +9,7 @@ export interface RunnerRequest {
   readonly with: JsonObject
 }
 
-/** Null when it is no request that this release understands. */
+/** Null when this release does not understand the request. */
 export function runnerRequest(action: AnyAction): RunnerRequest | null {
   if (action.type !== 'runner') return null
   const { spec } = action as SpecAction<'runner'>
@@ -18,7 +19,6 @@ export function runnerRequest(action: AnyAction): RunnerRequest | null {
   return typeof use === 'string' && isMap(told) ? { use, with: told } : null
 }
 
-/** As people see it, and as it is agreed to. */
 export const runnerLines = ({ use, with: told }: RunnerRequest): readonly string[] => [
   use,
   ...JSON.stringify(told, null, 2).split('\n'),

@@ -1,4 +1,4 @@
-// `wait`: until a time, for a duration, or until an address answers as expected. The plan keeps it as it was written (`spec`).
+// `wait`: until a time, for a duration, or until an address responds as expected. The plan stores it as it was written (`spec`).
 
 import { isMap } from '../json.ts'
 import { type ActionFacts, type AnyAction, PLAIN_OUTCOMES, type SpecAction } from './action-facts.ts'
@@ -9,19 +9,17 @@ export type WaitRequest =
   | {
       readonly do: 'ask'
       readonly url: string
-      /** Null: any that says that all went well. */
+      /** Null: any success status. */
       readonly status: number | null
-      /** Text that the body must contain. */
       readonly contains: string | null
-      /** How soon it is asked again, at first. */
       readonly every: string
-      /** How long at most; null: the timeout of the task. */
+      /** The longest wait; null: the timeout of the task. */
       readonly for: string | null
     }
 
 const EVERY_DEFAULT = '10s'
 
-/** Null when it is no request that this release understands. */
+/** Null when this release does not understand the request. */
 export function waitRequest(action: AnyAction): WaitRequest | null {
   if (action.type !== 'wait') return null
   const { spec } = action as SpecAction<'wait'>
@@ -40,7 +38,6 @@ export function waitRequest(action: AnyAction): WaitRequest | null {
 
 const isText = (value: unknown): value is string | null => value === null || typeof value === 'string'
 
-/** As the end of a sentence: `waits …`. */
 export function waitWords(request: WaitRequest): string {
   if (request.do === 'until') return `until ${request.until}`
   if (request.do === 'for') return `for ${request.for}`

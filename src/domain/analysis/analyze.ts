@@ -1,5 +1,5 @@
-// The door of `analysis/`: what can be known about a plan without running it. Waves, critical path, estimates, and the lint.
-// Pure, without recursion, and near-linear in the size of the plan; a bad graph is analysed as far as it goes.
+// Entry point of `analysis/`: everything that can be known about a plan without running it: waves, critical path, estimates, and the lint.
+// Pure, without recursion, near-linear in the size of the plan; a broken graph is analysed as far as possible.
 
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition } from '../plan.ts'
@@ -31,12 +31,9 @@ import { pathsOf } from './scope-index.ts'
 import { groupsOf, wavesOf } from './waves.ts'
 import { isUndoing, workGraph } from './work-graph.ts'
 
-// Everything that is wrong or risky in a plan, before anything runs. Each rule says one thing; the worst comes first, then
-// the order of the document.
-
 type Rule<L> = (look: L) => Iterable<Finding>
 
-/** The rules that can find an error. They need no estimate and no schedule. */
+/** The rules that can find errors. They need no estimates and no schedule, so they run for every plan. */
 const ERROR_RULES: readonly Rule<Ground>[] = [
   graphFaults,
   impossibleOutcomes,
@@ -81,7 +78,6 @@ function lint(look: Look): readonly Finding[] {
   return found(RULES, look)
 }
 
-/** What cannot work, and nothing else. */
 function lintErrors(ground: Ground): readonly Finding[] {
   return found(ERROR_RULES, ground).filter(({ severity }) => severity === 'error')
 }
@@ -92,7 +88,7 @@ function found<L extends Ground>(rules: readonly Rule<L>[], look: L): readonly F
   return findings.sort((a, b) => a.order - b.order).map(({ finding }) => finding)
 }
 
-/** What is about the plan as a whole comes before its tasks. */
+/** Findings about the whole plan come before those about tasks. */
 function orderOf({ severity, task }: Finding, { graph }: Ground): number {
   return SEVERITIES.indexOf(severity) * 1e6 + (task === undefined ? -1 : (graph.at.get(task) ?? graph.tasks.length))
 }
@@ -101,17 +97,13 @@ export type { Finding, FindingCode, Severity } from './finding.ts'
 export type { AnalyzeOptions, OutputRead } from './lint-input.ts'
 
 export interface Analysis {
-  /** How many tasks there will be, those of subplans, matrices and lists included. */
   readonly tasks: number
   readonly topLevel: number
   readonly waves: readonly (readonly TaskName[])[]
-  /** Parts that have nothing to do with each other, the largest first. */
   readonly groups: readonly (readonly TaskName[])[]
-  /** Tasks without a wave: in a circle, behind one, or where no outcome leads. */
+  /** Tasks without a wave: in a cycle, behind one, or unreachable. */
   readonly unplaced: readonly TaskName[]
-  /** Tasks that run only when an outcome leads there. */
   readonly conditional: readonly TaskName[]
-  /** Tasks that run only when what another one did is to be undone. */
   readonly compensating: readonly TaskName[]
   readonly criticalPath: { readonly tasks: readonly TaskName[]; readonly ms: number }
   readonly parallelism: Parallelism
@@ -129,22 +121,19 @@ type Counts = Readonly<Record<string, number>>
 
 interface Parallelism {
   readonly waves: number
-  /** The most at once, with `concurrency` and write scopes as they are. */
+  /** The highest parallelism under `concurrency` and the write scopes. */
   readonly effective: number
-  /** Of these, the most that the engine carries out itself. */
   readonly engine: number
   readonly concurrency: number
-  /** How many are under way on average. */
   readonly average: number
 }
 
 interface Estimate {
   readonly totalMs: number
   readonly elapsedMs: number
-  /** Total by elapsed, and total by critical path: what more places could bring. */
   readonly speedUp: number
   readonly speedUpMax: number
-  /** False when the plan was too tangled to play through to the end. */
+  /** False when the schedule was too complex to simulate to its end. */
   readonly exact: boolean
   readonly from: Readonly<Record<LengthSource, number>>
   readonly assumedMs: number
@@ -200,17 +189,16 @@ export function analyze(definition: PlanDefinition, options: AnalyzeOptions = {}
   }
 }
 
-/** Only what is an error, for whoever makes or starts a plan: no estimate is made, and nothing is played through. */
+/** Only the errors, when a plan is created or started: without estimates and schedule. */
 export function planErrors(definition: PlanDefinition, options: AnalyzeOptions = {}): readonly Finding[] {
   const graph = workGraph(definition, expandTasks(definition))
   const waves = wavesOf(graph)
   return lintErrors({ graph, waves, ancestry: new Ancestry(graph, waves), options })
 }
 
-/** To two places; a plan that takes no time is as fast as it gets. */
 const ratio = (whole: number, part: number): number => (part === 0 ? 1 : Math.round((whole / part) * 100) / 100)
 
-/** The most frequent first. A kind is somebody's text, so the record is made of entries, never by assignment. */
+/** Most frequent first. Built with `Object.fromEntries`, because a kind can be any text, `__proto__` included. */
 function counted(words: readonly string[]): Counts {
   const counts = new Map<string, number>()
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)

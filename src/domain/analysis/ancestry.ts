@@ -1,5 +1,5 @@
-// Does one task come before another? Asked for few pairs of a large graph, so it walks back from the later one, never
-// further than the wave of the earlier one, and gives up for good when all walks together have taken too many steps.
+// Does one task come before another? Asked for few pairs of a large graph, so it walks back from the later task, never beyond the wave of
+// the earlier one, and stops answering when all walks together have taken too many steps.
 
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'
@@ -20,16 +20,16 @@ export class Ancestry {
     return this.#waves.waveOf[task]!
   }
 
-  /** Is one of the two always over before the other begins? Null when it would take too long to tell. */
+  /** Does one of the two always end before the other begins? Null when the step limit is reached. */
   ordered(a: number, b: number): boolean | null {
     const { waveOf } = this.#waves
     if (a === b) return true
-    // Who needs somebody stands in a later wave; those without a wave are told elsewhere.
+    // A dependant is always in a later wave. Tasks without a wave have their own finding.
     if (waveOf[a] === waveOf[b]) return waveOf[a] === -1 ? null : false
     return waveOf[a]! < waveOf[b]! ? this.before(a, b, 'needs') : this.before(b, a, 'needs')
   }
 
-  /** By `needs` alone, or also by the outcomes that may have led there. */
+  /** By `needs` only, or also through outcome edges. */
   before(earlier: number, later: number, by: 'needs' | 'any'): boolean | null {
     const { needs, ledFrom } = this.#graph
     const seen = new Set<number>([later])

@@ -1,14 +1,11 @@
-// Circles in a graph of numbers (Tarjan's strongly connected components), without recursion, and who stands in or behind
-// one.
+// Cycles in a graph of numbers (Tarjan's strongly connected components, without recursion), and the nodes that lead into one.
 
 export interface Circles {
-  /** The circle each stands in; -1 for those in none. One that leads to itself is a circle. */
+  /** The cycle of each node, -1 for none. A self-loop is a cycle. */
   readonly circleOf: readonly number[]
-  /** In a circle, or leading into one. */
   readonly behind: readonly boolean[]
 }
 
-/** `to[a]` lists where `a` leads. */
 export function circles(to: readonly (readonly number[])[]): Circles {
   const circleOf = to.map(() => -1)
   const behind = to.map(() => false)
@@ -46,7 +43,6 @@ export function circles(to: readonly (readonly number[])[]): Circles {
     if (low[at] === seen[at]) {
       const members = stack.splice(stack.lastIndexOf(at))
       const isCircle = members.length > 1 || to[at]!.includes(at)
-      // Who leads into a circle, or shares one with who does, is behind it.
       const isBehind = isCircle || members.some(member => behind[member])
       for (const member of members) {
         onStack[member] = false

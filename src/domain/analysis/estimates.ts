@@ -1,5 +1,5 @@
-// How long each task takes and what it may cost, as far as the plan says: its estimate, else the time it is given, else a
-// length that is assumed and said to be. What only waits for others (a join, a decision) takes no time of its own.
+// Duration and cost of each task as far as the plan says: its estimate, else its time budget, else an assumed duration that is reported as
+// such. Tasks that only wait for others (a join, a decision) take no time.
 
 import { actionFacts } from '../actions/actions.ts'
 import { ownBudget } from '../budget/ledger.ts'
@@ -10,7 +10,6 @@ export const ASSUMED_MS = 60_000
 
 export interface Lengths {
   readonly ms: readonly number[]
-  /** How many tasks said it, were given a budget of time, had to be assumed, or take no time. */
   readonly from: Readonly<Record<LengthSource, number>>
   readonly assumedMs: number
 }
@@ -18,7 +17,6 @@ export interface Lengths {
 export type LengthSource = 'estimate' | 'budget' | 'assumed' | 'none'
 
 export interface Costs {
-  /** What the tasks may cost together, by currency, in the order of the alphabet. */
   readonly tasks: readonly { readonly currency: string; readonly amount: number }[]
   readonly unsaid: number
   readonly plan: { readonly currency: string; readonly amount: number } | null
@@ -44,7 +42,6 @@ const NONE: Length = { source: 'none', length: 0 }
 
 function lengthOf(graph: WorkGraph, index: number, silent: ReadonlySet<number>, assumedMs: number): Length {
   const task = graph.tasks[index]!
-  // What a group is estimated at, its children take, where they say anything.
   if (isGroupEnd(graph, index) && !graph.needs[index]!.some(need => silent.has(need))) return NONE
   const said = saidLength(task)
   if (said !== null) return said
@@ -58,7 +55,7 @@ function saidLength(task: TaskDefinition): Length | null {
   return task.budget?.timeMs === undefined ? null : { source: 'budget', length: task.budget.timeMs }
 }
 
-/** Children of which none says a length, in a group that does: the group's word stands for all of them. */
+/** Children of a group with an estimate, none of which has its own: the estimate of the group covers them all. */
 function silentChildren(graph: WorkGraph): ReadonlySet<number> {
   const silent = new Set<number>()
   for (const [index, task] of graph.tasks.entries()) {
@@ -70,7 +67,6 @@ function silentChildren(graph: WorkGraph): ReadonlySet<number> {
   return silent
 }
 
-/** Is it only the end of its own children? */
 export function isGroupEnd(graph: WorkGraph, task: number): boolean {
   return graph.tasks[task]!.action.type === 'group'
 }
@@ -81,7 +77,7 @@ export function costsOf(graph: WorkGraph): Costs {
   for (const [index, task] of graph.tasks.entries()) {
     if (isUndoing(graph, index)) continue
     const budget = ownBudget(task)
-    // A group may spend what its children may; where they say so, it is counted there.
+    // The budget of a group limits its children; where they have budgets, the cost is counted there.
     if (isGroupEnd(graph, index) && graph.needs[index]!.some(need => ownBudget(graph.tasks[need]!)?.cost !== undefined))
       continue
     if (budget?.cost === undefined) unsaid++

@@ -1,21 +1,20 @@
-// One thing the lint has to say: what, how bad, where, and what to do about it.
+// One finding of the lint.
 
 import type { TaskName } from '../id.ts'
 
 export interface Finding {
-  /** One of the codes in docs/guide/analyze.md; programs decide by it. */
+  /** One of the codes in docs/guide/analyze.md, which programs compare. */
   readonly code: FindingCode
   readonly severity: Severity
-  /** Absent when it is about the plan as a whole. */
+  /** Absent for a finding about the whole plan. */
   readonly task?: TaskName
   readonly key?: string
-  /** Where below that key. */
   readonly at?: readonly (string | number)[]
   readonly message: string
   readonly hint: string
 }
 
-/** `error`: it cannot work, or breaks the plan's own policy. `warning`: it may go wrong. `info`: worth knowing. */
+/** `error`: it cannot work, or breaks the policy of the plan. `warning`: it may go wrong. `info`: worth knowing. */
 export type Severity = 'error' | 'warning' | 'info'
 export const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info']
 

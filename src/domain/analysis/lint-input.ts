@@ -1,5 +1,4 @@
-// What every rule of the lint may look at: the graph and what was worked out about it, and the few things the domain cannot
-// know by itself, handed in by whoever asks.
+// The input of the lint rules: the graph with what was derived from it, and facts that the domain cannot determine itself.
 
 import type { Millis, TaskName } from '../id.ts'
 import type { Ancestry } from './ancestry.ts'
@@ -10,7 +9,7 @@ import type { Paths } from './scope-index.ts'
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'
 
-/** Enough for the rules that find errors; it costs little, so every plan is looked at like this before it is made. */
+/** The input of the rules that find errors. Cheap, because every plan is checked before it is created. */
 export interface Ground {
   readonly graph: WorkGraph
   readonly waves: Waves
@@ -27,26 +26,24 @@ export interface Look extends Ground {
 }
 
 export interface AnalyzeOptions {
-  /** When the plan would start; without it no deadline is compared with the clock. */
   readonly now?: Millis
-  /** The length of a task that says none. */
   readonly assumedMs?: number
-  /** How many top-level tasks are fine without milestones. */
+  /** Above so many top-level tasks, milestones are recommended. */
   readonly topLevelMax?: number
-  /** Which files patterns mean, as the runners understand them; without it no file is compared with a scope. */
+  /** Resolves patterns to files as the runners do; without it scopes are not checked. */
   readonly scopes?: Scopes
-  /** The outcomes a decision can have; null when they are computed. Without it every outcome of one is possible. */
+  /** The possible outcomes of a decision; null when they are computed. Without it every outcome is possible. */
   readonly decided?: (expression: string) => readonly string[] | null
-  /** Which environment variables a plan may set; without it none is looked at. */
+  /** Without it environment variables are not checked. */
   readonly environment?: Environment
-  /** Which outputs of other tasks the expressions of the plan read; without it no contract is checked. */
+  /** The outputs that expressions of the plan read; without it contracts are not checked. */
   readonly reads?: readonly OutputRead[]
 }
 
 export interface Scopes {
-  /** Why a pattern cannot be used, as the end of a sentence; null when it can. */
+  /** Why a pattern is invalid, as the end of a sentence; null when it is valid. */
   fault(pattern: string): string | null
-  /** Why a file may never be written, whatever the scope says; null when it may. */
+  /** Why a file may never be written, in any scope; null when it may. */
   fileFault(file: string): string | null
   /** Why no command may run in this folder; null when one may. */
   folderFault(folder: string): string | null
@@ -58,11 +55,9 @@ export interface Environment {
   fault(name: string): string | null
 }
 
-/** An expression looks at an output. */
 export interface OutputRead {
-  /** Who reads; null for the plan's own definition of done. */
   readonly reader: TaskName | null
-  /** The key it stands in, for its place: `inputs`, `when`, … */
+  /** The document key of the expression: `inputs`, `when`, … */
   readonly key: string
   readonly producer: TaskName
   readonly output: string

@@ -1,4 +1,4 @@
-// Lint rules about what a plan says: its goal and owner, and that what one task reads another makes before.
+// Lint rules about the contract of a plan: its goal and owner, and that every output is produced before it is read.
 
 import { actionFacts } from '../actions/actions.ts'
 import { editDistance, suggest } from '../phrases.ts'
@@ -8,7 +8,7 @@ import type { Finding, FindingCode } from './finding.ts'
 import type { Ground, Look, OutputRead } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
 
-// What should be known when a plan is taken in: what it is for, when it is done, who answers for it, who must agree.
+// A complete plan says what it is for, when it is done, who owns it, and who must approve.
 
 export function* intake({ graph: { definition } }: Look): Iterable<Finding> {
   const { goal, title, done, owner, stakeholders } = definition
@@ -46,13 +46,13 @@ function missing(code: FindingCode, key: string, message: string, hint: string):
   return { code, severity: 'info', key, message, hint }
 }
 
-// Contracts between tasks: what one reads, another must make, and before. An external task without declared outputs may
-// report anything; an edit always tells its files, and a git task what it made.
+// An output that one task reads, an earlier task must produce. An external task without declared outputs may report anything; edits and git
+// tasks produce fixed outputs.
 
 export function* contracts({ graph, ancestry, options }: Ground): Iterable<Finding> {
   for (const read of options.reads ?? []) {
     const at = graph.at.get(read.producer)
-    // A task that is not there is told when the document is read.
+    // A missing task is reported when the document is read.
     if (at === undefined) continue
     const producer = graph.tasks[at]!
     const made = outputsOf(producer)
@@ -60,7 +60,7 @@ export function* contracts({ graph, ancestry, options }: Ground): Iterable<Findi
       const near = suggest(read.output, made)
       yield finding(read, {
         code: 'unknown-output',
-        // Whoever reports may report more than was asked for.
+        // An external task may report more outputs than it declares.
         severity: producer.action.type === 'external' ? 'warning' : 'error',
         message: `${who(read)} reads ${shown(read)}, but '${producer.id}' makes no output '${read.output.slice(0, 100)}'`,
         hint:
@@ -71,7 +71,7 @@ export function* contracts({ graph, ancestry, options }: Ground): Iterable<Findi
       continue
     }
     const reader = read.reader === null ? undefined : graph.at.get(read.reader)
-    // What undoes others comes after all of them.
+    // Compensations run after everything else.
     if (reader === undefined || reader === at || isUndoing(graph, reader)) continue
     if (ancestry.before(at, reader, 'any') !== false) continue
     yield finding(read, {
@@ -83,7 +83,7 @@ export function* contracts({ graph, ancestry, options }: Ground): Iterable<Findi
   }
 }
 
-/** Labels are free words; one letter away from a word that keeps a task here, it is more likely a slip. */
+/** Labels are free text, but one that differs by a letter from a label that keeps data local is probably a typo. */
 export function* labels({ graph: { definition, tasks } }: Look): Iterable<Finding> {
   const whole = { labels: definition.labels }
   for (const one of [whole, ...tasks])
@@ -101,13 +101,11 @@ export function* labels({ graph: { definition, tasks } }: Look): Iterable<Findin
     }
 }
 
-/** One letter, or two of a long word. */
 function isSlip(label: string, known: string): boolean {
   const most = known.length > 8 ? 2 : 1
   return label !== known && label.length < 100 && editDistance(label, known, most + 1) <= most
 }
 
-/** What stays on this machine is not asked of a model. */
 export function* confidential({ graph, options }: Ground): Iterable<Finding> {
   const { definition } = graph
   const kept = (task: TaskDefinition): boolean => isConfidential(definition, task)
@@ -134,7 +132,7 @@ export function* confidential({ graph, options }: Ground): Iterable<Finding> {
   }
 }
 
-/** Null when anything may be reported. */
+/** Null when any output may be reported. */
 function outputsOf(task: TaskDefinition): readonly string[] | null {
   const made = actionFacts(task.action).outputs?.(task) ?? null
   return made === null ? null : [...Object.keys(task.outputs ?? {}), ...made]

@@ -1,5 +1,5 @@
-// Rules about the graph: faults that keep a plan from starting, tasks nothing leads to, outcomes that never come, loops that
-// end by default, and plans too long to read without milestones.
+// Lint rules about the graph: errors that prevent a start, unreachable tasks, impossible outcomes, loops bounded only by default, and large
+// plans without milestones.
 
 import { VISITS_DEFAULT } from '../limits.ts'
 import { choiceHint, suggest } from '../phrases.ts'
@@ -12,9 +12,8 @@ import { isUndoing } from './work-graph.ts'
 
 export const TOP_LEVEL_MAX = 7
 export const TOP_LEVEL_MIN = 3
-/** Fewer words are a name, not a description. */
+/** A single word is a name, not a description. */
 const CLEAR_WORDS_MIN = 2
-/** One finding for each of so many names is more than anyone reads. */
 const NAMES_MAX = 3
 
 export function* graphFaults({ graph }: Ground): Iterable<Finding> {
@@ -31,7 +30,6 @@ export function* graphFaults({ graph }: Ground): Iterable<Finding> {
   }
 }
 
-/** What has no wave although it is in no circle of needs, and behind none. */
 export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
   if (waves.order.length === graph.tasks.length) return
   const stuck = circles(graph.needs).behind
@@ -55,7 +53,7 @@ export function* unreachable({ graph, waves }: Look): Iterable<Finding> {
 
 export function* impossibleOutcomes({ graph, options: { decided } }: Ground): Iterable<Finding> {
   for (const task of graph.tasks) {
-    // The edges of a task that finds its items belong to the children it will have.
+    // The edges of a task that computes its items belong to its future children.
     if (task.on === undefined || task.action.type === 'items') continue
     const said = task.action.type === 'decide' ? (decided?.(task.action.expression) ?? null) : null
     const known = said === null ? outcomes(task) : [...said, 'default', 'failure', 'rejected']
@@ -75,7 +73,7 @@ export function* impossibleOutcomes({ graph, options: { decided } }: Ground): It
   }
 }
 
-/** Every way back is bounded; here nobody said by how much. */
+/** Loops are always bounded; these rely on the default bound. */
 export function* loops({ graph }: Look): Iterable<Finding> {
   if (graph.leads.every(leads => leads.length === 0)) return
   const onwards = graph.tasks.map((_, task) => [...graph.dependants[task]!, ...graph.leads[task]!.map(({ to }) => to)])
@@ -83,7 +81,7 @@ export function* loops({ graph }: Look): Iterable<Finding> {
   for (const lead of graph.leads.flat()) {
     const [source, target] = [graph.tasks[lead.from]!, graph.tasks[lead.to]!]
     const isBack = lead.from === lead.to || (circleOf[lead.from] !== -1 && circleOf[lead.from] === circleOf[lead.to])
-    // Of a circle only the edge that closes it is told: the one that does not go on in the order of the document.
+    // Report only the edge that closes the cycle: the one against document order.
     if (
       !isBack ||
       lead.remedy === true ||
@@ -124,7 +122,7 @@ export function* size({ graph, options }: Look): Iterable<Finding> {
   }
 }
 
-/** A plan that several agents share needs them to talk to each other; most plans are better for one. */
+/** Agents that share a plan need to coordinate; most plans are better with one. */
 export function* agents({ graph }: Look): Iterable<Finding> {
   const assigned = graph.tasks.filter(({ action, assignee }) => action.type === 'external' && assignee !== undefined)
   const names = [...new Set(assigned.map(({ assignee }) => assignee!))]
@@ -138,7 +136,7 @@ export function* agents({ graph }: Look): Iterable<Finding> {
   }
 }
 
-/** Whoever claims a task knows only what it says. */
+/** An agent that claims a task knows only its description. */
 export function* clarity({ graph }: Look): Iterable<Finding> {
   for (const { id, action, title, description, instruction } of graph.tasks) {
     if (action.type !== 'external') continue

@@ -1,5 +1,5 @@
-// Rules about judgement: roles nobody has, approvals that can never be complete, options that lead nowhere, rules of recovery
-// that never come to their turn, and plans that ask nobody at all.
+// Lint rules about decisions and recovery: unassigned roles, approvals that can never complete, options without an edge, unreachable
+// recovery rules, and plans without any gate.
 
 import { suggest } from '../phrases.ts'
 import type { Approvers, Escalation, FailureKind, PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
@@ -52,7 +52,7 @@ function* ofEscalation(plan: PlanDefinition, escalate: Escalation | undefined, a
   if (escalate !== undefined && !isKnown(plan, escalate.to)) yield unknownRole(plan, escalate.to, about, 'is called')
 }
 
-/** A role, or somebody who has one. Where no roles are said at all, every name is as good as another. */
+/** A role, or a person who has one. Without declared roles any name is valid. */
 function isKnown({ policy }: PlanDefinition, name: string): boolean {
   const known = policy?.roles
   return known === undefined || Object.hasOwn(known, name) || Object.values(known).some(people => people.includes(name))
@@ -69,7 +69,7 @@ function unknownRole({ policy }: PlanDefinition, role: string, about: About, doe
   }
 }
 
-/** The default asks before whatever cannot be taken back. */
+/** By default, Planfold asks before anything that cannot be undone. */
 export function* gatesOff({ graph }: Look): Iterable<Finding> {
   if (graph.definition.policy?.gates?.before?.length !== 0) return
   yield {
@@ -98,7 +98,7 @@ export function* options({ graph }: Look): Iterable<Finding> {
   }
 }
 
-/** After a rule that ends the plan, nothing is left for the failures it is for. */
+/** After a rule that ends the plan, later rules for the same failures never apply. */
 export function* deadRules({ graph }: Look): Iterable<Finding> {
   for (const { id, recover, failureModes } of graph.tasks) {
     const ended = new Set<string>()
@@ -117,7 +117,7 @@ export function* deadRules({ graph }: Look): Iterable<Finding> {
   }
 }
 
-/** Who has failed is no help to whoever was to help it: each circle is told once, at its first task. */
+/** A task that has failed cannot be the remedy of its own remedy. Each cycle is reported once, at its first task. */
 export function* remedyCircles({ graph }: Look): Iterable<Finding> {
   if (graph.tasks.every(({ recover }) => recover === undefined)) return
   const helpers = graph.tasks.map(task =>
@@ -154,7 +154,6 @@ function isDead(rule: RecoveryRule, ended: ReadonlySet<string>, modes: TaskDefin
   })
 }
 
-/** What a task is expected to change it must be allowed to write. */
 export function* effects({ graph, options: given }: Ground): Iterable<Finding> {
   for (const { id, effects: expected = [], write } of graph.tasks) {
     for (const pattern of expected) {

@@ -1,4 +1,4 @@
-// Lint rules about safety: what cannot be taken back needs somebody who agrees; what is changed needs a check and a way back.
+// Lint rules about safety: what cannot be undone needs an approval; what changes needs a check and a compensation.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { EffectClass, TaskDefinition } from '../plan.ts'
@@ -9,13 +9,10 @@ import type { Finding } from './finding.ts'
 import type { Ground, Look } from './lint-input.ts'
 import { isUndoing } from './work-graph.ts'
 
-// Rules about care: whoever changes something should say how it is known to be right, and how it is undone.
-
 const CHANGING: ReadonlySet<EffectClass> = new Set(['workspace', 'idempotent', 'probed', 'unsafe'])
-/** Their result is a judgement already. */
 const JUDGING = /^(validat|verif|test|check|review|baseline|research|analy|plan|read|document)/i
 
-/** A command at least has its exit code; a report has nobody's word but its author's. */
+/** A command has at least its exit code; a report has only the word of its author. */
 export function* accepted({ graph }: Look): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
     const isJudged = (task.accept?.length ?? 0) > 0 || task.expect !== undefined
@@ -35,7 +32,7 @@ export function* accepted({ graph }: Look): Iterable<Finding> {
   }
 }
 
-/** Files go back by themselves; what a task did elsewhere only its own word can undo. */
+/** Files are reverted automatically; effects elsewhere need a declared compensation. */
 export function* rolledBack({ graph }: Look): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
     if (task.compensate !== undefined || (task.rollback ?? '') !== '') continue
@@ -57,8 +54,7 @@ function changes(plan: Look['graph']['definition'], task: TaskDefinition): boole
   return acts === true && changesFiles === true && CHANGING.has(effectOf(plan, task))
 }
 
-// Rules about people: what cannot be taken back should not happen before somebody has agreed. A task counts as gated when a
-// gate stands somewhere before it.
+// What cannot be undone should be approved first. A task counts as gated when there is a gate anywhere before it.
 
 export function* gates(look: Ground): Iterable<Finding> {
   const gated = gatedTasks(look)
@@ -66,7 +62,7 @@ export function* gates(look: Ground): Iterable<Finding> {
   for (const [at, task] of look.graph.tasks.entries()) {
     const dangers = dangersOf(task)
     const danger = dangers.find(one => isGated(look.graph.definition, one)) ?? dangers[0]
-    // What is in a circle never runs; the circle itself is told.
+    // Tasks in a cycle never run, and the cycle has its own finding.
     if (danger === undefined || gated[at] || isGroupEnd(look.graph, at) || look.waves.waveOf[at] === -1) continue
     const does = `'${task.id}' ${IMPACT_WORDS[danger]}`
     const about = { task: task.id, key: 'id' } as const
@@ -97,7 +93,7 @@ export function* gates(look: Ground): Iterable<Finding> {
   }
 }
 
-/** In the order of the waves, so that whoever comes before has been looked at. */
+/** In wave order, so that predecessors come first. */
 function gatedTasks({ graph, waves }: Ground): readonly boolean[] {
   const gated = graph.tasks.map(() => false)
   const isGate = (task: number): boolean => graph.tasks[task]!.action.type === 'gate'

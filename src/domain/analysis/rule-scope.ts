@@ -1,5 +1,5 @@
-// Rules about what tasks write and reach: scopes nobody can capture, files outside a task's own scope, networks beyond the
-// policy, and tasks that could run at once if they did not write the same files.
+// Lint rules about files and networks: scopes that cannot be captured, files outside the scope of their task, hosts that the policy does
+// not allow, and tasks that cannot run in parallel because their scopes overlap.
 
 import { actionFacts } from '../actions/actions.ts'
 import { changesData, dbRequest } from '../actions/db-action.ts'
@@ -49,7 +49,7 @@ export function* patterns({ graph, options }: Ground): Iterable<Finding> {
   }
 }
 
-/** An edit that its own scope or the policy does not allow would fail when its turn comes. */
+/** An edit outside the scope or against the policy would fail at run time. */
 export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding> {
   if (scopes === undefined) return
   const allowed = graph.definition.policy?.write
@@ -77,7 +77,7 @@ export function* edits({ graph, options: { scopes } }: Ground): Iterable<Finding
   }
 }
 
-/** A command runs in a folder of the workspace; whether the folder is there is known only when it runs. */
+/** The folder must be inside the workspace; whether it exists is checked at run time. */
 export function* folders({ graph, options: { scopes } }: Ground): Iterable<Finding> {
   if (scopes === undefined) return
   for (const { id, cwd } of graph.tasks) {
@@ -95,7 +95,7 @@ export function* folders({ graph, options: { scopes } }: Ground): Iterable<Findi
   }
 }
 
-/** Variables that decide which code runs, or that the engine sets itself, are refused when a task begins. */
+/** Variables that decide which code runs, or that the engine sets itself, are refused. */
 export function* environment({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   if (allowed === undefined) return
   for (const { id, env } of graph.tasks) {
@@ -115,7 +115,7 @@ export function* environment({ graph, options: { environment: allowed } }: Groun
   }
 }
 
-/** Secrets are variables of a command's environment, and nobody else is handed any. */
+/** Secrets are environment variables of commands; no other task receives them. */
 export function* secrets({ graph, options: { environment: allowed } }: Ground): Iterable<Finding> {
   for (const { id, secrets: names = [], env = {}, action } of graph.tasks) {
     if (names.length > 0 && actionFacts(action).takesSecrets !== true)
@@ -159,7 +159,7 @@ export function* networks({ graph }: Ground): Iterable<Finding> {
   }
 }
 
-/** Limits of money that cannot be counted. Told by `validate` and `analyze`; when it matters, a person is asked. */
+/** Money limits in a currency that cannot be counted. `validate` and `analyze` report them; at run time a person is asked. */
 export function uncountedLimits({ policy, tasks }: PlanDefinition): readonly string[] {
   const budgets = [policy?.budget, ...tasks.flatMap(budgetsIn)]
   return budgets.flatMap(budget =>
@@ -181,7 +181,7 @@ export function* recordedOnly({ graph }: Look): Iterable<Finding> {
     }
 }
 
-/** One finding for each place that is written by several at once, with two of them. */
+/** One finding, with two examples, for each path that several tasks write in parallel. */
 export function* overlaps({ graph, ancestry, scopes }: Look): Iterable<Finding> {
   const index = new ScopeIndex()
   for (const [task, paths] of scopes.entries()) index.add(task, paths)
@@ -202,7 +202,7 @@ export function* overlaps({ graph, ancestry, scopes }: Look): Iterable<Finding> 
     }
   }
 
-  /** Neighbours in the order of the waves are asked: where all of them are ordered, all are. */
+  /** Checks neighbours in wave order: if all of them are ordered, all pairs are. */
   function unorderedPair(here: readonly number[], around: readonly number[]): readonly [number, number] | null {
     const sorted = here.toSorted((a, b) => ancestry.wave(a) - ancestry.wave(b) || a - b)
     for (let at = 1; at < sorted.length; at++)
@@ -214,7 +214,6 @@ export function* overlaps({ graph, ancestry, scopes }: Look): Iterable<Finding> 
   }
 }
 
-/** With those around them, so many of one place are compared. */
 const COMPARED_MAX = 16
 
 const pairOf = (a: number, b: number): readonly [number, number] => (a < b ? [a, b] : [b, a])
@@ -223,7 +222,7 @@ function where(scope: readonly string[]): string {
   return scope.length === 0 ? '' : ` (${short(scope[0]!)}${scope.length > 1 ? ', …' : ''})`
 }
 
-/** A change that is committed does not go back with the files: somebody must have said how it is undone. */
+/** Reverting files does not revert a committed change of data, so it needs a compensation. */
 export function* databases({ graph }: Ground): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
     const request = dbRequest(task.action)
@@ -239,9 +238,9 @@ export function* databases({ graph }: Ground): Iterable<Finding> {
   }
 }
 
-/** A computed name is known only when the task runs. */
+/** A computed name is known only at run time. */
 const filesOf = (task: TaskDefinition): readonly string[] =>
   (actionFacts(task.action).files?.(task) ?? []).filter(file => !file.includes('${{'))
 
-/** Without scheme, port and path: policies are written by host. */
+/** Without scheme, port and path, because policies list hosts. */
 const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

@@ -1,5 +1,5 @@
-// Rules about time and money: deadlines nobody can keep, budgets that are too small, tasks too long to follow, and urgent
-// tasks that wait for others nobody hurries with.
+// Lint rules about time and money: impossible deadlines, budgets below the estimates, very long tasks, and urgent tasks that depend on less
+// urgent ones.
 
 import { sandboxedCommand } from '../actions/actions.ts'
 import { dueAt } from '../instant.ts'
@@ -103,7 +103,6 @@ export function* lengths({ graph }: Look): Iterable<Finding> {
   }
 }
 
-/** What is urgent waits for what is not: the lesser one should be as urgent. */
 export function* priorities({ graph }: Look): Iterable<Finding> {
   for (const [at, task] of graph.tasks.entries()) {
     const urgency = task.priority ?? 0

@@ -1,4 +1,4 @@
-// The plan played through in time, as the engine would run it: how long it takes, how much goes on at once, the critical path.
+// Simulates the plan in time, as the engine would run it: duration, parallelism, and the critical path.
 
 import { concurrencyOf } from '../rules/scheduling.ts'
 import { Heap } from '../state/heap.ts'
@@ -6,13 +6,12 @@ import { type Paths, ScopeIndex } from './scope-index.ts'
 import type { Waves } from './waves.ts'
 import type { WorkGraph } from './work-graph.ts'
 
-// The critical path: the chain of tasks that takes longest, each beginning when the one before it ends. Nothing can make the
-// plan end sooner than it. Lengths are added in the order of the waves, so no walk is deeper than one step.
+// The critical path: the longest chain of dependent tasks, a lower bound for the duration of the plan. Durations are added in wave order,
+// so no recursion is needed.
 
 export interface CriticalPath {
   readonly tasks: readonly number[]
   readonly ms: number
-  /** When each task could end at the earliest, counted from the start of the plan; -1 for those without a wave. */
   readonly endsMs: readonly number[]
 }
 
@@ -39,18 +38,16 @@ function predecessors(graph: WorkGraph, { wokenBy }: Waves, task: number): reado
   return wokenBy[task] === -1 ? graph.needs[task]! : [...graph.needs[task]!, wokenBy[task]!]
 }
 
-// The plan played through in time, as the engine would: highest priority first, within `concurrency`, never two whose write
-// scopes overlap. It tells how long the plan takes and how much of it really goes on at once.
+// Simulates the engine: highest priority first, within `concurrency`, never two tasks with overlapping write scopes.
 //
-// Tasks with the same scope wait behind one another, so only the first of them is ever tried; one that is held up is tried
-// again when whoever held it up ends. What a plan could still contrive is bounded by TRIES_MAX: after that scopes no longer
-// hold anybody up, and the answer is marked as not exact.
+// Tasks with the same scope queue behind one another, so only the first of them is tried. A blocked task is tried again when the
+// task that blocks it ends. TRIES_MAX bounds adversarial plans: after that scopes no longer block, and the result is marked as
+// not exact.
 
 export interface Schedule {
   readonly elapsedMs: number
-  /** The most tasks at once, those of agents and people included. */
   readonly peak: number
-  /** The most tasks the engine carries out at once. */
+  /** The most parallel tasks that the engine runs itself. */
   readonly enginePeak: number
   readonly exact: boolean
 }
@@ -85,7 +82,6 @@ export function scheduleOf(
     a.endsMs !== b.endsMs ? a.endsMs < b.endsMs : a.task < b.task,
   )
   const held = new ScopeIndex()
-  /** Ready tasks of a scope, of which the first stands in `ready`, runs, or is held up. */
   const behind = new Map<string, Heap<number>>()
   const heldUpBy = new Map<number, number[]>()
   let free = concurrencyOf(definition)
@@ -108,7 +104,7 @@ export function scheduleOf(
     enginePeak = Math.max(enginePeak, engines)
   }
   const readied = (task: number): void => {
-    // Agents and people need no place of the engine, and nobody knows what they write.
+    // Tasks of agents and people need no slot of the engine, and their writes are unknown.
     if (!byEngine[task]) return start(task)
     const line = behind.get(keys[task]!)
     if (line === undefined) {
@@ -144,7 +140,7 @@ export function scheduleOf(
     if (next === undefined) break
     now = next.endsMs
     end(next.task)
-    // Whatever ends at the same moment makes room together.
+    // Tasks that end at the same moment free their scopes together.
     for (let also = running.peek(always); also !== undefined && also.endsMs === now; also = running.peek(always))
       end(running.pop(always)!.task)
   }

@@ -1,13 +1,12 @@
-// Write scopes by their folders, so that the ones in the way of a scope are found by walking its own path and not by asking
-// every other. Two patterns overlap when the literal part of one begins the other's; it is the rule of domain/plan-rules/effect.ts.
+// A tree of write scopes by folder, so that the scopes that overlap with a given one are found along its own path, without comparing all
+// pairs. Two patterns overlap when the literal part of one is a prefix of the other's, as in plan-rules/effect.ts.
 
 import { literalOf } from '../plan-rules/effect.ts'
 
 interface Folder {
   readonly below: Map<string, Folder>
-  /** Who writes exactly here, or everything below here. */
+  /** The tasks that write exactly here, or everything below. */
   readonly holders: Set<number>
-  /** How many writes there are here and below. */
   within: number
 }
 
@@ -48,7 +47,7 @@ export class ScopeIndex {
     }
   }
 
-  /** One who holds something the scope overlaps with; -1 when nobody does. */
+  /** A task whose scope overlaps; -1 for none. */
   inTheWayOf(paths: Paths): number {
     for (const path of paths) {
       let folder: Folder | undefined = this.#root
@@ -57,7 +56,7 @@ export class ScopeIndex {
         folder = folder.below.get(part)
         if (folder === undefined) break
       }
-      // The whole path exists: whoever is here or anywhere below is in the way.
+      // The whole path exists in the tree, so everything here and below overlaps.
       while (folder !== undefined) {
         for (const holder of folder.holders) return holder
         folder = folder.below.values().next().value
@@ -66,7 +65,7 @@ export class ScopeIndex {
     return -1
   }
 
-  /** Every folder somebody writes, with those who write a folder around it. Without recursion. */
+  /** Every written folder, with the tasks that write a folder around it. Without recursion. */
   *held(): Iterable<{ readonly here: readonly number[]; readonly around: readonly number[] }> {
     const open: { readonly folder: Folder; readonly around: readonly number[] }[] = [{ folder: this.#root, around: [] }]
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -79,10 +78,9 @@ export class ScopeIndex {
   }
 }
 
-/** Nobody reads a hundred names; the nearest are kept. */
 const AROUND_MAX = 32
 
-/** The folders and files a scope means, worked out once; patterns that mean the same one count once. */
+/** The folders and files of a scope. Patterns with the same literal part count once. */
 export function pathsOf(scope: readonly string[]): Paths {
   if (scope.length < 2) return scope.map(literalOf)
   const seen = new Map<string, readonly string[]>()

@@ -1,18 +1,16 @@
-// Waves: the tasks of one wave could all run at once, after every task of the waves before. A task that sleeps until an
-// outcome leads to it stands in the wave after the first task that may lead there. What is in a circle, or behind one, or
-// where nothing leads, has no wave; nor has what only undoes others. Every task is looked at once, so a bad graph ends like a good one.
+// Waves: all tasks of a wave could run in parallel, after every task of the earlier waves. A dormant task is in the wave after the first
+// task that may activate it. Tasks in or behind a cycle, unreachable tasks and compensations have no wave. Linear: each task is visited
+// once.
 
 import { possible } from './outcomes.ts'
 import type { WorkGraph } from './work-graph.ts'
 
 export interface Waves {
-  /** Each in the order of the document. */
   readonly waves: readonly (readonly number[])[]
-  /** The wave of each task, counted from 0; -1 for those that have none. */
   readonly waveOf: readonly number[]
-  /** The task whose outcome is taken to wake a sleeping one; -1 for all others. */
+  /** The task whose outcome activates a dormant one; -1 for all others. */
   readonly wokenBy: readonly number[]
-  /** All tasks that have a wave, each behind whatever it needs. */
+  /** All tasks with a wave, dependencies first. */
   readonly order: readonly number[]
 }
 
@@ -45,7 +43,6 @@ export function wavesOf(graph: WorkGraph): Waves {
   return { waves, waveOf, wokenBy, order }
 }
 
-/** The parts of the plan that have nothing to do with each other, the largest first. */
 export function groupsOf(graph: WorkGraph): readonly (readonly number[])[] {
   const isPlaced = graph.tasks.map(() => false)
   const groups: number[][] = []

@@ -1,5 +1,5 @@
-// The tasks of a plan as a graph of numbers, built once and read by every analysis. It takes whatever it is given: names
-// that are not there are left out, a task said twice counts once, circles stay circles for whoever walks to mind.
+// The tasks of a plan as a graph of numbers, built once for all analyses. It accepts invalid plans: unknown names are skipped, duplicates
+// count once, and cycles stay, so readers must expect them.
 
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
@@ -9,17 +9,16 @@ import { findDormant, newTask } from '../state/task-index.ts'
 
 export interface WorkGraph {
   readonly definition: PlanDefinition
-  /** Every task there will be, in the order of the document; positions in this list are the numbers below. */
+  /** Every task after expansion, in document order; the numbers below are indexes into this list. */
   readonly tasks: readonly TaskDefinition[]
   readonly at: ReadonlyMap<TaskName, number>
   readonly needs: readonly (readonly number[])[]
   readonly dependants: readonly (readonly number[])[]
-  /** Outcome edges, by source and by target; those of failure modes are among them. */
+  /** Outcome edges by source and by target, including those of failure modes. */
   readonly leads: readonly (readonly Lead[])[]
   readonly ledFrom: readonly (readonly Lead[])[]
-  /** Reached only when an outcome leads there, or when something is to be undone. */
   readonly dormant: readonly boolean[]
-  /** The task that undoes each, -1 for none; and whom each undoes: it sleeps until then. */
+  /** The task that compensates each one (-1 for none), and the tasks that each one compensates. */
   readonly undoneBy: readonly number[]
   readonly undoes: readonly (readonly number[])[]
 }
@@ -28,7 +27,7 @@ export interface Lead {
   readonly from: number
   readonly to: number
   readonly outcome: string
-  /** By a rule of `recover`, which says itself how often. */
+  /** From a rule of `recover`, which has its own bound. */
   readonly remedy?: true
 }
 
@@ -71,20 +70,18 @@ export function workGraph(definition: PlanDefinition, given: readonly TaskDefini
   return { definition, tasks, at, needs, dependants, leads, ledFrom, undoneBy, undoes, dormant }
 }
 
-/** Most tasks lead nowhere; they share one list. */
+/** Most tasks have no outcome edges; they share one list. */
 const NOWHERE: readonly Lead[] = []
 const NOBODY: readonly number[] = []
 
-/** Does it only undo what others did? */
 export const isUndoing = ({ undoes }: WorkGraph, task: number): boolean => undoes[task]!.length > 0
 
-/** Where a task may lead: its `on`, and the recoveries of its failure modes under their names. */
 export function outcomesOf(task: TaskDefinition): readonly (readonly [string, readonly TaskName[]])[] {
   const recoveries = (task.failureModes ?? []).map(({ name, recover }) => [name, recover ?? []] as const)
   return [...Object.entries(task.on ?? {}), ...recoveries]
 }
 
-/** The engine's own answer, so that analysis and run never disagree about who sleeps. */
+/** The engine's own function, so that analysis and run agree on which tasks are dormant. */
 function dormantOf(tasks: readonly TaskDefinition[], dependants: readonly (readonly number[])[]): readonly boolean[] {
   const order = tasks.map((task, index) => newTask(task, index + 1))
   for (const [index, task] of order.entries()) task.dependants = dependants[index]!.map(one => order[one]!)

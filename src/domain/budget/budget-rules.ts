@@ -1,4 +1,4 @@
-// The rules of budgets: what begins only when there is enough left, who is asked for more, and what a person's answer does.
+// The rules of budgets: an attempt begins only when enough is left, who is asked for more, and what the answer changes.
 
 import type { CommandOf } from '../command.ts'
 import type { Question } from '../event.ts'
@@ -28,17 +28,16 @@ import { amountLeft, budgetsOf, capOf, capOfLayers, type Judged, judgeAmounts, j
 import { accountOf, attemptKey, budgetAt, type Level, newLedger, outputShare, startNeed, timeSpent } from './ledger.ts'
 import { CALLS_DEFAULT, hasDefault, visitCaps } from './visit-caps.ts'
 
-/** The code of a failure because of a budget. */
 export const BUDGET_CODE = 'budget'
 
 export type Begin =
   | { readonly holds?: Amounts | undefined; readonly failure?: Failure }
-  /** Others hold what is left, or somebody was asked. */
+  /** Other attempts have reserved the rest, or a question is open. */
   | 'later'
 
 const FREELY: Begin = {}
 
-/** May an attempt of the task begin? Whoever is to be asked is asked here, and the plan is paused. */
+/** May an attempt of the task begin? If a person has to be asked, the question is opened here and the plan pauses. */
 export function beginWithin(draft: DecisionDraft, task: TaskState, concurrency: number): Begin {
   const judged = judgeStart(draft.state, task, draft.now)
   if (judged === null) return FREELY
@@ -49,25 +48,24 @@ export function beginWithin(draft: DecisionDraft, task: TaskState, concurrency: 
   return 'later'
 }
 
-/** Null where nothing is counted. */
+/** Null when nothing is counted. */
 function judgeStart(state: PlanState, { definition }: TaskState, now: number): Judged | null {
   if (state.budget === null) return null
   const need = startNeed(definition)
   return need === NO_AMOUNTS ? null : judgeAmounts(state, state.budget, definition.id, need, now)
 }
 
-/** Others hold what it needs; it is passed over until they have settled. */
+/** The rest is reserved by other attempts; the task is skipped until they settle. */
 export const waitsForBudget = (state: PlanState, task: TaskState, now: number): boolean =>
   judgeStart(state, task, now)?.type === 'wait'
 
-/** The next task that could be claimed if there were more budget: somebody is asked, or it fails, before anybody comes. */
+/** The next claimable task without enough budget. The question is opened, or the task fails, before an agent comes for it. */
 export function shortForClaim(state: PlanState, now: number): TaskState | null {
   if (state.budget === null || state.status !== 'active' || state.compensating !== null) return null
   const task = state.claimable.peek(one => isClaimable(state, one))
   return task !== undefined && judgeStart(state, task, now)?.type === 'refused' ? task : null
 }
 
-/** Why it cannot be claimed now; null when it can. */
 export function claimObjection(state: PlanState, task: TaskState, now: number): Refusal | null {
   const judged = judgeStart(state, task, now)
   if (judged === null || judged.type === 'granted') return null
@@ -95,9 +93,10 @@ const overBudget = (plan: string, reason: BudgetReason): Failure => ({
   retryable: false,
 })
 
-// Calls of models, while an attempt runs.
-
-/** Holds the most that a call can use. No event: others hold it for now, or somebody is asked; ask again when something has changed. */
+/**
+ * Reserves the most that a call can use. Without an event, the rest is reserved by others or a question is open: try again after the next
+ * change.
+ */
 export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Refusal | undefined {
   const { state } = draft
   const { id, task: name, visit, attempt, spend, settings } = command
@@ -132,17 +131,17 @@ export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Re
   return undefined
 }
 
-/** Where no limit says anything, nothing is counted and nothing written. */
+/** Without limits nothing is counted and nothing is written. */
 export const isCounted = (state: PlanState, task: TaskName, settings: SettingsCaps | undefined): boolean =>
   state.budget !== null || settings !== undefined || hasDefault(state, task) || budgetsOf(state, task).length > 0
 
-/** A call has ended; told twice, or after its attempt, it changes nothing. */
+/** A call has ended. Idempotent, and without effect after the end of the attempt. */
 export function settleSpend(draft: DecisionDraft, { id, actual }: CommandOf<'settle'>): undefined {
   const held = draft.state.budget?.holds.get(id)
   if (held === undefined) return undefined
   const { cost, ...rest } = actual
   const { task, visit, attempt } = held
-  // Nobody can say what it cost: then it cost the most it could.
+  // With an unknown price the whole reservation is spent.
   const known = cost === null ? held.amount.cost : cost
   emit(draft, {
     type: 'budget.settled',
@@ -155,22 +154,20 @@ export function settleSpend(draft: DecisionDraft, { id, actual }: CommandOf<'set
   return undefined
 }
 
-// Asking for more.
-
-/** What the user wrote into the settings; nobody can add to it by an answer. */
+/** A shortfall of a cap in the user's settings, which an answer cannot raise. */
 function settingsReason(reason: BudgetReason): BudgetReason | null {
   const short = reason.type === 'caps' ? reason.short.filter(({ settings }) => settings !== undefined) : []
   return short.length === 0 ? null : { type: 'caps', short }
 }
 
-/** Nothing is asked: whoever raises the caps of the settings resumes the plan, and the call is made. */
+/** No question: the user raises the cap in the settings and resumes the plan, and the call is made. */
 function pauseForSettings(draft: DecisionDraft, reason: BudgetReason): void {
   if (draft.state.status !== 'active') return
   const text = `${reasonText(reason)}. Raise \`caps\` in your settings, then resume the plan`
   emit(draft, { type: 'plan.paused', reason: text, budget: true })
 }
 
-/** One question at a time: the plan is paused by it, and what runs goes on. */
+/** Opens one question at a time and pauses the plan; running attempts continue. */
 function askForMore(
   draft: DecisionDraft,
   task: TaskState,
@@ -181,7 +178,7 @@ function askForMore(
   const text = reasonText(reason)
   const isAsked = state.questions.some(({ budget }) => budget !== undefined)
   if (!isAsked) ask(draft, task, reason, waiting)
-  // Also where it was asked before, and the plan was taken up again in another way.
+  // Also if the question was open already and the plan was resumed otherwise.
   if (state.status === 'active') emit(draft, { type: 'plan.paused', reason: text, budget: true })
 }
 
@@ -202,7 +199,7 @@ function ask(
   })
 }
 
-/** Unlike that of another plan, and easy to type. A plan's id ends in zeros; what differs stands before them. */
+/** Short, and distinct between plans. The ids of plans end in zeros; the part before that differs. */
 const questionId = ({ id, budget }: PlanState): string =>
   `more-${id.slice(19, 23)}${id.slice(24, 28)}-${(budget?.asked ?? 0) + 1}`
 
@@ -223,7 +220,6 @@ function offerText(reason: BudgetReason): string {
   }
 }
 
-/** What a plain yes adds: what is lacking, and no less than half of the cap. */
 function offerOf({ key, cap, spent, needed }: Shortfall): number {
   const lacking = spent + needed - cap
   const half = cap / 2
@@ -231,7 +227,6 @@ function offerOf({ key, cap, spent, needed }: Shortfall): number {
   return key === 'cost' ? Math.ceil(offer * 1e6) / 1e6 : Math.ceil(offer)
 }
 
-/** A person has answered a question about the budget. */
 export function answerBudget(draft: DecisionDraft, question: Question, more: boolean, by: string): void {
   const { budget, task } = question
   if (budget === undefined || !more) return
@@ -257,7 +252,7 @@ export function answerBudget(draft: DecisionDraft, question: Question, more: boo
 
 export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'raise'>): Refusal | undefined {
   const { state } = draft
-  // A plan that failed for want of it gets more before its task is tried again.
+  // A plan that failed because of its budget can get more before its task is retried.
   if (PLAN_ENDED.has(state.status) && state.status !== 'failed')
     return refuse('illegal-transition', 'the plan has ended', howToStartOver(state))
   if (task !== undefined && !state.tasks.has(task)) return unknownTask(draft, task)
@@ -324,7 +319,7 @@ function isShort(state: PlanState, { task, visit, key, needed }: Shortfall, now:
   return cap !== null && spent + needed > cap
 }
 
-/** When nothing is lacking any more, the question about it is closed and the plan goes on. */
+/** Closes the question when nothing is short any more, and resumes the plan. */
 export function goOnWithin(draft: DecisionDraft, by: string, anew: PolicyAgain = {}): void {
   const { state } = draft
   const isOpen = ({ budget }: Question) => budget !== undefined
@@ -335,7 +330,7 @@ export function goOnWithin(draft: DecisionDraft, by: string, anew: PolicyAgain =
     emit(draft, { type: 'plan.resumed', ...anew })
 }
 
-/** The attempt for which more was asked has succeeded without it: nobody needs to answer. */
+/** Closes the question of an attempt that succeeded without the increase. */
 export function withdrawQuestion(draft: DecisionDraft, { definition, visit, attempt }: TaskState): void {
   const asked = draft.state.questions.find(
     ({ task, budget }) => task === definition.id && budget?.visit === visit && budget.attempt === attempt,
@@ -345,7 +340,7 @@ export function withdrawQuestion(draft: DecisionDraft, { definition, visit, atte
   goOnWithin(draft, 'planfold')
 }
 
-/** Tasks for which more was asked were skipped: nobody needs to answer. What else lacks it asks when its turn comes. */
+/** Closes the question of tasks that were skipped. Other tasks with a shortfall ask in their turn. */
 export function withdrawQuestionsOf(draft: DecisionDraft, tasks: readonly TaskState[]): void {
   const names = new Set<TaskName | undefined>(tasks.map(({ definition }) => definition.id))
   const asked = draft.state.questions.filter(({ task, budget }) => budget !== undefined && names.has(task))
@@ -354,7 +349,7 @@ export function withdrawQuestionsOf(draft: DecisionDraft, tasks: readonly TaskSt
   goOnWithin(draft, 'planfold')
 }
 
-/** Why a plan that was paused for its budget cannot go on yet; null when it can. */
+/** Why a plan that is paused for its budget cannot resume; null when it can. */
 export function resumeObjection(state: PlanState, now: number): Refusal | null {
   const open = state.questions.find(({ budget }) => budget !== undefined)
   if (open?.budget === undefined) return null
@@ -372,7 +367,7 @@ export function resumeObjection(state: PlanState, now: number): Refusal | null {
   )
 }
 
-/** What is offered of the first cap that is too small, as it is written in a plan file. */
+/** The offer for the first shortfall, in the syntax of a plan file. */
 export function firstLacking({ questions }: Pick<PlanState, 'questions'>): Lacking {
   const reason = questions.find(({ budget }) => budget !== undefined)?.budget?.reason
   return reason === undefined ? {} : lackingIn(reason)

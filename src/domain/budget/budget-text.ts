@@ -4,8 +4,6 @@ import type { EventOf } from '../event.ts'
 import { numberOf, spoken } from '../phrases.ts'
 import { type Amounts, BUDGET_KEYS, type BudgetKey, type BudgetReason, type Shortfall } from './amounts.ts'
 
-/** Why a task was cut off; a journal has it as it is written here. */
-/** How the reason of a pause begins where a cap is too small. */
 export const USED_UP = 'the budget is used up'
 export const OUT_OF_TIME = 'its time budget is used up'
 
@@ -29,12 +27,12 @@ export function keyText(key: BudgetKey, amount: number): string {
   }
 }
 
-/** As many digits as say something: cents for dollars, more for less than a cent. */
+/** Cents for dollars, more digits below a cent. */
 export function moneyText(usd: number): string {
   if (usd === 0) return '0 USD'
   const digits = usd >= 0.01 ? 2 : usd >= 0.0001 ? 4 : 9
   const text = usd.toFixed(digits)
-  // Never shown as less than it is by rounding a remainder away.
+  // Rounding must not show less than the amount.
   const exact = Number(text) === usd ? text : usd.toFixed(usd >= 0.01 ? 4 : 9)
   return `${exact.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')} USD`
 }

@@ -1,4 +1,4 @@
-// What is spent, reserved and left, for whoever looks: one block for the plan and each group and task that has a budget.
+// What is spent, reserved and left: one block for the plan and for each group and task with a budget.
 
 import type { Millis, PlanId, TaskName } from '../id.ts'
 import type { PlanState } from '../state/state.ts'
@@ -9,11 +9,10 @@ import { accountOf, budgetAt, EMPTY_ACCOUNT, type Level, timeSpent } from './led
 
 export interface BudgetLine {
   readonly key: BudgetKey
-  /** With what a person added. */
   readonly cap: number
   readonly added: number
   readonly spent: number
-  /** Of time: nothing; all that is left may be used by what runs. */
+  /** Always zero for time, which running tasks share. */
   readonly reserved: number
   readonly left: number
 }
@@ -22,7 +21,6 @@ export interface BudgetBlock {
   readonly task: TaskName | null
   readonly exceeded: 'ask' | 'fail'
   readonly lines: readonly BudgetLine[]
-  /** A limit of money in a currency that no price is known in. */
   readonly foreign: string | null
 }
 
@@ -30,14 +28,13 @@ export interface BudgetView {
   readonly plan: PlanId
   readonly name: string
   readonly status: PlanStatus
-  /** Does the plan have a budget, and is it counted? A plan that was started by an earlier version is not. */
+  /** Does the plan have a budget that is counted? Plans started by earlier releases do not count theirs. */
   readonly kept: boolean
   readonly blocks: readonly BudgetBlock[]
   readonly used: Amounts | null
-  /** Of `used`: calls whose end nobody saw, with all that was reserved for them; absent when there are none. */
+  /** The part of `used` for calls whose end is unknown, at the full reservation; absent when there are none. */
   readonly assumed?: Amounts
   readonly unpricedCalls: number
-  /** US dollars: a single call that may cost more is asked about first. */
   readonly largeAbove: number
   readonly asked: { readonly id: string; readonly text: string; readonly short: readonly Shortfall[] } | null
 }

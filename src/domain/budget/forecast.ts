@@ -1,6 +1,5 @@
-// What the rest of a plan will probably use, from what similar tasks took: the same task or title first, else the same kind with the
-// same runner, else the same runner. A mean of few samples is no promise, so their number is told, and tasks like no other are counted
-// as unknown instead of as nothing.
+// The probable use of the rest of a plan, from the samples of similar tasks: the same task or title, else the same kind with the same
+// runner, else the same runner. The number of samples is reported with the mean; tasks without any sample count as unknown, not as zero.
 
 import type { Event } from '../event.ts'
 import type { TaskName } from '../id.ts'
@@ -12,7 +11,6 @@ import { ENDED } from '../status.ts'
 import { type Amounts, addAmounts, BUDGET_KEYS, NO_AMOUNTS } from './amounts.ts'
 import { isFree } from './ledger.ts'
 
-/** What one task took until it was completed, with all of its attempts. */
 export interface Sample {
   readonly definition: TaskDefinition
   readonly used: Amounts
@@ -20,19 +18,17 @@ export interface Sample {
 
 export interface Forecast {
   readonly tasks: number
-  /** Of these, tasks like no other that was seen: they are not in `rest`. */
   readonly unknown: number
   readonly samples: number
-  /** Null when nothing is known. Time is that of all tasks one after the other. */
+  /** Null without samples. Time is the sum over all tasks. */
   readonly rest: Amounts | null
 }
 
-/** Reads samples from the events of a journal, in order. */
 export class SampleReader {
   readonly samples: Sample[] = []
   readonly #definitions = new Map<TaskName, TaskDefinition>()
   readonly #open = new Map<TaskName, Amounts>()
-  /** Calls that were settled one by one are not counted a second time in the result. */
+  /** Calls that were settled one by one are not counted again in the result. */
   readonly #settled = new Set<string>()
 
   read(event: Event): void {
@@ -113,7 +109,6 @@ export function forecast(state: PlanState, samples: readonly Sample[]): Forecast
   }
 }
 
-/** Under which names a task is like others, the closest first. */
 function likenesses({ id, title, kind, action }: TaskDefinition): readonly string[] {
   const runner = action.type
   return [

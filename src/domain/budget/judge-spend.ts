@@ -1,4 +1,4 @@
-// May this be spent? Asked of every account it would be charged to: the task, the groups around it, the plan. Pure; nothing is changed.
+// May this be spent? Checks every account it would be charged to: the task, the groups around it, the plan. Pure.
 
 import type { Millis, TaskName } from '../id.ts'
 import type { Budget } from '../plan.ts'
@@ -31,7 +31,7 @@ import { type Visit, visitCaps } from './visit-caps.ts'
 
 export type Judged =
   | { readonly type: 'granted' }
-  /** It fits once others have settled what they hold. */
+  /** It fits after other attempts settle their reservations. */
   | { readonly type: 'wait' }
   | { readonly type: 'refused'; readonly exceeded: 'ask' | 'fail'; readonly reason: BudgetReason }
 
@@ -40,7 +40,6 @@ const WAIT: Judged = { type: 'wait' }
 
 type Judging = Budgeted & { readonly budget: Ledger | null }
 
-/** The levels around a task that have a budget, innermost first. */
 export function budgetsOf(
   state: Judging,
   task: TaskName,
@@ -51,7 +50,7 @@ export function budgetsOf(
   })
 }
 
-/** The cap as it stands, with what was added to it, and never more than the layers around the plan allow; null when there is none. */
+/** The cap with its increases, limited by the policy layers around the plan; null for no cap. */
 export function capOf(state: Budgeted, level: Level, account: Account, key: BudgetKey): number | null {
   const own = level === '' ? state.definition.policy?.budget : budgetAt(state, level)
   const cap = own === undefined || own === null ? undefined : capsOf(own)[key]
@@ -65,7 +64,7 @@ export function capOfLayers(state: Budgeted, level: Level, key: BudgetKey): numb
   return ceiling === null ? null : (capsOf(ceiling)[key] ?? null)
 }
 
-/** `visit`: of a call to a model, for which the caps of a visit hold as well. */
+/** `visit`: for model calls, which the caps of a visit limit as well. */
 export function judgeAmounts(
   state: Judging,
   ledger: Ledger,
@@ -90,7 +89,7 @@ export function judgeAmounts(
         waits = true
         continue
       }
-      // Nobody here can add to what the layers around the plan allow.
+      // An answer cannot exceed the limit of the policy layers.
       const most = capOfLayers(state, level, key)
       const byPolicy = most !== null && spent + needed > most + EPSILON
       if (budget.exceeded === 'fail' || byPolicy) fails = true
@@ -113,7 +112,7 @@ export function judgeAmounts(
       continue
     }
     if (budgetAt(state, task)?.exceeded === 'fail') fails = true
-    // What is added to the budget of the task is added to ours.
+    // An increase of the task's budget also raises the default cap of the visit.
     if (settings === undefined && short.some(one => one.task === task && one.key === key)) continue
     const by = settings === undefined ? {} : { settings }
     short.push({ task, visit: visit!.visit, ...by, key, cap, spent, reserved, needed })
@@ -122,10 +121,9 @@ export function judgeAmounts(
   return waits ? WAIT : GRANTED
 }
 
-/** Less than the billionth of a dollar that amounts are kept to. */
+/** Below the resolution of amounts. */
 const EPSILON = 1e-10
 
-/** A call of a model by an attempt. */
 export function judgeSpend(state: Judging, ledger: Ledger, visit: Visit, spend: Spend, now: Millis): Judged {
   const { task } = visit
   const { cost, ...rest } = spend
@@ -137,7 +135,7 @@ export function judgeSpend(state: Judging, ledger: Ledger, visit: Visit, spend: 
   return judgeAmounts(state, ledger, task, { ...rest, ...(typeof cost === 'number' ? { cost } : {}) }, now, visit)
 }
 
-/** There is a cap of money, and nobody can say what this costs in it; or one of calls or tokens, and nobody counts them. */
+/** A cap of money for a call of unknown price, or a cap of calls or tokens that will not be counted. */
 function priceGap(
   state: Judging,
   ledger: Ledger,
@@ -172,7 +170,7 @@ function uncounted(state: Judging, task: TaskName): Judged | null {
   return null
 }
 
-/** A single call that may cost more than this is asked about: what the innermost budget says, else five dollars. */
+/** The price of a single call above which a person is asked: from the innermost budget, else five dollars. */
 export function largeAbove(state: Budgeted, task: TaskName): number {
   for (const level of levelsOf(task)) {
     const large = budgetAt(state, level)?.large
@@ -181,7 +179,6 @@ export function largeAbove(state: Budgeted, task: TaskName): number {
   return LARGE_COST_DEFAULT
 }
 
-/** How long an attempt that begins now may take before the time of an account is used up, and what then; null when no cap says. */
 export function timeLimitOf(
   state: Judging,
   task: TaskName,
@@ -200,7 +197,6 @@ export function timeLimitOf(
   return least
 }
 
-/** What is left of a key for a task, by the smallest cap around it; null when no cap says. */
 export function amountLeft(
   state: Judging,
   ledger: Ledger,

@@ -1,14 +1,15 @@
-// The accounts of a plan with a budget: one for the plan, one for each group and task that has spent something. Part of the state, so
-// it is the fold of the journal. What is about to be used is held first, in the entry that begins it, and turned into what was really
-// used when that is known. So for every account and every key, at every event: spent + held <= cap.
+// The accounts of a plan with a budget: one for the plan, and one for each group and task that has spent something. Part of the
+// state, so it is a fold of the journal. Before anything is used, the event that begins it reserves the maximum; the event that ends
+// it replaces the reservation by the real use. So for every account and every key, at every event: spent + held <= cap.
 //
-//   attempt.started ─► attempts, output held ──────────────► attempt.succeeded / failed ─► spent as measured
-//                                                 └────────► attempt.lost ──────────────► spent as far as it is known, at most as held
+//   attempt.started ─► attempts, output held ──────────────► attempt.succeeded
+// failed ─► spent as measured
+//                                                 └────────► attempt.lost ──────────────► spent as far as known, at most as held
 //   budget.reserved ─► money, tokens, calls held ──────────► budget.settled ────────────► spent as counted
-//                                                 └────────► the attempt ended without a word: all that was held is spent
+//                                                 └────────► the attempt ended first ───► the whole reservation is spent
 //
-// Time is not held but shared: it runs while at least one task of the account runs, however many do. An attempt ends when the time of
-// its accounts is used up (engine/budget/time-limit.ts), so no more can be spent than there is.
+// Time is not reserved but shared: it runs while at least one task of the account runs. engine/budget/time-limit.ts ends an attempt
+// when the time of one of its accounts is used up, so no more can be spent than there is.
 
 import { actionFacts } from '../actions/actions.ts'
 import { modelRequest } from '../actions/model-action.ts'
@@ -21,17 +22,15 @@ import { policyOf } from '../policy/policy-in-state.ts'
 import { effectivePolicy, type PolicyLayer } from '../policy/policy-layer.ts'
 import { type Amounts, addAmounts, NO_AMOUNTS, PRICE_CURRENCY, takeAmounts } from './amounts.ts'
 
-/** The plan itself is '', a group or task goes by its name. */
+/** '' is the plan; a group or task has its name. */
 export type Level = TaskName | ''
 
 export interface Account {
   readonly spent: Amounts
   readonly held: Amounts
-  /** What a person added to the caps. */
   readonly raised: Amounts
-  /** Calls whose price nobody knows. */
   readonly unpriced: number
-  /** Tasks that run now; since when at least one does; how long those that ended meanwhile took, each by itself. */
+  /** Running tasks, since when at least one runs, and the longest of those that ended meanwhile. */
   readonly running: number
   readonly since: Millis
   readonly known: number
@@ -42,21 +41,19 @@ export interface Hold {
   readonly visit: number
   readonly attempt: number
   readonly amount: Amounts
-  /** Of an attempt that takes time: since when. */
   readonly since?: Millis
-  /** Of a call to a model whose price nobody knows. */
   readonly unpriced?: true
 }
 
 export interface Ledger {
   readonly accounts: Map<Level, Account>
-  /** By the id of the reservation; that of an attempt is `task/visit/attempt`. */
+  /** By reservation id; that of an attempt is `task/visit/attempt`. */
   readonly holds: Map<string, Hold>
   asked: number
   unpriced: boolean
   readonly large: Map<TaskName, number>
   readonly denied: Set<string>
-  /** The last visit of a task that was visited before, and what had been spent and added when it began. */
+  /** The latest visit of each revisited task, and what had been spent and granted when it began. */
   readonly visits: Map<TaskName, { readonly visit: number; readonly spent: Amounts; readonly raised: Amounts }>
 }
 
@@ -91,14 +88,13 @@ export function levelsOf(task: TaskName): readonly Level[] {
   return levels
 }
 
-/** A plan, as far as budgets are concerned. */
 export interface Budgeted {
   readonly definition: PlanDefinition
   readonly layers: readonly PolicyLayer[]
   readonly tasks: ReadonlyMap<TaskName, { readonly definition: TaskDefinition }>
 }
 
-/** The budget of a level as it is written, that of the plan as narrow as the layers around it; null when it has none. */
+/** The budget of a level, that of the plan limited by the policy layers around it; null for none. */
 export function budgetAt(state: Budgeted, level: Level): Budget | null {
   const { definition, layers, tasks } = state
   if (level !== '') {
@@ -109,7 +105,6 @@ export function budgetAt(state: Budgeted, level: Level): Budget | null {
   return policyOf(state).budget
 }
 
-/** More than the layers around a plan allow cannot be added to it. */
 export const ceilingOf = ({ layers }: Pick<Budgeted, 'layers'>, level: Level): Budget | null =>
   level === '' && hasLayerBudget(layers) ? effectivePolicy(layers).budget : null
 
@@ -122,14 +117,14 @@ export const hasBudget = ({ policy, tasks }: PlanDefinition): boolean =>
 export const hasOwnBudget = (task: TaskDefinition): boolean =>
   ownBudget(task) !== undefined || (task.action.type === 'subplan' && task.action.tasks.some(hasOwnBudget))
 
-/** What a task says it may use: its `budget`, and the `caps` of a model task, which are another way to write one. The lower counts. */
+/** The budget of a task: the lower of its `budget` and, for a model task, its `caps`. */
 export function ownBudget(task: TaskDefinition): Budget | undefined {
   if (actionFacts(task.action).sends !== 'models') return task.budget
   if (!owned.has(task)) owned.set(task, withCaps(task))
   return owned.get(task)
 }
 
-/** A definition does not change, so it is worked out once. */
+/** Definitions are immutable, so this is cached. */
 const owned = new WeakMap<TaskDefinition, Budget | undefined>()
 
 function withCaps({ budget, action }: TaskDefinition): Budget | undefined {
@@ -138,7 +133,7 @@ function withCaps({ budget, action }: TaskDefinition): Budget | undefined {
   const { cost } = budget ?? {}
   const lower = (one: number | undefined, other: number | undefined) =>
     one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
-  // Money of another currency cannot be compared: a person is asked about it anyway.
+  // Another currency cannot be compared; a person is asked anyway.
   const isForeign = cost !== undefined && cost.currency !== PRICE_CURRENCY
   const most = {
     calls: lower(budget?.calls, calls),
@@ -155,27 +150,25 @@ function withCaps({ budget, action }: TaskDefinition): Budget | undefined {
 
 export const isFree = ({ action }: TaskDefinition): boolean => actionFacts(action).isFree === true
 
-/** Does the engine run something for it, so that it takes time and prints? */
+/** Does the engine run a process for it, which takes time and prints? */
 const isRun = (definition: TaskDefinition): boolean => !isFree(definition) && definition.action.type !== 'external'
 
-/** What must be left before an attempt begins. What it holds then is the attempt, and a share of the output. */
 export const startNeed = (definition: TaskDefinition): Amounts =>
   isFree(definition) ? NO_AMOUNTS : isRun(definition) ? { attempts: 1, outputBytes: 1, timeMs: 1 } : { attempts: 1 }
 
-/** How much of its output is stored, when so much is left and so many run at once. */
 export const outputShare = (left: number, concurrency: number): number =>
   Math.min(TASK_OUTPUT_MAX_BYTES, Math.max(Math.ceil(left / concurrency), Math.min(left, OUTPUT_MIN_BYTES)))
 
 const OUTPUT_MIN_BYTES = 64 * 1024
 
-/** Time used so far, also by what runs now. */
+/** Including running tasks. */
 export const timeSpent = ({ spent, running, since }: Account, now: Millis): number =>
   (spent.timeMs ?? 0) + (running > 0 ? Math.max(0, now - since) : 0)
 
 export const attemptKey = ({ task, visit, attempt }: Pick<Hold, 'task' | 'visit' | 'attempt'>): string =>
   `${task}/${visit}/${attempt}`
 
-// What is true after an event. Only `evolve` calls these.
+// State transitions. Only `evolve` calls these.
 
 export function attemptStarted(
   ledger: Ledger,
@@ -203,11 +196,9 @@ function visitBegan({ accounts, visits }: Ledger, { task, visit }: EventOf<'atte
   visits.set(task, { visit, spent: account.spent, raised: account.raised })
 }
 
-/** How it ended; `ms`: how long it took, as far as somebody measured. */
 interface AttemptEnd {
   readonly outputBytes: number | null
   readonly ms: number | null
-  /** It is certain that it did nothing. */
   readonly isIdle: boolean
 }
 
@@ -220,7 +211,7 @@ export function attemptEnded(
   const key = attemptKey(event)
   const held = ledger.holds.get(key)
   ledger.denied.delete(key)
-  // Nobody will say any more what was used of these.
+  // The attempt is over, so its open calls will never be settled.
   for (const [id, one] of ledger.holds) if (id !== key && attemptKey(one) === key) settle(ledger, id, one.amount)
   if (held === undefined) return
   const { attempts = 0, outputBytes: most = 0 } = held.amount
@@ -233,7 +224,7 @@ export function attemptEnded(
       const running = Math.max(0, account.running - 1)
       const known = account.known + took
       if (running > 0) return { ...account, running, known }
-      // Dates also move while the machine sleeps; then no task took that long.
+      // The clock also moves while the machine sleeps, so the measured duration is the upper limit.
       const timeMs = Math.min(Math.max(0, now - account.since), known)
       return { ...account, running, known: 0, since: 0, spent: addAmounts(account.spent, { timeMs }) }
     })
@@ -245,7 +236,7 @@ export function hold(ledger: Ledger, id: string, one: Hold): void {
     change(ledger, level, account => ({ ...account, held: addAmounts(account.held, one.amount) }))
 }
 
-/** What was held is free again, and `actual` is spent: it is written down as it was counted, also when it is more. */
+/** Releases the reservation and spends `actual`, even when that is more. */
 export function settle(ledger: Ledger, id: string, actual: Amounts): void {
   const held = ledger.holds.get(id)
   if (held === undefined) return
@@ -270,7 +261,7 @@ function change(ledger: Ledger, level: Level, how: (account: Account) => Account
   ledger.accounts.set(level, how(accountOf(ledger, level)))
 }
 
-// As it is kept in a stored fold.
+// Serialisation for stored folds.
 
 export function packLedger({ accounts, holds, large, denied, visits, ...rest }: Ledger): Json {
   return {

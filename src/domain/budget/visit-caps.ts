@@ -1,6 +1,5 @@
-// What one visit of a task may ask of models, beside the budgets that are written in the plan: what the user's settings say; where they
-// say nothing, for a model task, what we think is enough. Ours is a budget like any other: a person who is asked can add to it. What the user
-// wrote is a ceiling: only the settings change it.
+// The caps of model use for one visit of a task, besides the budgets of the plan: those in the user's settings, or else defaults for model
+// tasks. A default is a budget that a person can increase when asked; a cap from the settings changes only there.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { TaskName } from '../id.ts'
@@ -13,7 +12,7 @@ export interface Visit {
   readonly settings?: SettingsCaps | undefined
 }
 
-/** A cap of one visit. `settings`: the file that says so. */
+/** `settings`: the file that sets it. */
 export interface VisitCap {
   readonly key: VisitKey
   readonly cap: number
@@ -25,10 +24,10 @@ export interface VisitCap {
 type VisitKey = 'calls' | 'tokens' | 'cost'
 const KEYS: readonly VisitKey[] = ['cost', 'tokens', 'calls']
 
-/** What one visit of a model task, or one drafting, may use when nobody says otherwise. */
+/** The default for one visit of a model task, or one planner run. */
 export const CALLS_DEFAULT: Required<Pick<Amounts, VisitKey>> = { calls: 20, tokens: 400_000, cost: 2 }
 
-/** Ours is made for single questions; an agent asks many. */
+/** The default is for single questions; an agent asks many. */
 export function hasDefault({ tasks }: Pick<Budgeted, 'tasks'>, task: TaskName): boolean {
   const action = tasks.get(task)?.definition.action
   return action !== undefined && actionFacts(action).sends === 'models'

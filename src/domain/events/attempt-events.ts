@@ -1,4 +1,4 @@
-// The events of attempts, and what is done about those that fail.
+// The events of attempts and of recovery.
 
 import type { EventOf } from '../event.ts'
 import { defined } from '../json.ts'
@@ -14,7 +14,7 @@ export const ATTEMPT_EVENTS: RowsOf<'attempt' | 'report' | 'outputs' | 'retry' |
     sentence: event => {
       if (event.begun === false) return `${event.task} cannot start${again(event)}`
       const { task, claim, unwatched } = event
-      // What was not captured cannot be reverted.
+      // A file that was not captured cannot be reverted.
       const unseen = unwatched === undefined ? '' : `; its files were not captured before: ${unwatched}`
       return `${task} started${again(event)}${claim === undefined ? '' : `, claimed by ${claim.by}`}${unseen}`
     },
@@ -104,23 +104,21 @@ function attemptFacts({ visit, attempt, result }: Ended, { hashOf }: Audited) {
   return { visit, attempt, ...resultFacts(result, hashOf) }
 }
 
-/** What models used for it; nothing when none was asked. */
 const spentIn = ({ result: { model } }: Ended): string =>
   model === undefined ? '' : `; models: ${spendWords(spendOf(model))}`
 
-/** What it does not declare changed while it ran, as far as somebody looked. */
+/** Undeclared changes during the attempt, if they were measured. */
 function strayed({ result }: EventOf<'attempt.succeeded'>): string {
   const stray = result.verdicts?.find(({ stage, holds }) => stage === 'effects' && holds === false)
   return stray?.evidence === undefined ? '' : `; outside its write scope ${stray.evidence}`
 }
 
-/** What appeared or changed beside its scope, nobody knows by whom, and what was not saved. */
+/** Changes beside its scope by an unknown author, and files that were not saved. */
 const besides = ({ task, result }: Ended): string =>
   resultNotes(task, result)
     .map(line => `; ${line}`)
     .join('')
 
-/** It wrote over what somebody had changed since it was done before; nothing when it did not. */
 function overwritten({ result }: Ended, words?: PlanWording): string {
   const { paths: files = [], more = 0 } = result.wrote?.overwrote ?? {}
   if (files.length === 0) return ''

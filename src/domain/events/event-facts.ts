@@ -1,5 +1,4 @@
-// What the audit trail shows of results and actions: hashes, argument vectors, exit codes, counts, which can be compared with
-// something else.
+// The facts of results and actions in the audit trail: hashes, argument vectors, exit codes and counts that can be verified elsewhere.
 
 import { actionFacts } from '../actions/actions.ts'
 import { defined, type Json, type JsonObject } from '../json.ts'
@@ -8,13 +7,11 @@ import type { GitOperation } from '../plan-rules/git-operation.ts'
 import type { Result, Wrote } from '../result.ts'
 import type { Audited } from './event-row.ts'
 
-/** What the engine carried out, by the revision of then; where values flow in (`resolved` false) the journal has only their hash. */
 export function auditedAction(action: Action | CompensatingTask): JsonObject {
   if (action.type === 'task') return { action: 'task', by: action.task }
   return { action: action.type, ...actionFacts(action).audited?.(action) }
 }
 
-/** What was carried out, in words. */
 export function actionWords({ action, argv, script, edits, by }: JsonObject): string {
   if (argv !== undefined) return JSON.stringify(argv)
   if (typeof script === 'string') return `sh: ${script}`

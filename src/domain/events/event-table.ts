@@ -1,4 +1,4 @@
-// Every event there is, and its row. The compiler checks that none is missing.
+// All events and their rows. The compiler checks that none is missing.
 
 import type { Event, EventOf, EventType } from '../event.ts'
 import { ATTEMPT_EVENTS } from './attempt-events.ts'
@@ -30,11 +30,10 @@ export const EVENTS: { readonly [T in EventType]: EventRow<EventOf<T>> } = {
 
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[]
 
-/** The row of an event. One that a newer version wrote is told by its name. */
+/** An event of a newer version has only its name. */
 export const rowOf = (event: Event): EventRow<Event> =>
   (EVENTS[event.type] as unknown as EventRow<Event> | undefined) ?? UNKNOWN
 
 const UNKNOWN: EventRow<Event> = { kind: null, sentence: ({ type }) => type }
 
-/** What an event says went wrong; null if nothing did. */
 export const failureOf = (event: Event): string | null => rowOf(event).failure?.(event) ?? null

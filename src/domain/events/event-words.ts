@@ -1,4 +1,4 @@
-// Parts of the sentences in which events are told.
+// Parts of the sentences that describe events.
 
 import type { NotePlace } from '../event.ts'
 import { next, type Step } from '../hint.ts'
@@ -10,21 +10,18 @@ export function names(tasks: readonly string[]): string {
 }
 
 export const because = (rationale: string): string => (rationale === '' ? '' : `: ${rationale}`)
-/** A reason that only repeats the verb is left out. */
+/** Omits a reason that only repeats the verb. */
 export const reasonUnless = (verb: string, reason: string): string => because(reasonBesides(verb, reason))
 export const isOrAre = (tasks: readonly string[]): string => (tasks.length === 1 ? 'is' : 'are')
 
-/** Which run and which attempt it is, if it is not the first. */
 export function again(event: { readonly visit: number; readonly attempt: number; readonly goneBack?: number }): string {
   const runs = countedVisits({ visit: event.visit, goneBack: event.goneBack ?? 0 })
   if (runs > 1) return ` (run ${runs}, attempt ${event.attempt})`
   return event.attempt > 1 ? ` (attempt ${event.attempt})` : ''
 }
 
-/** Brings files back, one of them or all. */
 export const restoring = (files: readonly string[], plan: string): Step =>
   next('restore', files.length === 1 ? { plan, file: files[0]! } : { plan })
 
-/** Which part a note is about. */
 export const placeText = ({ field, line }: NotePlace): string =>
   [...(field === undefined ? [] : [`at ${field}`]), ...(line === undefined ? [] : [`line ${line}`])].join(', ')

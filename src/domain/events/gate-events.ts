@@ -1,4 +1,4 @@
-// The events of what people are asked and what they answer: gates, questions, proposals, checks.
+// The events of questions to people and their answers: gates, questions, proposals, checks.
 
 import type { EventOf } from '../event.ts'
 import { UNANSWERED } from '../gates/gate-timeouts.ts'
@@ -86,7 +86,6 @@ export const GATE_EVENTS: RowsOf<'gate' | 'consent' | 'question' | 'revision' | 
     },
   }
 
-/** Who decided what at a gate; what else was said with it. */
 function decidedLine({ task, verdict, rationale, by, option, to }: EventOf<'gate.decided'>): string {
   const who = by === undefined ? '' : ` by ${by}`
   const why = because(rationale)
@@ -104,7 +103,7 @@ function decidedLine({ task, verdict, rationale, by, option, to }: EventOf<'gate
   }
 }
 
-/** What a task waits for, in the words of every view. */
+/** What a task waits for, worded alike in every view. */
 const WAITS_FOR: { readonly [asks in Exclude<EventOf<'gate.opened'>['asks']['type'], 'edits'>]: string } = {
   approval: 'waits for approval',
   consent: 'waits for approval',

@@ -53,7 +53,7 @@ export const PLAN_EVENTS: RowsOf<'plan'> = {
     sentence: ({ status, reason }) => `plan ${status}${reasonUnless(status, reason)}`,
     failure: ({ status, reason }) => (status === 'failed' ? reason : null),
     setback: true,
-    // What was lost on the way to the end of a plan that was given up is cancelled with it.
+    // Cancelling a plan also cancels its lost tasks.
     rows: ({ status }) => (status === 'completed' ? 'plan' : 'all'),
     notice: ({ status }) => status,
   },
@@ -84,7 +84,6 @@ export const PLAN_EVENTS: RowsOf<'plan'> = {
   },
 }
 
-/** Whose policy holds around the plan from now on, and where it has changed; nothing when that was not said. */
 function underPolicy(layers: readonly PolicyLayer[] | undefined, changed: readonly string[] = []): string {
   if (layers === undefined) return ''
   const since = changed.length === 0 ? '' : `; the policy has changed in ${names(changed)}`

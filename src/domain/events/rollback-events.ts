@@ -1,4 +1,4 @@
-// The events of checkpoints, of the repository, and of going back.
+// The events of checkpoints, the repository, and rollback.
 
 import type { EventOf } from '../event.ts'
 import { defined } from '../json.ts'

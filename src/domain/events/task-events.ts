@@ -1,4 +1,4 @@
-// The events that move tasks, apart from their attempts.
+// The state changes of tasks, without those of attempts.
 
 import type { EventOf } from '../event.ts'
 import { defined, type Json } from '../json.ts'
@@ -39,7 +39,7 @@ export const TASK_EVENTS: RowsOf<'task'> = {
     kind: null,
     sentence: ({ tasks }) => `ready: ${names(tasks)}`,
     rows: () => 'tasks',
-    // Work with somebody's name on it waits for them from then on; whatever else became ready is found not to wait.
+    // An assigned task now waits for its assignee; other ready tasks need no notification.
     notice: () => 'waiting',
   },
   'task.skipped': {
@@ -84,7 +84,7 @@ export const TASK_EVENTS: RowsOf<'task'> = {
   },
   'task.escalated': {
     kind: 'recovery',
-    // Where nobody is named, nobody is called because of a claim: the task can be claimed again.
+    // Without an assignee a lapsed claim escalates to nobody: the task can be claimed again.
     sentence: ({ task, why, to }) =>
       `${task}: ${ESCALATED[why]}${to !== undefined || why !== 'heartbeat' ? '; escalated' : ''}${to === undefined ? '' : ` to ${to}`}`,
     shows: ['why', 'to'],
@@ -107,7 +107,7 @@ const ESCALATED = {
   heartbeat: 'claim expired (no heartbeat)',
 } as const
 
-/** Ticked criteria are annotations too, and are told by what they say. */
+/** Confirmed criteria are annotations with a sentence of their own. */
 function annotatedLine({ task, set, by }: EventOf<'task.annotated'>): string {
   const ticked = latestTicked(tickedIn({ annotations: set }))
   const others = Object.keys(set).filter(key => ticked.length === 0 || key !== 'ticked')

@@ -1,4 +1,4 @@
-// The events of files that are reverted, of compensations, of what is spent and reached on the network, and notes.
+// The events of reverted files, compensations, spending, network access and notes.
 
 import { amountsText, raisedText } from '../budget/budget-text.ts'
 import type { EventOf } from '../event.ts'

@@ -1,4 +1,4 @@
-// Who may decide about a task, or pass over it: whoever has the role that is asked for, or was called because nobody answered.
+// Who may decide about a task or skip it: a person with the required role, or one it was escalated to.
 
 import { nameKey } from '../id.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -9,19 +9,18 @@ import { approversAt, approversOf, needsConsent } from './consent-rules.ts'
 export const hasRole = (state: PlanState, by: string, role: string): boolean =>
   peopleOf(state, role).some(name => nameKey(name) === nameKey(by))
 
-/** A role that the plan does not list is the name of one person. */
 function peopleOf({ definition }: PlanState, role: string): readonly string[] {
   const { roles } = definition.policy ?? {}
   return roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
 }
 
-/** The role, or the name, that an answer to the gate needs. `by` is absent in journals from before it was asked for everywhere. */
+/** The role or name that an answer to the gate needs. `by` is absent in older journals. */
 export function lacksRole(state: PlanState, task: TaskState, gate: OpenGate, by: string | undefined): Refusal | null {
   if ('approvers' in gate.asks) return lacks(state, task, gate.asks.approvers?.role, by ?? '')
   return by === undefined ? null : lacks(state, task, roleAt(state, task, gate), by)
 }
 
-/** Whoever passes over a gate lets go on what it holds back, as an approval would. */
+/** Skipping a gate releases the tasks behind it, as an approval would. */
 export function mayNotSkip(state: PlanState, task: TaskState, by: string): Refusal | null {
   const { definition, gate } = task
   const role = (gate === null ? undefined : roleAt(state, task, gate)) ?? approversAt(definition)?.role
@@ -55,7 +54,7 @@ function lacks(state: PlanState, task: TaskState, role: string | undefined, by: 
   )
 }
 
-/** The roles of a plan are not those of tokens; so it is said whose word this is. */
+/** The message names the plan, because its roles are independent of those of access tokens. */
 export function notAmong(state: PlanState, by: string, role: string, about: string): string {
   const { roles } = state.definition.policy ?? {}
   if (roles === undefined || !Object.hasOwn(roles, role))

@@ -1,9 +1,9 @@
-// Consent: what a person must have agreed to before it begins. Two kinds of tasks are bound: those with a high impact, by policy,
-// and those right behind a gate at which somebody approved, by `needs` or because it leads to them. An approval is for one visit, for exactly the bytes that were shown,
-// and for a time; whatever differs voids it, and the question is asked anew. Nothing has been done by then.
+// Consent: what a person must have approved before it begins. It applies to tasks with a high impact, by policy, and to tasks directly
+// behind an approved gate, by `needs` or an outcome edge. An approval covers one visit, exactly the bytes that were shown, for a limited
+// time; any difference voids it and the gate asks again, before anything has been done.
 //
-//   in line ──► what it would do now is found (engine/gates/consent.ts) ──► agreed to exactly that? ──► begins
-//                                                                        └─ no ──► the gate asks ──► approved ──► in line again
+//   ready ──► find what it would do now (engine/gates/consent.ts) ──► exactly that is approved ──► begins
+//                                                              └─ not approved ──► gate asks ──► approved ──► ready again
 
 import type { Consent } from '../event.ts'
 import type { Millis, Sha256, TaskName } from '../id.ts'
@@ -17,19 +17,19 @@ import type { PlanState, TaskState } from '../state/state.ts'
 import { asksBeforeClaim, openNeeds } from '../state/task-index.ts'
 import { CONSENT } from './consent.ts'
 
-/** Must somebody have agreed before it begins? Most tasks are let through by one look at their definition. */
+/** Must a person approve it before it begins? The definition alone excludes most tasks. */
 export function needsConsent(state: PlanState, task: TaskState): boolean {
   if (asksBeforeClaim(state, task)) return true
   return isActing(task.definition) && (impactIn(state, task) !== null || isReleased(state, task))
 }
 
-/** Is it shown at the gates before it, exactly as it would be done? What has no impact and is claimed is only named there. */
+/** Do the gates before it show exactly what it would do? A claimed task without impact is only named there. */
 export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
   isActing(task.definition) || asksBeforeClaim(state, task)
 
 export const impactIn = (state: PlanState, task: TaskState): Impact | null => gatedIn(state, task.definition)
 
-/** The gates right before it, or that led here, at which a person has agreed to it. One that was passed over agreed to nothing. */
+/** The gates directly before it at which a person approved it. A skipped gate approves nothing. */
 export function gatesBefore(state: PlanState, task: TaskState): readonly TaskState[] {
   const needed = hasGates(state, task) ? (task.definition.needs ?? NONE) : NONE
   if (needed.length === 0 && task.routedBy.length === 0) return NONE
@@ -50,12 +50,12 @@ const NONE: readonly never[] = []
 
 const isReleased = (state: PlanState, task: TaskState): boolean => gatesBefore(state, task).length > 0
 
-/** Brought along from elsewhere, it was not approved here. */
+/** A gate that was imported as passed was not approved here. */
 const isPassed = ({ status, reason }: TaskState): boolean => status === 'completed' && reason !== 'imported'
 
 const isChoice = ({ action }: TaskDefinition): boolean => action.type === 'gate' && action.gate === 'decision'
 
-/** Where it leads once somebody has agreed or chosen there, by the outcome. Who answers a question agrees to nothing. */
+/** The tasks behind an approval or a choice, by outcome. Answering a question approves nothing. */
 export function approvedTargets({ action, on }: TaskDefinition): readonly Led[] {
   if (action.type !== 'gate' || action.gate === 'question' || on === undefined) return NONE
   const edge = (...outcomes: readonly string[]): readonly TaskName[] =>
@@ -69,7 +69,7 @@ export interface Led {
   readonly to: readonly TaskName[]
 }
 
-/** Of what was shown at a decision, that which is agreed to by choosing this. */
+/** The part of what was shown that this choice approves. */
 export function chosenBinds(
   gate: TaskDefinition,
   option: string | undefined,
@@ -80,22 +80,20 @@ export function chosenBinds(
   return chosen.length === 0 ? undefined : Object.fromEntries(chosen)
 }
 
-/** Is it a gate at which a person sees what would happen? */
 export const isApproval = ({ action }: TaskDefinition): boolean =>
   action.type === 'gate' && (action.gate === 'approval' || action.gate === 'diff')
 
-/** Does it show what the plan has written so far? */
 export const isReview = ({ action }: TaskDefinition): boolean =>
   action.type === 'gate' && isApproval({ action } as TaskDefinition) && showsDiff(action)
 
-/** Does one approval there cover every task right behind it, as it is written? */
+/** Does one approval there cover every task directly behind it, as written? */
 export const isStepReview = ({ action }: TaskDefinition): boolean =>
   action.type === 'gate' && action.gate === 'approval' && action.show?.includes('steps') === true
 
 const showsDiff = ({ gate, show = [] }: { readonly gate: string; readonly show?: readonly string[] }): boolean =>
   gate === 'diff' || show.includes('diff')
 
-/** By the definition of the task and of the plan it stands in: neither changes. */
+/** Cached by task and plan definition, which are immutable. */
 const gated = new WeakMap<TaskDefinition, { readonly plan: PlanState['definition']; readonly has: boolean }>()
 
 function hasGates(state: PlanState, { definition }: TaskState): boolean {
@@ -111,7 +109,7 @@ function hasGates(state: PlanState, { definition }: TaskState): boolean {
   return has
 }
 
-/** Who must agree: for what has a high impact the policy says so; else whoever had to at the gate before it. */
+/** Who must approve: for a high impact, as the policy says; else as the gate before it says. */
 export function approversOf(state: PlanState, task: TaskState): Approvers | null {
   const byPolicy = impactIn(state, task) === null ? undefined : approversBy(state)
   if (byPolicy !== undefined) return byPolicy
@@ -122,7 +120,7 @@ export function approversOf(state: PlanState, task: TaskState): Approvers | null
 export const approversAt = ({ action }: TaskDefinition): Approvers | null =>
   action.type === 'gate' ? (action.approvers ?? null) : null
 
-/** Why an agreement does not hold for what was found; null when it does. */
+/** Why an approval does not cover what was found; null when it does. */
 export function faultIn(consent: Consent, found: Found, now: Millis): string | null {
   if (consent.until <= now) return 'it was approved too long ago'
   if (consent.hash === found.hash) return null
@@ -130,7 +128,7 @@ export function faultIn(consent: Consent, found: Found, now: Millis): string | n
   return found.changed ?? 'it is not what was approved'
 }
 
-/** May it begin? When not, the gate is opened that asks; what had been agreed to is void then. */
+/** May it begin? If not, opens the gate that asks, and voids the earlier approval. */
 export function isAgreed(draft: DecisionDraft, task: TaskState, prepared: Prepared): boolean {
   const { state, now } = draft
   if (!needsConsent(state, task)) return true
@@ -160,7 +158,7 @@ export function isAgreed(draft: DecisionDraft, task: TaskState, prepared: Prepar
 
 function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, fault: string | null): string {
   const unagreed = task.reason?.startsWith(UNAGREED) === true ? task.reason.slice(UNAGREED.length) : null
-  // One that was begun had been agreed to; only what was used up is not there any more.
+  // A task that began was approved; its approval is used up.
   const voided = fault ?? unagreed ?? (task.attempt > 0 ? USED : null)
   if (impact !== null) {
     const asked = impact === 'command' ? askedCommand(state, task.definition) : null
@@ -175,15 +173,15 @@ function whyAsked(state: PlanState, task: TaskState, impact: Impact | null, faul
 
 const USED = 'an attempt with unknown outcome used it'
 
-/** It was agreed to once; whoever has it done again, not knowing whether it happened, asks for it again. */
+/** An approval counts once, so that repeating a task with an unknown outcome needs another. */
 export function consumeConsent(draft: DecisionDraft, { definition, consent }: TaskState): void {
   if (consent !== null) emit(draft, { type: 'consent.voided', task: definition.id, reason: USED })
 }
 
-/** How the reason of a task begins that was not begun, because what it would do was found to be something else. */
+/** The start of the reason of a task that did not begin because its approval was void. */
 export const UNAGREED = 'not approved: '
 
-/** Did it end before anything was touched, because nobody had agreed to it as it then was? */
+/** Did it end before it touched anything, because its approval was void? */
 export const isUnagreed = ({ failure }: Failed): boolean => failure.code === CONSENT
 
 /** Not tried again, and no failure of the task: the question is asked anew. */

@@ -1,16 +1,15 @@
-// What somebody agrees to, as stored bytes: everything that decides what a task does, and nothing that does not. An approval is for
-// the hash of these bytes, and what a person sees is made from them, so nothing else can be approved than what was shown.
+// What a person approves, as stored bytes: everything that determines what a task does, and nothing else. An approval covers the hash of
+// these bytes, and pages are rendered from them, so only what was shown can be approved.
 
 import type { PlanId, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { Approvers, EffectClass, GateType, GitAction, Impact } from '../plan-values.ts'
 
-/** The code of a failure that happened before anything was touched, because nobody had agreed to it as it then was. */
+/** The failure code of a task that did not begin because its approval was void. */
 export const CONSENT = 'consent'
 
 export type Shown = ShownTask | ShownGate
 
-/** One visit of one task. */
 export interface ShownTask {
   readonly type: 'task'
   readonly plan: PlanId
@@ -22,43 +21,40 @@ export interface ShownTask {
   readonly visit: number
   readonly impact: Impact | null
   readonly effect: EffectClass
-  /** Why not all of it is known yet; then `does` is as it was written, with its references. */
+  /** Why some of it is still unknown; then `does` is unresolved, with its references. */
   readonly open: string | null
-  /** Approved as written: references that earlier tasks fill in without another question. Absent: all must be known. */
+  /** References that are approved unresolved, for earlier tasks to fill in. Absent: all must be known. */
   readonly filledLater?: readonly string[]
   readonly does: ShownAction
   readonly inputs: JsonObject
-  /** What the references in a script stand for, by the name under which it finds them. */
+  /** The values of references in a script, by the variable that carries each. */
   readonly values: { readonly [name: string]: string }
-  /** Names of variables the plan sets, with hashes of their values: values may be secret. */
+  /** Variables that the plan sets, with hashes of their values, which may be secret. */
   readonly env: { readonly [name: string]: Sha256 }
   readonly feedback: string | null
-  /** Relative to the folder the plan works in. */
   readonly cwd: string
-  /** The program that is found for the first word; null for an edit, or when there is none. */
+  /** The program that the first word resolves to; null for an edit, or when there is none. */
   readonly program: string | null
-  /** Files that the command names, as they stand. */
+  /** Files that the command names, as they are now. */
   readonly files: readonly ShownFile[]
   readonly remotes: { readonly [name: string]: string }
-  /** Of a push, where there is a repository. */
+  /** For a push in a repository. */
   readonly push?: ShownPush
-  /** All that the plan had written when its changes were reviewed; null when nobody reviews them. */
+  /** Everything the plan had written when its changes were reviewed; null without a review. */
   readonly reviewed: readonly ShownChange[] | null
-  /** What else is run for it: to judge it, to find out after a crash whether it happened, to undo it. As it was written. */
+  /** Other commands that run for it: its checks, the probe after a crash, the compensation. Unresolved. */
   readonly besides: readonly string[]
-  /** It runs in a sandbox: what it may write and reach is enforced. Absent: whoever wrote the plan is trusted. */
+  /** It runs in a sandbox, which enforces what it may write and reach. Absent: its author is trusted. */
   readonly sandbox?: true
-  /** Patterns of what it may write; null when it does not say. */
   readonly write: readonly string[] | null
-  /** Places it says it reaches; null when it does not say. */
   readonly network: readonly string[] | null
-  /** It does not say, and others wrote it: it reaches only what the person's own rules allow. */
+  /** Undeclared, and written by others: only the user's own rules apply. */
   readonly rules?: 'own'
-  /** A person is asked about any other place, while it runs. */
+  /** A person is asked about any other address at run time. */
   readonly unknown?: 'ask'
   readonly hosts: readonly string[]
   readonly cost: string
-  /** Written by whoever wrote the plan; nothing of it is checked. */
+  /** The words of the plan's author, which are not verified. */
   readonly words: ShownWords
 }
 
@@ -67,11 +63,11 @@ export type ShownAction =
   | { readonly type: 'script'; readonly script: string; readonly stdin: string | null }
   | { readonly type: 'edit'; readonly diff: string }
   | { readonly type: 'git'; readonly git: GitAction }
-  /** A request, such as one to a server or a database, as lines; `to` is the kind of the action. */
+  /** A request, e.g. to a server or a database, as lines; `to` is the kind of the action. */
   | { readonly type: 'request'; readonly to: string; readonly lines: readonly string[] }
-  /** An agent is started; nobody can bind it to the words, but what it may write and reach is enforced. */
+  /** Starts an agent. It is not bound to the words, but the sandbox enforces what it may write and reach. */
   | { readonly type: 'agent'; readonly agent: Json; readonly instruction: string | null }
-  /** Done by whoever claims it, an agent or a person; nobody can bind them to the words. */
+  /** Done by an agent or a person after a claim, who are not bound to the words. */
   | { readonly type: 'external'; readonly instruction: string | null }
 
 export interface ShownFile {
@@ -82,17 +78,16 @@ export interface ShownFile {
 
 export interface ShownPush {
   readonly commits: { readonly [ref: string]: string }
-  /** Settings of git that decide what is pushed, and where to. */
+  /** The git settings that determine what is pushed, and where. */
   readonly config: { readonly [key: string]: string }
-  /** Is run by git before anything is sent. */
+  /** Run by git before a push. */
   readonly hook: ShownFile | null
 }
 
 export interface ShownChange {
   readonly path: string
-  /** Before the plan; null where nothing stood, or what is no file. */
   readonly before: Sha256 | null
-  /** What stands there now: the hash of a file, else what it is. */
+  /** Now: the hash of a file, else its type. */
   readonly now: string | null
 }
 
@@ -103,7 +98,7 @@ export interface ShownWords {
   readonly risks?: readonly string[]
 }
 
-/** A gate, and everything that an approval there lets go on. */
+/** A gate, and everything that its approval releases. */
 export interface ShownGate {
   readonly type: 'gate'
   readonly plan: PlanId
@@ -116,12 +111,11 @@ export interface ShownGate {
   readonly visit: number
   readonly show: readonly string[]
   readonly tasks: readonly ShownTask[]
-  /** Of a decision: where each of its options leads. */
   readonly leads?: readonly { readonly outcome: string; readonly to: readonly TaskName[] }[]
-  /** After it as well, and asked about again because it cannot be told yet what they would do. */
+  /** Also behind the gate, but unknown so far and asked about later. */
   readonly later: readonly TaskName[]
   readonly reviewed: readonly ShownChange[] | null
-  /** What changed outside the scopes of the tasks while they were at work, in sentences. It is not counted as the plan's. */
+  /** Changes outside the scopes of the tasks while they ran, in sentences. They do not count as the plan's. */
   readonly beside?: readonly string[]
   readonly words: ShownWords
 }

@@ -1,6 +1,6 @@
-// What would get past a gate that nobody has passed: when a task is skipped, when somebody has the last word about a plan, when a
-// revision takes effect. A gate holds a task back when the task cannot begin before the gate is passed, directly or through others,
-// by `needs` or because outcomes lead there. Who may not decide at a gate may not release what it holds.
+// What would bypass an open gate: skipping a task, finishing a plan by hand, or a revision. A gate holds a task if the task cannot begin
+// before the gate is passed, directly or through others, by `needs` or outcome edges. Who may not decide at a gate may not release what it
+// holds.
 
 import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
@@ -15,19 +15,19 @@ export interface Standing {
   readonly statuses: ReadonlyMap<TaskName, TaskStatus>
 }
 
-/** What somebody who may decide would have to agree to. */
+/** What an approver of the gate would have to agree to. */
 export type Release =
   | { readonly type: 'skipped' | 'removed' | 'changed'; readonly gate: TaskName }
-  /** The task would not wait for the gate any more. */
+  /** The task would no longer wait for the gate. */
   | { readonly type: 'released'; readonly gate: TaskName; readonly task: TaskName }
-  /** It would do what another task does that waits for the gate, and wait for nothing. */
+  /** A task that does the same as one behind the gate, without waiting for it. */
   | { readonly type: 'copied'; readonly gate: TaskName; readonly task: TaskName }
   | { readonly type: 'policy'; readonly part: (typeof RULES)[number] }
 
-/** What the policy says about people: it is a gate before everything it names. */
+/** The policy about people acts as a gate before everything it names. */
 const RULES = ['gates', 'roles', 'replan'] as const
 
-/** Of a task that is skipped, with all that belongs to it. */
+/** For a skipped task with all its children. */
 export function releasedBySkipping(standing: Standing, task: TaskName): Release | null {
   const graph = graphOf(standing.definition)
   const closed = closedIn(graph, standing)
@@ -38,7 +38,7 @@ export function releasedBySkipping(standing: Standing, task: TaskName): Release 
   return firstReleased(closed, { graph, isPassed }, { graph, isPassed: id => isPassed(id) || skipped.has(id) })
 }
 
-/** Of a plan that is said to be complete: everything open is skipped. A branch that nothing led to is passed over as always. */
+/** For a plan that is finished by hand: everything open is skipped. Branches that no outcome activated are skipped as usual. */
 export function releasedByFinishing(standing: Standing): Release | null {
   const graph = graphOf(standing.definition)
   const open = closedIn(graph, standing).find(({ id }) => {
@@ -66,7 +66,7 @@ export function releasedByRevising(standing: Standing, after: PlanDefinition): R
   return firstReleased(closed, before, then) ?? firstCopied(closed, before, then)
 }
 
-/** Where it stands in lists is nothing anybody decides about. */
+/** Position, labels and client data need no approval. */
 function asked({ extra: _, priority: __, labels: ___, ...rest }: TaskDefinition): object {
   return rest
 }
@@ -76,7 +76,6 @@ const passedIn =
   (id: TaskName): boolean =>
     SATISFIES.has(statuses.get(id) ?? 'pending')
 
-/** Rejected is not passed. */
 const closedIn = ({ order }: Graph, standing: Standing): readonly TaskDefinition[] => {
   const isPassed = passedIn(standing)
   return order.filter(({ id, action }) => action.type === 'gate' && !isPassed(id))
@@ -86,9 +85,7 @@ interface Graph {
   readonly order: readonly TaskDefinition[]
   readonly byName: ReadonlyMap<TaskName, TaskDefinition>
   readonly dormant: ReadonlySet<TaskName>
-  /** Whose outcomes lead here. */
   readonly sources: ReadonlyMap<TaskName, readonly TaskName[]>
-  /** Who waits for it, or is led to by it. */
   readonly followers: ReadonlyMap<TaskName, readonly TaskName[]>
 }
 
@@ -122,7 +119,7 @@ interface Passing {
   readonly isPassed: (id: TaskName) => boolean
 }
 
-/** So many gates are looked at in one walk, a bit for each: a plan may be nothing but gates. */
+/** Gates per walk, one bit each: a plan may consist of gates only. */
 const BITS = 30
 
 function firstReleased(gates: readonly TaskDefinition[], before: Passing, after: Passing): Release | null {
@@ -138,7 +135,7 @@ function firstReleased(gates: readonly TaskDefinition[], before: Passing, after:
   return null
 }
 
-/** Only what is word for word the same can be told; see SECURITY.md. What is there twice already, once before no gate, is no news. */
+/** Detects only verbatim copies, see SECURITY.md. A copy that existed before the revision is not new. */
 function firstCopied(gates: readonly TaskDefinition[], before: Passing, after: Passing): Release | null {
   const known = before.graph.byName
   const news = after.graph.order.filter(task => isActing(task) && does(task) !== does(known.get(task.id)))
@@ -160,7 +157,7 @@ function firstCopied(gates: readonly TaskDefinition[], before: Passing, after: P
 
 const does = (task: TaskDefinition | undefined): string => (task === undefined ? '' : JSON.stringify(task.action))
 
-/** Of each task, a bit for each gate without which it can begin. The smallest answer: nobody in a circle frees each other. */
+/** For each task, a bit for each gate that it does not wait for. The least fixed point, so that a cycle does not release itself. */
 function freeOf(gates: readonly TaskDefinition[], { graph, isPassed }: Passing): ReadonlyMap<TaskName, number> {
   const all = (1 << gates.length) - 1
   const own = new Map(gates.map(({ id }, bit) => [id, 1 << bit]))
@@ -191,7 +188,7 @@ function begins(
 ): number {
   let bits = all
   for (const need of needs) bits &= free.get(need) ?? all
-  // What compensates, or judges what is done, is led to by nobody, and held by no gate.
+  // Compensations and the final check have no predecessors and are not gated.
   const from = sources.get(id)
   if (!dormant.has(id) || from === undefined) return bits
   let led = 0

@@ -1,4 +1,4 @@
-// Nobody has answered, or a deadline has passed: a gate closes, or somebody is called, once for each reason in a visit.
+// Timeouts and deadlines: a gate closes or escalates, once for each reason in a visit.
 
 import type { EventOf } from '../event.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
@@ -6,7 +6,7 @@ import { afterFailure } from '../rules/settle.ts'
 import { escalationOf, nextAlarm } from '../state/alarms.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 
-/** Each alarm that is raised fits no more afterwards, so this ends. */
+/** A raised alarm no longer applies, so this terminates. */
 export function raiseDue(draft: DecisionDraft): void {
   for (;;) {
     const alarm = nextAlarm(draft.state)
@@ -16,14 +16,13 @@ export function raiseDue(draft: DecisionDraft): void {
   }
 }
 
-/** Calls somebody, unless they were called for this reason in this visit. */
+/** Escalates once for each reason in a visit. */
 export function escalate(draft: DecisionDraft, task: TaskState, why: EventOf<'task.escalated'>['why']): void {
   if (task.escalated.includes(why)) return
   const to = calledFor(draft.state, task)
   emit(draft, { type: 'task.escalated', task: task.definition.id, why, to })
 }
 
-/** Does it go on asking when its time is over? */
 export function asksOn({ definition: { action } }: TaskState): boolean {
   return action.type === 'gate' && action.expired === 'escalate'
 }
@@ -42,13 +41,12 @@ function expire(draft: DecisionDraft, task: TaskState): void {
   afterFailure(draft, task, ['expired', 'rejected', 'failure'])
 }
 
-/** How the reason begins of a gate whose time is over. */
 export const UNANSWERED = 'nobody answered within'
 
-/** Whoever decides by rule and not by judgement. */
+/** The actor of automatic decisions. */
 export const ENGINE = 'engine'
 
-/** Whom the plan names for this, else who answers for the task, else for the plan. */
+/** The person the plan names for this, else the owner of the task, else of the plan. */
 function calledFor(state: PlanState, task: TaskState): string | undefined {
   const { owner, assignee } = task.definition
   return escalationOf(state, task)?.to ?? owner ?? assignee ?? state.definition.owner

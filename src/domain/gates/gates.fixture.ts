@@ -1,4 +1,4 @@
-// What people decide at gates, in plans that are driven by hand.
+// Decisions of people at gates, for tests that drive a plan by hand.
 
 import { type Journal, name } from '../../testing/index.ts'
 import type { CommandOf } from '../command.ts'
@@ -9,7 +9,6 @@ export const decided = (
   said: Partial<Omit<CommandOf<'decide'>, 'type' | 'task' | 'verdict'>> = {},
 ): CommandOf<'decide'> => ({ type: 'decide', task: name(task), verdict, rationale: 'because', by: 'ana', ...said })
 
-/** How a command that must be refused was refused. */
 export function refusal(journal: Journal, command: Parameters<Journal['submit']>[0]) {
   const before = JSON.stringify([...journal.state.tasks.values()].map(({ dependants: _, ...task }) => task))
   const made = journal.submit(command)

@@ -1,4 +1,4 @@
-// What a person decides at a gate, and what follows from it.
+// The decision of a person at a gate, and its consequences.
 
 import type { CommandOf, Decide } from '../command.ts'
 import { EDIT_CHOICES, type EventOf, type GateAsks, type GateVerdict } from '../event.ts'
@@ -42,7 +42,7 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
     const said = { definition, hash, rationale: `approved with edits: ${rationale}`, source, writer }
     const refused = revise(draft, { type: 'revise', ...said }, { keep: task })
     if (refused !== undefined) return refused
-    // What it needs was opened again by the edits: it asks anew when that is done.
+    // The edits reopened what it needs, so it asks again after that.
     if (task.gate === null) return undefined
   }
   const before = isBefore(gate)
@@ -73,7 +73,7 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
   return undefined
 }
 
-/** Why this answer is none; undefined when it may be given. Changes nothing. */
+/** Why this answer is refused; undefined when it is valid. Changes nothing. */
 function refusalOf(draft: DecisionDraft, command: Decide): Refusal | undefined {
   const { state } = draft
   const task = state.tasks.get(command.task)
@@ -101,7 +101,7 @@ function refusalOf(draft: DecisionDraft, command: Decide): Refusal | undefined {
     )
   if (command.hash !== undefined && command.hash !== gate.hash)
     return refuse('conflict', `the request of '${id}' has changed`, 'look at it again, then decide')
-  // Programs that embed the engine are not held to its types.
+  // Embedding programs may ignore the types.
   if (typeof command.rationale !== 'string')
     return refuse('invalid', `the decision about '${id}' has no reason`, "add 'rationale' with one, or an empty text")
   if (command.rationale.length > RATIONALE_MAX)
@@ -114,7 +114,7 @@ function refusalOf(draft: DecisionDraft, command: Decide): Refusal | undefined {
   )
 }
 
-/** Has who decides the role that is asked for, and not decided before? */
+/** Does the person have the required role, without having decided before? */
 function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, verdict }: Decide): Refusal | undefined {
   const lacking = lacksRole(state, task, gate, by)
   if (lacking !== null) return lacking
@@ -125,13 +125,12 @@ function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, ver
 
 const isSame = (one: string, other = ''): boolean => nameKey(one) === nameKey(other)
 
-/** How many must still approve, this one included. */
 function approvalsLeft({ asks, votes = [] }: OpenGate, by: string): number {
   const wanted = 'approvers' in asks ? (asks.approvers?.count ?? 1) : 1
   return wanted - votes.filter(vote => !isSame(vote.by, by)).length
 }
 
-/** An answer that would lead round once too often, or back to nowhere. */
+/** Is the task that this answer leads to missing, or at the end of its loop bound? */
 function leadsNowhere(draft: DecisionDraft, task: TaskState, gate: OpenGate, command: Decide): Refusal | undefined {
   const { verdict, to } = command
   const { id } = task.definition
@@ -152,7 +151,7 @@ function leadsNowhere(draft: DecisionDraft, task: TaskState, gate: OpenGate, com
   return over === null ? undefined : tooOften(`approving '${id}'`, over)
 }
 
-/** In UTF-16 code units; the reason stands in the journal and is handed on. */
+/** In UTF-16 code units; the journal stores it and tasks receive it. */
 const RATIONALE_MAX = 64 * 1024
 const TOO_LATE = advise`${quoted('retry')} asks again`
 
@@ -179,7 +178,7 @@ function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers, ch
     if (option !== undefined && ids.includes(option)) return undefined
     return refuse('invalid', `unknown option '${option ?? ''}'`, `choose one of ${ids.join(', ')}`, ids)
   }
-  // Whoever does it again must know what to do otherwise.
+  // A task that is sent back needs to know what to change.
   if (verdict === 'pushed-back' && rationale.trim() === '')
     return refuse('invalid', 'push-back needs a message: what to change', "add -m 'what to change'")
   if (verdict !== 'answered' || asks.type !== 'question') return undefined
@@ -187,7 +186,7 @@ function illFormed({ asks }: OpenGate, { verdict, rationale, option, answers, ch
   return filled.ok ? undefined : filled.refusal
 }
 
-/** Edits are one person's: others would have approved something else. */
+/** Approvals with edits must be one person's, since others would have approved something else. */
 function unfit(gate: OpenGate, { verdict, edits, by = '' }: Decide): Refusal | undefined {
   if (edits === undefined) return undefined
   if (verdict !== 'approved') return refuse('invalid', 'only an approval can bring edits', 'leave the edits out')
@@ -199,7 +198,6 @@ function unfit(gate: OpenGate, { verdict, edits, by = '' }: Decide): Refusal | u
   )
 }
 
-/** Where it is sent back to: the task that is named, the one its rejection leads to, or the last work before it. */
 function targetOf(state: PlanState, task: TaskState, named?: TaskName): TaskState | null {
   const { on } = task.definition
   const name = named ?? on?.rejected?.[0] ?? lastWork(state, task)
@@ -208,14 +206,14 @@ function targetOf(state: PlanState, task: TaskState, named?: TaskName): TaskStat
   return transitiveDependants([target]).includes(task) ? target : null
 }
 
-/** The task a gate is sent back to when nobody names one; null when it cannot be sent back. */
+/** The default task to send a gate back to; null when there is none. */
 export function backFrom(state: PlanState, task: TaskState): TaskName | null {
   if (task.gate === null || !ANSWERS[task.gate.asks.type].includes('pushed-back')) return null
   const target = targetOf(state, task)
   return target === null || exhausted(task, worksOf(state, target)) !== null ? null : target.definition.id
 }
 
-/** The last task it needs that does something; what is asked in between is asked again. */
+/** The last task it depends on that does work; gates in between ask again. */
 function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
   const seen = new Set<TaskState>([task])
   for (const one of seen) {
@@ -229,7 +227,6 @@ function lastWork(state: PlanState, task: TaskState): TaskName | undefined {
   return undefined
 }
 
-/** Who, on what hash, and whatever else the answer says. */
 function saidBesides(
   { state, now }: DecisionDraft,
   { definition, gate }: TaskState,
@@ -256,28 +253,26 @@ function saidBesides(
 
 const sightOf = ({ unseen }: Decide): { readonly unseen?: true } => (unseen === true ? { unseen } : {})
 
-/** A layer around the plan can make it shorter than a day; the plan itself also longer. */
+/** A policy layer can shorten the validity; the plan can also lengthen it. */
 function validMs(state: PlanState): number {
   const own = state.definition.policy?.gates?.validMs ?? CONSENT_VALID_MS
   return hasLayers(state) ? Math.min(own, policyOf(state).gates.validMs ?? own) : own
 }
 
-/** One after the other; when one of them is refused, none is decided. */
 export function review(draft: DecisionDraft, command: CommandOf<'review'>): Refusal | undefined {
   const refused = command.decisions.map(decision => refusalOf(draft, decision)).find(refusal => refusal !== undefined)
   if (refused !== undefined) return refused
-  // One that an earlier decision has led back to asks about something else by then, and asks anew.
+  // A gate that an earlier decision reopened asks again later.
   for (const decision of command.decisions) decideGate(draft, decision)
   return undefined
 }
 
-/** Now, unless what it needs was opened again meanwhile: then in its next visit, after that. */
+/** At once, unless its dependencies were reopened: then in its next visit. */
 function tryAgain(draft: DecisionDraft, task: TaskState): void {
   if (openNeeds(draft.state, task).unmet > 0) reopen(draft, [task], NEEDS_OPEN)
   else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
 }
 
-/** As the end of a sentence that begins with the task. */
 const ASKS_WORDS: Record<GateAsks['type'], string> = {
   approval: 'waits for approval',
   consent: 'waits for approval before it starts',
@@ -290,7 +285,7 @@ const ASKS_WORDS: Record<GateAsks['type'], string> = {
   edits: 'has edited files that its next attempt would revert',
 }
 
-/** The command that answers what cannot be approved, ready to be typed; null where yes and no are the answers. */
+/** The command that answers a question which cannot be approved, ready to type; null for yes and no. */
 function howToAnswer(plan: string, task: TaskName, asks: GateAsks): Hint | null {
   const say = (step: Step): Hint => advise`answer it: ${step}`
   switch (asks.type) {

@@ -1,5 +1,5 @@
-// A gate is reached and its question is ready: who is asked what, and which gates need nobody to be asked. What was found in the
-// world (checks as they were judged, hashes of what would be released) was looked at before and is believed here.
+// Opens a gate with a prepared question: who is asked, or whether its checks decide it. The engine has evaluated checks and hashes before;
+// they are not verified here.
 
 import type { GateAsks, GateQuestion } from '../event.ts'
 import type { Field, GateAction } from '../plan.ts'
@@ -9,14 +9,13 @@ import { afterFailure, afterSuccess, loopLimitReached } from '../rules/settle.ts
 import type { TaskState } from '../state/state.ts'
 import { ENGINE } from './gate-timeouts.ts'
 
-/** What the engine found out before a gate asks, or before a task begins that needs a person's agreement. */
+/** What the engine prepared for a gate, or for a task that needs an approval. */
 export interface Asking {
   readonly question: GateQuestion
-  /** Why an approval that had been given does not count. */
   readonly voids?: string
 }
 
-/** Opens a gate with the question that was made for it; one that its checks decide is decided at once. */
+/** Opens a gate with its question, or decides it at once by its checks. */
 export function openPrepared(draft: DecisionDraft, task: TaskState, { question, voids }: Asking): void {
   const { id, action } = task.definition
   if (voids !== undefined) emit(draft, { type: 'consent.voided', task: id, reason: voids })
@@ -30,10 +29,8 @@ export function openPrepared(draft: DecisionDraft, task: TaskState, { question, 
   if (action.type === 'gate') decideByChecks(draft, task, action, question.evidence ?? [])
 }
 
-/** Of a question that brings no form. */
 const ANSWER: readonly Field[] = [{ name: 'answer', type: 'text' }]
 
-/** What a gate task asks. */
 export function asksOf(action: GateAction): GateAsks {
   const { gate, show = [], approvers, options = [], question = '', form = ANSWER } = action
   const who = approvers === undefined ? {} : { approvers }
@@ -50,7 +47,7 @@ export function asksOf(action: GateAction): GateAsks {
   }
 }
 
-/** These are decided by their checks alone, unless one of them is prose or a person may overrule them. */
+/** These are decided by their checks alone, unless a check is prose or a person may overrule it. */
 const AUTOMATIC: ReadonlySet<GateAction['gate']> = new Set(['schema', 'invariant', 'tests', 'budget'])
 
 function decideByChecks(draft: DecisionDraft, task: TaskState, action: GateAction, evidence: readonly Verdict[]): void {
@@ -59,7 +56,7 @@ function decideByChecks(draft: DecisionDraft, task: TaskState, action: GateActio
     if (action.unmet !== 'ask') reject(draft, task, unmet.map(told).join('; '))
     return
   }
-  // Nothing is never taken for true: without a check, or with one that only a person can judge, a person is asked.
+  // Without checks, or with one that only a person can judge, a person is asked.
   const isClear = evidence.length > 0 && evidence.every(({ holds }) => holds === true)
   if (!AUTOMATIC.has(action.gate) || !isClear) return
   const over = loopLimitReached(draft, task)

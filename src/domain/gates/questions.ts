@@ -1,4 +1,4 @@
-// Questions in the middle of somebody's work, and their answers.
+// Questions during a task, and their answers.
 
 import { answerBudget } from '../budget/budget-rules.ts'
 import type { CommandOf } from '../command.ts'
@@ -35,7 +35,6 @@ export function answer(draft: DecisionDraft, command: CommandOf<'answer'>): Refu
   if (!filled.ok) return filled.refusal
   emit(draft, { type: 'question.answered', id: command.id, answers: filled.answers, by: command.by })
   if (question.budget !== undefined) answerBudget(draft, question, filled.answers.more === 'yes', command.by)
-  // The plan waited for this and nothing else.
   if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft, { type: 'resume' })
   return undefined
 }

@@ -1,37 +1,34 @@
-// What an `agent` task asks for: which coding agent, with which model, for how long. The plan keeps it as it was written (`spec`);
-// plans of earlier releases may hold anything there, and then there is no request.
+// The request of an `agent` task: which coding agent, with which model, for how long. The plan stores it as it was written (`spec`); plans
+// of earlier releases may hold anything there.
 
 import { isMap, type Json, type JsonObject } from '../json.ts'
 
-/** Is it a name that an agent can have? Which agents there are is said by `agents.yaml`, not by the plan. */
+/** A valid agent name. The available agents are listed in `agents.yaml`, not in the plan. */
 export const isAgentName = (name: string): boolean => AGENT_NAME.test(name) && !RESERVED_NAMES.has(name)
 
 export const AGENT_NAME = /^[a-z][a-z0-9-]{0,39}$/
-/** `self`, `planfold`: an agent of our own, which there is not. */
+/** Reserved for an agent of Planfold's own, which does not exist. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(['self', 'planfold'])
 
 export interface AgentRequest {
   /** Null: the plan's default, unless there is a command. */
   readonly use: string | null
-  /** As the agent calls it; null: its own default. */
+  /** The agent's name for it; null: its default. */
   readonly model: string | null
-  /** The only models it may ask besides `model`, each a name, or the beginning of one and `*`; null: any of the provider. */
+  /** The only other models it may use, by name or by prefix and `*`; null: any of the provider. */
   readonly models: readonly string[] | null
-  /** At most so many calls of its tools. */
   readonly turns: number | null
-  /** Any other agent. */
   readonly command: readonly string[] | null
-  /** What the command speaks: the Agent Client Protocol, or it gets the brief on its standard input and prints lines. */
+  /** The protocol of the command: the Agent Client Protocol, or it reads the brief on standard input and prints lines. */
   readonly protocol: AgentProtocol
 }
 
 export type AgentProtocol = 'acp' | 'lines'
 
-/** The person's own login of an agent, as it is lent: which files of their home hold it, and which servers the agent speaks to with it. */
+/** A login of the user that an agent may use: the files in their home that hold it, and the servers it is for. */
 export interface AgentLogin {
-  /** In the home of the person, and at the same place in that of the agent. The first must be there. */
+  /** Paths in the user's home, copied to the same path in the agent's home. The first must exist. */
   readonly files: readonly string[]
-  /** Rules of the network. */
   readonly hosts: readonly string[]
 }
 
@@ -41,7 +38,7 @@ export interface AgentFault {
   readonly hint: string
 }
 
-/** Null when it is no request that this release understands. */
+/** Null when this release does not understand the request. */
 export function agentRequest(action: { readonly type: string; readonly spec?: Json }): AgentRequest | null {
   const { type, spec = null } = action
   if (type !== 'agent' || agentFault(spec) !== null) return null
@@ -58,7 +55,7 @@ export function agentRequest(action: { readonly type: string; readonly spec?: Js
   }
 }
 
-/** What is wrong with what was written; null when it is a request. */
+/** The fault of a request; null when it is valid. */
 export function agentFault(spec: Json): AgentFault | null {
   if (typeof spec === 'string') return nameFault(spec, null)
   if (!isMap(spec)) return { key: null, message: 'this names no agent', hint: NAMES_HINT }
@@ -103,7 +100,7 @@ function nameFault(name: string, key: string | null): AgentFault | null {
 
 const nameOf = (name: string): string | null => (isAgentName(name) ? name : null)
 
-/** May a model be asked by these? `name` is `provider/id`; a rule is either of them, or the beginning of one and `*`. */
+/** May these rules ask the model? `name` is `provider/id`; a rule is a name or a prefix and `*`. */
 export const isModelAllowed = (rules: readonly string[], name: string): boolean => {
   const id = name.slice(name.indexOf('/') + 1)
   return rules.some(rule =>
@@ -114,14 +111,14 @@ export const isModelAllowed = (rules: readonly string[], name: string): boolean 
 const isCommand = (value: Json): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string' && word !== '')
 
-/** Out of the sandbox, and irreversible: a person does it, and says what was done. */
+/** Irreversible and outside the sandbox: a person does it and reports. */
 const BY_HAND: ReadonlySet<string> = new Set(['deploy', 'push', 'delete', 'migrate'])
 
-/** Of an external task: nobody else is to do it, and an agent in a sandbox can. */
+/** For an external task without an assignee that an agent in a sandbox can do. */
 export const mayWork = (
   { assignee, kind }: { readonly assignee?: string | null; readonly kind?: string | null },
   agent: string,
 ): boolean => (assignee ?? agent) === agent && !BY_HAND.has(kind ?? '')
 
-/** Where the homes of agents are, in the state folder: a folder for each plan. */
+/** The folder for agents' homes in the state folder, by plan. */
 export const AGENT_HOMES = 'agents'

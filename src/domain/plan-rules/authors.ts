@@ -1,5 +1,5 @@
-// Who wrote the command of each task. What the person wrote may run with their permissions; what others wrote is always held in the sandbox.
-// A task is known by its name at the top of the plan; what it is expanded to has its author. A change in a child of a group counts for the group.
+// The author of each task's command. A person's own commands may run with their permissions; those of others always run in the sandbox. A
+// task is known by its top-level name, and expanded tasks have its author. A change in a child counts for the whole group.
 
 import type { TaskName } from '../id.ts'
 import { same } from '../json.ts'
@@ -9,14 +9,11 @@ import { fieldsWhere } from './task-fields.ts'
 
 export const NO_AUTHORS: Authors = { most: 'others', tasks: {} }
 
-/** Not names that a task can have. */
 export const NOTIFY = '(notify)' as TaskName
 export const POLICY = '(policy)' as TaskName
 
-/** A task, and no other part of a plan that has an author. */
 export const isTask = (name: TaskName): boolean => name !== DONE_TASK && name !== NOTIFY && name !== POLICY
 
-/** The nearest that is known: of the task itself, else of what it was expanded from. */
 export function authorOf({ authors }: { readonly authors: Authors }, task: TaskName): Author {
   for (let name: string = task; ; name = name.slice(0, name.lastIndexOf('/'))) {
     if (Object.hasOwn(authors.tasks, name)) return authors.tasks[name]!
@@ -24,13 +21,12 @@ export function authorOf({ authors }: { readonly authors: Authors }, task: TaskN
   }
 }
 
-/** Of the commands of `notify`. */
 export const notifyAuthor = (state: { readonly authors: Authors }): Author => authorOf(state, NOTIFY)
 
 export const isOwn = (state: { readonly authors: Authors }, task: TaskName): boolean =>
   authorOf(state, task) === 'person'
 
-/** What of a plan the person did not write: tasks, final checks, notifications. */
+/** The parts of a plan with other authors: tasks, final checks, notifications. */
 export function othersIn(state: {
   readonly definition: PlanDefinition
   readonly authors: Authors
@@ -38,13 +34,15 @@ export function othersIn(state: {
   return [...state.definition.tasks.map(({ id }) => id), DONE_TASK, NOTIFY].filter(name => !isOwn(state, name))
 }
 
-/** `others`: what the person who brings the definition did not write: tasks of a copied plan, or that are not in their file. */
+/**
+ * `others`: the parts that the person who brings the definition did not write: tasks of a copied plan, or tasks that are not in their file.
+ */
 export function authorsOfNew(writer: Writer | undefined, others: readonly TaskName[] = []): Authors {
   if (writer === undefined) return NO_AUTHORS
   return { most: authorBy(writer), tasks: Object.fromEntries(others.map(task => [task, 'others'])) }
 }
 
-/** The authors after a revision: what says the same as before keeps its author. `others`: of a whole definition, what is not the person's. */
+/** The authors after a revision: unchanged parts keep theirs. `others`: of a whole definition, what is not the person's. */
 export function authorsAfter(
   authors: Authors,
   before: PlanDefinition,
@@ -56,7 +54,7 @@ export function authorsAfter(
   if (writer === 'person') return authorsOfNew(writer, others)
   const by = authorBy(writer)
   const rewritten = new Set(rewrittenTasks(before, after))
-  // How all tasks are held has changed, and not by the person.
+  // The sandbox policy of all tasks has changed, and not by the person.
   if (by !== 'person' && rewritten.has(POLICY)) return NO_AUTHORS
   if (authors.most === by && Object.keys(authors.tasks).length === 0) return authors
   const names = [...after.tasks.map(({ id }) => id), DONE_TASK, NOTIFY]
@@ -70,10 +68,10 @@ export function authorsAfter(
   }
 }
 
-/** Said of itself: it differs from most, or a name above it could be taken for its group. */
+/** Recorded explicitly: it differs from the most common author, or its group has another one. */
 const isKept = ({ most }: Authors, name: string, author: Author): boolean => author !== most || name.includes('/')
 
-/** What a revision writes anew that runs commands or decides how: tasks, final checks, notifications, limits of the policy. */
+/** The parts of a revision that run commands or set limits: tasks, final checks, notifications, the policy. */
 export function rewrittenTasks(before: PlanDefinition, after: PlanDefinition): readonly TaskName[] {
   const known = new Map(before.tasks.map(task => [task.id, task]))
   const limits = ({ policy }: PlanDefinition) => LIMITS.map(limit => policy?.[limit] ?? null)
@@ -95,7 +93,6 @@ export function authorsWith(
   return told.length === 0 ? authors : { ...authors, tasks: { ...authors.tasks, ...Object.fromEntries(told) } }
 }
 
-/** A person approved the draft of a planner, or commands that they were shown. */
 export function authorsApproved({ most, tasks }: Authors, approves: 'draft' | readonly TaskName[]): Authors {
   if (approves === 'draft') {
     const left = Object.entries(tasks).filter(([, author]) => author === 'others')
@@ -109,7 +106,9 @@ const authorBy = (writer: Writer | undefined): Author =>
 
 const LIMITS = ['sandbox', 'write', 'read', 'network'] as const
 
-/** What is run, on which data, within which limits, and how it is judged. Titles, routes and budgets may be anybody's. */
+/**
+ * The fields that determine what runs, on which data, within which limits, and how it is judged. Titles, routes and budgets do not count.
+ */
 const COMMAND_FIELDS = fieldsWhere(
   ({ change, name }) =>
     ['action', 'data', 'scope', 'criteria'].includes(change) || name === 'forEach' || name === 'matrix',
@@ -118,7 +117,7 @@ const COMMAND_FIELDS = fieldsWhere(
 const sameCommand = (was: TaskDefinition | undefined, is: TaskDefinition): boolean =>
   was !== undefined && (was === is || commandText(was) === commandText(handedBack(was, is)))
 
-/** An external task that an agent works since is no other task: whoever gave it to the agent wrote nothing of it, nor of its group. */
+/** An external task that was handed to an agent is otherwise unchanged, so its author stays, as does that of its group. */
 function handedBack(was: TaskDefinition, is: TaskDefinition): TaskDefinition {
   if (was.action.type === 'external' && is.action.type === 'agent')
     return { ...is, action: was.action, instruction: was.instruction ?? undefined }

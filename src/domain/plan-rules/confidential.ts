@@ -1,5 +1,5 @@
-// Tasks whose inputs and outputs stay on this machine. A label says so, on the task or on the whole plan. Whatever leaves, a prompt, a
-// webhook or a trace, asks here: of such a task it may say that it exists and how it stands, not what went in or came out.
+// Tasks whose inputs and outputs stay on this machine, by a label on the task or the plan. Prompts, webhooks and traces may contain the
+// existence and status of such a task, not its inputs or outputs.
 
 import type { Json } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
@@ -7,7 +7,6 @@ import type { PlanState } from '../state/state.ts'
 
 export const CONFIDENTIAL = '[confidential]'
 
-/** The labels that say so. */
 export const CONFIDENTIAL_LABELS: readonly string[] = ['confidential', 'sensitive', 'secret', 'private']
 const LABELS: ReadonlySet<string> = new Set(CONFIDENTIAL_LABELS)
 
@@ -16,10 +15,10 @@ export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<
   return (task.labels ?? []).some(isSaid) || (plan.labels ?? []).some(isSaid)
 }
 
-/** Shorter texts are in every sentence. */
+/** Shorter texts occur in any sentence. */
 const TEXT_MIN = 4
 
-/** Takes what confidential tasks were given and left out of a text, as the reason of a plan may name a failure or output. */
+/** Removes the inputs and outputs of confidential tasks from a text, because the reason of a plan may contain a failure or an output. */
 export function confidentialMask(state: PlanState): (text: string) => string {
   const found = new Set<string>()
   for (const { definition, result, reason } of state.order) {
@@ -33,7 +32,6 @@ export function confidentialMask(state: PlanState): (text: string) => string {
   return text => texts.reduce((masked, one) => masked.replaceAll(one, CONFIDENTIAL), text)
 }
 
-/** All texts of a value, with its keys. */
 export function maskJson<T extends Json>(value: T, mask: (text: string) => string): T {
   if (typeof value === 'string') return mask(value) as T
   if (Array.isArray(value)) return value.map(item => maskJson(item as Json, mask)) as unknown as T

@@ -1,4 +1,4 @@
-// How a criterion is called wherever its verdict is recorded or looked up: by its command, its expression or its words.
+// The name under which the verdict of a criterion is recorded and found: its command, its expression or its text.
 
 import type { CommandLine, Criterion } from '../plan-values.ts'
 import type { TestsCriterion } from './tests-criterion.ts'
@@ -21,7 +21,6 @@ export function criterionText(criterion: Criterion): string {
 export const commandText = (command: CommandLine): string =>
   'argv' in command ? command.argv.join(' ') : command.script.trim()
 
-/** The command that judges it; null where none does. */
 export const commandOf = (criterion: Criterion): CommandLine | null =>
   criterion.type === 'check' || criterion.type === 'tests' ? criterion.command : null
 
@@ -38,6 +37,5 @@ function wantedOf({ new: where, baseline, red, fewer }: TestsCriterion): string 
   ].join('; ')
 }
 
-/** What `effects` demands. */
 export const effectsText = (patterns: readonly string[]): string =>
   `changes only ${patterns.length === 0 ? 'nothing' : patterns.join(', ')}`

@@ -1,11 +1,11 @@
-// Effect classes: what may be done after an outcome nobody knows. The defaults are those of ARCHITECTURE.md; a plan may
-// declare another class, and then answers for it.
+// Effect classes: what may be done after an unknown outcome. The defaults are those of ARCHITECTURE.md; a plan may declare another class at
+// its own risk.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { EffectClass, PlanDefinition, TaskDefinition } from '../plan.ts'
 
-// Do two write scopes overlap? Conservative and cheap: two patterns overlap when the literal part before the first wildcard
-// of one is a prefix, by whole path components, of the other's. Case is folded, because some disks fold it.
+// Do two write scopes overlap? Conservative and cheap: two patterns overlap when the literal part before the first wildcard of one is a
+// prefix, by whole path components, of the other's. Case is folded, because some file systems fold it.
 
 export function scopesOverlap(a: readonly string[], b: readonly string[]): boolean {
   return a.some(one => b.some(other => patternsOverlap(one, other)))
@@ -18,7 +18,7 @@ function patternsOverlap(a: string, b: string): boolean {
   return short.every((part, at) => part === long[at])
 }
 
-/** The components before the first one with a wildcard, folded. */
+/** The components before the first wildcard, case-folded. */
 export function literalOf(pattern: string): readonly string[] {
   const parts = pattern
     .normalize('NFC')
@@ -35,26 +35,24 @@ export function effectOf(plan: PlanDefinition, task: TaskDefinition): EffectClas
   return actionFacts(task.action).effect(task, plan)
 }
 
-/** The paths a task says it may write: its own list, else what its edits name, else the plan's policy. */
+/** The paths a task may write: its own list, else the files of its edits, else the plan's policy. */
 export function scopeOf(plan: PlanDefinition, task: TaskDefinition): readonly string[] | null {
   return task.write ?? ownFiles(task) ?? plan.policy?.write ?? null
 }
 
-/** The files that it names itself and will write. */
 export const filesWritten = (task: TaskDefinition): readonly string[] => ownFiles(task) ?? []
 
-/** What a database holds does not go back with its file, so that is no scope. */
+/** Reverting a file does not revert a database, so that is no scope. */
 function ownFiles(task: TaskDefinition): readonly string[] | null {
   const { keepsToScope, files } = actionFacts(task.action)
   return keepsToScope === true ? (files?.(task) ?? null) : null
 }
 
-/** Are its files captured before it runs, so that they can be set back? */
 export function capturesFiles(plan: PlanDefinition, task: TaskDefinition): boolean {
   return !usesTaskWorktrees(plan) && keepsToScope(plan, task)
 }
 
-/** Does it write in the workspace, and only what it declares? */
+/** Does it write only its scope in the workspace? */
 export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { keepsToScope: isHeld, continuesWork } = actionFacts(task.action)
   if (isHeld !== true) return false
@@ -64,26 +62,29 @@ export function keepsToScope(plan: PlanDefinition, task: TaskDefinition): boolea
   )
 }
 
-/** Does a later attempt find the files as the one before left them? An agent goes on with its work; what it declares `workspace` is set back. */
+/**
+ * Does a retry find the files as the previous attempt left them? An agent continues its work; with effect `workspace` the files are
+ * reverted.
+ */
 export function keepsWork(plan: PlanDefinition, task: TaskDefinition): boolean {
   return actionFacts(task.action).continuesWork === true && effectOf(plan, task) !== 'workspace'
 }
 
-/** Each task works in a worktree of its own, which every attempt finds as the plan's branch stands; the workspace stays. */
+/** Each task has its own worktree, reset for every attempt to the plan's branch; the workspace stays. */
 export const usesTaskWorktrees = ({ git }: PlanDefinition): boolean => git?.worktree === 'task'
 
-/** What it is known to write. A command that declares nothing is not held up: nobody knows what it writes. */
+/** The known writes, for scheduling. A command without a scope is not serialised, because its writes are unknown. */
 export function heldScope(plan: PlanDefinition, task: TaskDefinition): readonly string[] {
   if (actionFacts(task.action).writes !== true) return []
   return task.write ?? (keepsToScope(plan, task) ? (scopeOf(plan, task) ?? []) : [])
 }
 
-/** May an attempt whose outcome is unknown simply be made again? `probed` may, because its probe is asked first. */
+/** May an attempt with an unknown outcome be repeated? `probed` may, because its probe runs first. */
 export function mayRunAgain(effect: EffectClass): boolean {
   return effect !== 'unsafe'
 }
 
-/** Are all files looked at before and after it, because nobody knows what it writes? */
+/** Are all files compared before and after it, because its writes are unknown? */
 export function isWatched(
   state: { readonly definition: PlanDefinition; readonly files: 'seen' | 'declared' },
   task: TaskDefinition,

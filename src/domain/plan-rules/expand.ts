@@ -1,17 +1,17 @@
-// From the tasks as written to the tasks that are carried out. A task with a subplan, a `matrix` or a `for_each` becomes a
-// group: it keeps its name and its place in the graph, waits for its children, and gathers what they left.
+// Expands the tasks as written into the tasks that run. A task with a sub-plan, a `matrix` or a `for_each` becomes a group: it keeps
+// its name and its place in the graph, waits for its children, and collects their outputs.
 //
 //   build (subplan: lint, test needs lint)    ->  build ← build/lint, build/test       build/test needs build/lint
 //   test (matrix: os 2, node 2)               ->  test  ← test/1 … test/4              row by row, the first axis slowest
 //   fix (for_each: tasks.scan.outputs.files)  ->  fix   ← fix/items, then fix/1 …      fix/items finds out how many
 //
-// Children without `needs` take over those of their group. An outcome edge that leads to a group leads to the children
-// that begin it, so that a group that is gone back to is worked through again. A child that only compensates another task
-// is nobody's work: no group waits for it, and it waits for nothing.
+// Children without `needs` inherit those of their group. An outcome edge to a group leads to its first children, so that a loop to
+// a group repeats all of it. A child that only compensates another task belongs to no group: no group waits for it, and it waits for
+// nothing.
 //
-// A child of a subplan takes from its group what it does not say itself, field by field as `TASK_FIELDS` says (`inherit`); `env` is
-// merged; `when` is joined by `&&`; `preconditions` go to the children that begin the group. The children of a `matrix` or a `for_each` have the whole definition; only the edge `on.success` stays with the
-// group, because it is taken once, when all are done.
+// A child of a sub-plan inherits missing fields from its group, as `TASK_FIELDS` says (`inherit`); `env` is merged; `when` is joined
+// by `&&`; `preconditions` apply to the first children. The children of a `matrix` or a `for_each` have the whole definition; only
+// the edge `on.success` stays with the group, because it applies once, when all are done.
 
 import { mergedBy, mergeOf } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
@@ -20,10 +20,9 @@ import { ITEMS_MAX, TASKS_MAX } from '../limits.ts'
 import type { Bound, FailureMode, Matrix, PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { fieldsWhere } from './task-fields.ts'
 
-// A remedy: a task that a rule of `recover` leads to, as an alternate or to repair something. It stands among the others and
-// sleeps until then, whatever it needs, unless the task it helps comes after it anyway.
+// A remedy: a task that a rule of `recover` leads to, as an alternate or a repair. It is dormant until then, unless the task it helps
+// precedes it anyway.
 
-/** The task that a rule leads to, when it leads to one. */
 export const remedyIn = (rule: RecoveryRule): TaskName | null =>
   rule.do.type === 'alternate' || rule.do.type === 'repair' ? rule.do.task : null
 
@@ -34,7 +33,7 @@ export function remediesOf({ recover }: TaskDefinition): readonly TaskName[] {
 
 const NONE: readonly TaskName[] = []
 
-/** The same rules under other names. Tasks that a rule would add are changed by `added`; they stay as they are without. */
+/** Renames the targets of recovery rules. Tasks that a rule would add are mapped by `added`, if given. */
 export function withRemedies(
   rules: readonly RecoveryRule[],
   named: (name: TaskName) => TaskName,
@@ -47,15 +46,12 @@ export function withRemedies(
   })
 }
 
-// A task that compensates another one: `compensate: { task: undo-push }`. It stands among the others and sleeps; only the
-// engine wakes it, when what the other did is to be undone.
+// A compensating task: `compensate: { task: undo-push }`. It is dormant; only the engine activates it, to undo the other task.
 
-/** The task that undoes what this one did, when a task of the plan does. */
 export function compensatorOf({ compensate }: TaskDefinition): TaskName | null {
   return compensate?.type === 'task' ? compensate.task : null
 }
 
-/** The tasks of a list, expanded, that only compensate others. */
 export function compensatorsAmong(tasks: Iterable<TaskDefinition>): ReadonlySet<TaskName> {
   const found = new Set<TaskName>()
   for (const task of tasks) {
@@ -65,9 +61,6 @@ export function compensatorsAmong(tasks: Iterable<TaskDefinition>): ReadonlySet<
   return found
 }
 
-// The rows of a task that stands for several: one for each item of its list, or for each combination of its matrix.
-
-/** One row for each child: row by row, the first axis slowest. */
 function rowsOf(task: TaskDefinition): readonly Bound[] {
   if (task.forEach !== undefined) return (task.forEach.items ?? []).map((item, index) => ({ item, index }))
   const matrix = task.matrix ?? {}
@@ -85,7 +78,6 @@ function combination(matrix: Matrix, index: number): JsonObject {
   return Object.fromEntries(values.reverse())
 }
 
-/** What tells one child from the other, for people. */
 function titled(task: TaskDefinition, row: Bound): { readonly title?: string } {
   const values: readonly (readonly [string, Json | undefined])[] = Object.entries(row.matrix ?? { '': row.item })
   const words = values.flatMap(([axis, value]) => {
@@ -97,11 +89,10 @@ function titled(task: TaskDefinition, row: Bound): { readonly title?: string } {
   return { title: task.title === undefined ? label : `${task.title} (${label})` }
 }
 
-/** How many combinations a matrix has; a product of its axes that does not overflow. */
 export const combinations = (matrix: Matrix): number =>
   Object.values(matrix).reduce((product, values) => Math.min(product * values.length, Number.MAX_SAFE_INTEGER), 1)
 
-/** The flat list of tasks that a plan's state is built from. A plan without structure is its own list. */
+/** The flat list of tasks for the state of a plan. A plan without structure is returned as it is. */
 export function expandTasks(definition: PlanDefinition): readonly TaskDefinition[] {
   if (!definition.tasks.some(isStructured)) return definition.tasks
   const top: Scope = { prefix: '', outer: null }
@@ -120,18 +111,17 @@ export function expandTasks(definition: PlanDefinition): readonly TaskDefinition
   return apart(referring, compensatorsAmong(referring))
 }
 
-/** Is it written as one task and carried out as several? */
 export const isStructured = (task: TaskDefinition): boolean => task.action.type === 'subplan' || isMultiplied(task)
 
 export const isMultiplied = (task: TaskDefinition): boolean => task.forEach !== undefined || task.matrix !== undefined
 
-/** Where short names are looked up: among the siblings, then among those of every group around them. */
+/** Short names resolve among the siblings, then among those of each enclosing group. */
 export interface Scope {
   readonly prefix: string
   readonly outer: Scope | null
 }
 
-/** The full name of a task that an outcome edge names; null when there is none. */
+/** The full name of the target of an outcome edge; null for none. */
 export function resolveTarget(name: TaskName, scope: Scope, has: (name: TaskName) => boolean): TaskName | null {
   for (let at: Scope | null = scope; at !== null; at = at.outer) {
     const full = `${at.prefix}${name}` as TaskName
@@ -142,17 +132,16 @@ export function resolveTarget(name: TaskName, scope: Scope, has: (name: TaskName
 
 interface Flat {
   readonly tasks: TaskDefinition[]
-  /** Of each task, where its outcome edges look up names. */
   readonly scopes: Scope[]
   readonly bare: Set<TaskName>
-  /** Names, as written, of remedies of tasks that are not known yet: each sleeps, whatever it needs. */
+  /** Names, as written, of remedies whose task is unknown yet: they are dormant. */
   readonly remedies: Set<TaskName>
 }
 
 type Names = readonly TaskName[] | undefined
 
 function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, scope: Scope): void {
-  // Whoever did not ask `checkGraph` first still gets an answer, and soon.
+  // Bounded even when `checkGraph` was not called first.
   if (flat.tasks.length > TASKS_MAX) return
   if (!isMultiplied(task)) return placeOne(flat, task, full, needs, scope)
   const { forEach, matrix: _, ...whole } = task
@@ -173,7 +162,7 @@ function place(flat: Flat, task: TaskDefinition, full: TaskName, needs: Names, s
   }
 }
 
-/** Everything the children of a task may lead to, those of its subplan included. */
+/** Every target of a task's children, including those of its sub-plan. */
 function targetsOf(task: TaskDefinition): readonly TaskName[] {
   const modes = (task.failureModes ?? []).flatMap(mode => mode.recover ?? [])
   const own = [...Object.values(task.on ?? {}).flat(), ...modes, ...remediesOf(task)]
@@ -185,7 +174,6 @@ function remediesWithin(task: TaskDefinition): readonly TaskName[] {
   return task.action.type === 'subplan' ? [...own, ...task.action.tasks.flatMap(remediesWithin)] : own
 }
 
-/** Everybody outside it who compensates one of its children. */
 function undoersOf(task: TaskDefinition): readonly TaskName[] {
   const by = compensatorOf(task)
   const own = by === null ? [] : [by]
@@ -224,7 +212,7 @@ const GIVEN_AWAY: ReadonlySet<string> = new Set(
   fieldsWhere(({ inherit }) => inherit === 'moved' || inherit === 'joined'),
 )
 
-/** The group of a `matrix` or `for_each`: what is said about one of its tasks is said by the children. */
+/** The group of a `matrix` or `for_each`; the children have the fields of the task. */
 function joinOfMany(task: TaskDefinition): Omit<TaskDefinition, 'id' | 'action'> {
   const success = task.on !== undefined && Object.hasOwn(task.on, 'success') ? task.on.success : undefined
   return {
@@ -246,10 +234,10 @@ function edgesOfOne(task: TaskDefinition): Pick<TaskDefinition, 'on'> {
   return { on }
 }
 
-/** A decision has an edge for every answer; without them it would fail. */
+/** A decision has an edge for every answer, without which it would fail. */
 const picksItsWay = ({ action }: TaskDefinition): boolean => action.type === 'decide'
 
-/** The group's condition comes first, unless it speaks of items. Not to find any leads where a failing child would. */
+/** Has the group's condition, unless that reads the item. A failure to find items is routed like a failing child. */
 function finderOf(task: TaskDefinition, id: TaskName, of: TaskName): TaskDefinition {
   const { when, recover } = task
   const asked = when === undefined || /\b(?:item|index)\b/.test(when) ? {} : { when }
@@ -282,7 +270,7 @@ function inherit(child: TaskDefinition, group: TaskDefinition, begins: boolean):
 
 type ByName = ReadonlyMap<TaskName, TaskDefinition>
 
-/** Full names for where its outcomes lead. Notes whom they wake: whoever has no needs of its own sleeps until then. */
+/** Resolves outcome edges. Targets without `needs` become dormant. */
 function lead(
   task: TaskDefinition,
   scope: Scope,
@@ -303,7 +291,7 @@ function lead(
     })
     return [...new Set(targets)]
   }
-  // A rule keeps the name of a group, because it waits for all of it; the children that begin the group sleep until then.
+  // A rule keeps the name of a group, because it waits for all of it; the group's first children are dormant.
   const helping = remediesOf(task).map(full)
   const begun = helping.flatMap(name => beginnings(name, byName))
   for (const one of begun) sleeping.add(one)
@@ -321,7 +309,7 @@ function lead(
   }
 }
 
-/** The task itself, or the children that begin a group: those that need none of the others. */
+/** The task itself, or the children of a group that need no other child. */
 function beginnings(name: TaskName, byName: ByName): readonly TaskName[] {
   const task = byName.get(name)
   if (task?.action.type !== 'group') return [name]
@@ -332,7 +320,6 @@ function beginnings(name: TaskName, byName: ByName): readonly TaskName[] {
   return first.length === 0 ? [name] : first.flatMap(child => beginnings(child, byName))
 }
 
-/** Full names for the task that compensates it and for the branch it merges. */
 function refer(task: TaskDefinition, scope: Scope, byName: ByName): TaskDefinition {
   const by = compensatorOf(task)
   const merged = mergedBy(task.action)
@@ -345,7 +332,7 @@ function refer(task: TaskDefinition, scope: Scope, byName: ByName): TaskDefiniti
   }
 }
 
-/** What compensates others sleeps for itself: groups do not wait for it, and it does not wait for what they need. */
+/** Compensating tasks are dormant: groups do not wait for them, and they do not wait for what groups need. */
 function apart(tasks: readonly TaskDefinition[], undoers: ReadonlySet<TaskName>): readonly TaskDefinition[] {
   if (undoers.size === 0) return tasks
   const inherited = new Map<TaskName, readonly TaskName[]>()

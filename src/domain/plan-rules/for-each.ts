@@ -1,12 +1,10 @@
-// The items of a `for_each`: written into the definition when they are found, and kept when somebody who does not know them
-// revises the plan.
+// The items of a `for_each`: added to the definition when they are found, and kept when the plan is revised without them.
 
 import type { TaskName } from '../id.ts'
 import type { Json } from '../json.ts'
 import type { ForEach, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { isStructured } from './expand.ts'
 
-/** The definition with the items of one `for_each` bound, found by the full name of its task. */
 export function bindItems(definition: PlanDefinition, name: TaskName, items: readonly Json[]): PlanDefinition {
   return { ...definition, tasks: bindIn(definition.tasks, name, items) }
 }
@@ -21,7 +19,7 @@ function bindIn(tasks: readonly TaskDefinition[], name: string, items: readonly 
   })
 }
 
-/** A revision that leaves the items of a `for_each` open keeps those that were found for the same expression before. */
+/** A revision without the items of a `for_each` keeps those found for the same expression. */
 export function keepItems(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
   const kept = keepIn(before.tasks, after.tasks)
   return kept === after.tasks ? after : { ...after, tasks: kept }

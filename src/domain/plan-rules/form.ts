@@ -1,4 +1,4 @@
-// A form and the answers to it: every answer of the type that was asked for, nothing that was not.
+// Forms and their answers, checked by type.
 
 import type { Json, JsonObject } from '../json.ts'
 import { suggest } from '../phrases.ts'
@@ -9,7 +9,7 @@ export type Filled =
   | { readonly ok: true; readonly answers: JsonObject }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** The answers a form asks for, each of its type; what is not said takes its default. */
+/** Missing answers get their default. */
 export function fillIn(form: readonly Field[], answers: JsonObject): Filled {
   const no = (message: string, hint: string): Filled => ({ ok: false, refusal: refuse('invalid', message, hint) })
   const strange = Object.keys(answers).find(name => !form.some(field => field.name === name))
@@ -58,7 +58,7 @@ function faultOf(field: Field, given: Json): string | null {
   }
 }
 
-/** A list that was typed as one text: as JSON where it begins like it, else a line each, or separated by commas. Null when it is none. */
+/** Parses a list typed as text: JSON if it begins like it, else one per line or separated by commas. Null for none. */
 export function listFrom(text: string): readonly string[] | null {
   const trimmed = text.trim()
   if (!trimmed.startsWith('['))
@@ -71,7 +71,6 @@ export function listFrom(text: string): readonly string[] | null {
   }
 }
 
-/** Refused are forms nobody could answer; null when it can be. */
 export function formFault(form: readonly Field[]): string | null {
   if (form.length === 0) return 'a form needs a field'
   for (const [at, { name, type, choices = [], pattern, default: usual }] of form.entries()) {
@@ -88,7 +87,7 @@ export function formFault(form: readonly Field[]): string | null {
 
 export const isFieldName = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)
 
-/** A pattern that matches any text quickly, without nested repetition or references back: the store is locked meanwhile. */
+/** A pattern that matches any text quickly, without nested repetition or backreferences: it runs while the store is locked. */
 export function isPattern(pattern: string): boolean {
   if (pattern.length > PATTERN_MAX || /\\[1-9k]|\(\?(?!:)/.test(pattern)) return false
   const bare = pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x')
@@ -102,7 +101,7 @@ export function isPattern(pattern: string): boolean {
   }
 }
 
-/** The whole text, or it does not match. */
+/** Anchored at both ends. */
 const matches = (pattern: string, text: string): boolean =>
   isPattern(pattern) && new RegExp(`^(?:${pattern})$`, 'u').test(text)
 

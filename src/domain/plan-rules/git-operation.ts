@@ -1,5 +1,5 @@
-// What was done to a repository, as the journal keeps it. Every change of a ref says what stood there before and after
-// (null is nothing), so that all of them are taken back by one rule: put `before` back where `after` still stands.
+// Changes of a repository, as the journal stores them. Each change of a ref has its value before and after (null for none), so that one
+// rule undoes all of them: restore `before` where `after` is still the value.
 
 import type { Millis, PlanId, TaskName } from '../id.ts'
 
@@ -17,11 +17,10 @@ export interface RefOperation {
     | 'tag.deleted'
   readonly plan: PlanId
   readonly task?: TaskName
-  /** In full, e.g. `refs/heads/plan/upgrade`. */
   readonly ref: string
   readonly before: string | null
   readonly after: string | null
-  /** The ref that keeps `before` alive, when it was taken off its branch. */
+  /** The ref that keeps `before` reachable after it was taken off its branch. */
   readonly backup?: string
   readonly at: Millis
 }
@@ -36,7 +35,7 @@ export interface WorktreeOperation {
   readonly at: Millis
 }
 
-/** Recorded by whoever pushed; this room never does. It counts as proof that others may have the commit. */
+/** Recorded by the one who pushed; Planfold never does. It proves that others may have the commit. */
 export interface PushOperation {
   readonly type: 'branch.pushed'
   readonly plan: PlanId

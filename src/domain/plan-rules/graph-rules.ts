@@ -1,5 +1,5 @@
-// Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle comes with its
-// path. Iterative throughout: a chain of 20,000 tasks must not exhaust the stack, and a bad graph must not loop for ever.
+// Graph rules: names are unique, references exist, `needs` has no cycle. Every fault names the task; a cycle includes its path. Iterative,
+// because a chain of 20,000 tasks must not exhaust the stack and a bad graph must not loop for ever.
 
 import { gitOf, mergedBy } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
@@ -11,12 +11,12 @@ import { compensatorOf, expandTasks, isMultiplied, remediesOf, remedyIn, resolve
 import { structureFaults, type Written, writtenTasks } from './structure.ts'
 import { baselineFaults, comesAfter } from './tests-criteria.ts'
 
-// What may not be said in `recover`: a remedy that is the task itself or comes after it would wait for ever, and tasks that a
-// rule adds must fit into the plan.
+// Rules for `recover`: a remedy that is the task itself, or comes after it, would wait for ever; tasks that a rule adds must fit into the
+// plan.
 
 type ByName = ReadonlyMap<TaskName, TaskDefinition>
 
-/** That a remedy exists is asked with the other references. */
+/** Whether a remedy exists is checked with the other references. */
 function remedyFaults(
   tasks: readonly Written[],
   byName: ByName,
@@ -32,7 +32,7 @@ function remedyFaults(
     const fresh = new Set(added.map(({ id }) => id))
     for (const [index, { id, needs = [] }] of added.entries()) {
       const place = [at, 'replan', 'add', index]
-      // One that is there already, perhaps added by this very rule before, is numbered when it is added.
+      // A task that exists already, perhaps added by this rule, is numbered when it is added.
       if (added.findIndex(one => one.id === id) < index)
         yield {
           ...remedyFault(name, [...place, 'id'], `task '${name}' would add '${id}' twice`),
@@ -75,12 +75,12 @@ function remedyFault(task: TaskName, at: readonly (string | number)[], message: 
   return { code: 'structure', message, task, key: 'recover', at }
 }
 
-// What may not be said of a task that compensates another one. It sleeps until what the other did is to be undone, so nothing
-// may order it: it needs nobody, nobody needs it, no outcome leads to it or away from it.
+// Rules for compensating tasks. They are dormant until they are needed, so nothing may order them: no `needs` and no outcome edges, from
+// them or to them.
 
-/** What is wrong with tasks that compensate others. That they exist is asked with the other references. */
+/** Whether they exist is checked with the other references. */
 function compensatorFaults(tasks: readonly Written[], known: (name: TaskName) => boolean): readonly GraphFault[] {
-  /** Who compensates whom, by full names. */
+  /** By full names. */
   const compensated = new Map<TaskName, TaskName>()
   for (const { task, name, scope } of tasks) {
     const by = compensatorOf(task)
@@ -173,11 +173,9 @@ export interface GraphFault {
   readonly message: string
   readonly hint?: string
   readonly task?: TaskName
-  /** The key of the task that is at fault, for finding its place in the document. */
+  /** The key at fault, for its position in the document. */
   readonly key?: FaultKey
-  /** Where below that key. */
   readonly at?: readonly (string | number)[]
-  /** The tasks of a cycle, the first repeated at the end. */
   readonly path?: readonly TaskName[]
 }
 
@@ -186,10 +184,9 @@ type FaultKey =
   | ('compensate' | 'git' | 'recover')
   | ('accept' | 'preconditions' | 'postconditions' | 'gate')
 
-/** The name of the task made from the plan's `done` list. */
 export const DONE_TASK = 'done' as TaskName
 
-/** Looking for the nearest name is dear; nobody reads the hint of the hundredth fault. */
+/** Finding the nearest name is slow, and nobody reads the hundredth hint. */
 const SUGGESTIONS_MAX = 20
 
 export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
@@ -218,7 +215,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
   const flat = expandTasks(definition)
   const byName = new Map<TaskName, TaskDefinition>(flat.map(task => [task.id, task]))
   const written = flat === definition.tasks ? null : [...writtenTasks(definition)]
-  // Below a list that is empty so far nothing is expanded, and yet everything there has a name.
+  // A name below a list that is still empty is valid.
   const below = new Set(written?.map(({ name }) => name))
   const known = (name: TaskName) => byName.has(name) || below.has(name)
   let [compensates, recovers] = [false, false]
@@ -272,7 +269,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     }
   }
 
-  /** Only children of a group stand below its name. */
+  /** Only the children of a group may have its name as a prefix. */
   function checkStranger({ task, name }: Written): void {
     const end = task.id.lastIndexOf('/')
     const group = end < 0 ? undefined : byName.get(name.slice(0, name.lastIndexOf('/')) as TaskName)
@@ -294,7 +291,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     for (const [at, need] of task.needs === undefined ? NONE : task.needs.entries()) {
       if (!known(`${scope.prefix}${need}` as TaskName)) unknown(name, 'needs', need, siblings, [at])
     }
-    // A plan may have 20,000 tasks, and is checked while it is committed: nothing is made for keys that are not there.
+    // Avoids allocations: a plan of 20,000 tasks is checked inside a commit.
     for (const [outcome, targets] of task.on === undefined ? NONE : Object.entries(task.on))
       for (const [at, target] of targets.entries())
         if (resolveTarget(target, scope, known) === null) unknown(name, 'on', target, siblings, [outcome, at])
@@ -315,7 +312,7 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
     if (merged !== null) checkMerged(name, merged, scope, siblings)
   }
 
-  /** The branch of one task is merged; the children of a group have one each. */
+  /** Only a single task's branch can be merged; the children of a group have one each. */
   function checkMerged(task: TaskName, name: TaskName, scope: Scope, siblings: readonly TaskDefinition[]): void {
     const full = resolveTarget(name, scope, known)
     if (full === null) return unknown(task, 'git', name, siblings)
@@ -385,7 +382,7 @@ const VERBS = {
   git: 'merges',
 } as const
 
-/** Kahn's algorithm; what is left over holds a cycle, found by walking `needs` inside it. */
+/** Kahn's algorithm; the rest contains a cycle, found by walking `needs` inside it. */
 function findCycle(tasks: readonly TaskDefinition[], byName: ReadonlyMap<TaskName, TaskDefinition>): TaskName[] | null {
   const unmet = new Map<TaskName, number>()
   const dependants = new Map<TaskName, TaskName[]>()

@@ -1,6 +1,5 @@
-// What is hard or impossible to take back, told from what a task says of itself: its kind, its labels, and well-known commands.
-// The lint warns by it, and nothing of it begins before a person has agreed. What a script hides nobody can tell from here: `kind`
-// is for that.
+// What is hard or impossible to undo, according to a task's kind, labels and well-known commands. The lint warns about it, and it needs an
+// approval. The content of a script is not analysed; `kind` is for that.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { Json } from '../json.ts'
@@ -9,7 +8,6 @@ import { effectOf, scopeOf } from './effect.ts'
 import { asksFirst } from './instruction-file.ts'
 import type { Danger } from './known-commands.ts'
 
-/** As the end of a sentence that begins with the task. */
 export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   push: 'pushes',
   deploy: 'deploys',
@@ -24,13 +22,11 @@ export const IMPACT_WORDS: Readonly<Record<Impact, string>> = {
   unknown: 'runs code that cannot be read from the plan',
 }
 
-/** A definition never changes, so each is looked at once. */
 const remembered = new WeakMap<TaskDefinition, { readonly plan: PlanDefinition; readonly impacts: readonly Impact[] }>()
 
-/** What is said of it: the first of its impacts. */
 export const impactOf = (plan: PlanDefinition, task: TaskDefinition): Impact | null => impactsOf(plan, task)[0] ?? null
 
-/** All of them: who is asked before deletions is asked before a deployment that deletes. */
+/** All of them, because the policy may gate deletions but not the deployment that deletes. */
 function impactsOf(plan: PlanDefinition, task: TaskDefinition): readonly Impact[] {
   const known = remembered.get(task)
   if (known?.plan === plan) return known.impacts
@@ -50,14 +46,17 @@ function findImpacts(plan: PlanDefinition, task: TaskDefinition): readonly Impac
   return found
 }
 
-/** The first impact before which a person is asked, by these rules; null when nobody is. */
+/** The first impact that needs an approval under these rules; null for none. */
 export const gatedImpact = (
   plan: PlanDefinition,
   task: TaskDefinition,
   rules: Pick<PlanDefinition, 'policy' | 'extra'> = plan,
 ): Impact | null => impactsOf(plan, task).find(impact => isGated(rules, impact)) ?? null
 
-/** Is a person asked before it? Every kind, unless the policy names some or none. Unreadable code passes unless the policy objects. */
+/**
+ * Does the impact need an approval? Every kind does, unless the policy names some or none. Unreadable code passes unless the policy
+ * objects.
+ */
 export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extra'>, impact: Impact): boolean {
   const { before, unknown } = policy?.gates ?? {}
   if (impact === 'command') return true
@@ -65,10 +64,10 @@ export function isGated({ policy, extra }: Pick<PlanDefinition, 'policy' | 'extr
   return before === undefined || before.includes(impact) || (impact === 'deploy' && demandsGate(extra))
 }
 
-/** Does the engine itself do something to the world for it? What an agent or a person does after a claim is theirs. */
+/** Does the engine itself act on something outside the journal? What an agent or a person does after a claim is theirs. */
 export const isActing = ({ action }: TaskDefinition): boolean => actionFacts(action).acts === true
 
-/** Is it asked about before it begins, or before it can be claimed? The other actions do nothing to the world. */
+/** Does it need an approval before it begins or is claimed? Other actions have no effect. */
 export function isAskedAbout(task: TaskDefinition): boolean {
   return isActing(task) || task.action.type === 'external'
 }
@@ -79,10 +78,9 @@ const BY_KIND: readonly (readonly [RegExp, Impact])[] = [
   [/migrat/i, 'migrate'],
   [/^(git[-_. ]?)?push/i, 'push'],
 ]
-/** What it does that cannot be taken back, by its own words. A gate does nothing. */
 export const dangerOf = (task: TaskDefinition): Danger | null => dangersOf(task)[0] ?? null
 
-/** What it says of itself comes first, then what can be read from what it does. */
+/** First what it declares, then what its action shows. */
 export function dangersOf(task: TaskDefinition): readonly Danger[] {
   if (task.action.type === 'gate') return []
   const said = saidOf(task)
@@ -90,7 +88,6 @@ export function dangersOf(task: TaskDefinition): readonly Danger[] {
   return said.length === 0 ? seen : [...said, ...seen]
 }
 
-/** By its kind, then by its labels. */
 function saidOf({ kind, labels = [] }: TaskDefinition): readonly Danger[] {
   const byKind = kind === undefined ? null : firstOf([...BY_KIND, SPENDING], kind)
   return [...(byKind === null ? [] : [byKind]), ...labels.flatMap(label => BY_LABEL.get(label.toLowerCase()) ?? [])]
@@ -98,7 +95,7 @@ function saidOf({ kind, labels = [] }: TaskDefinition): readonly Danger[] {
 
 const SPENDING = [/^(spend|pay|purchase|buy)/i, 'spend'] as const
 
-/** A label is one of many words about a task, so only these say what it does. */
+/** Labels are free text, so only these count. */
 const BY_LABEL: ReadonlyMap<string, Danger> = new Map<string, Danger>([
   ['destructive', 'delete'],
   ['delete', 'delete'],
@@ -114,7 +111,7 @@ const BY_LABEL: ReadonlyMap<string, Danger> = new Map<string, Danger>([
   ['spends', 'spend'],
 ])
 
-/** Of a plan that demands a gate before production, in a format without kinds: what name, title or labels say of it. */
+/** For a plan in a format without kinds that demands a gate before production: looks at name, title and labels. */
 function productionOf({ id, title = '', kind, labels = [], action }: TaskDefinition): Danger | null {
   if (action.type === 'gate') return null
   if (labels.some(label => /^prod(uction)?$/i.test(label))) return 'deploy'
@@ -130,7 +127,7 @@ function firstOf(patterns: readonly (readonly [RegExp, Impact])[], text: string)
   return null
 }
 
-/** Its scope leaves the workspace, or is one of a command that the policy does not hold. An edit outside that fails by itself. */
+/** Its scope leaves the workspace, or that of a command exceeds the policy. An edit outside it fails by itself. */
 function isBeyond(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { action, write } = task
   const { policy } = plan
@@ -142,7 +139,7 @@ function isBeyond(plan: PlanDefinition, task: TaskDefinition): boolean {
   return !write.every(pattern => allowed.some(around => holds(around, partsOf(pattern))))
 }
 
-/** It names such a file itself. For a command a wildcard does not stand for one: in a sandbox such files are closed to it. */
+/** It writes such a file by name. A command's wildcard does not count: the sandbox protects these files. */
 function isInstructing(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { action, write = [] } = task
   if (action.type === 'gate') return false
@@ -155,7 +152,7 @@ function editedFiles(task: TaskDefinition): readonly string[] {
   return edits === undefined ? [] : (files?.(task) ?? [])
 }
 
-/** Absolute, or more steps up than down. What `**` stands for may be nothing. */
+/** Absolute, or with more `..` than folders. `**` may match nothing. */
 function leaves(pattern: string): boolean {
   if (pattern.startsWith('/')) return true
   let depth = 0
@@ -166,7 +163,7 @@ function leaves(pattern: string): boolean {
   return false
 }
 
-/** Does every path of one pattern belong to the other? When in doubt it does not, and somebody is asked. */
+/** Does one pattern cover every path of the other? In doubt no, and a person is asked. */
 function holds(around: readonly string[], inside: readonly string[]): boolean {
   for (const [at, part] of around.entries()) {
     if (part === '**' && at === around.length - 1) return true
@@ -191,7 +188,7 @@ export function demandsGate(extra: Json | undefined): boolean {
   return isDemanded
 }
 
-/** What another format said may be much, and every task asks. */
+/** Cached, because the data of another format may be large and every task asks. */
 const demanding = new WeakMap<object, boolean>()
 
 function findDemand(extra: Json): boolean {

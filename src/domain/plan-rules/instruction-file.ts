@@ -1,9 +1,9 @@
-// Files that coding agents read as instructions. Whoever writes one decides what agents do later, so a person is asked first. Names are
-// compared folded, because some file systems take `Agents.MD` or a full-width spelling for the same file.
+// Files that coding agents read as instructions. Writing one changes what agents do later, so a person is asked first. Names are
+// case-folded and normalised, because some file systems take `Agents.MD` or a full-width spelling for the same file.
 
-/** A component of a path as careless file systems compare it. Folding too much only asks or protects too much. */
+/** A path component as lenient file systems compare it. Folding too much only asks or protects too much. */
 export function foldName(component: string): string {
-  // Most names are plain, and a scan looks at hundreds of thousands.
+  // Fast path: most names are plain, and a scan has hundreds of thousands.
   if (/^[\w./-]*[\w-]$/.test(component)) return component.toLowerCase()
   return (
     component
@@ -12,12 +12,11 @@ export function foldName(component: string): string {
       .toUpperCase()
       .toLowerCase()
       .normalize('NFKC')
-      // Windows and its shares drop these at the end, and take `name::$DATA` for the file itself.
+      // Windows and SMB drop these at the end, and take `name::$DATA` for the file itself.
       .replace(/(?:::?\$[a-z_]+.*)?[. ]*$/u, '')
   )
 }
 
-/** Is a person asked before this file is written? */
 export function asksFirst(path: string): boolean {
   const folded = path
     .split('/')

@@ -1,9 +1,9 @@
-// One rule about the network: the text, what it means, and whether it covers an address that somebody asks for. Hosts are compared
-// as the WHATWG URL standard writes them, so that `0x7f.1`, `①②⑦.⓪.⓪.①` and `127.0.0.1` are the same host.
+// A network rule: its text, its meaning, and whether it covers a requested address. Hosts are normalised as in the WHATWG URL
+// standard, so that `0x7f.1`, `①②⑦.⓪.⓪.①` and `127.0.0.1` are the same host.
 //
 //   example.org            ports 80 and 443        *.example.org          every name below it, not itself
 //   example.org:8443       that port               *                      every host and port
-//   https://example.org    a tunnel to port 443; what is asked for inside is not seen
+//   https://example.org    a tunnel to port 443; its content is not visible
 //   http://example.org/a*  plain HTTP: these paths. With a method in front (`GET http://…`) only that one; GET covers HEAD
 //   tcp://127.0.0.1:5432   any connection to that port
 
@@ -12,7 +12,7 @@ export interface NetworkRule {
   readonly scheme: 'any' | 'http' | 'https' | 'tcp'
   readonly host: HostPattern
   readonly ports: readonly number[] | 'all'
-  /** Of plain HTTP only; null: every one. */
+  /** For plain HTTP only; null: any. */
   readonly method: string | null
   readonly path: { readonly is: 'exactly' | 'prefix'; readonly text: string } | null
 }
@@ -22,7 +22,7 @@ export type HostPattern =
   | { readonly is: 'below'; readonly host: string }
   | { readonly is: 'exactly'; readonly host: string }
 
-/** What is asked for: a tunnel to a port, whatever goes through it, or one plain request. */
+/** A requested address: a tunnel to a port, or one plain request. */
 export interface NetworkTarget {
   readonly host: string
   readonly port: number
@@ -78,7 +78,7 @@ function hostPattern(text: string): HostPattern | null {
   return { is: below ? 'below' : 'exactly', host }
 }
 
-/** A path as a request will have it, so that both are compared in one spelling. */
+/** Normalised like the path of a request. */
 function pathPattern(text: string): NetworkRule['path'] {
   if (text === '' || text === '/' || text === '/*') return null
   const isPrefix = text.endsWith('*')
@@ -86,7 +86,7 @@ function pathPattern(text: string): NetworkRule['path'] {
   return { is: isPrefix ? 'prefix' : 'exactly', text: path }
 }
 
-/** The host in one spelling: lower case, no dot at its end, ASCII, IPv4 in decimals, IPv6 in brackets. Null for what is none. */
+/** The normalised host: lower case, no trailing dot, ASCII, IPv4 in decimals, IPv6 in brackets. Null for an invalid one. */
 export function plainHost(text: string): string | null {
   if (text.includes(':') && !text.startsWith('[')) return null
   if (text === '' || text.length > 1_000 || hasControl(text) || /[\s/?#@\\%*<>^|"`{}]/.test(text)) return null
@@ -101,10 +101,9 @@ export function plainHost(text: string): string | null {
   return name.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name) ? name : null
 }
 
-/** Is the host, as `plainHost` writes it, an address and no name? */
+/** For a host from `plainHost`: is it an address? */
 export const isAddress = (host: string): boolean => host.startsWith('[') || /^\d+(\.\d+){3}$/.test(host)
 
-/** Also what has no width, or turns the direction of writing. */
 const hasControl = (text: string): boolean => /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)
 
 export function covers(rule: NetworkRule, { host, port, request }: NetworkTarget): boolean {
@@ -115,7 +114,7 @@ export function covers(rule: NetworkRule, { host, port, request }: NetworkTarget
   if (rule.method !== null && rule.method !== request.method && !(rule.method === 'GET' && request.method === 'HEAD'))
     return false
   if (rule.path === null) return true
-  // What a server may read as another path than we do is covered by no rule about paths.
+  // A path that a server may decode differently is covered by no path rule.
   if (/%(2f|5c|25|00)|\/\/|;/i.test(request.path)) return false
   return rule.path.is === 'exactly' ? request.path === rule.path.text : request.path.startsWith(rule.path.text)
 }
@@ -134,7 +133,7 @@ function coversHost(pattern: HostPattern, host: string): boolean {
   }
 }
 
-/** Does the first rule allow all that the second one allows? */
+/** Does the first rule allow everything the second one allows? */
 export function coversRule(wide: NetworkRule, narrow: NetworkRule): boolean {
   if (!coversPattern(wide.host, narrow.host)) return false
   if (wide.ports !== 'all') {
@@ -153,7 +152,7 @@ export function coversRule(wide: NetworkRule, narrow: NetworkRule): boolean {
   return narrow.path.text.startsWith(wide.path.text)
 }
 
-/** A host with the port of HTTPS alone: people write it for the same thing. */
+/** Only the HTTPS port of a host, which people write for the same thing. */
 const isTunnelOnly = ({ scheme, ports }: NetworkRule): boolean =>
   scheme === 'any' && ports !== 'all' && ports.every(port => port === 443)
 
@@ -164,7 +163,6 @@ function coversPattern(wide: HostPattern, narrow: HostPattern): boolean {
   return narrow.host.endsWith(`.${wide.host}`) || (narrow.is === 'below' && narrow.host === wide.host)
 }
 
-/** The shortest rule that allows it. */
 export function ruleFor({ host, port, request }: NetworkTarget): string {
   if (request !== null) return `http://${host}${port === 80 ? '' : `:${port}`}`
   return port === 443 ? `https://${host}` : `${host}:${port}`

@@ -1,5 +1,5 @@
-// The tasks of a plan as they are written, subplans included, each with the full name it will have; and what is wrong with
-// the structure itself, told before anything is expanded: too deep, too many, or a list inside a list.
+// The tasks of a plan as written, including sub-plans, each with its full name; and the faults that are found before expansion: nesting too
+// deep, too many tasks, or a list inside a list.
 
 import { NAME_MAX, type TaskName } from '../id.ts'
 import { ITEMS_MAX, SUBPLAN_DEPTH_MAX } from '../limits.ts'
@@ -10,10 +10,9 @@ import type { GraphFault } from './graph-rules.ts'
 
 export interface Written {
   readonly task: TaskDefinition
-  /** The name it has when expanded; below a `matrix` or a `for_each`, that of the first child. */
+  /** Its name after expansion; below a `matrix` or a `for_each`, that of the first child. */
   readonly name: TaskName
   readonly scope: Scope
-  /** Tasks beside it, in the same list. */
   readonly siblings: readonly TaskDefinition[]
 }
 
@@ -32,7 +31,7 @@ function* within(siblings: readonly TaskDefinition[], scope: Scope, depth: numbe
   }
 }
 
-/** Faults that make it unwise to expand the plan at all. */
+/** Faults that make it unsafe to expand the plan. */
 export function structureFaults(definition: PlanDefinition): readonly GraphFault[] {
   if (!definition.tasks.some(isStructured)) return []
   const faults: GraphFault[] = []

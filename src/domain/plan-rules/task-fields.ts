@@ -1,4 +1,4 @@
-// The table of task fields, as its readers ask for it: fields by what is said of them, and the words of the document.
+// Selections from the table of task fields.
 
 import { TASK_FIELDS, type TaskDefinition, type TaskField } from '../plan.ts'
 
@@ -9,7 +9,6 @@ export type WrittenField = {
   [K in FieldName]: (typeof TASK_FIELDS)[K] extends { readonly key: null } ? never : K
 }[FieldName]
 
-/** What the document calls a field. */
 export type DocumentKey<Name extends WrittenField> = {
   [K in Name]: (typeof TASK_FIELDS)[K] extends { readonly key: infer Key } ? Key : K
 }[Name]
@@ -20,15 +19,13 @@ const ALL: readonly Described[] = Object.entries(TASK_FIELDS).map(([name, field]
   name: name as FieldName,
 }))
 
-/** The names of the fields of which this is true, in the order of a printed document. */
 export const fieldsWhere = (is: (field: Described) => boolean): readonly FieldName[] =>
   ALL.filter(is).map(({ name }) => name)
 
-/** Fields that people write, in the order of a printed document. */
+/** In the order of a printed document. */
 export const WRITTEN: readonly (Described & { readonly name: WrittenField; readonly key: string })[] = ALL.flatMap(
   ({ key, ...field }) => (key === null ? [] : [{ ...field, name: field.name as WrittenField, key: key ?? field.name }]),
 )
 
-/** Null for what is no field of a task. */
 export const fieldOf = (name: string): TaskField | null =>
   Object.hasOwn(TASK_FIELDS, name) ? TASK_FIELDS[name as FieldName] : null

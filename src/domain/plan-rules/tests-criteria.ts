@@ -1,4 +1,4 @@
-// Criteria about tests: which command they are about, and which earlier run of it is their baseline.
+// Criteria about tests: which command they check, and which earlier run is their baseline.
 
 import { sandboxedCommand } from '../actions/actions.ts'
 import type { TaskName } from '../id.ts'
@@ -9,7 +9,7 @@ import { commandText } from './criterion-text.ts'
 import type { GraphFault } from './graph-rules.ts'
 import type { TestsCriterion } from './tests-criterion.ts'
 
-/** The same command, whether or not its two streams are joined. */
+/** The same for a command whose output streams are joined. */
 export const testCommand = (command: CommandLine): string => commandText(command).replace(/\s*2>&1$/, '')
 
 const isTests = (one: Criterion): one is TestsCriterion => one.type === 'tests'
@@ -26,7 +26,7 @@ export const testsCriteriaOf = ({
 
 const compared = new WeakMap<PlanDefinition, ReadonlySet<string>>()
 
-/** May a later task compare its tests with what this command prints? */
+/** May a later task compare its tests with the output of this command? */
 export function isCompared(plan: PlanDefinition, command: CommandLine): boolean {
   let commands = compared.get(plan)
   if (commands === undefined) {
@@ -37,7 +37,6 @@ export function isCompared(plan: PlanDefinition, command: CommandLine): boolean 
   return commands.has(testCommand(command))
 }
 
-/** What a task ran of this command, as it was journaled. */
 const runsIn = (result: Result, command: string): readonly TestRun[] =>
   [result.tests, ...(result.verdicts ?? []).map(({ tests }) => tests)].filter(
     (run): run is TestRun => run?.command === command,
@@ -48,7 +47,7 @@ export interface Earlier {
   readonly run: TestRun
 }
 
-/** The run a criterion is compared with: the named task's, else the plan's first that was accepted. Null when there is none. */
+/** The baseline of a criterion: the run of the named task, else the first accepted run of the plan. Null for none. */
 export function baselineOf(state: PlanState, own: TaskName, criterion: TestsCriterion): Earlier | null {
   if (criterion.baseline === undefined) return earlierRuns(state, own, criterion)[0] ?? null
   const name = namedFrom(own, criterion.baseline, one => state.tasks.has(one))
@@ -56,7 +55,7 @@ export function baselineOf(state: PlanState, own: TaskName, criterion: TestsCrit
   return task === undefined ? null : (runsOf(task, testCommand(criterion.command))[0] ?? null)
 }
 
-/** Runs of tasks that completed, the first first. What was not accepted proves nothing. */
+/** Runs of completed tasks, oldest first. A run that was not accepted proves nothing. */
 export function earlierRuns({ order }: PlanState, own: TaskName, { command }: TestsCriterion): readonly Earlier[] {
   const wanted = testCommand(command)
   return order
@@ -68,7 +67,7 @@ export function earlierRuns({ order }: PlanState, own: TaskName, { command }: Te
 const runsOf = ({ definition, status, result }: TaskState, command: string): readonly Earlier[] =>
   status !== 'completed' || result === null ? [] : runsIn(result, command).map(run => ({ task: definition.id, run }))
 
-/** The nearest task of this name: beside it, or beside a group around it. */
+/** The nearest task of this name: a sibling, or a sibling of an enclosing group. */
 function namedFrom(own: TaskName, name: TaskName, has: (name: TaskName) => boolean): TaskName | null {
   for (let at = own.lastIndexOf('/'); ; at = own.lastIndexOf('/', at - 1)) {
     const full = `${own.slice(0, at + 1)}${name}` as TaskName
@@ -77,7 +76,7 @@ function namedFrom(own: TaskName, name: TaskName, has: (name: TaskName) => boole
   }
 }
 
-/** A baseline is a task that comes before and runs the command. `flat`: the tasks as they are run. */
+/** The baseline must be an earlier task that runs the command. `flat`: the expanded tasks. */
 export function* baselineFaults(
   plan: PlanDefinition,
   flat: readonly TaskDefinition[],
@@ -115,7 +114,7 @@ const keyOf = (
         ? 'gate'
         : 'postconditions'
 
-/** `own`: the task it belongs to, null of the plan's end, before which every task comes. */
+/** `own`: the task of the criterion; null for the final check, which every task precedes. */
 function baselineFault(
   { baseline, command }: TestsCriterion,
   own: TaskName | null,
@@ -148,7 +147,7 @@ function baselineFault(
 
 const COMMAND_SHOWN_MAX = 100
 
-/** Does it wait for the other, directly or through others? Walks up, each task once. */
+/** Does it wait for the other, directly or through others? Visits each task once. */
 export function comesAfter(name: TaskName, other: TaskName, byName: ReadonlyMap<TaskName, TaskDefinition>): boolean {
   const seen = new Set<TaskName>([name])
   for (const one of seen) {

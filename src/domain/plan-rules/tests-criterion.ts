@@ -1,19 +1,17 @@
-// What a plan says about tests: the `tests` key of a criterion.
+// The `tests` key of a criterion.
 
 import type { TaskName } from '../id.ts'
 import type { CommandLine } from '../plan-values.ts'
 
-/** A command that runs tests, judged test by test against what it printed before. */
+/** A command that runs tests, compared test by test with an earlier run. */
 export interface TestsCriterion {
   readonly type: 'tests'
   readonly command: CommandLine
-  /** Where a new test is: a path or pattern of files, or a part of its name. */
+  /** The new test: a path or pattern of files, or a part of its name. */
   readonly new?: string
-  /** The task that recorded how the tests were; the plan's own first run of the command when absent. */
+  /** The task with the baseline; when absent, the plan's own first run of the command. */
   readonly baseline?: TaskName
-  /** The new test must fail, and nothing else may have changed. */
   readonly red?: true
-  /** Tests may be removed or skipped. */
   readonly fewer?: 'allowed'
   readonly text?: string
 }

@@ -1,10 +1,9 @@
-// Rules about commands, by their words. `*` in a word stands for any characters, the word `**` for any further words. Of one layer: what
-// it denies is denied; else what it allows is allowed; else what it asks about is asked about. Who lists what is allowed and says nothing
-// about the rest denies the rest.
+// Rules about commands. `*` in a word matches any characters, the word `**` any further words. Within a layer, `deny` comes first, then
+// `allow`, then `ask`. A layer with `allow` and without `unknown` denies all other commands.
 //
-// To deny and to ask, a command is read generously: without its folder, without wrappers (`env`, `timeout`, …), and every command that can
-// be seen in a script or in `sh -c`. That is a help, not a wall: what a program starts by itself nobody sees here, only the sandbox holds
-// it. To allow, the words must be exactly those of the rule.
+// `deny` and `ask` read a command broadly: without its folder and wrappers (`env`, `timeout`, …), and every command visible in a script
+// or in `sh -c`. That recognises commands but cannot confine them: only the sandbox limits what a program starts. `allow` needs exactly
+// the words of the rule.
 
 import { commandsWithin, nameOf, withoutLeadingOptions } from '../plan-rules/command-impact.ts'
 import type { CommandLine } from '../plan-values.ts'
@@ -16,7 +15,7 @@ export interface CommandRules {
   readonly allow?: readonly CommandRule[]
   readonly ask?: readonly CommandRule[]
   readonly deny?: readonly CommandRule[]
-  /** What no rule names; when not said it is denied where `allow` is a list, else allowed. */
+  /** For commands without a rule; by default denied if there is an `allow` list, else allowed. */
   readonly unknown?: CommandVerdict
 }
 
@@ -24,7 +23,6 @@ export type CommandVerdict = 'allow' | 'ask' | 'deny'
 
 export interface JudgedCommand {
   readonly verdict: CommandVerdict
-  /** The rule that decided; null: it is what no rule names. */
   readonly rule: CommandRule | null
 }
 
@@ -65,7 +63,7 @@ function decide(
   return asked === undefined ? { verdict: rest, rule: null } : { verdict: 'ask', rule: asked }
 }
 
-/** A script of plain words is the command it says; any other is one for the shell. */
+/** A script of plain words is that command; any other needs a shell. */
 function wholeWords(command: CommandLine): readonly string[] {
   if ('argv' in command) return command.argv
   const line = command.script.trim()
@@ -75,14 +73,14 @@ function wholeWords(command: CommandLine): readonly string[] {
   return isCommand ? words : ['sh', '-eu', '-c', command.script]
 }
 
-/** They run something else, or change how the shell reads on. */
+/** They run something else, or change how the shell parses the rest. */
 const SHELL_WORDS: ReadonlySet<string> = new Set(
   '. source eval exec command builtin trap alias set env if then else elif fi for while until do done case esac in time'.split(
     ' ',
   ),
 )
 
-/** As it stands, by the bare name of its program, and without the options before its first word. */
+/** As written, with the bare name of its program, and without the options before its first argument. */
 function readingsOf(words: readonly string[]): readonly (readonly string[])[] {
   const [program] = words
   if (program === undefined) return [words]
@@ -90,14 +88,14 @@ function readingsOf(words: readonly string[]): readonly (readonly string[])[] {
   return [words, bare, withoutLeadingOptions(bare)]
 }
 
-/** May it be one of them? A word that is only known when the command runs may be any. */
+/** In doubt yes: a word that is only known at run time may be any. */
 const mayMatch = (rule: CommandRule, words: readonly string[]): boolean =>
   matchesPattern(rule, words, ANY_WORDS, (part, word) => word.includes('${{') || matchesWord(part, word))
 
 const matchesWords = (rule: CommandRule, words: readonly string[]): boolean =>
   matchesPattern(rule, words, ANY_WORDS, matchesWord)
 
-/** The first rule of a layer that stands against allowing all that another rule means; null when none does. */
+/** The first rule of a layer that forbids part of what another rule would allow; null for none. */
 export function ruleAgainst(rules: CommandRules, wanted: CommandRule): JudgedCommand | null {
   const meets = (rule: CommandRule): boolean => patternsMeet(rule, wanted, ANY_WORDS, wordsMeet)
   const denied = rules.deny?.find(meets)
@@ -109,7 +107,7 @@ export function ruleAgainst(rules: CommandRules, wanted: CommandRule): JudgedCom
   return rest === 'allow' ? null : { verdict: rest, rule: null }
 }
 
-/** Surely: every command that the second one means is one of the first. */
+/** Does the first one certainly match every command that the second one matches? */
 function coversRule(wide: CommandRule, narrow: CommandRule): boolean {
   return matchesPattern(wide, narrow, ANY_WORDS, (part, word) => {
     if (part === word) return true

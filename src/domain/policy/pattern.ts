@@ -1,7 +1,7 @@
-// Patterns with a star, over any items: the components of a path, the words of a command, the characters of a word. One matcher keeps
-// one place to return to, so it never takes longer than pattern times text.
+// Patterns with a star over any items: the components of a path, the words of a command, the characters of a word. The matcher backtracks
+// to one position only, so it takes at most pattern times text.
 
-/** Is the pattern one that means the text? `star` stands for any number of items, also none. */
+/** `star` matches any number of items, including none. */
 export function matchesPattern<T>(
   pattern: readonly T[],
   text: readonly T[],
@@ -27,21 +27,21 @@ export function matchesPattern<T>(
   return at === pattern.length
 }
 
-/** Is there a text that both patterns mean? */
+/** Is there a text that both patterns match? */
 export function patternsMeet<T>(
   a: readonly T[],
   b: readonly T[],
   star: T,
   meet: (one: T, other: T) => boolean,
 ): boolean {
-  // From the end: does what is left of one meet what is left of the other?
+  // From the end: can the rest of one pattern meet the rest of the other?
   let below: boolean[] = []
   for (let i = a.length; i >= 0; i--) {
     const row: boolean[] = []
     for (let j = b.length; j >= 0; j--) {
       const [one, other] = [a[i], b[j]]
       if (i === a.length && j === b.length) row[j] = true
-      // A star stands for nothing, or takes what comes next on the other side.
+      // A star matches nothing, or consumes the next item of the other side.
       else if ((i < a.length && one === star) || (j < b.length && other === star))
         row[j] = (i < a.length && below[j] === true) || (j < b.length && row[j + 1] === true)
       else row[j] = i < a.length && j < b.length && meet(one!, other!) && below[j + 1] === true
@@ -51,7 +51,6 @@ export function patternsMeet<T>(
   return below[0] === true
 }
 
-/** A word with `*` for any characters. */
 export function matchesWord(pattern: string, word: string): boolean {
   if (!pattern.includes('*')) return pattern === word
   return matchesPattern([...pattern], [...word], '*', (part, character) => part === character)

@@ -1,4 +1,4 @@
-// What the policy says about a plan that has started: its own words and those of the layers that were written into its journal then.
+// The policy of a plan that has started: its own, and the layers recorded in its journal at the start.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { Action, Approvers, CommandLine, Criterion, Impact, SandboxMode, TaskDefinition } from '../plan.ts'
@@ -18,7 +18,7 @@ import {
 
 export type UnderPolicy = Pick<PlanState, 'definition' | 'layers'>
 
-/** Of the plan as a whole. Neither a definition nor its layers change, so it is worked out once. */
+/** For the whole plan. Definition and layers are immutable, so this is cached. */
 export function policyOf({ definition, layers }: UnderPolicy): EffectivePolicy {
   const known = remembered.get(definition)
   if (known?.layers === layers) return known.policy
@@ -29,14 +29,12 @@ export function policyOf({ definition, layers }: UnderPolicy): EffectivePolicy {
 
 const remembered = new WeakMap<object, { readonly layers: readonly PolicyLayer[]; readonly policy: EffectivePolicy }>()
 
-/** Does anything but the plan itself say something? */
 export const hasLayers = ({ layers }: Pick<PlanState, 'layers'>): boolean => layers.length > 0
 
-/** How the layers around the plan want commands shut in; null when none says. */
 export const layeredSandbox = ({ layers }: Pick<PlanState, 'layers'>): SandboxMode | null =>
   layers.length === 0 ? null : (effectivePolicy(layers).sandbox ?? null)
 
-/** What stands around a task's own word about the network: the layers, and the plan where the task says something itself. */
+/** The limits on a task's own network rules: the layers, and the plan if the task has rules of its own. */
 export function networkAround(
   { definition, layers }: UnderPolicy,
   task: Pick<TaskDefinition, 'network'>,
@@ -45,7 +43,7 @@ export function networkAround(
   return layers.length + own.length === 0 ? [] : effectivePolicy([...layers, ...own]).network
 }
 
-/** Of the layers around the plan; that tasks keep to the plan's own list is seen to before it starts. */
+/** Of the layers only; the plan's own list is checked before it starts. */
 export const writeAround = ({ layers }: Pick<PlanState, 'layers'>): readonly (readonly string[])[] =>
   layers.flatMap(({ policy }) => (policy.write === undefined ? [] : [policy.write]))
 
@@ -55,10 +53,10 @@ export function readAround(state: UnderPolicy, { read }: Pick<TaskDefinition, 'r
   return around.length === 0 || below.length === 0 ? around : [...around, below]
 }
 
-/** A path below the home, which only `read` may name: a held command of the person's own sees it whole. */
+/** A path below the user's home, which only `read` may name: the person's own sandboxed command sees it whole. */
 export const isBelowHome = (pattern: string): boolean => pattern.startsWith('~/')
 
-/** What a person must agree to before a task begins, by the plan's policy and by those around it; null when nothing is. */
+/** The impact that needs an approval before a task begins, by the policy of the plan and the layers; null for none. */
 export function gatedIn(state: UnderPolicy, task: TaskDefinition): Impact | null {
   const { definition } = state
   const rules = hasLayers(state) ? { policy: { gates: policyOf(state).gates }, extra: definition.extra } : definition
@@ -67,7 +65,6 @@ export function gatedIn(state: UnderPolicy, task: TaskDefinition): Impact | null
   return askedCommand(state, task) === null ? null : 'command'
 }
 
-/** Who must agree to what has a high impact, when somebody says who. */
 export const approversBy = (state: UnderPolicy): Approvers | undefined =>
   hasLayers(state) ? policyOf(state).gates.approvers : state.definition.policy?.gates?.approvers
 
@@ -79,7 +76,6 @@ export interface CommandAnswer {
 
 const FREE: CommandAnswer = { verdict: 'allow', rule: null, by: null }
 
-/** The strictest of all layers. */
 export function commandAnswer(state: UnderPolicy, command: CommandLine): CommandAnswer {
   if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return FREE
   return policyOf(state).commands.reduce<CommandAnswer>((answer, { by, says }) => {
@@ -88,7 +84,6 @@ export function commandAnswer(state: UnderPolicy, command: CommandLine): Command
   }, FREE)
 }
 
-/** For people: why a command is denied or asked about. */
 export function commandReason({ verdict, rule, by }: CommandAnswer): string {
   const key = rule === null ? 'commands' : `commands.${verdict}`
   const who = by === null ? 'the policy' : layerWords(by, key)
@@ -96,7 +91,7 @@ export function commandReason({ verdict, rule, by }: CommandAnswer): string {
   return `${who} ${verdict === 'ask' ? 'asks before' : 'denies'} '${ruleWords(rule)}'`
 }
 
-/** The first command of a task that somebody must be asked about; null when there is none. What is denied is not asked about: it fails. */
+/** The first command of a task that needs an approval; null for none. A denied command is not asked about: it fails. */
 export function askedCommand(state: UnderPolicy, task: TaskDefinition): CommandAnswer | null {
   if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return null
   for (const command of commandsOf(task)) {
@@ -106,7 +101,7 @@ export function askedCommand(state: UnderPolicy, task: TaskDefinition): CommandA
   return null
 }
 
-/** All that the engine would run for it once it begins, git tasks as commands. Preconditions are judged before anybody can be asked. */
+/** All commands the engine would run for the task, git tasks included. Without preconditions, which run before anyone can be asked. */
 export function commandsOf(task: TaskDefinition): readonly CommandLine[] {
   const { action, probe, compensate, accept = [], postconditions = [] } = task
   const undo = compensate === undefined || compensate.type === 'task' ? null : commandIn(compensate)
@@ -114,5 +109,4 @@ export function commandsOf(task: TaskDefinition): readonly CommandLine[] {
   return [commandIn(action), probe ?? null, undo, ...checks].flatMap(command => command ?? [])
 }
 
-/** The command that an action is; null when it is none. */
 export const commandIn = (action: Action): CommandLine | null => actionFacts(action).command?.(action) ?? null

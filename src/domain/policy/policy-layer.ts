@@ -1,5 +1,5 @@
-// The layers of a policy, widest first: organisation, user, project, plan, task. Each may only narrow what those before it leave. What they
-// come to is worked out here, and nowhere else.
+// The layers of a policy, widest first: organisation, user, project, plan, task. Each may only narrow the previous ones. The effective
+// policy is computed here only.
 
 import { same } from '../json.ts'
 import type { Budget, DataRules, GatePolicy, PlanDefinition, Policy, SandboxMode, TaskDefinition } from '../plan.ts'
@@ -8,7 +8,7 @@ import type { CommandRules } from './command-rules.ts'
 
 export type LayerName = 'organisation' | 'user' | 'project' | 'plan' | 'task'
 
-/** What every layer may say. The rest of a plan's policy is about the plan alone. */
+/** The keys of every layer. The rest of a plan's policy is about that plan only. */
 export type LayerPolicy = Pick<
   Policy,
   'sandbox' | 'network' | 'commands' | 'write' | 'read' | 'budget' | 'gates' | 'limits' | 'retention' | 'data'
@@ -16,37 +16,34 @@ export type LayerPolicy = Pick<
 
 export interface PolicyLayer {
   readonly from: LayerName
-  /** The file it was read from; absent for a plan and its tasks. */
   readonly file?: string
-  /** Where each of its keys stands in that file. */
   readonly lines?: { readonly [key: string]: number }
   readonly policy: LayerPolicy
 }
 
-/** The policy around a plan, where it was read again and has changed, and the files in which it has. Older journals do not name them. */
+/** The policy layers around a plan, if they changed, and the files that did. Older journals do not name the files. */
 export interface PolicyAgain {
   readonly policy?: readonly PolicyLayer[]
   readonly changed?: readonly string[]
 }
 
-/** Those of `layers` that are not among `others`, or say something else there. Where a line stands in its file is no matter. */
+/** The layers that `others` lacks or states differently. Line numbers do not matter. */
 export const layersBesides = (layers: readonly PolicyLayer[], others: readonly PolicyLayer[]): readonly PolicyLayer[] =>
   layers.filter(({ file, policy }) => !others.some(other => other.file === file && same(other.policy, policy)))
 
-/** One layer's word, where all words hold at once. */
+/** The statement of one layer, where the statements of all layers apply. */
 export interface Limit<T> {
   readonly by: PolicyLayer
   readonly says: T
 }
 
 export interface EffectivePolicy {
-  /** Absent: nobody says. */
   readonly sandbox?: SandboxMode
-  /** Only what every one of them lets through is reached. */
+  /** An address must be allowed by every one of them. */
   readonly network: readonly Limit<NetworkUse>[]
-  /** The strictest of their answers counts. */
+  /** The strictest answer applies. */
   readonly commands: readonly Limit<CommandRules>[]
-  /** Only what lies in every one of them. */
+  /** A path must be in every one of them. */
   readonly write: readonly Limit<readonly string[]>[]
   readonly read: readonly Limit<readonly string[]>[]
   readonly budget: Budget
@@ -56,7 +53,6 @@ export interface EffectivePolicy {
   readonly data: DataRules
 }
 
-/** `layers`: widest first. */
 export function effectivePolicy(layers: readonly PolicyLayer[]): EffectivePolicy {
   const all = <K extends 'budget' | 'limits' | 'retention' | 'data'>(key: K): readonly NonNullable<LayerPolicy[K]>[] =>
     layers.flatMap(({ policy }): readonly NonNullable<LayerPolicy[K]>[] => {
@@ -89,9 +85,8 @@ export function effectivePolicy(layers: readonly PolicyLayer[]): EffectivePolicy
   }
 }
 
-/** Narrowest last. */
 const SANDBOX: readonly SandboxMode[] = ['off', 'preferred', 'required']
-/** The words of a policy that are narrower than others, each list widest first. */
+/** Ordered keywords, each list widest first. */
 const WORDS: readonly (readonly string[])[] = [SANDBOX, ['allow', 'ask', 'deny', 'fail']]
 
 function strictest<T extends string>(said: readonly T[], order: readonly string[]): T | undefined {
@@ -101,7 +96,7 @@ function strictest<T extends string>(said: readonly T[], order: readonly string[
   )
 }
 
-/** Key by key: the smaller number, the smaller sum, the stricter word. */
+/** Key by key: the smaller number, the smaller amount, the stricter keyword. */
 function narrowed<T extends object>(outer: T, inner: T): T {
   const values = Object.entries(inner).map(([key, value]) => [key, narrower(outer[key as keyof T], value)] as const)
   return { ...outer, ...Object.fromEntries(values) }
@@ -115,7 +110,7 @@ function narrower(one: unknown, other: unknown): unknown {
     return order === undefined ? one : order[Math.max(order.indexOf(one), order.indexOf(other))]
   }
   if (isMoney(one) && isMoney(other)) {
-    // Nobody knows which of them is less, so nothing may be spent; see `clashingCost`.
+    // They cannot be compared, so nothing may be spent; see `clashingCost`.
     if (one.currency !== other.currency) return { ...one, amount: 0 }
     return one.amount <= other.amount ? one : other
   }
@@ -125,7 +120,7 @@ function narrower(one: unknown, other: unknown): unknown {
 type Money = NonNullable<Budget['cost']>
 const isMoney = (value: unknown): value is Money => typeof value === 'object' && value !== null && 'currency' in value
 
-/** Two layers whose money cannot be compared; null when there are none. */
+/** Two layers whose currencies differ; null for none. */
 export function clashingCost(layers: readonly PolicyLayer[]): readonly [PolicyLayer, PolicyLayer] | null {
   const saying = layers.filter(({ policy }) => policy.budget?.cost !== undefined)
   const [first] = saying
@@ -133,12 +128,12 @@ export function clashingCost(layers: readonly PolicyLayer[]): readonly [PolicyLa
   return first === undefined || other === undefined ? null : [first, other]
 }
 
-/** Gates demanded around a plan are added to its own. Without a list a plan has all of them. */
+/** Gates of outer layers are added to the plan's own. A plan without a list has all of them. */
 function narrowGates(outer: GatePolicy, { from, policy: { gates } }: PolicyLayer): GatePolicy {
   const isPlan = from === 'plan'
   if (gates === undefined) return isPlan ? withoutList(outer) : outer
   const { before, approvers, unknown, ...others } = gates
-  // Around a plan it is a demand, and to let through is none.
+  // An outer layer may demand gates, not waive them.
   const rest = unknown === undefined || (!isPlan && unknown === 'allow') ? others : { ...others, unknown }
   const { before: demanded = [], approvers: demandedOf, ...demands } = outer
   const list = before === undefined ? (isPlan ? undefined : outer.before) : [...new Set([...demanded, ...before])]
@@ -153,7 +148,7 @@ function narrowGates(outer: GatePolicy, { from, policy: { gates } }: PolicyLayer
 
 const withoutList = ({ before: _, ...rest }: GatePolicy): GatePolicy => rest
 
-/** The plan itself as the last but one of its layers. */
+/** The plan itself as a layer, before those of its tasks. */
 export function planLayer({ policy = {} }: Pick<PlanDefinition, 'policy'>): PolicyLayer {
   const { sandbox, network, commands, write, read, budget, gates, limits, retention, data } = policy
   return {
@@ -171,11 +166,11 @@ type Sparse<T> = { readonly [K in keyof T]: T[K] | undefined }
 const said = (policy: Sparse<LayerPolicy>): LayerPolicy =>
   Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined)) as LayerPolicy
 
-/** The layers without what a stricter word of another one makes idle: each line that is left is in effect. */
+/** The layers without statements that a stricter layer overrides. */
 export function inEffect(layers: readonly PolicyLayer[]): readonly PolicyLayer[] {
   const effective = effectivePolicy(layers)
   const taken = new Set<string>()
-  /** The first layer that says what counts; whoever says the same after it is not named. */
+  /** Only the first layer with the effective statement is named. */
   const counts = (path: string, value: unknown, holds: unknown): boolean => {
     if (JSON.stringify(value) !== JSON.stringify(holds) || taken.has(path)) return false
     taken.add(path)
@@ -211,7 +206,6 @@ export function inEffect(layers: readonly PolicyLayer[]): readonly PolicyLayer[]
   })
 }
 
-/** Who says it, for people: "the organisation (/etc/planfold/policy.yaml:3)". */
 export function layerWords({ from, file, lines }: PolicyLayer, key?: string): string {
   const who = from === 'user' ? 'your own policy' : `the ${from}'s policy`
   if (file === undefined) return who
@@ -219,7 +213,7 @@ export function layerWords({ from, file, lines }: PolicyLayer, key?: string): st
   return `${who} (${file}${line === undefined ? '' : `:${line}`})`
 }
 
-/** Which layer of the organisation does not let an address be reached, in a sentence; null when all do, or a person is to be asked. */
+/** Why a layer of the organisation does not allow an address, in a sentence; null when all do, or a person is asked. */
 export function addressBeyond(layers: readonly PolicyLayer[], address: string): string | null {
   for (const layer of layers) {
     const { network } = layer.policy

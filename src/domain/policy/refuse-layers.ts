@@ -1,5 +1,4 @@
-// What a plan may not ask for, because a layer around it does not allow it: said before anything runs. Whatever is not seen here is held
-// when it happens.
+// What a plan demands beyond its policy layers, refused before anything runs. What cannot be detected here is enforced at run time.
 
 import type { TaskName } from '../id.ts'
 import type { PlanDefinition } from '../plan.ts'
@@ -17,12 +16,11 @@ export function refuseLayers(definition: PlanDefinition, layers: readonly Policy
 export interface BeyondLayers {
   readonly message: string
   readonly hint: string
-  /** Absent: the plan as a whole. */
   readonly task?: TaskName
   readonly key?: string
 }
 
-/** The first thing it may not ask for, with where it is written. */
+/** The first violation, with its place in the document. */
 export function beyondLayers(definition: PlanDefinition, layers: readonly PolicyLayer[]): BeyondLayers | null {
   if (layers.length === 0) return null
   const clash = clashingCost([...layers, planLayer(definition)])
@@ -58,7 +56,7 @@ function wantedBeyond(
 ): { readonly who: string; readonly task?: TaskName; readonly what: string; readonly key: string } | null {
   const limit = policy.network === undefined ? null : readNetwork(policy.network)
   const beyondNetwork = (use: ReturnType<typeof networkOf>): string | null =>
-    // Of an address that is asked about somebody decides when it is wanted.
+    // For an address that is asked about, a person decides at run time.
     limit === null || limit.unknown === 'ask' || use === null ? null : reachedBeyond(limit, { ...use, unknown: 'deny' })
   const allowed = policy.write
   const beyondWrite = (write: readonly string[] | undefined): string | undefined =>

@@ -1,9 +1,8 @@
-// How the commands of a task run: held in the sandbox, or as the person would run them.
+// How the commands of a task run: in the sandbox, or with the person's permissions.
 //
-//   A task that says what it writes is held to it. A task that says nothing runs as the person would run it. What others wrote is always held.
-//
-// Checks, probes and undo steps run as their task does. The checks of a task that an agent or a claimant works on judge what they did, so they
-// are held, and so are the final checks of a plan with such a task.
+// A task that declares what it writes is sandboxed; one that declares nothing runs with the person's permissions; commands of other
+// authors are always sandboxed. Checks, probes and compensations run as their task does, except that the checks of a task that an agent
+// or a claimant works on, and the final checks of a plan with such a task, are sandboxed, because they judge what it wrote.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { PlanDefinition, RunMode, SandboxMode, TaskDefinition, Writer } from '../plan.ts'
@@ -13,11 +12,9 @@ import { commandsOf, layeredSandbox } from './policy-in-state.ts'
 
 export interface Confinement {
   readonly mode: RunMode
-  /** It runs in the sandbox, where there is one. */
   readonly isHeld: boolean
-  /** The command is the person's own: it sees their home, and runs without a sandbox where there is none. */
+  /** The person's own command: it sees their home, and runs without a sandbox if there is none. */
   readonly isOwn: boolean
-  /** Without a sandbox it does not run. */
   readonly isRequired: boolean
 }
 
@@ -33,13 +30,12 @@ export function confinementOf(state: Confining, task: TaskDefinition): Confineme
   return { mode: isHeld ? 'held' : 'as you', isHeld, isOwn: isOwn && !judgesOthers, isRequired }
 }
 
-/** For the event of an attempt that runs commands. */
 export function runsAs(state: Confining, task: TaskDefinition): { readonly runs?: RunMode } {
   if (state.sandbox !== 'by-task' || actionFacts(task.action).runsCommands !== true) return {}
   return { runs: confinementOf(state, task).mode }
 }
 
-/** For people: how a task will run, also of a plan that is not started; null for one that runs no command. */
+/** For people: how a task will run, even before the plan starts; null without a command. */
 export function plannedRun(state: Confining, task: TaskDefinition): RunMode | null {
   if (actionFacts(task.action).runsCommands !== true && commandsOf(task).length === 0) return null
   return confinementOf({ ...state, sandbox: state.sandbox ?? 'by-task' }, task).mode
@@ -52,7 +48,6 @@ export const plannedRunOf = (
   writer: Writer | undefined,
 ): RunMode | null => plannedRun({ definition, sandbox: 'by-task', layers: [], authors: authorsOfNew(writer) }, task)
 
-/** Of the commands of `notify`. */
 export function notifyConfinement(state: Confining): Confinement {
   const isOwn = notifyAuthor(state) === 'person'
   const { isRequired, isHeld: decided } = holding(state, isOwn)
@@ -60,21 +55,20 @@ export function notifyConfinement(state: Confining): Confinement {
   return { mode: isHeld ? 'held' : 'as you', isHeld, isOwn, isRequired }
 }
 
-/** What the plan, the policy around it and the author decide; `isHeld` is null where the task's own words do. */
+/** The decision by plan, policy and author; `isHeld` is null when the task's own fields decide. */
 function holding(
   state: Confining,
   isOwn: boolean,
   said?: 'off',
 ): { readonly isRequired: boolean; readonly isHeld: boolean | null } {
   const mode = sandboxMode(state)
-  // A plan that was started before tasks decided keeps what was recorded then.
+  // A plan from before this rule keeps the mode recorded at its start.
   if (state.sandbox !== 'by-task') return { isRequired: mode === 'required', isHeld: mode !== 'off' }
   if (mode === 'required' || !isOwn) return { isRequired: true, isHeld: true }
   if (layeredSandbox(state) === 'preferred') return { isRequired: false, isHeld: true }
   return { isRequired: false, isHeld: said === 'off' ? false : mode === 'by-task' ? null : mode === 'preferred' }
 }
 
-/** How the plan as a whole wants its commands held. */
 export function sandboxMode(state: Pick<Confining, 'definition' | 'sandbox' | 'layers'>): SandboxMode | 'by-task' {
   const { definition, sandbox } = state
   if (sandbox === 'required') return 'required'
@@ -83,7 +77,7 @@ export function sandboxMode(state: Pick<Confining, 'definition' | 'sandbox' | 'l
   return around === 'required' || (around === 'preferred' && own === 'off') ? around : own
 }
 
-/** Does anybody say what it may write or reach? What a task may read counts only where the policy says so. */
+/** Does the task or a policy limit what it may write or reach? `read` counts only in the policy. */
 function saysLimits(
   { definition: { policy }, layers }: Pick<Confining, 'definition' | 'layers'>,
   task: Pick<TaskDefinition, 'write' | 'network'>,

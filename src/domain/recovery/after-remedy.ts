@@ -1,5 +1,5 @@
-// Whoever was to help has ended: then the failed task is done, has its next visit, or the next rule is tried. Looked at from the
-// events of one command, so that it does not matter how the helper ended: by itself, by hand, or by a revision that removed it.
+// What follows when a remedy has ended: the failed task completes, has its next visit, or the next rule applies. Derived from the events of
+// one command, so it does not matter how the remedy ended: by itself, by hand, or because a revision removed it.
 
 import type { Feedback } from '../event.ts'
 import { tasksOf } from '../events/event-row.ts'
@@ -12,10 +12,10 @@ import { PLAN_ENDED } from '../status.ts'
 import { loopsUsedUp } from './breaker.ts'
 import { abort, brokenOf } from './follow-recovery.ts'
 
-/** Goes on with every task whose helper has ended in this command. Each round uses up a rule or ends a recovery, so this ends. */
+/** Continues every task whose remedy ended in this command. Each round uses up a rule or ends a recovery, so this terminates. */
 export function continueRecoveries(draft: DecisionDraft): void {
   const { state, events } = draft
-  // Whoever is helped has failed: most plans are let through by this.
+  // Fast path: most plans have no failed task.
   if (state.counts.failed === 0) return
   for (let at = 0; at < events.length; at++) {
     if (state.compensating !== null || state.rollback !== null || PLAN_ENDED.has(state.status)) return
@@ -40,7 +40,6 @@ function touchedBy({ state, events }: DecisionDraft, at: number): readonly TaskS
   return found
 }
 
-/** It failed, and another task is to help. */
 export const awaitsHelper = ({ status, recovering, definition }: TaskState): boolean =>
   status === 'failed' && recovering !== null && recovering.by !== definition.id
 
@@ -53,7 +52,7 @@ function look(draft: DecisionDraft, task: TaskState): void {
     case 'completed':
       return helped(draft, task, helper, rule)
     case 'failed':
-      // Somebody may be helping the helper.
+      // The remedy may have a remedy of its own.
       if (helper.recovering === null) tryNext(draft, task, `'${by}' failed: ${helper.reason ?? ''}`)
       return
     case 'blocked':
@@ -78,7 +77,7 @@ function look(draft: DecisionDraft, task: TaskState): void {
   }
 }
 
-/** What the helper left counts: as the work of the task, or as what its next visit begins with. */
+/** The result of an alternate becomes the task's; that of a repair is input for its next visit. */
 function helped(draft: DecisionDraft, task: TaskState, helper: TaskState, rule: number): void {
   const { id, recover = [] } = task.definition
   const by = helper.definition.id
@@ -100,7 +99,7 @@ function helped(draft: DecisionDraft, task: TaskState, helper: TaskState, rule: 
   reopen(draft, brokenOf(draft.state, task), `'${by}' repaired it`, feedback)
 }
 
-/** The outcome by which a critic says that no repair will help. */
+/** The outcome of a critic for which no repair will help. */
 export const GIVE_UP = 'give-up'
 
 function tryNext(draft: DecisionDraft, task: TaskState, why: string): void {
@@ -110,7 +109,7 @@ function tryNext(draft: DecisionDraft, task: TaskState, why: string): void {
 
 const TEXT_MAX = 4_000
 
-/** The words of whoever repaired: what it says outright, else everything it left. */
+/** The explanation of the repairing task: its `feedback`, else all outputs. */
 function saidBy(result: Result | null): string {
   const outputs = result?.outputs ?? {}
   const said = ['feedback', 'text', 'summary'].map(name => outputs[name]).find(value => typeof value === 'string')

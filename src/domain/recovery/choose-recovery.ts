@@ -1,9 +1,9 @@
-// What to do about a failure: the policy of recovery, in one place. It reads and answers, and changes nothing.
+// What to do about a failure: the recovery policy, in one place. Pure.
 //
-//   retry, as `retry` says ──► the first rule of `recover` that fits and is not used up ──► an edge or failure mode ──► block
+//   retry, as `retry` says ──► the first rule of `recover` that matches and is not used up ──► an edge or failure mode ──► block
 //
-// Each answer comes with a sentence that says what is done and why: the rule and how often it was used, and why others were passed
-// over, because a person who reads the journal must be able to say that it was the wrong one. Every view shows it as it is.
+// Each answer has a sentence with the rule, how often it was used, and why others did not apply, so that a reader of the journal can
+// judge the choice. Every view shows it unchanged.
 
 import type { EventOf } from '../event.ts'
 import type { Recovery, RecoveryRule, Retry } from '../plan.ts'
@@ -17,18 +17,15 @@ export interface Failing {
   readonly mode?: string | undefined
   readonly retry: Retry
   readonly seed: string
-  /** What is left of the timebox; null when there is none. */
   readonly leftMs: number | null
-  /** Did an attempt fail? What a person rejected is not tried again by itself. */
   readonly attempted: boolean
-  /** What became of the rule that was followed before. */
   readonly since?: string | undefined
-  /** Why this cannot be done now; null when it can. Asked only about rules that fit. */
+  /** Why this is impossible now; null when it is possible. Called only for matching rules. */
   readonly obstacle: (recovery: Recovery) => string | null
 }
 
 export type Chosen =
-  /** `rule` is absent for what `retry` says. */
+  /** `rule` is absent for `retry`. */
   | {
       readonly choice: 'retry'
       readonly waitMs: number
@@ -40,17 +37,15 @@ export type Chosen =
       readonly recovery: Exclude<Recovery, { readonly type: 'retry' }>
       readonly rule: number
       readonly reason: string
-      /** It would have been tried again, had there been time. */
+      /** Another retry was allowed, but the timebox is over. */
       readonly timebox: boolean
     }
   | NothingLeft
 
-/** Nothing is left but edges. */
 export interface NothingLeft {
   readonly choice: null
-  /** Why no rule was taken, where more is to be said than that there is none. */
+  /** Why no rule applies, if there is more to say than that there is none. */
   readonly passed: string
-  /** The same as a sentence, also where nothing more is to be said. */
   readonly reason: string
   readonly timebox: boolean
 }
@@ -113,7 +108,7 @@ export function choose(failing: Failing): Chosen {
   return { choice: null, timebox, passed: bounded(left.filter(why => why !== USELESS).join('; ')), reason }
 }
 
-/** The rules that may still be taken in this visit, with their places: behind the one that was followed last. */
+/** The rules that may still apply in this visit, with their indexes: those after the last one that was followed. */
 export function rulesFrom(
   task: Pick<TaskState, 'definition' | 'recovering'>,
 ): readonly (readonly [number, RecoveryRule])[] {
@@ -122,7 +117,7 @@ export function rulesFrom(
   return recovering === null || isSeries(task, recovering.rule) ? rules : rules.slice(recovering.rule + 1)
 }
 
-/** Which rule would be taken if the way that is being tried led nowhere? For people; what it was used for does not matter. */
+/** The rule that would follow if the current one fails, for display; ignores how often it was used. */
 export function nextRule(task: Pick<TaskState, 'definition' | 'recovering' | 'recoveries'>): string | null {
   const found = rulesFrom(task).find(([rule, { times = 1 }]) => (task.recoveries[rule] ?? 0) < times)
   if (found === undefined) return null
@@ -134,7 +129,6 @@ function isSeries({ definition, recovering }: Pick<TaskState, 'definition' | 're
   return recovering?.rule === rule && definition.recover?.[rule]?.do.type === 'retry'
 }
 
-/** The rule in a few words. */
 export function wordsOf(recovery: Recovery): string {
   switch (recovery.type) {
     case 'retry':
@@ -171,13 +165,11 @@ function doneText(recovery: Exclude<Recovery, { readonly type: 'retry' }>): stri
   }
 }
 
-/** "retrying in 2 s (attempt 2 of 3), as the other side asked". */
 function retryText(failing: Failing, { attempts }: Retry, waitMs: number, rule = ''): string {
   const asked = waitMs === failing.failure.retryAfterMs ? ', as the other side asked' : ''
   return `retrying in ${seconds(waitMs)} (${rule}attempt ${failing.task.failures + 1} of ${attempts})${asked}`
 }
 
-/** Nothing more is done about the failure. */
 export const notRetried = (why: string): string => bounded(`not retried: ${why}`)
 
 const USELESS = 'a retry would not help'
@@ -186,7 +178,7 @@ const REJECTED = 'it was rejected'
 const PART_FAILED = 'one of its tasks failed'
 const TIME_OVER = 'its timebox is used up'
 
-/** Why it is not retried, where neither a retry nor a rule was to be had. */
+/** Why there is no retry, when neither `retry` nor a rule applies. */
 function unasked({ task, failure, attempted }: Failing): string {
   if (attempted) return isPassing(failure) ? `the failure may be temporary, but ${NO_RETRY}` : NO_RETRY
   return task.definition.action.type === 'group' ? PART_FAILED : REJECTED
@@ -194,7 +186,7 @@ function unasked({ task, failure, attempted }: Failing): string {
 
 const isPassing = ({ class: kind }: Failure): boolean => kind === 'transient' || kind === 'resource'
 
-/** A task without `retry` is not retried, nor is what was rejected: that needs no line of its own. */
+/** A task without `retry`, or a rejection: no line of its own is needed. */
 export const isPlainBlock = ({ choice, reason }: Pick<EventOf<'recovery.chosen'>, 'choice' | 'reason'>): boolean =>
   choice === 'block' && PLAIN.has(reason)
 
@@ -217,7 +209,7 @@ function whyNoRule(
 
 const listed = (text: string | undefined): readonly string[] => (text === undefined ? [] : [text])
 
-/** What a failure is known by that came because the time of its visit was over. */
+/** The failure code of a visit whose time was over. */
 export const TIMEBOX = 'timebox'
 
 const REASON_MAX = 400

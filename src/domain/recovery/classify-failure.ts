@@ -1,6 +1,6 @@
-// What kind of failure was it? Told from what a process left behind: its exit code, the signal that ended it, and the last
-// lines it wrote. All of it is tables, and each pattern is the shape in which a known tool says it: a word somewhere in the
-// output proves nothing. `code` says what the failure was known by, so that a person can disagree.
+// Classifies a failed process by its exit code, its signal, and the last lines of its output. All of it is tables; each pattern is the form
+// in which a known tool reports an error, since a word anywhere in the output proves nothing. `code` records the evidence, so that a person
+// can disagree.
 
 import { advise, type Hint, quoted } from '../hint.ts'
 import type { Millis } from '../id.ts'
@@ -24,7 +24,7 @@ export interface Kind {
   readonly retryAfterMs?: number
 }
 
-/** The kind of failure a process ended with. Nobody asks about exit 0. `now` is for a `Retry-After` that names a date. */
+/** Not for exit 0. `now` is for a `Retry-After` with a date. */
 export function classify(ending: Ending, now: Millis): Kind {
   const { exit, signal, timedOut } = ending
   if (timedOut) return known('transient', 'timeout', 'raise `timeout`, or make it faster')
@@ -37,12 +37,12 @@ export function classify(ending: Ending, now: Millis): Kind {
   return known('logic', `exit:${exit}`)
 }
 
-/** The class of an error of the operating system; null when the code says nothing about it. */
+/** Null when the code implies no class. */
 export function classOfErrno(code: string): FailureClass | null {
   return ERRNOS.get(code) ?? null
 }
 
-/** The class of an HTTP status that means no; null when it means yes. */
+/** Null for a success status. */
 export function classOfHttp(status: number): FailureClass | null {
   if (status < 400 || status > 599) return null
   if (HTTP_TRANSIENT.has(status)) return 'transient'
@@ -59,7 +59,7 @@ const known = (kind: FailureClass, code: string, hint: Hint = HINT): Kind => ({
   hint,
 })
 
-/** Exit codes that mean the same everywhere: sysexits.h, the shell's, `timeout`, and 128 plus a signal. */
+/** Exit codes with a common meaning: sysexits.h, the shell's, `timeout`, and 128 plus a signal. */
 const EXITS: { readonly [exit: number]: readonly [FailureClass, string?] } = {
   69: ['transient', 'a service it needs is not available'],
   71: ['resource', 'the system could not do what it was asked'],
@@ -72,7 +72,7 @@ const EXITS: { readonly [exit: number]: readonly [FailureClass, string?] } = {
   143: ['transient', 'it was asked to end'],
 }
 
-/** No second try finds a command that is not there. */
+/** A retry does not find a missing command. */
 const NOT_AGAIN: ReadonlySet<number> = new Set([126, 127])
 
 function exitKind(exit: number, [kind, hint]: readonly [FailureClass, string?]): Kind {
@@ -96,7 +96,10 @@ const ERRNOS: ReadonlyMap<string, FailureClass> = new Map([
   ...['EACCES', 'EPERM'].map(code => [code, 'policy'] as const),
 ])
 
-/** Node and npm: `Error: connect ECONNREFUSED …`, only its message, `code: 'ENOSPC'`, `npm error code EACCES`, `EMFILE: too many open files`. */
+/**
+ * Node and npm: `Error: connect ECONNREFUSED …`, only its message, `code: 'ENOSPC'`, `npm error code EACCES`, `EMFILE: too many open
+ * files`.
+ */
 const ERRNO_SHAPES: readonly RegExp[] = [
   /^(?:\w*Error: |npm (?:ERR!|error) (?:code )?)(?:[a-z]+ )?(E[A-Z_]{3,})\b/,
   /^(?:connect|getaddrinfo|read|write|open|mkdir|listen) (E[A-Z_]{3,})\b/,
@@ -104,7 +107,7 @@ const ERRNO_SHAPES: readonly RegExp[] = [
   /^(?:Error: )?(E[A-Z_]{3,}): [a-z]/,
 ]
 
-/** What `strerror` says, at the end of a line and after a colon, as nearly every tool prints it. */
+/** Messages of `strerror`, at the end of a line after a colon, as nearly every tool prints them. */
 const STRERRORS: readonly (readonly [string, string])[] = [
   ['No space left on device', 'ENOSPC'],
   ['Disk quota exceeded', 'EDQUOT'],
@@ -136,7 +139,7 @@ function errnoIn(line: string): string | null {
   return null
 }
 
-/** Shapes in which tools name an HTTP status: curl and git, wget, gh, npm, Python, axios, docker, a status line. */
+/** How tools report an HTTP status: curl and git, wget, gh, npm, Python, axios, docker, a status line. */
 const HTTP_SHAPES: readonly RegExp[] = [
   /\bThe requested URL returned error: (\d{3})\b/,
   /\bERROR (\d{3}): [A-Z]/,
@@ -148,7 +151,7 @@ const HTTP_SHAPES: readonly RegExp[] = [
   /^(?:< )?HTTP\/[\d.]+ (\d{3})\b/,
 ]
 
-/** By themselves: a line that can mean only one thing. */
+/** Unambiguous lines. */
 const SHAPES: readonly (readonly [RegExp, FailureClass, string])[] = [
   [/\bJavaScript heap out of memory$/, 'resource', 'out-of-memory'],
   [/^(?:java\.lang\.|Caused by: java\.lang\.)?OutOfMemoryError\b/, 'resource', 'out-of-memory'],
@@ -164,7 +167,7 @@ const SHAPES: readonly (readonly [RegExp, FailureClass, string])[] = [
   [/^Error from server \((?:Forbidden|Unauthorized)\): /, 'policy', 'api-server'],
 ]
 
-/** From the last line upwards: what was said last is what it ended with. */
+/** From the last line upwards, because the last error is usually the cause of the exit. */
 function byText(lines: readonly string[]): Kind | null {
   for (const line of lines.toReversed()) {
     for (const shape of HTTP_SHAPES) {
@@ -192,7 +195,7 @@ function withPatience(kind: Kind, lines: readonly string[], now: Millis): Kind {
   return kind
 }
 
-/** The value of a `Retry-After`: seconds, or an HTTP date. Null when it is neither; never more than an hour. */
+/** The value of a `Retry-After`: seconds or an HTTP date. Null for neither; at most an hour. */
 export function readRetryAfter(said: string, now: Millis): number | null {
   const text = said.trim()
   if (/^\d{1,9}(?:\.\d{1,6})?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), RETRY_AFTER_MAX_MS)
@@ -210,7 +213,7 @@ const LINES_MAX = 12
 const LINE_MAX = 400
 const TAIL_MAX = 8_192
 
-/** The last lines it wrote to stderr; those of stdout when it wrote nothing there. */
+/** The last lines of stderr, or of stdout when stderr is empty. */
 function lastLines({ stderr, stdout }: Ending): readonly string[] {
   const text = stderr.trim() === '' ? stdout : stderr
   return text

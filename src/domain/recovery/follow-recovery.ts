@@ -1,5 +1,5 @@
-// After a failure: follows what `recovery.ts` chooses, and journals the choice with its reason. While another task does the work or
-// mends something, the failed one stays failed and is `recovering`; whoever needs it waits, and is freed when it is done.
+// Follows the recovery that `choose-recovery.ts` chooses, and journals it with its reason. While a remedy runs, the failed task stays
+// failed and `recovering`; its dependants wait until it is done.
 
 import type { TaskName } from '../id.ts'
 import type { Recovery } from '../plan.ts'
@@ -14,7 +14,7 @@ import { attemptsUsedUp, breakerOf, loopsUsedUp } from './breaker.ts'
 import { type Chosen, choose, type NothingLeft, notRetried } from './choose-recovery.ts'
 import { retryOf } from './retry.ts'
 
-/** Retries or follows a rule. `null`: it does, or the plan is ending. `why`: nothing is left, and what became of the last rule. */
+/** Retries or follows a rule. `null`: done, or the plan is ending. `why`: no rule is left, with the result of the last one. */
 export function beginRecovery(
   draft: DecisionDraft,
   task: TaskState,
@@ -52,9 +52,9 @@ function follow(
   const { id } = task.definition
   const { choice, reason, rule } = chosen
   const helper = chosen.choice === 'retry' ? null : remedyIn({ do: chosen.recovery })
-  // What it needs was opened again while it ran: it waits for that, and then begins its next visit.
+  // A dependency was reopened during the attempt: wait for it, then begin the next visit.
   if (choice === 'retry' && openNeeds(state, task).unmet > 0) return reopen(draft, [task], NEEDS_OPEN)
-  // Nothing is announced that may not begin: the plan has had all of its attempts.
+  // Announce nothing that may not begin: the plan is out of attempts.
   const cap = choice === 'retry' ? attemptsUsedUp(state) : null
   if (cap !== null) return abort(draft, cap, undefined, id)
   emit(draft, {
@@ -97,12 +97,12 @@ function follow(
   }
 }
 
-/** It blocks nobody any more; whoever waited for it goes on waiting. */
+/** The recovering task no longer blocks its dependants; they wait. */
 function free(draft: DecisionDraft, task: TaskState): void {
   unblock(draft, task.dependants)
 }
 
-/** Why a rule that fits cannot be followed now; null when it can. */
+/** Why a matching rule cannot be followed now; null when it can. */
 function obstacleOf(draft: DecisionDraft, task: TaskState, recovery: Recovery): string | null {
   const name = remedyIn({ do: recovery })
   if (name === null) return null
@@ -110,7 +110,7 @@ function obstacleOf(draft: DecisionDraft, task: TaskState, recovery: Recovery): 
   const target = state.tasks.get(name)
   if (target === undefined) return `'${name}' is not in the plan`
   if (target === task) return `'${name}' is the failed task itself`
-  // A task that waits for its group cannot be helped by it.
+  // A task that waits for its group cannot be its remedy.
   for (let at = groupOf(state, task); at !== null; at = groupOf(state, at))
     if (at === target) return `'${task.definition.id}' is part of '${name}'`
   if (target.recovering?.by === task.definition.id) return `'${name}' itself waits for '${task.definition.id}'`
@@ -120,13 +120,13 @@ function obstacleOf(draft: DecisionDraft, task: TaskState, recovery: Recovery): 
   return to.some(wouldReopen) || recovery.type === 'repair' ? loopsUsedUp(state) : null
 }
 
-/** With a group, its first tasks are led to; the group itself is known by it to whoever waits for it. */
+/** For a group, its first tasks are activated, and the group itself stands for them. */
 function ledTo(state: PlanState, target: TaskState): readonly TaskState[] {
   const first = beginningsOf(state, target)
   return first.length === 1 && first[0] === target ? first : [...first, target]
 }
 
-/** No rule is left: an outcome edge is taken, or nobody who needs it goes on. */
+/** No rule is left: an outcome edge applies, or dependants are blocked. */
 export function endRecovery(
   draft: DecisionDraft,
   task: TaskState,
@@ -148,13 +148,13 @@ export function endRecovery(
   emit(draft, { ...said, choice: 'route', reason: `${passed}${next} (${edge})`, to })
 }
 
-/** The tasks of a failed task that must be done again: itself, or those of a group that did not come through. */
+/** The parts of a failed task that must run again: itself, or the failed tasks of a group. */
 export function brokenOf(state: PlanState, task: TaskState): readonly TaskState[] {
   const broken = worksOf(state, task).filter(({ status }) => ['failed', 'abandoned', 'cancelled'].includes(status))
   return broken.length === 0 ? [task] : broken
 }
 
-/** The plan ends as failed: what has not begun is cancelled, what runs is ended by whoever drives it. */
+/** The plan ends as failed: pending tasks are cancelled, running ones are ended by the driver. */
 export function abort(
   draft: DecisionDraft,
   reason: string,
@@ -175,9 +175,9 @@ export function abort(
   }
 }
 
-/** What went wrong, of a task that has failed: by an attempt, by one of its tasks, or by the word of a person. */
+/** The failure of a task: of an attempt, of one of its children, or a rejection. */
 export function failureOf(state: PlanState, task: TaskState): Failure {
-  // What an earlier visit left is not about this one, unless a rollback put it there.
+  // The result of an earlier visit does not count, unless a rollback restored it.
   const isOfThis = task.failures > 0 || task.attempt === 0
   if (isOfThis && task.result?.status === 'failed') return task.result.failure
   const said = { message: task.reason ?? 'it failed', retryable: false } as const
@@ -199,7 +199,6 @@ function callAboutTime(draft: DecisionDraft, task: TaskState): void {
   })
 }
 
-/** An attempt that needed capabilities has ended: their breakers open, stay as they are, or close. */
 export function updateBreakers(
   draft: DecisionDraft,
   { definition: { capabilities = [] } }: TaskState,

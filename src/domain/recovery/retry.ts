@@ -1,5 +1,5 @@
-// When to try again. The delay doubles from `min` to `max` with jitter drawn from a seed, so that the same attempt of the
-// same task always waits the same time and replay never needs luck.
+// Retry delays. The delay doubles from `min` to `max`, with jitter derived from a seed, so that the same attempt of the same task always
+// waits equally long and replay needs no random numbers.
 
 import { BACKOFF_DEFAULT_MS, RETRY_AFTER_MAX_MS } from '../limits.ts'
 import type { PlanDefinition, Retry, TaskDefinition } from '../plan.ts'
@@ -9,12 +9,12 @@ export function retryOf(plan: PlanDefinition, task: TaskDefinition): Retry {
   return task.retry ?? plan.defaults?.retry ?? { attempts: 1, backoffMs: BACKOFF_DEFAULT_MS }
 }
 
-/** The wait before the next attempt: the backoff, but at least as long as the other side asked for (`Retry-After`). */
+/** The backoff, but at least `Retry-After`. */
 export function retryWaitMs(retry: Retry, failures: number, seed: string, { retryAfterMs = 0 }: Failure): number {
   return Math.max(backoffMs(retry, failures, seed), Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
 }
 
-/** Milliseconds to wait after the `failures`-th failed attempt: between half and the whole of the exponential step. */
+/** The delay in milliseconds after the `failures`-th failed attempt: between half and the whole of the exponential step. */
 export function backoffMs(retry: Retry, failures: number, seed: string): number {
   const { min, max } = retry.backoffMs
   const step = Math.min(max, min * 2 ** Math.min(failures - 1, 40))

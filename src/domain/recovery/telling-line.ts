@@ -1,6 +1,7 @@
-// The line of an output that says why a command failed: not the last one, where that is a version, a notice or where a log lies.
+// Finds the output line that explains a failed command, which is often not the last one: that may be a version, a notice or the path of a
+// log.
 
-/** The last line that names a fault; else the last that is no noise. Null when nothing was printed. */
+/** The last line that looks like an error; else the last that is not noise. Null without output. */
 export function tellingLine(stderr: string, stdout = ''): string | null {
   const streams = [stderr, stdout].map(text => withoutNoise(linesOf(text)))
   const own = streams.map(lines => lines.filter(line => !WRAPPER.test(line)))
@@ -12,7 +13,7 @@ export function tellingLine(stderr: string, stdout = ''): string | null {
 const named = (lines: readonly string[]): string | undefined =>
   lines.findLast(line => FAULT.test(line)) ?? lines.findLast(line => /[\p{L}\p{N}]/u.test(line)) ?? lines.at(-1)
 
-/** Without lines that say nothing about the command itself. */
+/** Removes lines that say nothing about the command itself. */
 export const withoutNoise = (lines: readonly string[]): readonly string[] => lines.filter(line => !NOISE.test(line))
 
 const linesOf = (text: string): readonly string[] =>
@@ -30,5 +31,5 @@ const COLOURS = /\u001b\[[0-9;]*m/g
 const FAULT = /(?:error|fatal|panic|exception)\b|\b(?:not found|no such|cannot|can't|unable|denied|failed)\b/i
 const NOISE =
   /^\s*(?:Node\.js v\d|npm (?:notice|warn|info)\b|npm (?:error|ERR!)\s*(?:A complete log|\S*_logs\/|$)|at .+(?::\d+:\d+\)?|\(<anonymous>\))$)/
-/** Programs that only report that the one they started failed. */
+/** Messages of programs that only report the failure of another one. */
 const WRAPPER = /^(?:npm (?:error|ERR!)|make(?:\[\d+\])?: \*\*\*|error Command failed|ERR_PNPM|\s*ELIFECYCLE)/

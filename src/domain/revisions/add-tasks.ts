@@ -1,4 +1,4 @@
-// Tasks added to a plan one by one, while it is a draft and after it has begun.
+// Tasks appended one by one, to a draft or a running plan.
 
 import { actionFacts } from '../actions/actions.ts'
 import { mergedBy } from '../actions/git-action.ts'
@@ -18,12 +18,12 @@ import { refuseForeignKeys } from '../rules/lifecycle.ts'
 import { annotated } from '../state/evolve.ts'
 import type { PlanState } from '../state/state.ts'
 
-// What clients keep beside plans and tasks: annotations, which nothing follows, and evaluations of what a task did.
+// Data that clients keep on plans and tasks: annotations, which the engine ignores, and evaluations.
 
 export function annotate(draft: DecisionDraft, { task: name, set, by }: CommandOf<'annotate'>): Refusal | undefined {
   const task = name === undefined ? undefined : draft.state.tasks.get(name)
   if (name !== undefined && task === undefined) return unknownTask(draft, name)
-  // Whoever copies it by assignment would change what the copy is made of.
+  // Assigning this key would replace the prototype of a copy.
   if (Object.hasOwn(set, '__proto__'))
     return refuse('invalid', "an annotation cannot be called '__proto__'", 'choose another name')
   const refusal = tooLarge(set, 'an annotation', ANNOTATIONS_MAX_BYTES)
@@ -71,8 +71,8 @@ function tooLarge(value: JsonObject, what: string, max: number): Refusal | undef
   return refuse('limit', `${what} has ${bytes} bytes, more than ${max}`, 'keep it as an output of a task')
 }
 
-// Tasks that come one by one into a draft. Each costs the same, however many are there: only plain tasks, which nobody can lead to
-// and which change nothing about the others, are taken this way. Everything else is a revision.
+// Appending to a draft at constant cost for each task: only plain tasks, which no other task refers to and which do not affect others.
+// Everything else is a revision.
 
 export function add(draft: DecisionDraft, { tasks, writer }: CommandOf<'add'>): Refusal | undefined {
   const { state } = draft
@@ -98,12 +98,11 @@ export function add(draft: DecisionDraft, { tasks, writer }: CommandOf<'add'>): 
   return undefined
 }
 
-/** May they be added without looking at the rest of the plan? It is a draft in which every task stands for itself. */
+/** Can they be appended without checking the rest of the plan? */
 export function isOpenTo({ status, order, definition }: PlanState, tasks: readonly TaskDefinition[]): boolean {
   return status === 'draft' && order.length === definition.tasks.length && tasks.every(isPlain)
 }
 
-/** Stands for itself and leads nowhere. */
 function isPlain(task: TaskDefinition): boolean {
   if (task.forEach !== undefined || task.matrix !== undefined || task.on !== undefined || task.recover !== undefined)
     return false

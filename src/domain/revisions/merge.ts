@@ -1,4 +1,4 @@
-// How one definition becomes another: single changes of a task, three-way merges, and what becomes of every task.
+// Changes of definitions: of single tasks, three-way merges, and their effect on each task.
 
 import { advise, next } from '../hint.ts'
 import type { TaskName } from '../id.ts'
@@ -11,13 +11,12 @@ import { type Refusal, refuse } from '../refusal.ts'
 import { allTasks } from '../state/task-index.ts'
 import { SATISFIES, type TaskStatus } from '../status.ts'
 
-// What a revision will do to each task: told before anything is written, by the same rules by which `revise` then decides.
+// A preview of a revision: what it will do to each task, by the same rules as `revise`.
 
-/** How a task stands in the run. */
 export interface Standing {
   readonly status: TaskStatus
   readonly ran: boolean
-  /** It was running when the process that carried it out ended, and nobody drives the plan: may it be run again? */
+  /** Its process ended during the task, and the plan has no driver: may it be repeated? */
   readonly left?: 'again' | 'asked'
 }
 export type Standings = ReadonlyMap<TaskName, Standing>
@@ -40,7 +39,7 @@ export function fatesOf(current: PlanDefinition, next: PlanDefinition, standings
   ]
 }
 
-/** Subplans and lists expanded; the task made from `done` is nobody's. */
+/** Expanded, without the task made from `done`. */
 const carriedOut = (plan: PlanDefinition): readonly TaskDefinition[] =>
   allTasks(plan).filter(({ action }) => action.type !== 'verify')
 
@@ -90,14 +89,13 @@ function removed(task: TaskName, standing: Standing | undefined): Fate {
     : { task, status, fate: 'gone', why: 'is removed; it never ran' }
 }
 
-// Small changes by name, without a text: take tasks out, put them in another order. A name nobody bears is refused, and then
-// nothing at all is done.
+// Small edits by name: remove or reorder tasks. An unknown name is refused without any change.
 
 export type Edited =
   | { readonly ok: true; readonly definition: PlanDefinition }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** The plan without these tasks. Whoever still needs one of them is found by the rules of the graph. */
+/** References to the removed tasks are found by the graph rules. */
 export function removeTasks(plan: PlanDefinition, names: readonly string[]): Edited {
   const refusal = unknownAmong(plan, names)
   if (refusal !== null) return { ok: false, refusal }
@@ -105,7 +103,7 @@ export function removeTasks(plan: PlanDefinition, names: readonly string[]): Edi
   return { ok: true, definition: { ...plan, tasks: plan.tasks.filter(({ id }) => !gone.has(id)) } }
 }
 
-/** The named tasks first, in the order they are named; the others behind them, as they stood. */
+/** The named tasks first, in the given order; then the others, in theirs. */
 export function orderTasks(plan: PlanDefinition, names: readonly string[]): Edited {
   const refusal = unknownAmong(plan, names) ?? twiceAmong(names)
   if (refusal !== null) return { ok: false, refusal }
@@ -139,8 +137,8 @@ export const namesIn = (list: string): readonly TaskName[] =>
     .map(name => name.trim())
     .filter(name => name !== '') as TaskName[]
 
-// Which task of a rewritten text is which task of the plan: by id, else by the id in other letters of case, else by the same
-// title. Never by place: a list that was re-ordered would carry the wrong status. What could be two is none.
+// Matches the tasks of a rewritten text to those of the plan: by id, by id regardless of case, or by title. Never by position, because a
+// reordered list would get wrong statuses. Ambiguous matches are none.
 
 interface Match {
   readonly written: TaskName
@@ -180,7 +178,6 @@ function matchTasks(
   return matches
 }
 
-/** By key, where exactly one task has it. */
 function unique(
   tasks: readonly TaskDefinition[],
   keyOf: (task: TaskDefinition) => string | null,
@@ -197,12 +194,11 @@ function unique(
   return found
 }
 
-// A whole plan rewritten by a person, an agent or a model, and what becomes of the plan there is. The run always knows better
-// than the text: statuses come from the journal alone, and what the text says about them is only a note. With `merge`, what the
-// text does not mention stays: tasks, keys of tasks, keys of the plan. With `replace`, the text is the plan.
+// Merges a plan rewritten by a person, an agent or a model into the current one. Statuses come from the journal only; those in the
+// text become notes. With `merge`, unmentioned tasks, task keys and plan keys stay. With `replace`, the text is the plan.
 //
-// Pure, and before the command `revise`: its definition is what is handed to it, with the revision it was made from, so that of
-// two writers one is told of a conflict.
+// Pure, and runs before the command `revise`, which receives the result with its base revision, so that of two concurrent writers one
+// gets a conflict.
 
 export type MergeMode = 'merge' | 'replace'
 
@@ -211,13 +207,12 @@ interface Rewrite {
   readonly written: PlanDefinition
   readonly mode: MergeMode
   readonly standings: Standings
-  /** `id`: a task is another one whenever its id is; titles are not compared. */
+  /** `id`: match by id only, not by title. */
   readonly by?: 'id' | undefined
-  /** What the text says has ended, by the names of the text. */
+  /** Tasks that have ended according to the text, by their names there. */
   readonly claimed?: ReadonlyMap<TaskName, TaskStatus>
 }
 
-/** Calls tasks by other names everywhere, expressions included; the format knows how. */
 type Rename = (plan: PlanDefinition, renames: ReadonlyMap<TaskName, TaskName>) => PlanDefinition
 
 interface Merged {
@@ -226,7 +221,7 @@ interface Merged {
   readonly fates: readonly Fate[]
 }
 
-/** Something the writer should know; nothing here stops the revision. */
+/** A remark for the writer; it does not prevent the revision. */
 export interface MergeNote {
   readonly code: 'matched' | 'status' | 'action' | 'name' | 'compensation'
   readonly task?: TaskName
@@ -265,11 +260,11 @@ function mergeTask(
 ): TaskDefinition {
   if (was === undefined) return written
   const merged = mode === 'merge' ? overlay(was, written, notes) : written
-  // The very same object: a definition that only reads otherwise is no change, and resets nothing.
+  // Returns the same object for a change of wording only, so that nothing is reset.
   return same(was, merged) ? was : merged
 }
 
-/** What is written wins, key by key; what is not said stays. */
+/** Written keys replace the old ones; the rest stays. */
 function overlay(was: TaskDefinition, written: TaskDefinition, notes: MergeNote[]): TaskDefinition {
   const { id } = was
   const saysHow = written.action.type !== 'external' || written.instruction !== undefined
@@ -278,14 +273,13 @@ function overlay(was: TaskDefinition, written: TaskDefinition, notes: MergeNote[
     notes.push({ code: 'action', task: id, message })
   }
   let kept = was
-  // Two ways of saying one thing: the one that is written is meant.
+  // Two keys for the same thing: the written one applies.
   if (saysHow && written.action.type !== 'external') kept = without(kept, 'instruction')
   if (written.matrix !== undefined) kept = without(kept, 'forEach')
   if (written.forEach !== undefined) kept = without(kept, 'matrix')
   return { ...kept, ...written, action: saysHow ? mergeAction(was, written, notes) : was.action }
 }
 
-/** The steps of a subplan are merged like the tasks of a plan; they are known by their ids only. */
 function mergeAction(was: TaskDefinition, written: TaskDefinition, notes: MergeNote[]): TaskDefinition['action'] {
   if (was.action.type !== 'subplan' || written.action.type !== 'subplan') return written.action
   const known = new Map(was.action.tasks.map(task => [task.id, task]))
@@ -293,7 +287,7 @@ function mergeAction(was: TaskDefinition, written: TaskDefinition, notes: MergeN
   return { type: 'subplan', tasks: withUnmentioned(was.action.tasks, said) }
 }
 
-/** The order that is written; a task it does not mention stands behind the one it stood behind. */
+/** The written order; an unmentioned task stays behind its predecessor. */
 function withUnmentioned(
   current: readonly TaskDefinition[],
   said: readonly TaskDefinition[],
@@ -317,7 +311,7 @@ function matched({ written, current, by }: Match): MergeNote {
   return { code: 'matched', task: current, message: `'${written}' is taken to be '${current}': ${why}` }
 }
 
-/** A removed task takes with it what would have undone it. */
+/** Removing a task also removes the declaration of how to undo it. */
 function forgotten(current: PlanDefinition, fates: readonly Fate[]): readonly MergeNote[] {
   const undoable = new Set(current.tasks.filter(task => task.compensate !== undefined).map(({ id }) => id))
   return fates
@@ -354,14 +348,12 @@ function without<K extends keyof TaskDefinition>(task: TaskDefinition, key: K): 
   return rest as unknown as TaskDefinition
 }
 
-// A definition with some fields of one task changed, wherever it is written: also inside a subplan; or some of its own.
-
-/** Fields of a task as they shall be; null takes one away. */
+/** New values; null removes a field. */
 export type TaskChanges = {
   readonly [K in Exclude<WrittenField, 'id'>]?: TaskDefinition[K] | null
 }
 
-/** Null when nobody wrote such a task: what was made of a list or a matrix is changed where that is written. */
+/** Null for an unknown task; an expanded task is changed where its list or matrix is written. */
 export function changedIn(
   tasks: readonly TaskDefinition[],
   name: string,
@@ -382,11 +374,11 @@ export function changedIn(
 
 function withChanges(task: TaskDefinition, set: TaskChanges, extra: JsonObject | undefined): TaskDefinition {
   const fields = changed({ ...task }, set)
-  // Without an action of its own somebody claims it.
+  // A task without an action is external.
   return { action: { type: 'external' }, ...withExtra(fields, extra), id: task.id } as TaskDefinition
 }
 
-/** What a plan says of itself; null takes it away. */
+/** New values; null removes a field. */
 export type PlanChanges = {
   readonly [K in 'title' | 'goal' | 'owner' | 'labels']?: PlanDefinition[K] | null
 }
@@ -398,7 +390,6 @@ export function outlinedBy(
   return withExtra(changed({ ...definition }, set), extra) as unknown as PlanDefinition
 }
 
-/** Keys in the order they had, new ones at the end. */
 function changed(before: object, set: object): { readonly [key: string]: unknown } {
   const fields = new Map<string, unknown>(Object.entries(before))
   for (const [key, value] of Object.entries(set)) {
@@ -409,7 +400,7 @@ function changed(before: object, set: object): { readonly [key: string]: unknown
   return Object.fromEntries(fields)
 }
 
-/** `extra` is merged key by key, and gone when nothing is left of it. */
+/** Merges `extra` key by key, and removes it when it is empty. */
 function withExtra(fields: { readonly [key: string]: unknown }, extra: JsonObject | undefined) {
   if (extra === undefined) return fields
   const merged = changed((fields.extra ?? {}) as JsonObject, extra) as { readonly [key: string]: Json }

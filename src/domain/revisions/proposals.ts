@@ -1,8 +1,8 @@
-// Revisions that somebody proposes: a person, an agent, a rule of the plan. One takes effect when whoever may say so accepts exactly
-// what was proposed, for exactly the definition it was made for; or by itself where the policy says so. Also: the definition of done
-// judged in between, which is what `converge` goes by.
+// Proposed revisions, by a person, an agent or a rule of the plan. One takes effect when an authorised person accepts exactly what was
+// proposed, for exactly the definition it was made for, or automatically by policy. Also the interim assessment of the definition of
+// done, which `converge` uses.
 //
-//   propose ──► waits ──► accepted ──► plan.revised (every other proposal is void: it was made for the definition before)
+//   propose ──► waits ──► accepted ──► plan.revised (all other proposals are void, because their base is outdated)
 //                  └────► declined
 
 import type { CommandOf, NoProposal } from '../command.ts'
@@ -36,7 +36,6 @@ export function propose(draft: DecisionDraft, command: CommandOf<'propose'>): Re
 }
 
 function refuseProposal({ state }: DecisionDraft, { definition, base, hash }: Proposal): Refusal | undefined {
-  // A plan that failed goes on by an accepted proposal.
   if ((PLAN_ENDED.has(state.status) && state.status !== 'failed') || state.compensating !== null)
     return illegal(state, 'propose', 'the plan has ended')
   if (state.definition.policy?.replan === 'never')
@@ -53,7 +52,7 @@ function refuseProposal({ state }: DecisionDraft, { definition, base, hash }: Pr
   return refuseGraph(definition)
 }
 
-/** By a rule of the plan, told in a turn. One that comes too late, or that nobody asked for, changes nothing. */
+/** From a rule of the plan, in a turn. Ignored when it is outdated or was not asked for. */
 export function proposeByRule(draft: DecisionDraft, proposed: Proposal | NoProposal): void {
   const { state } = draft
   const task = proposed.task === undefined ? undefined : state.tasks.get(proposed.task)
@@ -63,7 +62,7 @@ export function proposeByRule(draft: DecisionDraft, proposed: Proposal | NoPropo
   const full = state.proposals.length >= PROPOSALS_MAX ? 'too many proposals wait already' : undefined
   const why = 'definition' in proposed ? (refuseProposal(draft, proposed)?.message ?? full) : proposed.none
   if (why !== undefined || !('definition' in proposed)) {
-    // Nothing comes of the rule, so a person decides as if it had asked for one.
+    // The rule yields nothing, so a person decides.
     const failure = { ...gate.asks.failure, hint: `no revision could be proposed: ${why}` }
     emit(draft, { type: 'gate.opened', task: task.definition.id, asks: { type: 'recovery', failure } })
     return
@@ -73,7 +72,7 @@ export function proposeByRule(draft: DecisionDraft, proposed: Proposal | NoPropo
   if (isAuto(state) && refused === undefined) takeEffect(draft, proposed)
 }
 
-/** Its failure asks for a revision, a rule says which, and none was proposed for the definition as it is. */
+/** A rule asks for a revision, and none was proposed for the current definition. */
 export function awaitsProposal(state: PlanState, { gate, definition, recoveries }: TaskState): boolean {
   if (gate?.asks.type !== 'replan' || gate.proposed === state.hash || state.definition.policy?.replan === 'never')
     return false
@@ -85,7 +84,7 @@ export function awaitsProposal(state: PlanState, { gate, definition, recoveries 
   )
 }
 
-/** The agreement is to one hash, made for one definition; anything else was not agreed to. */
+/** The approval covers one hash, made for one definition. */
 export function judge(draft: DecisionDraft, command: CommandOf<'judge'>): Refusal | undefined {
   const { state } = draft
   const { id, hash, verdict, rationale, by } = command
@@ -145,7 +144,7 @@ function options({ state }: DecisionDraft, { id, task: name }: Proposal): { prop
 
 const isAuto = ({ definition }: PlanState): boolean => definition.policy?.replan === 'auto'
 
-/** Rounds are counted, so that one that was cut off is not made twice. */
+/** Rounds are numbered, so that an interrupted one is not repeated. */
 export function assess(draft: DecisionDraft, command: CommandOf<'assess'>): Refusal | undefined {
   const { state } = draft
   const { round, verdicts } = command

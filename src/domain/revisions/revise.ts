@@ -1,5 +1,5 @@
-// A new definition for a plan that lives: completed work is kept, a failed task whose definition changed opens a new visit,
-// running work carries on, new tasks are pending. A plan that failed may go on by it, see taking-up.ts.
+// Applies a new definition to a plan: completed work is kept, a failed task whose definition changed opens a new visit, running work
+// continues, new tasks are pending. A failed plan may continue with it, see reopen.ts.
 
 import type { CommandOf } from '../command.ts'
 import type { TaskName } from '../id.ts'
@@ -26,7 +26,7 @@ interface Options {
   readonly again?: TaskState
 }
 
-/** Why it may not be; undefined when it may. Changes nothing. */
+/** Why the revision is refused; undefined when it is valid. Changes nothing. */
 export function refuseRevision(
   { state }: DecisionDraft,
   command: CommandOf<'revise'>,
@@ -90,7 +90,7 @@ export function refuseRevision(
         'let it end first, or leave its needs as they are',
       )
   }
-  // What it did could no longer be undone: the way to undo it stands in the definition.
+  // Its effect could no longer be undone, since the definition holds its compensation.
   const undoable = state.completedOrder.find(id => !kept.has(id))
   if (undoable !== undefined)
     return refuse(
@@ -143,11 +143,9 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
     stamp,
   })
   if (state.status === 'draft') return undefined
-  // What a person is asked to approve has changed: the gate asks anew, for this revision.
   const anew = state.order.filter(task => task !== keep && isBound(task))
   if (anew.length > 0) emit(draft, { type: 'task.readied', tasks: anew.map(task => task.definition.id) })
   if (onward === null) reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
-  // Items that were found and are no longer written are looked for again.
   const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
   reopen(draft, unbound, 'its items are looked up again')
   reopen(
@@ -166,14 +164,13 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   return undefined
 }
 
-/** It failed for good, or a person is asked what then. */
+/** It failed for good, or a person decides about its failure. */
 export const hasFailed = ({ status, gate }: TaskState): boolean =>
   status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'
 
-/** Is a person asked about exactly what the definition said? */
 const isBound = ({ gate }: TaskState): boolean => ['approval', 'consent'].includes(gate?.asks.type ?? '')
 
-/** Has the revision left open the items that this task had found? */
+/** Does the revision omit the items that this task had found? */
 function isUnbound(before: PlanDefinition, after: PlanDefinition, { definition: { action } }: TaskState): boolean {
   if (action.type !== 'items') return false
   const had = forEachOf(before, action.of)?.items !== undefined
@@ -185,7 +182,7 @@ function forEachOf(definition: PlanDefinition, name: TaskName): ForEach | undefi
   return undefined
 }
 
-/** Something happened in it. The task made from `done` only judges the others. */
+/** Did anything happen in it? The task made from `done` only judges others. */
 function hasRun({ definition: { action }, attempt, visit, status }: TaskState): boolean {
   return action.type !== 'verify' && (attempt > 0 || visit > 1 || status === 'completed' || status === 'failed')
 }

@@ -1,6 +1,6 @@
-// What a change of a definition means: which tasks came, went or were renamed, and for every other task what was re-scoped,
-// re-budgeted, re-routed or re-worded. Pure and total; equal definitions have an empty diff, and every key that differs is
-// in it, or is explained by a task that was renamed. Keys and values are those of the definition (durations in milliseconds).
+// The meaning of a change of a definition: added, removed and renamed tasks, and for every other task the changed fields by kind. Pure and
+// total: equal definitions have an empty diff, and every differing key is in the diff or follows from a renaming. Keys and values are those
+// of the definition (durations in milliseconds).
 
 import { mergedBy, mergeOf } from '../actions/git-action.ts'
 import type { TaskName } from '../id.ts'
@@ -9,9 +9,8 @@ import type { ActionType, ChangeKind, PlanDefinition, TaskDefinition } from '../
 import { compensatorOf, withRemedies } from '../plan-rules/expand.ts'
 import { fieldOf } from '../plan-rules/task-fields.ts'
 
-// What sort of change a changed key is, and a whole diff in one line.
+// Kinds of changes, and one-line summaries.
 
-/** In the order in which changes are told: what matters most comes first. */
 const CHANGE_KINDS = [
   'action',
   'scope',
@@ -23,7 +22,6 @@ const CHANGE_KINDS = [
   'other',
 ] as const satisfies readonly ChangeKind[]
 
-/** What of a task such a change is about, for people. */
 export const KIND_WORDS: Readonly<Record<ChangeKind, string>> = {
   action: 'action',
   scope: 'scope',
@@ -51,7 +49,6 @@ const kindOfTaskKey = (key: string): ChangeKind => fieldOf(key)?.change ?? 'othe
 const kindOfPlanKey = (key: string): ChangeKind => PLAN_KEYS.get(key) ?? 'other'
 const rank = (kind: ChangeKind): number => CHANGE_KINDS.indexOf(kind)
 
-/** One line for a list of revisions; `no change` when there is none. */
 export function summarise(diff: SemanticDiff): string {
   const told = [
     phrase(
@@ -97,15 +94,14 @@ function keys(words: { readonly [K in ChangeKind]?: string }): ReadonlyMap<strin
 }
 
 export interface SemanticDiff {
-  /** Keys of the plan itself; those of `policy`, `defaults` and `git` one by one, e.g. `policy.write`. */
+  /** Keys of the plan; those of `policy`, `defaults` and `git` separately, e.g. `policy.write`. */
   readonly plan: readonly KeyChange[]
   readonly removed: readonly NamedTask[]
   readonly added: readonly NamedTask[]
-  /** The same content under another id. To the run it is another task. */
   readonly renamed: readonly { readonly from: TaskName; readonly to: TaskName }[]
-  /** Tasks in both, by their later names; one of a subplan is called `<task>/<child>`. */
+  /** By their new names; a task of a sub-plan is `<task>/<child>`. */
   readonly changed: readonly TaskChange[]
-  /** Where the tasks in both stand in another order: null for the plan, else the task whose subplan it is. */
+  /** Where the order of common tasks differs: null for the plan, else the task with the sub-plan. */
   readonly reordered: readonly (TaskName | null)[]
 }
 
@@ -120,7 +116,6 @@ interface TaskChange {
   readonly changes: readonly KeyChange[]
 }
 
-/** A key that differs. `before` is absent when it was not said, `after` when it no longer is. */
 export interface KeyChange {
   readonly kind: ChangeKind
   readonly key: string
@@ -175,7 +170,7 @@ function compareTasks(
   if (stood.some((id, at) => id !== kept[at])) found.reordered.push(parentAfter)
 }
 
-/** Tasks that went and came with the same content, names aside. Two that are alike, or say nothing, are no renaming. */
+/** Removed and added tasks with equal content apart from names. Ambiguous or empty tasks do not count. */
 function renamesAmong(
   gone: readonly TaskDefinition[],
   come: readonly TaskDefinition[],
@@ -203,10 +198,10 @@ function groups(tasks: readonly TaskDefinition[]): ReadonlyMap<string, readonly 
   return found
 }
 
-/** Whatever is referred to bears one name, so that no name tells two tasks apart. */
+/** Maps all references to one name, so that names do not matter for equality. */
 const NAMELESS: Pick<ReadonlyMap<TaskName, TaskName>, 'get'> = { get: () => 'x' as TaskName }
 
-/** The task as it would read if only the names it refers to had changed. */
+/** The task as if only the names of its references had changed. */
 function withReferences(task: TaskDefinition, renames: Pick<ReadonlyMap<TaskName, TaskName>, 'get'>): TaskDefinition {
   const named = (names: readonly TaskName[]): readonly TaskName[] => names.map(name => renames.get(name) ?? name)
   const [by, merged] = [compensatorOf(task), mergedBy(task.action)]
@@ -237,7 +232,7 @@ function withReferences(task: TaskDefinition, renames: Pick<ReadonlyMap<TaskName
   }
 }
 
-/** Tasks that a rule would add bring names of their own, which nobody renamed. */
+/** Tasks that a rule would add have names of their own, which are not renamed. */
 function followed(
   tasks: readonly TaskDefinition[],
   renames: Pick<ReadonlyMap<TaskName, TaskName>, 'get'>,
@@ -248,7 +243,7 @@ function followed(
 
 type Parts = ReadonlyMap<string, unknown>
 
-/** The keys to compare. The tasks of a subplan are compared one by one, when both sides have one. */
+/** The keys to compare. If both sides have a sub-plan, its tasks are compared separately. */
 function parts(task: TaskDefinition, other: TaskDefinition): Parts {
   const { id: _, action, ...rest } = task
   const bothSubplans = action.type === 'subplan' && other.action.type === 'subplan'
@@ -265,7 +260,7 @@ function headOf(plan: PlanDefinition): Parts {
   ])
 }
 
-/** The members of a map as keys of their own; an empty map is still something that was said. */
+/** The members of a map as separate keys; an empty map is still a value. */
 function opened(key: string, value: object | undefined): readonly (readonly [string, unknown])[] {
   if (value === undefined) return []
   const members = Object.entries(value).filter(([, item]) => item !== undefined)

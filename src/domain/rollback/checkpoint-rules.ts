@@ -1,5 +1,5 @@
-// Checkpoints with a name of their own: by hand, by a checkpoint task, and by policy before a task. The position after each task
-// needs none: the journal holds it, see domain/checkpoints.ts.
+// Named checkpoints: by hand, by a checkpoint task, and by policy before a task. The position after each task needs none, see
+// views/checkpoints.ts.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { CommandOf } from '../command.ts'
@@ -22,7 +22,6 @@ export function takeCheckpoint(draft: DecisionDraft, command: CommandOf<'checkpo
   return undefined
 }
 
-/** Which checkpoint is due before this task begins its visit, by the plan's policy; null when none is. */
 export function dueBefore(state: PlanState, task: TaskState): 'every' | 'risky' | null {
   if (state.files !== 'seen' || task.attempt > 0 || !isWork(task)) return null
   const { every, before = 'risky' } = state.definition.policy?.checkpoints ?? {}
@@ -39,7 +38,6 @@ export function takenBefore(draft: DecisionDraft, task: TaskState, standing: Sta
   emit(draft, { type: 'checkpoint.taken', name, why, task: task.definition.id, standing })
 }
 
-/** A checkpoint task is done: what it saw becomes the checkpoint of its name. */
 export function takenBy(draft: DecisionDraft, { definition }: TaskState, standing: Standing | undefined): void {
   if (standing === undefined || actionFacts(definition.action).takesCheckpoint !== true) return
   const name = (('name' in definition.action ? definition.action.name : undefined) ??
@@ -47,7 +45,7 @@ export function takenBy(draft: DecisionDraft, { definition }: TaskState, standin
   emit(draft, { type: 'checkpoint.taken', name, why: 'task', task: definition.id, standing })
 }
 
-/** What changes nothing by itself needs no checkpoint before it. */
+/** A task without effects needs no checkpoint. */
 function isWork({ definition }: TaskState): boolean {
   const { changesFiles, command } = actionFacts(definition.action)
   return changesFiles === true || command !== undefined

@@ -1,4 +1,4 @@
-// How a compensation ended, and what then: tried again while that may help, else it has its own outcome and the next one follows.
+// The end of a compensation: a retry, or its outcome and the next compensation.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { TaskName } from '../id.ts'
@@ -15,7 +15,7 @@ const SHORT_AGAIN_MS = 1_000
 export function compensated(draft: DecisionDraft, name: TaskName, result: Result): void {
   const { state } = draft
   const task = state.tasks.get(name)
-  // It could not begin for want of something on our side: it has not failed, and follows when there is room again.
+  // It could not begin for lack of a local resource, which is no failure; it follows later.
   if (result.status === 'failed' && result.failure.shortage !== undefined) {
     emit(draft, { type: 'compensation.retried', task: name, result, at: draft.now + SHORT_AGAIN_MS })
     return
@@ -42,13 +42,12 @@ export function compensated(draft: DecisionDraft, name: TaskName, result: Result
   })
 }
 
-/** The task that carries it out, when a task of the plan does. */
 function compensator(state: PlanState, name: TaskName) {
   const action = state.tasks.get(name)?.definition.compensate
   return action?.type === 'task' ? state.tasks.get(action.task)?.definition : undefined
 }
 
-/** A compensation by an action declares nothing: a command may have reached anywhere. */
+/** An action as compensation declares no effect: a command may have reached anything. */
 export function compensationEffect(state: PlanState, name: TaskName): EffectClass {
   const by = compensator(state, name)
   if (by !== undefined) return effectOf(state.definition, by)

@@ -1,5 +1,5 @@
-// What going to an entry means: the plan as it stood then beside the plan as it stands now, and what happened in between. Pure;
-// the answer travels in the command, so that `decide` needs no past.
+// What a rollback to an entry means: compares the state at that entry with the current state, and the effects in between. Pure; the result
+// is part of the command, so that `decide` needs no history.
 
 import type { Reset, Rollback } from '../command.ts'
 import type { Event } from '../event.ts'
@@ -13,7 +13,6 @@ import type { PlanState, TaskState } from '../state/state.ts'
 import { findDormant, groupOf, transitiveDependants, worksOf } from '../state/task-index.ts'
 import { ENDED } from '../status.ts'
 
-/** What the command says about tasks. */
 export type Meaning = Pick<Rollback, 'resets' | 'compensate' | 'ends'>
 
 interface Told {
@@ -22,7 +21,7 @@ interface Told {
   readonly events: readonly Event[]
 }
 
-/** Each task as it stood after entry `to`. `entries` is the whole journal, and `now` its fold. */
+/** The state of each task after entry `to`. `entries` is the whole journal, and `now` its fold. */
 export function meaningOf(entries: Iterable<Told>, now: PlanState, to: number): Meaning {
   const { then, effects } = lookBack(entries, to)
   const undone = undoneSince(then, now, effects)
@@ -38,7 +37,7 @@ export function meaningOf(entries: Iterable<Told>, now: PlanState, to: number): 
   }
 }
 
-/** Only these tasks and what came after them: all that have begun are open again, whenever they were done. */
+/** Reopens only these tasks and those after them, whenever they completed. */
 export function meaningFor(entries: Iterable<Told>, now: PlanState, names: readonly TaskName[]): Meaning {
   const { effects } = lookBack(entries, 0)
   const roots = names.flatMap(name => {
@@ -58,7 +57,6 @@ export function meaningFor(entries: Iterable<Told>, now: PlanState, names: reado
   return { resets, compensate: effects.stand.filter(name => isReset.has(name) && isUndoable(now, name)) }
 }
 
-/** What declared compensations are about: which effects have come into the world, and which are still there. */
 interface Effects {
   readonly completed: ReadonlySet<TaskName>
   readonly compensated: ReadonlySet<TaskName>
@@ -91,7 +89,7 @@ function lookBack(entries: Iterable<Told>, to: number): { readonly then: PlanSta
   return { then, effects: { completed, compensated, stand: [...stand].reverse() } }
 }
 
-/** The task an event completes, as `evolve` would have it. */
+/** The task that an event completes, as in `evolve`. */
 function completedBy(event: Event, asked: ReadonlyMap<TaskName, TaskState['gate']>): TaskName | null {
   if (event.type === 'attempt.succeeded')
     return event.result.verdicts?.some(({ holds }) => holds === null) === true ? null : event.task
@@ -100,23 +98,22 @@ function completedBy(event: Event, asked: ReadonlyMap<TaskName, TaskState['gate'
   return isYes && !isBefore(asked.get(event.task) ?? null) ? event.task : null
 }
 
-/** What these did then is undone: compensated since, or done again; the second is not undone without the first. */
+/** Effects of that time that are undone: compensated since, or repeated; undoing the repetition undoes them as well. */
 function undoneSince(then: PlanState, now: PlanState, { completed, compensated, stand }: Effects): Set<TaskName> {
   const undone = new Set<TaskName>()
   const again = stand.filter(name => completed.has(name) && isUndoable(now, name))
-  // What had been compensated by then and was done again since had, at that entry, not been done either.
+  // An effect that was compensated before the entry and repeated since did not exist at the entry.
   for (const name of [...compensated, ...then.compensated, ...again]) {
     const was = then.tasks.get(name)
     let task = now.tasks.get(name) ?? null
     if (was?.status !== 'completed' || (was.visit === task?.visit && !compensated.has(name))) continue
     for (; task !== null; task = groupOf(now, task)) undone.add(task.definition.id)
   }
-  // Where work is taken up again, the definition of done is judged again.
+  // Where work is reopened, the definition of done is judged again.
   if (undone.size > 0 && isJudged(then)) undone.add(DONE_TASK)
   return undone
 }
 
-/** How each task that has moved since stands afterwards. */
 export function resetsTo(then: PlanState, now: PlanState, undone: ReadonlySet<TaskName> = new Set()): readonly Reset[] {
   const dormant = findDormant(now)
   const slept = then.revision === now.revision ? dormant : findDormant(then)
@@ -124,24 +121,24 @@ export function resetsTo(then: PlanState, now: PlanState, undone: ReadonlySet<Ta
     const { id } = task.definition
     const was = then.tasks.get(id)
     if (was === undefined) return hasMoved(task) ? [{ ...open(id, { dormant: dormant.has(id) }, now), visits: 1 }] : []
-    // Somebody has said meanwhile what became of it; that is not asked twice.
+    // A person has decided about its unknown outcome since; they are not asked twice.
     if (isParked(was) && ENDED.has(task.status) && !undone.has(id)) return []
     if (isSame(was, task) && task.status !== 'running' && !undone.has(id)) return []
     const visits = was.visit - was.goneBack
     if (ENDED.has(was.status) && !undone.has(id)) return [{ ...open(id, was, now), ...ended(was), visits }]
     if (undone.has(id) && task.definition.action.type === 'verify')
       return [{ ...open(id, { dormant: true }, now), visits }]
-    // A revision since may have made it one that sleeps, or woken it.
+    // A revision since may have changed whether it is dormant.
     const sleeps = dormant.has(id) === slept.has(id) ? was.dormant : dormant.has(id) && was.routedBy.length === 0
     return [{ ...open(id, { ...was, dormant: sleeps }, now), visits }]
   })
-  // What declares a compensation is put back in the order in which it was completed, so that it is undone last first.
+  // Restores the order of completion for tasks with a compensation, so that the last is undone first.
   const place = new Map(then.completedOrder.map((name, at) => [name, at]))
   const placeOf = ({ task, status }: Reset): number => (status === 'completed' ? (place.get(task) ?? -1) : -1)
   return resets.toSorted((a, b) => placeOf(a) - placeOf(b))
 }
 
-/** Nothing has happened to it since. Visits and attempts only rise, so that equal ones are the same ones. */
+/** Unchanged since. Visits and attempts only grow, so equal numbers mean the same attempt. */
 const isSame = (a: TaskState, b: TaskState): boolean =>
   a.visit === b.visit &&
   a.status === b.status &&
@@ -184,7 +181,7 @@ function open(
   }
 }
 
-/** How often each rule had been used. One that was being followed when the task is opened again is not used up by that. */
+/** How often each rule had been used. Reopening a task does not use up the rule it was following. */
 function usesOf({
   recoveries = [],
   recovering = null,

@@ -1,10 +1,10 @@
-// Going back to where the plan stood, and forward again. What it means for each task was worked out from the journal and is told
-// by the command; here it is checked, and carried out as events: the order, what became of it, each task in a visit of its own.
+// Rollback to an earlier entry, and undo. The effect on each task was computed from the journal and is part of the command; here it is
+// checked and becomes events.
 //
-//   rollback.started ──► what runs is ended ──► compensations, last first ──► files and refs ──► rollback.finished ──► paused
+//   rollback.started ──► running tasks end ──► compensations, last first ──► files and refs ──► rollback.finished ──► paused
 //                                                    └─ one fails ────────────────┴─ they cannot ──► rollback.stopped ──► paused
 //
-// A plan that had ended and is left as it was, or goes to where it had ended, ends again instead.
+// A plan that had ended, and stays so or returns to an entry where it had ended, ends again instead of pausing.
 
 import type { CommandOf, RollbackOutcome, RolledBack } from '../command.ts'
 import { advise, next, quoted } from '../hint.ts'
@@ -44,7 +44,7 @@ export function rollback(draft: DecisionDraft, command: CommandOf<'rollback'>): 
   return undefined
 }
 
-/** Nobody may work in the files while the work of a fork is brought in: it would count as theirs. */
+/** No task may run while the changes of a fork are merged: they would count as the task's. */
 function refuseWorking(state: PlanState): Refusal | undefined {
   const busy = state.order.find(task => task.status === 'running' || task.claim !== null)
   if (busy === undefined) return undefined
@@ -66,7 +66,7 @@ function refuseUnknown(draft: DecisionDraft, { to, resets, compensate }: Command
   return bare === undefined ? undefined : refuse('invalid', `'${bare}' does not declare how it is compensated`)
 }
 
-/** Told of another rollback, or before all that runs has ended and all compensations are done, it changes nothing. */
+/** Ignored for another rollback id, or while tasks run or compensations are open. */
 export function finishRollback(draft: DecisionDraft, { id, outcome }: RolledBack): void {
   const { failure, conflicts: _, ...done } = outcome
   const { state } = draft
@@ -86,10 +86,10 @@ export function finishRollback(draft: DecisionDraft, { id, outcome }: RolledBack
     emit(draft, { type: 'plan.paused', reason: nameOf(under) })
 }
 
-/** How the reason begins of a plan that is paused because a rollback could not be finished. */
+/** The start of the reason of a plan paused by a stopped rollback. */
 export const ROLLBACK_STOPPED = 'the rollback was stopped'
 
-/** No file was changed. A plan that ran stands still now, so that somebody looks; one that had ended has ended. */
+/** No file was changed. A running plan pauses, so that a person looks; an ended one stays ended. */
 export function stopRollback(draft: DecisionDraft, outcome: RollbackOutcome & { readonly failure: Failure }): void {
   const under = draft.state.rollback
   if (under === null) return
@@ -102,7 +102,7 @@ export function stopRollback(draft: DecisionDraft, outcome: RollbackOutcome & { 
     emit(draft, { type: 'plan.paused', reason: `${ROLLBACK_STOPPED}: ${outcome.failure.message}` })
 }
 
-/** An adoption changes files only: the plan is paused, has ended or goes on as it did before. */
+/** An adoption changes only files, so the plan keeps its status. */
 function standAsBefore(draft: DecisionDraft, under: RollbackUnderWay): void {
   stand(draft, under)
   const { status, reason } = under.was
@@ -110,7 +110,7 @@ function standAsBefore(draft: DecisionDraft, under: RollbackUnderWay): void {
   emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(under) })
 }
 
-/** It had failed before; every task stays as it is, and what became of its files is told beside the reason. */
+/** The plan had failed before; tasks stay as they are, and the result of the rollback is added to the reason. */
 function endFailed(draft: DecisionDraft, { reason }: RollbackUnderWay, what: string): void {
   emit(draft, { type: 'plan.finished', status: 'failed', reason: reason === undefined ? what : `${reason}; ${what}` })
 }
@@ -128,7 +128,7 @@ type Stands = Named &
     readonly filesOnly?: true | undefined
   }
 
-/** Whoever may go on goes on, whoever may not does not, and what ended meanwhile has its consequences. */
+/** Settles readiness and blocking after the reset, and the consequences of tasks that ended meanwhile. */
 function stand(draft: DecisionDraft, under: Stands): void {
   const { state } = draft
   const reset = new Set(under.resets.map(({ task }) => task))
@@ -147,7 +147,7 @@ function stand(draft: DecisionDraft, under: Stands): void {
   blockHeld(draft, state.order)
 }
 
-/** It had come so far, and what it needs is open again; or its next attempt would bring back the files of a time that is gone. */
+/** It had begun and a dependency is open again, or its next attempt would restore outdated files. */
 function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<Stands, 'filesOnly'>): boolean {
   if (filesOnly === true && task.status === 'ready' && task.prepared?.preimage !== undefined) return true
   if (openNeeds(state, task).unmet === 0 || isAskedAbout(state, task)) return false
@@ -159,7 +159,7 @@ function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<Stands, 
   )
 }
 
-/** A group that waits for a person because its tasks failed needs these, and is where it was. */
+/** A group that waits for a person because its tasks failed needs them, and keeps its state. */
 function isAskedAbout(state: PlanState, task: TaskState): boolean {
   const asks = task.gate?.asks.type
   return (asks === 'recovery' || asks === 'replan') && brokenOf(state, task)[0] !== task
@@ -167,7 +167,7 @@ function isAskedAbout(state: PlanState, task: TaskState): boolean {
 
 const isOpen = (task: TaskState): boolean => !ENDED.has(task.status) && task.status !== 'blocked'
 
-/** Before a rollback touches anything, all that runs has ended and all compensations are done. */
+/** Running tasks have ended and compensations are done. */
 export const isReadyForRollback = ({ running, compensation, compensating }: PlanState): boolean =>
   running.size === 0 && compensation === null && (compensating ?? []).length === 0
 

@@ -1,5 +1,5 @@
-// Has the plan come to rest? When nothing is ready, running or waiting, tasks that were never routed to are skipped, then
-// the definition of done is judged, then the plan ends. A failed required task never ends `completed`.
+// Ends a plan. When nothing is ready, running or waiting, tasks that no outcome activated are skipped, then the definition of done is
+// judged, then the plan ends. A failed required task never ends `completed`.
 
 import { remediesOf } from '../plan-rules/expand.ts'
 import { DONE_TASK } from '../plan-rules/graph-rules.ts'
@@ -10,15 +10,15 @@ import { BLOCKS, SATISFIES } from '../status.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { markReady, skipUnreached } from './readiness.ts'
 
-/** `by`: who said that the plan is complete; what was open has been passed over in their name. */
+/** `by`: who declared the plan complete; open tasks were skipped in their name. */
 export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } = {}): void {
   const { state } = draft
-  // Each round ends the plan or moves at least one task on, so this ends.
+  // Each round ends the plan or moves at least one task, so this terminates.
   for (;;) {
-    // Whoever calls the plan complete has given up what was still being tried.
+    // Declaring the plan complete gives up open recoveries.
     if (by === undefined) continueRecoveries(draft)
     if (state.status !== 'active' || !isQuiet(state)) return
-    // What was written is committed first; a rollback ends by itself.
+    // Commits come first; a rollback ends by itself.
     if (state.rollback !== null || state.uncommitted.length > 0) return
     if (state.compensating !== null) {
       if (state.compensating.length > 0 || state.compensation !== null) return
@@ -49,7 +49,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
   }
 }
 
-/** The entry that decides it begins to take files back, so that no crash comes between; the rollback ends the plan. */
+/** The same entry starts the rollback of files, so that no crash can come between; the rollback ends the plan. */
 function finish(draft: DecisionDraft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
   const { state } = draft
   if (status !== 'failed' || !back || state.startedEntry === 0) {
@@ -70,18 +70,18 @@ function finish(draft: DecisionDraft, status: 'failed' | 'cancelled', reason: st
   })
 }
 
-/** A plan that fails undoes what declared how, unless it says that all shall stay. */
+/** A failed plan compensates, unless it declares otherwise. */
 function compensates({ definition, completedOrder, tasks }: PlanState): boolean {
   if (definition.policy?.onFailure === 'keep') return false
   return completedOrder.some(name => tasks.get(name)?.definition.compensate !== undefined)
 }
 
-/** While cancelling, only what still runs is waited for. */
+/** While cancelling, only running tasks matter. */
 function isQuiet({ counts, compensating }: PlanState): boolean {
   return counts.running === 0 && (compensating !== null || (counts.ready === 0 && counts.waiting === 0))
 }
 
-/** Skips what is dormant, first inside groups, which others may wait for. True when anything moved. */
+/** Skips dormant tasks, first inside groups, which others may wait for. True if anything changed. */
 function skipUnrouted(draft: DecisionDraft): boolean {
   const { state } = draft
   if (state.counts.pending === 0) return false
@@ -93,7 +93,7 @@ function skipUnrouted(draft: DecisionDraft): boolean {
   return dormant.length > 0
 }
 
-/** The required task that keeps the plan from completing: a failure before what it blocks. */
+/** The required task that prevents completion: a failure before what it blocks. */
 export function blockingTask(state: PlanState): TaskState | null {
   let blocked: TaskState | null = null
   for (const task of state.order) {
@@ -104,7 +104,7 @@ export function blockingTask(state: PlanState): TaskState | null {
   return blocked
 }
 
-/** Its failure was taken up, or that of a group around it; or the work was done in another way. */
+/** Its failure was handled, or that of an enclosing group; or the work was done otherwise. */
 export function isHandled(state: PlanState, task: TaskState): boolean {
   for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
     if (at.handled) return true
@@ -113,7 +113,7 @@ export function isHandled(state: PlanState, task: TaskState): boolean {
   return false
 }
 
-/** It was there only to help others, and they have come through without it. */
+/** A remedy that nobody needs any more. */
 function isSpare(state: PlanState, { definition: { id }, routedBy }: TaskState): boolean {
   if (routedBy.length === 0) return false
   return routedBy.every(name => {

@@ -1,4 +1,4 @@
-// A decision being made: events are applied as they are emitted, so every rule sees the state as it then is.
+// A decision in progress: events are applied as they are emitted, so every rule sees the current state.
 
 import type { Event } from '../event.ts'
 import { advise, quoted } from '../hint.ts'
@@ -8,7 +8,7 @@ import { type Refusal, refuse } from '../refusal.ts'
 import { evolve } from '../state/evolve.ts'
 import type { PlanState } from '../state/state.ts'
 
-// A name nobody knows: refused with the nearest that somebody does.
+// The refusal for an unknown name, with the nearest known one.
 
 export function unknownTask(draft: DecisionDraft, name: TaskName): Refusal {
   const near = suggest(name, draft.state.tasks.keys())

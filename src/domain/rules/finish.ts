@@ -1,5 +1,5 @@
-// Somebody's word about the whole plan: it is done, or it has failed. It is believed as far as the plan allows: what is open is
-// passed over in their name, what has failed stays failed, and what must be approved is not approved by it.
+// A person or an agent declares the whole plan done or failed: open tasks are skipped in their name, failures remain, and nothing that
+// needs an approval is approved by it.
 
 import type { CommandOf } from '../command.ts'
 import { mayNotSkip } from '../gates/approvers.ts'
@@ -25,7 +25,7 @@ export function finish(draft: DecisionDraft, command: CommandOf<'finish'>): Refu
   else {
     for (const task of openIn(state)) {
       const { id } = task.definition
-      // Their own claim: it is given back.
+      // Releases the claim of the same actor.
       if (task.status === 'running')
         emit(draft, {
           type: 'attempt.lost',
@@ -76,7 +76,7 @@ function refuseFinish(state: PlanState, { as, by, start }: CommandOf<'finish'>):
 
 const isJudging = ({ tasks }: PlanState): boolean => tasks.get(DONE_TASK)?.definition.action.type === 'verify'
 
-/** What has not ended. Branches that no outcome led to are passed over as always, and the definition of done is judged as always. */
+/** Dormant tasks are skipped as usual, and the definition of done is judged as usual. */
 const openIn = (state: PlanState): readonly TaskState[] =>
   state.order.filter(
     ({ status, dormant, definition }) =>

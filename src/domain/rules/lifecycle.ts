@@ -1,4 +1,4 @@
-// The life of a plan as a whole: created, started, paused, resumed, cancelled, archived.
+// The lifecycle of a plan: created, started, paused, resumed, cancelled, archived.
 
 import { actionFacts } from '../actions/actions.ts'
 import { gitOf } from '../actions/git-action.ts'
@@ -32,7 +32,7 @@ import { howToStartOver } from './start-over.ts'
 
 export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refusal | undefined {
   if (draft.state.revision > 0) return refuse('exists', 'the plan exists already')
-  // Tasks may come later: an empty draft cannot be started.
+  // An empty draft is valid, but cannot start.
   const refusal = command.definition.tasks.length === 0 ? undefined : refuseGraph(command.definition)
   if (refusal !== undefined) return refusal
   const { plan, definition, hash, origin, session, goal, agent, source, outside, place, forkedAt, start } = command
@@ -62,7 +62,7 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
   return undefined
 }
 
-/** What had ended, with the children of a group that nothing else is said about. */
+/** The imported tasks, with the children of groups that have no entries of their own. */
 function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]): readonly ImportedTask[] | Refusal {
   if (said.length === 0) return []
   const known = new Map(expandTasks(definition).map(task => [task.id, task]))
@@ -80,7 +80,7 @@ function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]
   for (const { task, status } of all.values()) {
     const action = known.get(task)?.action
     if (action?.type !== 'group' || status === 'pending') continue
-    // A map that grows while it is walked: the children of children come later.
+    // The map grows while it is iterated: children of children come later.
     for (const child of known.get(task)?.needs ?? [])
       if (child.startsWith(`${task}/`) && !all.has(child)) all.set(child, { task: child, status })
   }
@@ -101,14 +101,13 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && !isShutIn
   emit(draft, { type: 'plan.started', ...said, ...(isOff ? { sandboxOff: true } : {}) })
   markReady(draft, state.order)
-  // Tasks that were brought along failed or abandoned.
   blockHeld(draft, state.order)
   conclude(draft)
   if (asks !== undefined) askWithoutSandbox(draft, asks)
   return undefined
 }
 
-/** `sandbox: off` and `read: [~/…]` are for what the person wrote: others do not reach further than the workspace. */
+/** `sandbox: off` and `read: [~/…]` are reserved for tasks that the person wrote. */
 export function refuseForeignKeys(definition: PlanDefinition, authors: Authors): Refusal | undefined {
   for (const { task, name } of writtenTasks(definition)) {
     if (isOwn({ authors }, name)) continue
@@ -123,11 +122,10 @@ export function refuseForeignKeys(definition: PlanDefinition, authors: Authors):
   return undefined
 }
 
-/** A layer around the plan wants its commands shut in. */
 const layersWant = (layers: readonly PolicyLayer[]): boolean =>
   layers.some(({ policy }) => (policy.sandbox ?? 'off') !== 'off')
 
-/** In journals from before a person's own plan ran without a sandbox: one question, and nothing runs before its answer. */
+/** For journals from before a person's own plan ran without a sandbox: one question, before anything runs. */
 function askWithoutSandbox(draft: DecisionDraft, id: string): void {
   if (draft.state.status !== 'active') return
   emit(draft, { type: 'question.asked', id, text: NO_SANDBOX, form: SANDBOX_FORM, by: 'planfold', sandbox: true })
@@ -145,7 +143,7 @@ export const refuseRules = (rules: number): Refusal | undefined =>
 export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusal | undefined {
   const force = command.force === true
   const { cause } = command
-  // Paused for want of something, it goes on by itself; who pauses it wants it to stay.
+  // An automatic pause resumes by itself; a pause by a person must stay.
   const isToStay = (draft.state.shortage !== null || draft.state.overBudget) && cause === undefined
   if (draft.state.status === 'paused' && !isToStay && (!force || draft.state.halted)) return undefined
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
@@ -156,7 +154,7 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   return undefined
 }
 
-/** The engine lacks what it takes to go on. What is being undone, or has ended, is left to whoever drives it. */
+/** The engine lacks a resource. A rollback, and a plan that has ended, are left alone. */
 export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
   const { status, compensating, rollback } = draft.state
   if (status === 'active' && compensating === null && rollback === null)
@@ -178,14 +176,14 @@ export function resume(draft: DecisionDraft, command: CommandOf<'resume'>): Refu
   if (beyond !== undefined) return beyond
   const objection = resumeObjection(draft.state, draft.now)
   if (objection !== null) return objection
-  // The budget was raised in the plan file meanwhile.
+  // The budget in the plan file may have been raised.
   goOnWithin(draft, 'planfold', policyAgain(command))
   if (draft.state.status === 'paused') emit(draft, { type: 'plan.resumed', ...policyAgain(command) })
   conclude(draft)
   return undefined
 }
 
-/** A plan that waits or runs keeps every layer it has: what was written since comes on top, and layers only narrow. */
+/** A running plan keeps all its layers; new ones are added, and layers only narrow. */
 function takeUpStricter(draft: DecisionDraft, command: CommandOf<'resume'>): Refusal | undefined {
   const { state } = draft
   const { policy } = command
@@ -196,13 +194,12 @@ function takeUpStricter(draft: DecisionDraft, command: CommandOf<'resume'>): Ref
   return beyond
 }
 
-/** What is said of the policy around the plan when it has changed. */
 export const policyAgain = ({ policy, changed }: PolicyAgain): PolicyAgain => ({
   ...(policy === undefined ? {} : { policy }),
   ...(changed === undefined ? {} : { changed }),
 })
 
-/** With `force` the plan ends here and now: what runs is given up, nothing is compensated. */
+/** With `force` the plan ends at once: running tasks are given up, nothing is compensated. */
 export function cancel(draft: DecisionDraft, command: CommandOf<'cancel'>): Refusal | undefined {
   const { state } = draft
   if (PLAN_ENDED.has(state.status)) return illegal(state, 'cancel', 'the plan is finished')
@@ -246,7 +243,6 @@ export function archive(draft: DecisionDraft): Refusal | undefined {
   return undefined
 }
 
-/** As they are typed. */
 const VERBS: { readonly [verb: string]: string } = { decide: 'answer' }
 
 export function illegal(state: PlanState, verb: string, message: string): Refusal {
@@ -259,7 +255,7 @@ export function illegal(state: PlanState, verb: string, message: string): Refusa
     cancelled: ['archive'],
   }
   const plan = state.definition.name
-  // To archive old plans is allowed, and helps nobody who wanted something of this one.
+  // Archiving is allowed, but never the advice.
   const ways = allowed[state.status].filter(word => word !== 'archive').map(word => [{ may: word, plan }])
   return refuse(
     'illegal-transition',
@@ -284,7 +280,7 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
   return refuse(codes[fault.code], fault.message, fault.hint)
 }
 
-/** What the format knows and this release does not carry out is refused before anything runs, never skipped silently. */
+/** Actions that this release cannot run are refused at the start, never skipped silently. */
 export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
   const apart = usesTaskWorktrees(definition)
   const claimed = apart ? externalIn(definition.tasks) : undefined
@@ -313,7 +309,7 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
   return undefined
 }
 
-/** Also one whose items are not known yet. */
+/** Including a task whose items are unknown yet. */
 function externalIn(tasks: readonly TaskDefinition[]): TaskDefinition | undefined {
   for (const task of tasks) {
     const { action } = task

@@ -1,5 +1,5 @@
-// An attempt that began and never said how it ended: its process died, or its claim lapsed. Its effect class says whether it may be
-// made again; else a person is asked.
+// A lost attempt: its process died, or its claim lapsed, so its outcome is unknown. Its effect class decides whether it is repeated;
+// otherwise a person is asked.
 
 import type { Interrupted } from '../command.ts'
 import type { Millis } from '../id.ts'
@@ -12,7 +12,7 @@ import { withdrawOutside } from './outside-scope.ts'
 
 export function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun, until }: Interrupted): void {
   if (begun !== false) return lose(draft, task, reason, 'by us')
-  // It did nothing, so whatever its effect class it may be tried again.
+  // It did nothing, so it may be repeated in any effect class.
   emit(draft, {
     type: 'attempt.lost',
     ...attemptOf(task),
@@ -23,7 +23,7 @@ export function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun,
   })
 }
 
-/** Nobody knows how the attempt ended. Its effect class says whether it may be made again. */
+/** The effect class decides whether the attempt is repeated. */
 export function lose(
   draft: DecisionDraft,
   task: TaskState,
@@ -33,7 +33,7 @@ export function lose(
 ): void {
   const startedAt = task.startedAt ?? draft.now
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
-  // Until then it took time, which a budget counts.
+  // It used time until then, which a budget counts.
   const isKnown = lastSign !== undefined && (isLookedAt || draft.state.budget !== null)
   const sign = isKnown ? { lastSign } : {}
   const found = wrote === undefined ? {} : { wrote }
@@ -50,7 +50,7 @@ export function lose(
   }
 }
 
-/** The plan is on its way to its end: nothing is tried again, nothing is led on. A rollback is not. */
+/** The plan is ending: no retries and no outcome edges. Not true for a rollback. */
 export const isEnding = ({ state }: DecisionDraft): boolean => state.compensating !== null && state.rollback === null
 
 export const attemptOf = (task: TaskState) =>

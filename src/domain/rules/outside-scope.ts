@@ -1,6 +1,6 @@
-// Changes outside the write scope of a claimed task, found when it is reported as done. Nothing is reverted: the report is refused, the claim
-// stays, and the paths are explained first. Whoever has claimed the task takes the changes back, or says that they are somebody else's;
-// meanwhile a person is asked whether they belong to the task.
+// Changes outside the write scope of a claimed task, found with its report. Nothing is reverted: the report is refused, the claim stays,
+// and the paths must be explained first. The claimant reverts them or says that they are by others; meanwhile a person is asked whether
+// they belong to the task.
 
 import { advise, quoted } from '../hint.ts'
 import { numberOf } from '../phrases.ts'
@@ -28,7 +28,6 @@ function outsideFailure({ definition: plan }: PlanState, task: TaskState, paths:
   }
 }
 
-/** Refuses the report and asks a person, once for the same paths. */
 export function refuseOutside(draft: DecisionDraft, task: TaskState, paths: readonly string[]): void {
   const { state } = draft
   const { id } = task.definition
@@ -58,7 +57,7 @@ const FORM: readonly Field[] = [
   },
 ]
 
-/** The tasks have ended, or were given back: nobody needs to answer. */
+/** The tasks have ended or were released, so the question is closed. */
 export function withdrawOutside(draft: DecisionDraft, tasks: readonly TaskState[]): void {
   const names = new Set<string | undefined>(tasks.map(({ definition }) => definition.id))
   const asked = draft.state.questions.filter(({ outside, task }) => outside !== undefined && names.has(task))

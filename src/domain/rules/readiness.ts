@@ -1,5 +1,4 @@
-// Who may go on now, and who may not: readiness, blocking and unblocking travel along `needs`. Each function emits one
-// event for all the tasks it touches and looks only at those.
+// Readiness, blocking and unblocking along `needs`. Each function emits one event for all affected tasks and visits only those.
 
 import type { TaskName } from '../id.ts'
 import type { TaskDefinition } from '../plan.ts'
@@ -8,7 +7,6 @@ import { groupOf, NOTHING, openNeeds } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 
-/** After a task has ended: its dependants become ready, blocked or unblocked. */
 export function propagate(draft: DecisionDraft, task: TaskState): void {
   if (SATISFIES.has(task.status)) {
     const unblocked = unblock(draft, task.dependants)
@@ -17,7 +15,7 @@ export function propagate(draft: DecisionDraft, task: TaskState): void {
   } else if (BLOCKS.has(task.status)) block(draft, task)
 }
 
-/** Makes ready whichever of the candidates has every need satisfied. The question of a gate is made first. */
+/** Makes candidates ready whose needs are all satisfied. A gate first gets its question prepared. */
 export function markReady(draft: DecisionDraft, candidates: Iterable<TaskState>): void {
   const ready = new Set<TaskState>()
   for (const task of candidates) {
@@ -29,7 +27,7 @@ export function markReady(draft: DecisionDraft, candidates: Iterable<TaskState>)
   emit(draft, { type: 'task.readied', tasks: Array.from(ready, task => task.definition.id) })
 }
 
-/** Blocks every transitive dependant that has not begun, and only those. */
+/** Blocks every transitive dependant that has not begun. */
 export function block(draft: DecisionDraft, root: TaskState): void {
   const reached = new Set<TaskState>([root])
   const blocked: TaskName[] = []
@@ -44,7 +42,7 @@ export function block(draft: DecisionDraft, root: TaskState): void {
   if (blocked.length > 0) emit(draft, { type: 'task.blocked', tasks: blocked, by: root.definition.id })
 }
 
-/** Blocks those of the candidates that came back to a need which blocks, and all that need them. */
+/** Blocks candidates with a blocking need, and their dependants. */
 export function blockHeld(draft: DecisionDraft, candidates: readonly TaskState[]): void {
   const { state } = draft
   for (const task of candidates) {
@@ -57,7 +55,6 @@ export function blockHeld(draft: DecisionDraft, candidates: readonly TaskState[]
   }
 }
 
-/** Unblocks those of the candidates, and of their blocked dependants, that nothing blocks any more. */
 export function unblock(draft: DecisionDraft, candidates: Iterable<TaskState>): readonly TaskState[] {
   if (draft.state.counts.blocked === 0) return NOTHING
   const freed = new Set<TaskState>()
@@ -77,7 +74,7 @@ export function unblock(draft: DecisionDraft, candidates: Iterable<TaskState>): 
   return [...freed]
 }
 
-/** After a revision every task is looked at once: new ones may be ready, old ones free. */
+/** After a revision: checks every task once. */
 export function refresh(draft: DecisionDraft, tasks: readonly TaskState[]): void {
   unblock(draft, tasks)
   markReady(draft, tasks)
@@ -85,7 +82,7 @@ export function refresh(draft: DecisionDraft, tasks: readonly TaskState[]): void
 
 export const NEVER_ROUTED = 'no outcome led to it'
 
-/** Skips tasks no outcome led to, and those whose needs were all skipped this way. */
+/** Skips tasks that no outcome activated, and those whose needs were all skipped this way. */
 export function skipUnreached(draft: DecisionDraft, dormant: readonly TaskState[]): void {
   const skipped = [...dormant]
   for (let at = 0; at < skipped.length; at++) {
@@ -103,7 +100,7 @@ function followsOnlyUnrouted(state: PlanState, task: TaskState): boolean {
   return needs.length > 0 && needs.every(name => state.tasks.get(name)?.reason === NEVER_ROUTED)
 }
 
-/** A group whose other tasks are done does not wait, for those nothing has led to, until the whole plan is quiet. */
+/** A group does not wait for its dormant tasks when all others are done. */
 function passOverIn(draft: DecisionDraft, task: TaskState): void {
   const group = groupOf(draft.state, task)
   if (group === null || group.status !== 'pending' || group.unmet === 0 || !hasSleepers(draft.state, group)) return
@@ -117,7 +114,7 @@ function passOverIn(draft: DecisionDraft, task: TaskState): void {
   if (dormant.length > 0) skipUnreached(draft, dormant)
 }
 
-/** Most groups have none, and then the end of a child costs nothing more. Nobody falls asleep after the plan was defined. */
+/** Cached: most groups have no dormant tasks, and the definition does not change. */
 const sleepers = new WeakMap<TaskDefinition, boolean>()
 
 function hasSleepers(state: PlanState, { definition }: TaskState): boolean {

@@ -1,4 +1,4 @@
-// Work that had ended is taken up again: by hand, or because the plan was revised, or because a plan that failed goes on.
+// Reopens work that had ended: by hand, by a revision, or because a failed plan continues.
 
 import type { CommandOf } from '../command.ts'
 import { advise, quoted } from '../hint.ts'
@@ -18,47 +18,45 @@ import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
 import { namedTasks, REPEAT, repeatsUnsafely } from './unsafe-repeat.ts'
 
-/** What was undone when the plan failed is done again when its work is taken up. */
+/** Adds tasks that were compensated when the plan failed, when work after them is reopened. */
 export function withCompensated(
   { state }: Pick<DecisionDraft, 'state'>,
   works: readonly TaskState[],
 ): readonly TaskState[] {
-  // Whoever an outcome led to is led to again when that is so.
+  // A task that an outcome activated is activated again then.
   const isGone = ({ result, routedBy }: TaskState) => (result?.wrote?.changes ?? null) !== null && routedBy.length === 0
   const wrote = state.setBack ? state.order.filter(isGone) : []
   const undone = [...new Set([...state.compensated.flatMap(name => state.tasks.get(name) ?? []), ...wrote])]
-  // Cancelled when the plan was given up, they had done nothing wrong.
+  // These were only cancelled with the plan.
   const cancelled = state.order.filter(({ status }) => status === 'cancelled')
   const taken = [...undone.filter(({ status }) => status === 'completed'), ...cancelled]
   return [...works, ...taken.filter(task => !works.includes(task))]
 }
 
-/** When work is taken up again, the definition of done is judged again at the end, however far its judging had come. */
+/** Reopened work resets the definition of done. */
 export function redoDone(draft: DecisionDraft): void {
   const done = draft.state.order.at(-1)
   if (done?.definition.action.type !== 'verify' || done.status === 'pending') return
   reopen(draft, [done], 'other tasks run again')
 }
 
-/** Only a plan that failed goes on by a revision; in any other it is a revision like all. */
 export const goesOn = (state: PlanState, { goOn: wanted }: CommandOf<'revise'>): boolean =>
   wanted !== undefined && state.status === 'failed'
 
 interface Onward {
-  /** These begin a new visit, with all that come after them. */
   readonly roots: readonly TaskName[]
-  /** These stay as they are although something before them runs again: they are unsafe to repeat. */
+  /** These stay although a dependency runs again, because they are unsafe to repeat. */
   readonly stays: ReadonlySet<TaskName>
 }
 
-/** Worked out before anything is written: what runs again when the plan goes on with this definition. */
+/** What runs again when the plan continues with this definition. */
 export function planContinuation(state: PlanState, command: CommandOf<'revise'>): Onward {
   const { roots, unsafe } = runsAgain(state, command)
   const stays = new Set(command.goOn === 'keep' ? unsafe : [])
   return { roots: roots.filter(name => !stays.has(name)), stays }
 }
 
-/** What happened and may not happen twice is repeated, or stays done, only when somebody said which. */
+/** Effects that are unsafe to repeat are repeated or kept only by an explicit choice. */
 export function refuseUnsafe(state: PlanState, command: CommandOf<'revise'>): Refusal | undefined {
   const { unsafe } = runsAgain(state, command)
   if (command.goOn !== 'refuse' || unsafe.length === 0) return undefined
@@ -87,9 +85,9 @@ function runsAgain(
     .filter(name => written.get(name) !== undefined && written.get(name)?.action.type !== 'verify')
   const unsafe = [...closureOf(written, roots)].filter(name => {
     const task = state.tasks.get(name)
-    // Files that were taken back do not undo an effect; only a compensation does.
+    // Reverted files do not undo an effect; only a compensation does.
     if (task === undefined || !repeatsUnsafely(state, task)) return false
-    // Whoever declares another class answers for it.
+    // Declaring another effect class is an explicit choice.
     return effectOf(definition, written.get(name)!) === 'unsafe'
   })
   return { roots, unsafe }
@@ -97,18 +95,18 @@ function runsAgain(
 
 const BROKEN: ReadonlySet<string> = new Set(['failed', 'abandoned', 'cancelled'])
 
-/** Would it do something else, or be judged by something else? Its words, limits and place in the plan are not its work. */
+/** Does the revision change its work or its criteria? Wording, limits and position do not count. */
 export function isOtherWork(was: TaskDefinition, next: TaskDefinition): boolean {
-  // What a group or a list is made of is compared part by part.
+  // The parts of a group or a list are compared separately.
   if (['group', 'verify', 'items'].includes(next.action.type)) return false
-  // To whoever claims it, the description says what to do.
+  // For an external task the description is the work.
   if (next.action.type === 'external' && !same(was.description, next.description)) return true
   return WORK.some(key => !same(was[key], next[key]))
 }
 
 const WORK = fieldsWhere(({ work }) => work === true)
 
-/** These and all that need them, as it is written. */
+/** These tasks and their transitive dependants, as written. */
 function closureOf(written: ReadonlyMap<TaskName, TaskDefinition>, roots: readonly TaskName[]): ReadonlySet<TaskName> {
   const dependants = new Map<TaskName, TaskName[]>()
   for (const { id, needs = [] } of written.values())
@@ -118,12 +116,11 @@ function closureOf(written: ReadonlyMap<TaskName, TaskDefinition>, roots: readon
       else known.push(id)
     }
   const reached = new Set(roots)
-  // A set that grows while it is walked.
+  // The set grows while it is iterated.
   for (const name of reached) for (const dependant of dependants.get(name) ?? []) reached.add(dependant)
   return reached
 }
 
-/** The plan is open again and has the definition it goes on with. */
 export function goOn(draft: DecisionDraft, { roots, stays }: Onward): void {
   const { state } = draft
   const again = roots.flatMap(name => state.tasks.get(name) ?? [])
@@ -135,10 +132,9 @@ export function goOn(draft: DecisionDraft, { roots, stays }: Onward): void {
 }
 
 /**
- * A plan is taken up, and files that completed tasks declared as outputs are not as they were left. It is told once. By policy, what
- * is missing is made again, unless the task, or one that runs again with it, would write over another file that somebody has changed,
- * or is unsafe to repeat. A task whose files are still to be set back keeps its visit, because only that visit knows how they were;
- * the making waits until it is over.
+ * Declared outputs of completed tasks are missing or changed when a plan is resumed. Reported once. By policy the tasks run again, unless
+ * one of them would overwrite another file that a person edited, or is unsafe to repeat. A task whose files are still to be restored
+ * keeps its visit, because only that visit knows their earlier state; it runs again after that.
  */
 export function checkOutputs(draft: DecisionDraft, lost: readonly LostOutput[]): void {
   const { state } = draft

@@ -1,5 +1,5 @@
-// Outcome edges: where a task's outcome leads. They may point backwards; then the target and everything that came after it
-// open their next visit. Every way round is bounded by the target's visit limit.
+// Outcome edges: which tasks an outcome activates. They may point backwards; then the target and everything after it open their next visit.
+// Loops are bounded by the visit limit of the target.
 
 import type { Feedback } from '../event.ts'
 import type { TaskName } from '../id.ts'
@@ -11,7 +11,6 @@ import { ENDED } from '../status.ts'
 import { type DecisionDraft, emit } from './decision.ts'
 import { blockHeld, markReady, unblock } from './readiness.ts'
 
-/** The tasks an outcome leads to; null when the task has no edge for it. */
 export function edges(
   draft: DecisionDraft,
   task: TaskState,
@@ -20,7 +19,7 @@ export function edges(
   const { on } = task.definition
   if (on === undefined) return null
   for (const outcome of outcomes) {
-    // An outcome is somebody's text: `constructor` must find no edge.
+    // An outcome is free text: `constructor` must not find an inherited property.
     const targets = Object.hasOwn(on, outcome) ? on[outcome] : undefined
     if (targets === undefined) continue
     const to = [...new Set(targets)].map(name => draft.state.tasks.get(name)).filter(target => target !== undefined)
@@ -29,7 +28,6 @@ export function edges(
   return null
 }
 
-/** Where a failure of a known mode leads: by the edge of that name, else to the tasks that recover from it. */
 export function recovery(draft: DecisionDraft, task: TaskState, mode: string | undefined): ReturnType<typeof edges> {
   const known = task.definition.failureModes?.find(one => one.name === mode)
   if (mode === undefined || known === undefined) return null
@@ -39,18 +37,18 @@ export function recovery(draft: DecisionDraft, task: TaskState, mode: string | u
   return to.length === 0 ? null : { outcome: mode, to }
 }
 
-/** Why a task that was let alone when its needs were opened again begins its next visit after all. */
+/** The reason of a task that was spared by a reopening and begins its next visit later. */
 export const NEEDS_OPEN = 'a task that it needs runs again'
 
-/** How the reason begins of an attempt that was stopped because its task was opened again. */
+/** The start of the reason of an attempt that was stopped because its task was reopened. */
 export const OPENED_AGAIN = 'it will run again'
 
-/** The first target that has had all its visits, if going there would be one too many. */
+/** The first target without visits left; null for none. */
 export function exhausted(source: TaskState, to: readonly TaskState[]): { target: TaskName; visits: number } | null {
   for (const target of to) {
     if (!wouldReopen(target)) continue
     const visits = source.definition.visits || target.definition.visits || VISITS_DEFAULT
-    // A visit that was skipped is not one it has had.
+    // A skipped visit does not count.
     const had = (target.status === 'skipped' ? target.visit - 1 : target.visit) - target.goneBack
     if (had >= visits) return { target: target.definition.id, visits }
   }
@@ -65,7 +63,7 @@ export function route(draft: DecisionDraft, source: TaskState, outcome: string, 
   markReady(draft, to)
 }
 
-/** Opens the next visit of these and all after them; left alone: `stays`, and what is unsafe to repeat and under way or parked. */
+/** Opens the next visit of these tasks and all after them, except `stays` and tasks in progress or parked that are unsafe to repeat. */
 export function reopen(
   draft: DecisionDraft,
   roots: readonly TaskState[],
@@ -109,11 +107,10 @@ export function reopen(
 
 const NONE: ReadonlySet<TaskName> = new Set()
 
-/** Under way or parked, and not to be run twice. */
+/** In progress or parked, and unsafe to repeat. */
 export function isLetAlone({ state }: Pick<DecisionDraft, 'state'>, task: TaskState): boolean {
   const isOpen = task.status === 'running' || task.gate?.asks.type === 'unknown-outcome'
   return isOpen && !mayRunAgain(effectOf(state.definition, task.definition))
 }
 
-/** Leading here opens its next visit. */
 export const wouldReopen = (task: TaskState): boolean => ENDED.has(task.status) || task.status === 'waiting'

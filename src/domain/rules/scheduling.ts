@@ -1,6 +1,5 @@
-// Which ready tasks may start now: highest priority first, within the plan's concurrency, never two whose write scopes
-// overlap, nor one over files that another will set back when it tries again. A task that must be prepared first holds its
-// place in the line, so that lesser ones cannot starve it.
+// Which ready tasks may start: highest priority first, within `concurrency`, never two with overlapping write scopes, nor one over files
+// that a retry will restore. A task under preparation keeps its place in the queue, so that lower priorities cannot starve it.
 
 import { worksInFolder } from '../actions/actions.ts'
 import { type Begin, beginWithin, waitsForBudget } from '../budget/budget-rules.ts'
@@ -30,21 +29,19 @@ import { type DecisionDraft, emit } from './decision.ts'
 import { propagate } from './readiness.ts'
 import { settle } from './settle.ts'
 
-/** How far down the line to look past tasks that must wait for an overlapping one. */
+/** How far to look past tasks that wait for an overlapping scope. */
 const LOOK_PAST_MAX = 64
 
-/** How far to look past tasks that a breaker or another plan holds back: there may be many, and others must not wait for it. */
+/** How far to look past tasks that a breaker or another plan delays: there may be many, and others must not wait. */
 const LOOK_PAST_HELD_MAX = 1_024
 
-/** The next tasks in line for the free places, in order. Reads only; the heap is the same afterwards. */
 export const inLine = (state: PlanState, now: Millis, held: Held = NOBODY_HELD): readonly TaskState[] =>
   lineOf(state, now, held).line
 
-/** Tasks whose files another plan has reserved. */
 type Held = { has(task: TaskName): boolean }
 const NOBODY_HELD: Held = new Set()
 
-/** Those in line, and when the first that a breaker holds back may begin. */
+/** The queue, and when the first task behind a breaker may begin. */
 export function lineOf(
   state: PlanState,
   now: Millis,
@@ -60,7 +57,7 @@ export function lineOf(
   for (let past = 0; free > 0 && past < LOOK_PAST_MAX; ) {
     const task = state.ready.pop(isStartable)
     if (task === undefined) break
-    // It may stand there twice, and then one right behind the other.
+    // A task may be queued twice, and then the entries are adjacent.
     if (looked.at(-1) === task) continue
     looked.push(task)
     if (passOver.has(task.definition.id)) {
@@ -69,7 +66,7 @@ export function lineOf(
     }
     const breaker = blockingBreaker(state, task, now, one => isTriedIn(state.running, one) || isTriedIn(line, one))
     if (breaker !== null) {
-      // One whose time has come waits for whoever tries it, not for a time.
+      // A half-open breaker waits for the task that tries it, not for a time.
       if (breaker.until > now) heldAt = Math.min(heldAt ?? breaker.until, breaker.until)
       if (++held >= LOOK_PAST_HELD_MAX) break
       continue
@@ -80,7 +77,7 @@ export function lineOf(
     }
     const scope = writeScope(state, task)
     const inTheWay = (other: TaskState) => other !== task && scopesOverlap(scope, writeScope(state, other))
-    // What it commits, tags or merges is what was written before it.
+    // Git tasks wait for the commits of earlier tasks.
     const waits = task.definition.action.type === 'git' && state.uncommitted.length > 0
     if (waits || (scope.length > 0 && [...state.running, ...state.holding, ...line].some(inTheWay))) {
       past++
@@ -93,27 +90,27 @@ export function lineOf(
   return { line, heldAt }
 }
 
-/** Its agent asked a person for something and was parked: it goes on with the answer. */
+/** Its agent was stopped while it waited for a permission, and continues with the answer. */
 const waitsForPermission = ({ questions }: PlanState, { definition }: TaskState): boolean =>
   questions.length > 0 && questions.some(({ task, agent }) => agent !== undefined && task === definition.id)
 
 const NOBODY_IN_LINE = { line: NOTHING, heldAt: null }
 
-/** Would somebody begin an attempt now, if nothing forbade it? */
+/** Would an attempt begin now if limits allowed it? */
 export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
   state.status === 'active' &&
   state.compensating === null &&
   (state.claimable.peek(task => isClaimable(state, task)) !== undefined ||
     inLine(state, now).length > 0 ||
-    // External tasks that ask before they can be claimed.
+    // External tasks that need an approval before a claim.
     [...state.asking].some(({ definition }) => definition.action.type !== 'gate'))
 
-/** How many tasks the engine carries out at once; never zero, or nothing would ever start. */
+/** At least one, or nothing would ever start. */
 export function concurrencyOf({ concurrency }: PlanDefinition): number {
   return concurrency !== undefined && concurrency >= 1 ? Math.min(concurrency, CONCURRENCY_MAX) : CONCURRENCY_DEFAULT
 }
 
-/** A task with a condition, preconditions, items to find, or a write scope to capture or restore is prepared before each attempt. */
+/** A task with a condition, preconditions, items to compute, or a scope to capture or restore is prepared before each attempt. */
 export function needsPreparing(state: PlanState, task: TaskState): boolean {
   const { preconditions, action } = task.definition
   return (
@@ -133,14 +130,14 @@ export function capturesScope(state: PlanState, task: TaskState): boolean {
   return capturesFiles(state.definition, task.definition)
 }
 
-/** Must all files be looked at before it begins this visit? An external task is looked at when it is claimed. */
+/** Does this visit need a snapshot of all files first? For an external task, the claim takes it. */
 function needsLook(state: PlanState, task: TaskState): boolean {
   if (task.definition.action.type === 'external' || !isWatched(state, task.definition)) return false
-  // Before a later attempt: what changed since the last one ended is not its work.
+  // Before a retry: changes since the previous attempt are not its work.
   return task.attempt === 0 ? task.prepared?.before === undefined : task.prepared?.ended !== undefined
 }
 
-/** Starts whoever is in line and prepared. Only the owner of the lease asks for this. */
+/** Starts the prepared tasks at the head of the queue. Called only by the owner of the plan's lease. */
 export function startInLine(
   draft: DecisionDraft,
   prepared: ReadonlyMap<TaskState, Prepared>,
@@ -151,7 +148,7 @@ export function startInLine(
   startEach(draft, inLine(draft.state, draft.now, held), prepared, asking)
 }
 
-/** Opens the gates whose question is made. Nothing is carried out for it, so it happens also while the engine is stopping. */
+/** Opens gates whose questions are prepared. This runs nothing, so it also happens while the engine is stopping. */
 export function openAsked(
   draft: DecisionDraft,
   prepared: ReadonlyMap<TaskState, Prepared>,
@@ -163,7 +160,7 @@ export function openAsked(
   startEach(draft, [...askable(state).filter(task => prepared.has(task)), ...claimable], prepared, asking)
 }
 
-/** Of an external task that somebody agreed to, what would be done is looked at again when it is claimed. */
+/** An approved external task is checked again when it is claimed. */
 const isApproved = (state: PlanState, task: TaskState): boolean =>
   task.consent !== null && asksBeforeClaim(state, task) && isClaimable(state, task)
 
@@ -175,12 +172,11 @@ function startEach(
 ): void {
   const line = tasks.map(task => ({ task, visit: task.visit }))
   for (const { task, visit } of line) {
-    // Whoever was before it in line may have failed and led back to where this one waits on others again.
+    // A task before it in the queue may have failed and reopened its dependencies.
     const mayBegin = isStartable(task) || draft.state.asking.has(task) || isApproved(draft.state, task)
     if (!mayBegin || task.visit !== visit || draft.state.compensating !== null) continue
-    // One before it in line found the budget used up.
+    // A task before it in the queue used up the budget.
     if (draft.state.status === 'paused') return
-    // The next turn gives the plan up.
     if (attemptsUsedUp(draft.state) !== null && task.definition.action.type !== 'gate') continue
     const made = prepared.get(task) ?? null
     const question = asking.get(task) ?? null
@@ -189,37 +185,34 @@ function startEach(
   }
 }
 
-/** So many gates are made ready at once. */
 const ASKING_MAX = 64
 
-/** The gates that are reached and have no question yet, in the order of the plan. */
 export function askable(state: PlanState): readonly TaskState[] {
   if (state.asking.size === 0 || state.status !== 'active' || state.compensating !== null) return NOTHING
   return [...state.asking].sort((a, b) => a.ordinal - b.ordinal).slice(0, ASKING_MAX)
 }
 
-/** Was everything prepared that must be, before this task may start or be known not to? */
+/** Is the preparation complete, so that the task can start or be ruled out? */
 function isEnough(state: PlanState, task: TaskState, made: Prepared, asking: Asking | null): boolean {
   if (made.failure !== undefined || made.when === false) return true
   if (made.when === undefined && isUnjudged(task)) return false
   if (made.edits !== undefined) return true
-  // What it finds is told with the plan that it becomes, see expanding.ts.
+  // Its result arrives as the expanded plan, see turn.ts.
   if (task.definition.action.type === 'items') return false
   if ((task.definition.preconditions?.length ?? 0) > 0 && made.preconditions === undefined) return false
   if (asking !== null) return true
-  // A gate opens with the question that was made for it.
   if (task.definition.action.type === 'gate') return proseOf(task, made).length > 0
   if (proseOf(task, made).length > 0) return true
-  // What it would do was looked at under this definition; while somebody is asked about it, its files are nobody's.
+  // Its approval was checked under this definition; while a person is asked, its files are not reserved.
   if (needsConsent(state, task)) return made.consent?.from === state.hash
   return isCaptured(state, task, made)
 }
 
-/** Without the files as they were before, a crash could not be set right. */
+/** Without the preimage, a crash could not be repaired. */
 const isCaptured = (state: PlanState, task: TaskState, { preimage }: Prepared): boolean =>
   preimage !== undefined || !capturesScope(state, task)
 
-/** The preconditions only a person can judge, and nobody has in this visit. */
+/** The preconditions that only a person can judge, and that are open in this visit. */
 function proseOf(task: TaskState, made: Prepared): readonly string[] {
   if (task.prepared?.approved === true) return []
   return (made.preconditions ?? []).flatMap(({ criterion, holds }) => (holds === null ? [criterion] : []))
@@ -263,7 +256,7 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
   const gone = goneBackIn(task)
   const idle = (prepared.failure ?? over) !== undefined ? ({ begun: false } as const) : {}
   const runs = runsAs(draft.state, task.definition)
-  // In the order in which they are stored, so that what is told and what is read again are the same to the letter.
+  // In stored order, so that a replay is byte-equal.
   if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
     emit(draft, { ...begun, ...gone, ...idle, ...(holds === undefined ? {} : { holds }), ...runs })
   else
@@ -294,12 +287,12 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
 
 const NO_BUDGET: Exclude<Begin, 'later'> = {}
 
-/** What it holds from its start on; most plans have no budget. */
+/** Reserves its start budget; most plans have none. */
 function withinBudget(draft: DecisionDraft, task: TaskState): Begin {
   return draft.state.budget === null ? NO_BUDGET : beginWithin(draft, task, concurrencyOf(draft.state.definition))
 }
 
-/** Lost in a crash or waiting for long, it has used up the time of its visit: this attempt ends before it has begun. */
+/** After crashes or a long wait the time of the visit is used up: the attempt ends before it begins. */
 function outOfTime(
   { now }: DecisionDraft,
   { definition: { timeboxMs }, visitAt, failures, lost }: TaskState,
@@ -315,7 +308,7 @@ function outOfTime(
   }
 }
 
-/** Do the preconditions hold? Prose is never taken for true: a person is asked before the task begins. */
+/** Do the preconditions hold? For text preconditions a person is asked first. */
 function isClear(draft: DecisionDraft, task: TaskState, prepared: Prepared): boolean {
   const { id } = task.definition
   const criteria = proseOf(task, prepared)

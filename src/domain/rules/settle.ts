@@ -1,6 +1,5 @@
-// An attempt has ended: what then? Success completes the task and takes its outcome edge; failure is tried again, routed, or
-// final; an unknown outcome is decided by effect class. A settlement for an attempt that is no longer open is stale, and
-// changes nothing: late and duplicate completions are harmless.
+// Settles attempts. Success completes the task and takes its outcome edge; failure is retried, routed or final; the effect class decides
+// about an unknown outcome. Stale and duplicate settlements change nothing.
 
 import { withdrawQuestion } from '../budget/budget-rules.ts'
 import type { Interrupted } from '../command.ts'
@@ -45,14 +44,13 @@ function succeed(draft: DecisionDraft, task: TaskState, result: Succeeded): void
   } else if (draft.state.rollback === null) afterSuccess(draft, task)
 }
 
-/** It ended while a rollback was under way, which said nothing else of it: now it has the consequences it always has. */
+/** The attempt ended during a rollback, which postponed its consequences until now. */
 export function settleLate(draft: DecisionDraft, task: TaskState): void {
   const { status, result } = task
   if (status === 'completed') afterSuccess(draft, task)
   else if (status === 'failed' && result?.status === 'failed') goOnAfter(draft, task, result)
 }
 
-/** A completed task takes its outcome edge, then lets its dependants go on. */
 export function afterSuccess(draft: DecisionDraft, task: TaskState): void {
   const taken = draft.state.compensating === null ? edges(draft, task, outcomesOf(task, task.result)) : null
   if (taken !== null && exhausted(task, taken.to) === null) {
@@ -62,14 +60,14 @@ export function afterSuccess(draft: DecisionDraft, task: TaskState): void {
   if (task.status === 'completed') propagate(draft, task)
 }
 
-/** Going back once more than the whole plan may ends it. */
+/** Ends the plan when its limit on loops is exceeded. */
 function isLoopTooMany(draft: DecisionDraft, task: TaskState, to: readonly TaskState[]): boolean {
   const cap = to.some(wouldReopen) ? loopsUsedUp(draft.state) : null
   if (cap !== null) abort(draft, cap, undefined, task.definition.id)
   return cap !== null
 }
 
-/** Why the work of another does not count as that of this task; null when it does. */
+/** Why the result of a remedy does not complete this task; null when it does. */
 export function whyNotDone(draft: DecisionDraft, task: TaskState, result: Result | null): Failed | null {
   const outcomes = outcomesOf(task, result)
   const taken = edges(draft, task, outcomes)
@@ -78,7 +76,7 @@ export function whyNotDone(draft: DecisionDraft, task: TaskState, result: Result
   return over === null ? null : tooOften(taken.outcome, over)
 }
 
-/** The target that a success would lead back to once too often; null when the way is free. */
+/** The target of the success edge that has no visits left; null for none. */
 export function loopLimitReached(draft: DecisionDraft, task: TaskState): ReturnType<typeof exhausted> {
   const taken = edges(draft, task, outcomesOf(task, task.result))
   return taken === null ? null : exhausted(task, taken.to)
@@ -97,7 +95,7 @@ function goOnAfter(draft: DecisionDraft, task: TaskState, result: Failed): void 
   if (left !== null) giveUp(draft, task, ['failure'], result.mode, left)
 }
 
-/** A failure that is not tried again: a rule is followed, or it is for good. `why`: what became of the last rule. */
+/** A failure without a retry: follows a rule, or is final. `why`: the result of the last rule. */
 export function afterFailure(
   draft: DecisionDraft,
   task: TaskState,
@@ -109,10 +107,10 @@ export function afterFailure(
   if (left !== null) giveUp(draft, task, outcomes, mode, left)
 }
 
-/** The plan is on its way to its end: nothing is chosen. */
+/** The plan is ending, so there is no recovery. */
 const ENDING: NothingLeft = { choice: null, passed: '', reason: '', timebox: false }
 
-/** A failure for good: routed when it has an edge and visits left, else it blocks all that need it. */
+/** A final failure: routed when it has an edge and visits left, else it blocks its dependants. */
 function giveUp(
   draft: DecisionDraft,
   task: TaskState,
@@ -131,7 +129,7 @@ function giveUp(
   if (!task.handled) failGroup(draft, task)
 }
 
-/** A group that says where its failure leads fails with the first of its tasks that does. Any other is only blocked. */
+/** A group that routes failures fails with its first failed child. Any other group is only blocked. */
 function failGroup(draft: DecisionDraft, task: TaskState): void {
   const group = groupOf(draft.state, task)
   if (group === null || draft.state.compensating !== null) return
@@ -143,7 +141,6 @@ function failGroup(draft: DecisionDraft, task: TaskState): void {
   afterFailure(draft, group, ['failure'])
 }
 
-/** The names under which an outcome may have an edge, most exact first. */
 function outcomesOf(task: TaskState, result: Result | null): readonly string[] {
   const picked = result?.status === 'succeeded' ? (result.outcome ?? 'success') : 'success'
   switch (task.definition.action.type) {

@@ -1,5 +1,5 @@
-// How a plan that has ended is done once more: its file makes a new plan. Where it did not complete, and something in it happened
-// that is unsafe to repeat, that must be said with `--again` (operations/run-plan.ts asks for it).
+// Runs an ended plan once more, as a new plan from its file. If it did not complete, and effects happened that are unsafe to repeat,
+// `--again` is required (operations/run-plan.ts asks for it).
 
 import { effectOf } from '../plan-rules/effect.ts'
 import type { PlanState } from '../state/state.ts'
@@ -12,7 +12,7 @@ export function howToStartOver({ status, definition, order }: PlanState): string
   )
 }
 
-/** `done`: what completed and is unsafe to repeat, in a plan that did not complete. */
+/** `done`: completed tasks that are unsafe to repeat, in a plan that did not complete. */
 export function startOverText(done: readonly string[]): string {
   const [first, ...others] = done
   if (first === undefined) return 'run its plan file again: that creates a new plan'

@@ -1,4 +1,4 @@
-// What people and agents decide about one task: claims and reports of external tasks, gates, retry, skip.
+// Commands about one task, by people and agents: claims and reports of external tasks, gates, retry, skip.
 
 import { claimObjection, holdsOf, withdrawQuestionsOf } from '../budget/budget-rules.ts'
 import type { CommandOf } from '../command.ts'
@@ -72,7 +72,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   }
   const unapproved = mayNotClaim(draft, task, command.consent)
   if (unapproved !== null) return unapproved
-  // A plan of external tasks needs no engine: whoever claims finds that the wait is over.
+  // A plan of external tasks needs no driver, so a claim also notices that a delay is over.
   const due = isDueExternal(draft, task)
   if (!due && !isClaimable(draft.state, task))
     return refuse(
@@ -109,7 +109,6 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   return undefined
 }
 
-/** Why somebody must approve it first; null when it may be claimed as far as that goes. */
 function mayNotClaim({ state, now }: DecisionDraft, task: TaskState, found: Found | undefined): Refusal | null {
   if (task.status === 'waiting' && task.gate?.asks.type === 'consent')
     return unapproved(state, task, task.gate.asks.why)
@@ -130,7 +129,7 @@ function unapproved({ definition: { name } }: PlanState, task: TaskState, why: s
   )
 }
 
-/** Nobody may claim anything, and somebody could change that. */
+/** No task can be claimed until someone approves it. */
 function unapprovedTask(state: PlanState): Refusal | null {
   const task = state.order.find(
     one => one.definition.action.type === 'external' && one.status === 'waiting' && one.gate?.asks.type === 'consent',
@@ -138,7 +137,7 @@ function unapprovedTask(state: PlanState): Refusal | null {
   return task?.gate?.asks.type === 'consent' ? unapproved(state, task, task.gate.asks.why) : null
 }
 
-/** The first that may be claimed; while a breaker holds that one back, the first it does not. */
+/** The first claimable task; if a breaker delays it, the first that no breaker delays. */
 function nextClaimable({ state, now }: DecisionDraft): TaskState | undefined {
   const first = state.claimable.peek(task => isClaimable(state, task))
   const isHeld = (task: TaskState) => blockingBreaker(state, task, now, () => false) !== null
@@ -201,7 +200,7 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
   return undefined
 }
 
-/** A report made too early is mended in the same attempt, unless the plan says what follows a failure. */
+/** A premature report may be corrected in the same attempt, unless the plan declares a recovery. */
 function mayGoOn({ now }: DecisionDraft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
   const { timeoutMs, timeboxMs, on = {} } = definition
   if (Object.hasOwn(on, 'failure')) return false
@@ -209,11 +208,11 @@ function mayGoOn({ now }: DecisionDraft, { definition, refused, startedAt, visit
   return refused + 1 < REPORTS_MAX && !isOver(startedAt, timeoutMs) && !isOver(visitAt, timeboxMs)
 }
 
-/** Of a claim whose holder may be gone. */
+/** The claimant may be gone. */
 const releaseHint = ({ definition: { name } }: PlanState, task: TaskState): Hint =>
   advise`if whoever claimed it is gone: ${quoted('release', { plan: name, task: task.definition.id })}`
 
-/** A pause ends what we run ourselves, and no claim. */
+/** A pause stops running attempts, not claims. */
 function refuseRunning(state: PlanState, task: TaskState): Refusal {
   const { id } = task.definition
   return task.claim === null
@@ -228,7 +227,7 @@ function refuseRunning(state: PlanState, task: TaskState): Refusal {
 export const claimNotHeld = (id: string): Refusal =>
   refuse('conflict', `the claim on '${id}' is not held by this token`, 'it may have expired; claim it again')
 
-/** What a report must say: every output it was asked for, and only outcomes and failure modes the task has. */
+/** The missing parts of a report: declared outputs, and a known outcome or failure mode. */
 function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
   if (result.status === 'succeeded') {
     const missing = Object.entries(definition.outputs ?? {})
@@ -253,12 +252,12 @@ function lacks({ definition }: TaskState, result: Result): Refusal | undefined {
   )
 }
 
-/** A claim's lease ran out, or it was given back. A stale lapse changes nothing; giving back a claim that is gone is refused. */
+/** The lease of a claim expired, or the claim was released. A stale expiry changes nothing; releasing a lost claim is refused. */
 export function lapse(draft: DecisionDraft, command: CommandOf<'lapse'>): Refusal | undefined {
   const task = draft.state.tasks.get(command.task)
   const { released } = command
   if (task?.status === 'running' && task.claim?.token === command.token) {
-    // Nobody knows how far it came, so nobody has agreed to its being done again.
+    // It may have been partly done, so repeating it needs a new approval.
     if (asksBeforeClaim(draft.state, task)) consumeConsent(draft, task)
     lose(draft, task, command.reason, 'by the world', { wrote: command.wrote })
     if (released !== true) escalate(draft, task, 'heartbeat')
@@ -327,7 +326,6 @@ export function retry(draft: DecisionDraft, command: CommandOf<'retry'>): Refusa
   return undefined
 }
 
-/** The failed task that it waits for, directly or through others. */
 function blockerOf(state: PlanState, task: TaskState): TaskState | undefined {
   const seen = new Set<TaskState>([task])
   for (const one of seen)
@@ -339,7 +337,7 @@ function blockerOf(state: PlanState, task: TaskState): TaskState | undefined {
   return undefined
 }
 
-/** Of a plan that was given up: a branch that no outcome led to has nothing to do with how it ended, and does not mend it. */
+/** In a cancelled plan, a branch that no outcome activated is no reason for its end, so retrying it repairs nothing. */
 function nothingLedTo({ status }: PlanState, task: TaskState): Refusal | null {
   if (status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
   return refuse(
@@ -361,7 +359,6 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
     return refuse('not-ready', `task '${id}' is ${task.status} already`)
   const unled = nothingLedTo(state, task)
   if (unled !== null) return unled
-  // With a group, all of it that has not been done is passed over.
   const open = worksOf(state, task).filter(other => other !== task && !SATISFIES.has(other.status))
   const busy = open.find(other => other.status === 'running')
   if (busy !== undefined) return refuseRunning(state, busy)
@@ -384,7 +381,7 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
   return undefined
 }
 
-/** Its undo steps come first; they run while a process drives the plan. */
+/** Compensations come first; they run while a process drives the plan. */
 function undoingFirst(state: PlanState, verb: string): Refusal {
   const why = state.ending === 'failed' ? 'the plan failed' : 'the plan is being cancelled'
   const plan = state.definition.name
@@ -392,10 +389,10 @@ function undoingFirst(state: PlanState, verb: string): Refusal {
   return { ...refusal, hint: advise`run the undo steps first: ${next('resume', { plan })}` }
 }
 
-/** Questions about something that went wrong; to try it again is an answer. */
+/** Questions about a failure, which a retry answers. */
 const AGAIN: ReadonlySet<GateAsks['type']> = new Set(['unknown-outcome', 'recovery', 'replan'])
 
-/** An outcome that leads nowhere, where others lead somewhere, is a slip: the plan would go on as if nothing had been said. */
+/** An outcome without an edge, in a task with edges, is probably a typo, and would be ignored. */
 function strange({ id, on }: TaskState['definition'], outcome: string | undefined): Refusal | undefined {
   const known = Object.keys(on ?? {})
   if (outcome === undefined || known.length === 0 || known.includes(outcome) || outcome === 'success') return undefined

@@ -1,5 +1,5 @@
-// One turn of the loop: what ended is settled, due retries become ready, who is in line starts. Everything a turn makes true
-// is one entry. And `recover`: a new owner finds attempts that an old one left open, and loses them (lost-attempt.ts).
+// One turn of the loop: settles ended attempts, readies due retries, starts tasks from the queue, in one entry. And `recover`: a new owner
+// loses the attempts that the previous one left open (lost-attempt.ts).
 
 import { beginWithin, shortForClaim } from '../budget/budget-rules.ts'
 import type { CommandOf, Expanded, Turn } from '../command.ts'
@@ -26,16 +26,16 @@ import { checkOutputs } from './reopen.ts'
 import { openAsked, startInLine, wantsAttempt } from './scheduling.ts'
 import { settle } from './settle.ts'
 
-// A `for_each` whose items are known only when its turn comes: the engine has found them, and the plan gets a revision that
-// binds them. Finding is an attempt like any other; it begins and ends in the turn that tells of it, so a crash before
-// that turn has done nothing. Whoever finds the same items again changes nothing.
+// A `for_each` with computed items: when it is due, the engine computes them, and a revision of the plan binds them. This is an attempt
+// that begins and ends in the turn that reports it, so a crash before that turn has no effect. Reporting the same items again changes
+// nothing.
 
 function expandFound(draft: DecisionDraft, found: readonly Expanded[]): void {
   for (const one of found) {
     const { state } = draft
     const task = state.tasks.get(one.task)
     if (state.status !== 'active' || state.compensating !== null || task?.definition.action.type !== 'items') continue
-    // Another definition since: the items are looked for again.
+    // The definition changed meanwhile: the items are computed again.
     if (!isStartable(task) || task.visit !== one.visit || state.hash !== one.from) continue
     bind(draft, task, one)
   }
@@ -61,7 +61,7 @@ function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }
   if (hash !== draft.state.hash) {
     abandonRemoved(draft, definition)
     const rationale = `for_each of '${action.of}' gives ${items.length} item${items.length === 1 ? '' : 's'}`
-    // Journals from before tasks had authors do not say it.
+    // Journals from before tasks had authors omit it.
     const writer = draft.state.sandbox === 'by-task' ? ({ writer: 'items' } as const) : {}
     emit(draft, { type: 'plan.revised', revision: draft.state.revision + 1, definition, hash, rationale, ...writer })
   }
@@ -69,7 +69,7 @@ function bind(draft: DecisionDraft, task: TaskState, { items, definition, hash }
   refresh(draft, draft.state.order)
 }
 
-/** What would be lost, or is wrong with the plan as it would become. */
+/** Why the expansion is refused: it would lose work, or the expanded plan is invalid. */
 function whyNot(draft: DecisionDraft, definition: Expanded['definition']): string | null {
   const fault = checkGraph(definition)[0]
   if (fault !== undefined) return fault.message
@@ -82,7 +82,7 @@ function whyNot(draft: DecisionDraft, definition: Expanded['definition']): strin
   return null
 }
 
-/** Children of earlier items that have begun and are not among the new ones are given up. */
+/** Children of removed items that have begun are abandoned. */
 function abandonRemoved(draft: DecisionDraft, definition: Expanded['definition']): void {
   const kept = new Set(allTasks(definition).map(task => task.id))
   for (const task of draft.state.order) {
@@ -123,17 +123,16 @@ export function turn(draft: DecisionDraft, command: Turn): void {
   askForClaims(draft)
   const before = draft.events.length
   conclude(draft)
-  // Concluding may have made the last task ready.
+  // Concluding may have readied the final task.
   if (draft.events.length > before && command.start !== false) startInLine(draft, NONE, NONE, held)
 }
 
-/** A plan that has had all of its attempts and would begin another is given up. */
+/** Ends a plan that is out of attempts and would begin another. */
 function endWornOut(draft: DecisionDraft): void {
   const cap = attemptsUsedUp(draft.state)
   if (cap !== null && wantsAttempt(draft.state, draft.now)) abort(draft, cap, undefined)
 }
 
-/** An external task is ready, and there is no budget for it. */
 function askForClaims(draft: DecisionDraft): void {
   const task = shortForClaim(draft.state, draft.now)
   const begin = task === null ? 'later' : beginWithin(draft, task, 1)
@@ -145,7 +144,7 @@ function askForClaims(draft: DecisionDraft): void {
 }
 
 function readyDue(draft: DecisionDraft): void {
-  // A set: two timers of one task may stand at the same time, when the wall clock did not move between two failures.
+  // A set, because two timers of one task may be due together if the wall clock did not move.
   let due: Set<TaskName> | null = null
   for (;;) {
     const timer = draft.state.timers.peek(isTimed)
@@ -177,7 +176,7 @@ function preparedFor(draft: DecisionDraft, command: Turn): ReadonlyMap<TaskState
   return prepared
 }
 
-/** Nothing was prepared, which is so in most turns. */
+/** Shared, because most turns have no preparations. */
 const NONE: ReadonlyMap<TaskState, never> = new Map<TaskState, never>()
 
 function askingFor({ state }: DecisionDraft, { gates }: Turn): ReadonlyMap<TaskState, Asking> {

@@ -1,5 +1,5 @@
-// A completed task whose effect is unsafe is not done a second time because somebody typed `retry`: whoever wants that says so. What
-// asks for approval before it begins does so in its new visit anyway, and what was compensated is not done twice.
+// Repeating a completed task with an unsafe effect needs an explicit choice, not only a `retry`. Not for tasks that ask for an approval in
+// their new visit, and not for compensated ones.
 
 import { needsConsent } from '../gates/consent-rules.ts'
 import { advise, quoted } from '../hint.ts'
@@ -9,12 +9,12 @@ import { type Refusal, refuse } from '../refusal.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { transitiveDependants } from '../state/task-index.ts'
 
-/** The word of the order that says so, and what a refusal lists as allowed. */
+/** The option that allows it, which refusals list. */
 export const REPEAT = 'repeat'
 
 const NAMED_MAX = 5
 
-/** Why these may not be tried again without a word about it; null when nothing unsafe would happen twice. */
+/** Why these may not be retried without that choice; null when nothing unsafe would be repeated. */
 export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Refusal | null {
   const repeated = [...works, ...transitiveDependants(works)].filter(task => repeatsUnsafely(state, task))
   const [first] = repeated
@@ -29,13 +29,13 @@ export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Ref
   )
 }
 
-/** At most five are named. */
+/** At most five names. */
 export function namedTasks(tasks: readonly TaskName[]): string {
   const names = tasks.slice(0, NAMED_MAX).map(name => `'${name}'`)
   return `${names.join(', ')}${tasks.length > NAMED_MAX ? ` and ${tasks.length - NAMED_MAX} more` : ''}`
 }
 
-/** It has happened, its effect is unsafe, and nobody would be asked before it happens again. */
+/** It completed, its effect is unsafe, and no gate would ask before the repetition. */
 export function repeatsUnsafely(state: PlanState, task: TaskState): boolean {
   const { status, definition } = task
   if (status !== 'completed' || effectOf(state.definition, definition) !== 'unsafe') return false

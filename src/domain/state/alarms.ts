@@ -1,6 +1,5 @@
-// What happens when nothing happens: a gate that nobody answers runs out or calls somebody, and so does a task whose deadline
-// has passed. An alarm is derived from how its task stands, so a stored fold need not hold it; one that no longer fits is
-// dropped when it is met.
+// Timeouts: an unanswered gate expires or escalates, as does a task after its deadline. Alarms are derived from the state of the task, so a
+// stored fold does not contain them; stale ones are dropped when they come up.
 
 import type { Millis } from '../id.ts'
 import { dueAt } from '../instant.ts'
@@ -8,13 +7,12 @@ import type { Escalation } from '../plan.ts'
 import { ENDED } from '../status.ts'
 import type { Alarm, PlanState, TaskState } from './state.ts'
 
-/** Puts the alarms of a task where the loop will find them. */
 export function indexAlarms(state: PlanState, task: TaskState): void {
   if (task.gate === null && task.definition.deadline === undefined) return
   for (const alarm of alarmsOf(state, task)) state.alarms.push(alarm)
 }
 
-/** The first alarm that still fits, of a plan that is under way; undefined when none is to come. */
+/** The first alarm that still applies in an active plan. */
 export function nextAlarm(state: PlanState): Alarm | undefined {
   if (state.status !== 'active' || state.compensating !== null || state.rollback !== null) return undefined
   return state.alarms.peek(alarm =>
@@ -22,7 +20,7 @@ export function nextAlarm(state: PlanState): Alarm | undefined {
   )
 }
 
-/** Can something become true without any work: a question be made, an alarm be raised? */
+/** Is there something to do without running a task: prepare a question, or raise an alarm? */
 export function hasDueAlarm(state: PlanState, now: Millis): boolean {
   if (state.status !== 'active' || state.compensating !== null) return false
   return state.asking.size > 0 || (nextAlarm(state)?.at ?? Number.POSITIVE_INFINITY) <= now
@@ -30,7 +28,7 @@ export function hasDueAlarm(state: PlanState, now: Millis): boolean {
 
 function alarmsOf(state: PlanState, task: TaskState): readonly Alarm[] {
   const { gate, escalated, status, definition } = task
-  // A revision may have taken it away.
+  // A revision may have removed it.
   if (ENDED.has(status) || state.tasks.get(definition.id) !== task) return []
   const alarms: Alarm[] = []
   const add = (at: Millis | null, why: Alarm['why']): void => {
@@ -45,7 +43,6 @@ function alarmsOf(state: PlanState, task: TaskState): readonly Alarm[] {
   return alarms
 }
 
-/** Whom to call when nobody answers, and after how long. */
 export function escalationOf({ definition }: PlanState, task: TaskState): Escalation | undefined {
   const { action } = task.definition
   return (action.type === 'gate' ? action.escalate : undefined) ?? definition.policy?.escalate

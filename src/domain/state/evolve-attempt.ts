@@ -1,4 +1,4 @@
-// What is true after an attempt began, ended or was lost. Part of `evolve`.
+// The state after an attempt began, ended or was lost. Part of `evolve`.
 
 import { actionFacts } from '../actions/actions.ts'
 import { attemptEnded, attemptStarted } from '../budget/ledger.ts'
@@ -13,8 +13,7 @@ import type { TaskStatus } from '../status.ts'
 import type { PlanState, SetBack, TaskState } from './state.ts'
 import { NOBODY, NOTHING, setStatus } from './task-index.ts'
 
-// What happens to one task within its visits: it ends, it completes, its next visit is opened, a rollback sets it. Only `evolve`
-// calls these; they believe what they are told.
+// Transitions of one task between its visits: it ends, completes, is reopened or reset. Only `evolve` calls these; they validate nothing.
 
 export function end(
   state: PlanState,
@@ -28,7 +27,7 @@ export function end(
   task.gate = null
   task.claim = null
   task.retryAt = null
-  // What failed may be in the middle of its recovery.
+  // A failed task may be in recovery.
   if (status !== 'failed') task.recovering = null
   setStatus(state, task, status)
 }
@@ -44,12 +43,12 @@ export function complete(state: PlanState, task: TaskState, now: Millis): void {
   if (state.compensated.length > 0) state.compensated = without(state.compensated, id)
   if (state.unsureCompensated.length > 0) state.unsureCompensated = without(state.unsureCompensated, id)
   state.completedOrder = [...without(state.completedOrder, id), id]
-  // It was still running when the plan was cancelled or began to go back: what it did is undone too, unless it stays as it is.
+  // It was running when the plan was cancelled or a rollback began: its effect is compensated too, unless it is kept.
   const { rollback } = state
   if (rollback === null || rollback.resets.some(to => to.task === id)) state.compensating?.push(id)
 }
 
-/** Opens the next visit: counters begin anew, what earlier visits did stays in the journal. */
+/** Opens the next visit: counters are reset, the journal keeps the earlier visits. */
 export function reopen(state: PlanState, task: TaskState, reason: string): void {
   task.visit++
   task.attempt = 0
@@ -68,15 +67,15 @@ export function reopen(state: PlanState, task: TaskState, reason: string): void 
   task.visitAt = null
   task.waitsSince = null
   task.escalated = NOTHING
-  // The task made from `done` waits again until everything else has ended. Any other keeps the way that led here.
+  // The task made from `done` waits again for all others. Any other task keeps its activation.
   task.dormant = task.definition.action.type === 'verify'
   if (task.dormant) task.routedBy = NOBODY
   task.reason = reason
-  // What an earlier visit did stays to be compensated, so `completedOrder` keeps it.
+  // `completedOrder` keeps it, so that the effect of the earlier visit can be compensated.
   setStatus(state, task, 'pending')
 }
 
-/** A visit of its own for how the task stands after a rollback. It is open as well when what it had done was compensated on the way. */
+/** A new visit with the state after a rollback. The task is also open when its effect was compensated during the rollback. */
 export function reset(state: PlanState, task: TaskState, to: Reset, now: Millis): void {
   const isUndone = to.status === 'completed' && state.compensated.includes(to.task)
   const status = isUndone ? 'pending' : to.status
@@ -120,7 +119,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       state.attempts++
       if (state.budget !== null) attemptStarted(state.budget, task.definition, event, now)
       task.claim = event.claim ?? null
-      // Also over retries and rollbacks: what an earlier claim left outside the scope is for whoever reports the task next.
+      // Kept over retries and rollbacks: changes outside the scope from an earlier claim concern the next report.
       if (event.around !== undefined) task.around ??= event.around
       if (
         event.preimage !== undefined ||
@@ -129,7 +128,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
         event.reserves !== undefined ||
         task.prepared?.ended !== undefined
       ) {
-        // What was chosen about edits, and how the attempt before it ended, is used up; not by one that did not begin.
+        // An attempt that begins uses up the choices about edits and the end of the previous attempt.
         const { chosen, ended, idle: _, ...kept } = task.prepared ?? {}
         task.prepared = {
           ...kept,
@@ -150,7 +149,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       task.claim = null
       state.breakers = breakersAfter(state.breakers, task.definition, false)
       endedMeanwhile(state, event.task)
-      // Prose that nobody has judged yet keeps the task open; the gate that follows asks for the verdict.
+      // An open text criterion keeps the task open; a gate will ask for the verdict.
       if (event.result.verdicts?.some(verdict => verdict.holds === null) === true) setStatus(state, task, 'waiting')
       else complete(state, task, now)
       return
@@ -159,7 +158,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       if (state.budget !== null) attemptEnded(state.budget, event, measured(event.result), now)
       task.result = event.result
       noteOverwritten(state, task, event.result, now)
-      // Nothing was tried: somebody is asked first.
+      // Nothing was tried, because a person is asked first.
       if (event.result.failure.code !== CONSENT) task.failures++
       task.handled = false
       task.waitsSince = null
@@ -174,7 +173,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
         attemptEnded(state.budget, event, { outputBytes: null, ms, isIdle: event.begun === false }, now)
       }
       if (event.byUs !== true) task.lost++
-      // What did not begin is no attempt that a cap counts.
+      // An attempt that did not begin does not count against a cap.
       if (event.begun === false) state.attempts--
       task.claim = null
       task.reason = event.reason
@@ -195,7 +194,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       setStatus(state, task, 'waiting')
       return
     case 'report.refused':
-      // The checks were not run, so none of the tries that they may fail is used up.
+      // The checks did not run, so the report does not count against its limit.
       if (event.failure.code !== 'outside-scope') task.refused++
       task.reason = event.failure.message
       return
@@ -220,7 +219,7 @@ const some = (chosen: Prepared['chosen'], ended: Prepared['ended']): Pick<Prepar
   ended,
 })
 
-/** So many times are remembered, each with so many paths; the journal and the manifests it names hold all of them. */
+/** Limits the state; the journal and its manifests have all of them. */
 const RESTORED_MAX = 20
 const PATHS_MAX = 10
 
@@ -241,7 +240,7 @@ export function rememberSetBack(
   state.restored = [...state.restored, one].slice(-RESTORED_MAX)
 }
 
-/** Edits it wrote over can be restored, as those that were set back. */
+/** Overwritten edits can be restored like reverted ones. */
 function noteOverwritten(state: PlanState, { definition, prepared }: TaskState, { wrote }: Result, at: Millis): void {
   const saved = prepared?.preimage ?? prepared?.before
   if (wrote?.overwrote === undefined || saved === undefined) return
@@ -249,21 +248,21 @@ function noteOverwritten(state: PlanState, { definition, prepared }: TaskState, 
   rememberSetBack(state, { task: definition.id, saved, files, more, how: 'overwritten' }, at)
 }
 
-/** Remembered where files are looked at: what changed later is a person's work. */
+/** For tasks whose files are compared: later changes are a person's work. */
 function endedAt(task: TaskState, ended: NonNullable<Prepared['ended']>): void {
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
-  // Nothing ran, so whatever was true of the attempt before is still so.
+  // Nothing ran, so the end of the previous attempt is still valid.
   if (task.prepared?.idle === true) return
   if (isLookedAt) task.prepared = { ...task.prepared, ended }
 }
 
-/** What said no by its own judgement works; what was refused or stopped by us tells nothing. */
+/** A logic failure shows that the capability works; a refusal or an interruption shows nothing. */
 function tellBreakers(state: PlanState, { definition }: TaskState, kind: FailureClass): void {
   if (countsForBreaker(kind) || kind === 'logic')
     state.breakers = breakersAfter(state.breakers, definition, countsForBreaker(kind))
 }
 
-/** Told to nobody before the rollback is over: it says first how the tasks stand. */
+/** The rollback decides about the tasks first. */
 function endedMeanwhile(state: PlanState, task: TaskName): void {
   if (state.rollback !== null) state.rollback = { ...state.rollback, ended: [...state.rollback.ended, task] }
 }

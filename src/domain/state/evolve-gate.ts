@@ -1,4 +1,4 @@
-// What is true after something was judged: gates and their answers, recovery, breakers, questions, proposals. Part of `evolve`.
+// The state after decisions: gates and answers, recovery, breakers, questions, proposals. Part of `evolve`.
 
 import { attemptKey, newLedger } from '../budget/ledger.ts'
 import type { EditChoice, EventOf, JudgementEvent } from '../event.ts'
@@ -18,11 +18,10 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       const task = find(state, event.task)
       const { rule, to, choice } = event
       if (rule === undefined) {
-        // Asked before it began, nothing has failed.
+        // An approval before the start is no failure.
         if (choice !== 'ask') task.recovering = null
         return
       }
-      // Several attempts by one rule are one use of it.
       if (choice !== 'retry' || task.recovering?.rule !== rule)
         task.recoveries = Array.from(
           { length: Math.max(rule + 1, task.recoveries.length) },
@@ -37,7 +36,7 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       task.recovering = null
       task.handled = false
       if (result !== null) task.result = result
-      // What was written is the other's: it is committed and taken back with that.
+      // The alternate's files are committed and rolled back with the alternate.
       end(state, task, 'completed', now, `done by ${event.by}`)
       return
     }
@@ -75,7 +74,7 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
     case 'consent.voided': {
       const task = find(state, event.task)
       task.consent = null
-      // One that waits to be claimed asks first again.
+      // A claimable task asks first again.
       if (task.status === 'ready') index(state, task)
       return
     }
@@ -112,7 +111,7 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
   }
 }
 
-/** What Planfold itself asked: may a command reach an address, whose are changes outside a scope, may more be spent. */
+/** Answers to Planfold's own questions: may a command reach an address, whose are changes outside a scope, may more be spent. */
 function rememberAnswer(state: PlanState, { id, answers }: EventOf<'question.answered'>): void {
   const { network, sandbox, budget, agent, outside, task } = state.questions.find(question => question.id === id) ?? {}
   const { whose } = answers
@@ -153,7 +152,7 @@ export function closeGate(
   const { gate } = task
   task.gate = null
   const { verdict, by = '', until, binds = {} } = event
-  // Agreed to now and found to be something else later, it is asked about again.
+  // If the task changes after its approval, it is asked about again.
   for (const [name, hash] of Object.entries(binds)) {
     const bound = state.tasks.get(name as never)
     if (bound === undefined || until === undefined) continue
@@ -202,7 +201,6 @@ export function closeGate(
   }
 }
 
-/** Does the gate ask before the task has begun? */
 export const isBefore = (gate: OpenGate | null): boolean =>
   gate?.asks.type === 'consent' ||
   gate?.asks.type === 'edits' ||

@@ -1,5 +1,5 @@
-// What is true now, after this event? Applies one event to a state the caller owns. No rule is decided here: `evolve`
-// believes every event. The cost of an event depends on the tasks it names and their edges, never on history (law L7).
+// The state after an event. Applies one event to a state that the caller owns. It decides no rule and validates nothing. The cost depends
+// on the tasks in the event and their edges, never on the history (law L7).
 
 import { hasBudget, hasLayerBudget, hold, newLedger, raise, settle } from '../budget/ledger.ts'
 import type { BudgetEvent, ClientEvent, Event } from '../event.ts'
@@ -26,7 +26,7 @@ import {
   UNANNOTATED,
 } from './task-index.ts'
 
-// What is true after clients said something: tasks that were added to a draft, annotations, evaluations. Part of `evolve`.
+// The state after client data: tasks appended to a draft, annotations, evaluations. Part of `evolve`.
 
 type Find = (state: PlanState, name: TaskState['definition']['id']) => TaskState
 
@@ -55,7 +55,7 @@ function evolveClient(state: PlanState, event: ClientEvent, now: Millis, find: F
   }
 }
 
-/** Key by key, null takes away. Keys are data: `fromEntries` makes no difference between them, whatever they are called. */
+/** Merges key by key; null removes. `fromEntries` treats any key as data, `__proto__` included. */
 export function annotated(before: JsonObject, set: JsonObject): JsonObject {
   const after = new Map(Object.entries(before))
   for (const [key, value] of Object.entries(set)) {
@@ -65,7 +65,7 @@ export function annotated(before: JsonObject, set: JsonObject): JsonObject {
   return after.size === 0 ? UNANNOTATED : Object.fromEntries(after)
 }
 
-/** Only new tasks are touched: none needs them yet. The list of an unsealed draft grows in place: copying is dear. */
+/** Visits only the new tasks, which have no dependants yet. The list of a draft grows in place, because copying is slow. */
 function append(state: PlanState, tasks: readonly TaskDefinition[], now: Millis): void {
   if (!isUnsealed(state)) {
     state.definition = { ...state.definition, tasks: [...state.definition.tasks] }
@@ -104,7 +104,6 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.revision = event.revision
       state.hash = event.hash
       if (event.source !== undefined) state.dialect = event.source.dialect
-      // Made for the definition before this one, others are void.
       if (state.proposals.length > 0) state.proposals = []
       state.stampedEntry = state.version + 1
       state.authors = authorsAfter(state.authors, state.definition, event.definition, event.writer, event.others)
@@ -112,7 +111,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (state.startedAt !== null && hasBudget(event.definition)) state.budget ??= newLedger()
       return
     case 'task.imported':
-      // Ended, but not by us: there is nothing of ours to compensate.
+      // Completed elsewhere, so there is nothing to compensate.
       for (const { task, status, result, handled, routedBy } of event.tasks) {
         const imported = taskOf(state, task)
         if (result !== undefined) imported.result = result
@@ -133,7 +132,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (event.budget === 'kept') state.budget ??= newLedger()
       state.layers = event.policy ?? []
       state.startedAt ??= now
-      // The entry that is being written or read is the one behind those that were.
+      // The version counts the entries before this one.
       state.startedEntry = state.stampedEntry = state.version + 1
       for (const task of state.order) indexAlarms(state, task)
       return
@@ -141,7 +140,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.status = 'paused'
       state.reason = event.reason
       state.halted = event.force === true
-      // Journals from before it was said have only the words of the reason.
+      // Older journals have only the text of the reason.
       state.byHalt = event.halt ?? (state.halted && event.reason.startsWith('halted by '))
       state.shortage = event.cause ?? null
       state.overBudget = event.budget === true
@@ -171,7 +170,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.ending = null
       state.rollsBack = false
       state.uncommitted = []
-      // Given up while it ran, it was lost; nobody will make that attempt again.
+      // A task that was running is lost and will not be retried.
       for (const task of state.order) {
         task.recovering = null
         if (event.status === 'failed' && task.status === 'ready') end(state, task, 'cancelled', now, event.reason)
@@ -191,7 +190,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.status = 'active'
       state.reason = null
       state.endedAt = null
-      // Who takes it up again gives it as much room as it had at first.
+      // Reopening the plan resets its limits.
       state.attempts = 0
       state.loops = 0
       for (const task of state.order) task.recoveries = NOTHING
@@ -246,7 +245,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         sentBack.feedback = [...sentBack.feedback, event.feedback]
       }
       if (state.compensated.length > 0) state.compensated = without(state.compensated, ...event.tasks)
-      // Whoever was led on by an outcome that is open again needs its task as everybody does.
+      // The outcome of a reopened task no longer counts as an activation.
       for (const name of event.tasks) {
         for (const dependant of taskOf(state, name).dependants) {
           if (!dependant.routedBy.includes(name)) continue
@@ -257,7 +256,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       return
     case 'task.routed': {
       const source = taskOf(state, event.task)
-      // While another task helps, nobody knows yet whether it will do.
+      // While a remedy runs, it is open whether the failure is handled.
       if (source.status === 'failed') source.handled = source.recovering === null
       for (const name of event.to) {
         const target = taskOf(state, name)
@@ -325,7 +324,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       const { type: _, ...asked } = event
       state.rollback = { ...asked, was: { status: state.status, reason: state.reason }, ended: [] }
       state.compensating = event.compensate.toReversed()
-      // Paused or ended, it is under way until the rollback is over.
+      // A paused or ended plan is active during a rollback.
       state.status = 'active'
       state.reason = null
       state.endedAt = null
@@ -336,7 +335,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       leaveRollback(state)
       if (kind !== 'adopt') state.setBack = because === 'failure'
       for (const to of resets) {
-        // A person has answered for it, or the rollback would not have come so far.
+        // A person has answered for it, otherwise the rollback would not have come this far.
         if (state.unsureCompensated.includes(to.task)) state.completedOrder = without(state.completedOrder, to.task)
         state.unsureCompensated = without(state.unsureCompensated, to.task)
         reset(state, taskOf(state, to.task), to, now)
@@ -395,14 +394,13 @@ function evolveBudget(state: PlanState, event: BudgetEvent): void {
   }
 }
 
-/** The task an event names. An event that names an unknown task contradicts the journal it stands in: a bug, loud. */
+/** An unknown name contradicts the journal, which is a bug. */
 export function taskOf(state: PlanState, name: TaskName): TaskState {
   const task = state.tasks.get(name)
   if (task === undefined) throw new Error(`bug: the journal names task '${name}', which the plan does not have`)
   return task
 }
 
-/** A definition replaces the one before: tasks that stay keep what happened to them, new ones are pending. */
 function define(state: PlanState, definition: PlanDefinition, now: Millis): void {
   state.definition = definition
   const order: TaskState[] = []
@@ -412,7 +410,7 @@ function define(state: PlanState, definition: PlanDefinition, now: Millis): void
     if (known === undefined || otherTask) order.push(newTask(written, state.nextOrdinal++, now))
     else {
       known.definition = written
-      // It may wait for something else now: it is looked at again at once.
+      // The condition of a wait may have changed, so check it at once.
       if (known.waitsSince !== null) known.retryAt = null
       order.push(known)
     }
@@ -429,7 +427,6 @@ function define(state: PlanState, definition: PlanDefinition, now: Millis): void
 const toCompensate = (state: PlanState): TaskName[] =>
   state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
 
-/** Nothing is being undone any more. */
 function leaveRollback(state: PlanState): void {
   state.rollback = null
   state.compensating = null
@@ -438,7 +435,6 @@ function leaveRollback(state: PlanState): void {
   state.compensationAt = null
 }
 
-/** The policy around a plan was read again. A budget in it counts from now on. */
 function takeUpPolicy(state: PlanState, layers: PlanState['layers'] = state.layers): void {
   state.layers = layers
   if (hasLayerBudget(layers)) state.budget ??= newLedger()

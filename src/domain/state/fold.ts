@@ -1,6 +1,6 @@
-// The state as a value that can be kept: a stored fold holds everything but the definition, and only what differs from a
-// task that has not been touched, so that resuming reads little. Opening it again rebuilds the indexes. Only the definition of a
-// draft that is not sealed is in it, because no single entry of the journal holds that.
+// Serialisation of the state. A stored fold has everything except the definition, and for each task only what differs from an untouched
+// one, so that opening it is quick. Opening rebuilds the indexes. The definition of an unsealed draft is included, because no single entry
+// of the journal holds it.
 
 import { packLedger, unpackLedger } from '../budget/ledger.ts'
 import type { PlanId, Sha256, TaskName } from '../id.ts'
@@ -103,7 +103,6 @@ const PLAN_KEYS = [
   'rules',
 ] as const satisfies readonly (keyof PlanState)[]
 
-/** Only where they differ from a new plan. */
 const LATER_KEYS = [
   'dialect',
   'compensationFailures',
@@ -142,7 +141,7 @@ const LATER_KEYS = [
 
 const BLANK = newState()
 
-/** In the order in which a packed task lists them; new keys go to the end. */
+/** The order of a packed task; append new keys at the end. */
 const TASK_KEYS = [
   'status',
   'visit',
@@ -177,7 +176,7 @@ const TASK_KEYS = [
 
 const NO_TASK: TaskDefinition = { id: '' as TaskName, action: { type: 'external' } }
 
-/** Everything but a definition that stands in the journal, as JSON. */
+/** As JSON, without a definition that the journal holds. */
 export function packFold(state: PlanState): JsonObject {
   const packed: Record<string, Json> = {}
   for (const key of PLAN_KEYS) packed[key] = own(state[key] as Json)
@@ -196,7 +195,7 @@ export function packFold(state: PlanState): JsonObject {
   return packed
 }
 
-/** `written` reads the definition that stands in the journal; that of a draft that is not sealed is in the fold. */
+/** `written` reads the definition from the journal; that of an unsealed draft is in the fold. */
 export function unpackFold(packed: JsonObject, written: PlanDefinition | (() => PlanDefinition)): PlanState {
   const state = newState()
   const { tasks, definition: unsealed, budget, ...plan } = packed
@@ -213,7 +212,7 @@ export function unpackFold(packed: JsonObject, written: PlanDefinition | (() => 
   state.order = allTasks(definition).map((written, at) => {
     const differs = kept[at]!
     const task = newTask(written, differs.ordinal, state.createdAt)
-    // Key by key: with ten thousand tasks, copies of objects are what resuming would wait for.
+    // Key by key: copying ten thousand objects would dominate the time to open.
     for (const key in differs) (task as unknown as Record<string, unknown>)[key] = differs[key]
     return task
   })
@@ -222,8 +221,8 @@ export function unpackFold(packed: JsonObject, written: PlanDefinition | (() => 
   return state
 }
 
-/** A list of its own: a state goes on changing, and two states opened from one fold share nothing that changes. */
+/** A copy, because the state is mutable and must share nothing with another one from the same fold. */
 const own = (value: Json): Json => (Array.isArray(value) ? [...value] : value)
 
-/** While it is not sealed, its list grows in place. */
+/** While it is unsealed, its list grows in place. */
 const ownList = (definition: PlanDefinition): PlanDefinition => ({ ...definition, tasks: [...definition.tasks] })

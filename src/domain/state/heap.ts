@@ -1,5 +1,5 @@
-// A small binary heap. Entries may go stale; the reader passes a test and stale ones are dropped when met, so removing
-// costs nothing and every operation stays logarithmic.
+// A binary heap with lazy deletion: the reader passes a test, and stale entries are dropped when they come up, so that removal costs
+// nothing and every operation is logarithmic.
 
 export class Heap<T> {
   readonly #items: T[] = []
@@ -25,7 +25,7 @@ export class Heap<T> {
     items[at] = item
   }
 
-  /** The first item for which `live` holds; those before it are dropped. */
+  /** The first item for which `live` holds; drops those before it. */
   peek(live: (item: T) => boolean): T | undefined {
     while (this.#items.length > 0) {
       const first = this.#items[0]!
@@ -41,7 +41,7 @@ export class Heap<T> {
     return first
   }
 
-  /** An item that goes stale need not wait to be met when it is first: whoever folds a long journal meets nobody. */
+  /** Drops a stale first item at once, because a fold of a long journal never peeks. */
   stale(item: T): void {
     if (this.#items[0] === item) this.#removeFirst()
   }

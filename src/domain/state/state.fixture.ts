@@ -1,4 +1,4 @@
-// What is true of every state, whatever led there: counters and indexes agree with the tasks, and nobody waits in vain.
+// Invariants of every state: counters and indexes agree with the tasks, and no task waits in vain.
 
 import { expect } from 'vitest'
 import type { JsonObject } from '../json.ts'

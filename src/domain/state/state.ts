@@ -1,4 +1,4 @@
-// The state of a plan: what the fold of its journal holds.
+// The state of a plan: the fold of its journal.
 
 import type { Ledger } from '../budget/ledger.ts'
 import type { Rollback } from '../command.ts'
@@ -13,20 +13,19 @@ import type { Shortage } from '../shortage.ts'
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import type { Heap } from './heap.ts'
 
-// Is the definition of a plan whole and hashed? Tasks that are added one by one to a draft leave it unsealed; a revision with the
-// same definition seals it.
+// A definition is sealed when it is complete and hashed. Appending tasks to a draft unseals it; a revision with the same definition seals
+// it.
 
 export const isUnsealed = ({ hash }: Pick<PlanState, 'hash'>): boolean => hash === ''
 
-// Where a task stands among the tasks of its plan: by the word of whoever wrote it (`sequence_order`), when that is a number that can
-// be compared exactly; else in the order in which it came.
+// The position of a task in its plan: its `sequence_order`, if that is a safe integer, else its ordinal.
 
 export function sequenceOf({ definition, ordinal }: TaskState): number {
   const said = definition.extra?.sequence_order
   return Number.isSafeInteger(said) ? (said as number) : ordinal
 }
 
-/** The task with another number. One that was offered by its number is offered by the new one. */
+/** Changes the sequence of a task, and its priority if that was derived from the sequence. */
 export function withSequence(task: TaskDefinition, sequence: number): TaskDefinition {
   const before = task.extra?.sequence_order
   const isOfferedByIt = typeof before === 'number' && (task.priority ?? 0) === -before
@@ -37,8 +36,8 @@ export function withSequence(task: TaskDefinition, sequence: number): TaskDefini
   }
 }
 
-// What is true now: the fold of a plan's journal. Only `evolve` writes it; everyone else reads. Besides facts it keeps
-// indexes (ready, running, timers, counters) so that no question costs more as the plan or its history grows (law L7).
+// The fold of a plan's journal. Only `evolve` writes it. Besides facts it has indexes (ready, running, timers, counters), so that no
+// question costs more as the plan or its history grows (law L7).
 
 export interface PlanState {
   id: PlanId
@@ -46,17 +45,15 @@ export interface PlanState {
   definition: PlanDefinition
   /** Counts definitions, from 1. */
   revision: number
-  /** The content hash of the current definition; '' while tasks were added to a draft and nobody has sealed it. */
   hash: Sha256
   origin: PlanId | null
   session: string | null
   goal: string | null
   agent: string | null
-  /** What clients keep beside it; never followed. */
   annotations: JsonObject
-  /** The dialect the current definition was written in; null for the canonical format. Its text stands in the journal. */
+  /** The dialect of the current definition; null for the canonical format. The journal has its text. */
   dialect: string | null
-  /** Counts entries; the ETag of the plan. Kept by the store, not by events. */
+  /** Counts entries; the ETag of the plan. Set by the store, not by events. */
   version: number
   createdAt: Millis
   updatedAt: Millis
@@ -66,118 +63,106 @@ export interface PlanState {
   archived: boolean
 
   readonly tasks: Map<TaskName, TaskState>
-  /** In the order they are shown; index 0 has ordinal 1. Removed ones leave a hole in ordinals, not here. */
+  /** In display order; index 0 has ordinal 1. A removed task leaves a gap in the ordinals only. */
   order: TaskState[]
   nextOrdinal: number
-  /** Completed tasks with a `compensate`, in the order they completed. */
+  /** Completed tasks with a `compensate`, in order of completion. */
   completedOrder: TaskName[]
-  /** While cancelling: what is still to be compensated, last first; null when not cancelling. */
   compensating: TaskName[] | null
   compensation: TaskName | null
-  /** How often the compensation under way has failed, and when it is tried again. */
   compensationFailures: number
   compensationAt: Millis | null
-  /** What the compensations lead to: the end of a plan that was cancelled or has failed, or a rollback. */
+  /** What follows the compensations: the end of a cancelled or failed plan, or a rollback. */
   ending: 'cancelled' | 'failed' | null
-  /** Compensated since they completed; whoever takes the work up again does them again. */
+  /** Compensated since they completed; reopening the plan repeats them. */
   compensated: TaskName[]
-  /** Nobody knows whether their compensation happened; it is never run again by itself. */
+  /** Their compensation has an unknown outcome and is never repeated automatically. */
   unsureCompensated: TaskName[]
   rollback: RollbackUnderWay | null
-  /** Done, and what they wrote is still to be committed on the plan's branch. */
   uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
-  /** Tasks completed since the last checkpoint of all files. */
+  /** Completed tasks since the last checkpoint of all files. */
   sinceCheckpoint: number
-  /** Under which rules it was started, see rules-number.ts; those of this program while it is a draft. */
+  /** The version of its rules, see rules-number.ts; the current one for a draft. */
   rules: number
-  /** Are all files looked at around tasks that declare no scope? */
+  /** Are all files compared around tasks without a scope? */
   files: 'seen' | 'declared'
-  /** How commands are shut in, as it was said at the start; null where nobody said. */
+  /** The sandbox mode recorded at the start; null for none. */
   sandbox: SandboxMode | 'by-task' | null
-  /** Who wrote the commands of its tasks. */
   authors: Authors
-  /** The policy around the plan, as it stood at the start; empty where nobody says anything. */
+  /** The policy layers at the start, or as narrowed since. */
   layers: readonly PolicyLayer[]
   place: string | null
-  /** Attempts begun, and how often visits were opened again, over the whole plan: what its caps count. */
+  /** Attempts and reopened visits of the whole plan, for its limits. */
   attempts: number
   loops: number
-  /** Failures in a row of what needs a capability; `until` while nothing that needs it may begin. */
   breakers: readonly { readonly capability: string; readonly failures: number; readonly until: Millis | null }[]
   questions: readonly (Question & { readonly since: Millis })[]
   permits: readonly NetworkPermit[]
   proposals: readonly (Proposal & { readonly since: Millis })[]
-  /** Paused by force: nothing goes on to its end. */
+  /** Paused by force: running attempts were stopped. */
   halted: boolean
   /** Paused because everything was halted. */
   byHalt: boolean
   shortage: Shortage | null
   budget: Ledger | null
   overBudget: boolean
-  /** How often `converge` has judged the definition of done. */
   rounds: number
-  /** It was aborted, and all files are to be taken back when it has ended. */
+  /** Aborted, with a rollback of all files to come. */
   rollsBack: boolean
-  /** Its files were taken back when it failed; whoever takes its work up again begins with what wrote them. */
+  /** Its files were reverted when it failed, so reopening it begins with the tasks that wrote them. */
   setBack: boolean
-  /** What was set back before tasks were tried again; the last twenty times, ten paths each. */
+  /** Files reverted before retries; the last twenty times, ten paths each. */
   restored: readonly SetBack[]
-  /** Declared outputs that were found missing or changed when the plan was taken up last. */
   lostOutputs: readonly LostOutput[]
-  /** The entry in which it was started; before it, none of its tasks had begun. */
   startedEntry: number
-  /** The entry in which its definition took effect. */
   stampedEntry: number
 
-  /** Indexes: derived from the tasks above, rebuilt when a stored fold is opened. */
+  /** Indexes: derived from the tasks, rebuilt when a stored fold is opened. */
   readonly counts: Record<TaskStatus, number>
   readonly ready: Heap<TaskState>
-  /** External tasks that may be claimed. */
   readonly claimable: Heap<TaskState>
   readonly running: Set<TaskState>
-  /** Between two attempts of a visit: the next one sets their files back first, so nobody else may write these meanwhile. */
+  /** Tasks between two attempts of a visit: the next attempt restores their files, so no other task may write these. */
   readonly holding: Set<TaskState>
   readonly timers: Heap<Timer>
-  /** Gates that are reached and must be made ready before they can ask; they take nobody's place in line. */
+  /** Gates to prepare before they can ask; they occupy no slot. */
   readonly asking: Set<TaskState>
-  /** When nobody has answered by then, or a deadline has passed, somebody is called or a gate is closed; soonest first. */
+  /** Timeouts of gates and deadlines, soonest first. */
   readonly alarms: Heap<Alarm>
 }
 
-/** Files that were set back before a task was tried again, or that it wrote over although somebody had changed them. */
+/** Files that were reverted before a retry, or edits that a task overwrote. */
 export interface SetBack {
   readonly how?: 'overwritten'
   readonly task: TaskName
   readonly at: Millis
-  /** The manifest of what stood there. */
+  /** The manifest of the replaced files. */
   readonly saved: Sha256
   readonly paths: readonly string[]
   readonly more: number
 }
 
-/** What was asked for, and how the plan stood when it was. */
 export type RollbackUnderWay = Omit<Rollback, 'type'> & {
   readonly was: { readonly status: PlanState['status']; readonly reason: string | null }
-  /** Attempts that ended by themselves meanwhile; what follows from that is decided when the rollback is over. */
+  /** Attempts that ended meanwhile; their consequences follow after the rollback. */
   readonly ended: readonly TaskName[]
 }
 
-/** A question that waits for a person. */
 export type OpenGate = Omit<GateQuestion, 'hash'> & {
   readonly since: Millis
   readonly hash: Sha256 | null
   readonly votes?: readonly Vote[]
-  /** Of a failure that asks for a revision: the definition for which one was proposed last. */
+  /** For a failure that asks for a revision: the definition of the last proposal. */
   readonly proposed?: Sha256
 }
 
-/** A retry to come. It keeps its own time: a heap must not change its order behind its back. */
+/** A retry to come. It has its own copy of the time, because heap keys must not change. */
 export interface Timer {
   readonly at: Millis
   readonly task: TaskState
 }
 
-/** What is to be done about a task when nothing happens. It keeps its own time, as a timer does. */
+/** A timeout to handle. It has its own copy of the time, like a timer. */
 export interface Alarm extends Timer {
   readonly why: 'waiting' | 'expired' | 'deadline'
 }
@@ -188,66 +173,53 @@ export interface TaskState {
   readonly addedAt: Millis
   status: TaskStatus
   visit: number
-  /** All files before the first claim whose changes outside the scope nobody has explained yet; absent when there is none. */
+  /** A snapshot of all files before the first claim with unexplained changes outside the scope; absent for none. */
   around?: Sha256 | undefined
-  /** Attempts started in this visit, lost ones included. */
   attempt: number
-  /** Attempts of this visit that failed; what a retry policy counts. */
+  /** Failed attempts of this visit, which a retry policy counts. */
   failures: number
-  /** Attempts of this visit whose outcome nobody knows. */
   lost: number
-  /** Reports of this attempt that were not accepted. */
   refused: number
   readiedAt: Millis | null
   startedAt: Millis | null
   endedAt: Millis | null
-  /** Not before this time; null when it may start now. */
   retryAt: Millis | null
   claim: Claim | null
-  /** What was prepared for this visit. */
   prepared: Prepared | null
   result: Result | null
-  /** Why it was skipped, abandoned, lost or reopened. */
   reason: string | null
   gate: OpenGate | null
   handled: boolean
-  /** Reached only by outcome edges and not routed to yet. */
+  /** Activated only by outcome edges, and not activated yet. */
   dormant: boolean
-  /** The tasks whose outcomes led here; a `needs` on one of them is waived until that task is open again. */
+  /** The tasks whose outcomes activated it; a `needs` on one of them is waived until that task is reopened. */
   routedBy: readonly TaskName[]
 
-  /** Visits that a rollback opened; they count for no limit. */
+  /** Visits that rollbacks opened, which count for no limit. */
   goneBack: number
-  /** Somebody has agreed to this visit, as it was shown. */
   consent: Consent | null
-  /** What was said by whoever sent it back; the last is about this visit. */
   feedback: readonly Feedback[]
-  /** Which rule of `recover` is being followed, and by which task. */
+  /** The recovery rule being followed, and its remedy. */
   recovering: { readonly rule: number; readonly by: TaskName } | null
   recoveries: readonly number[]
-  /** Of a task that waits or has been put off: when the first attempt began that nobody has judged. */
+  /** For a task that waits or was postponed: the start of its first unsettled attempt. */
   waitsSince: Millis | null
-  /** When the first attempt of this visit began; kept only where there is a timebox. */
   visitAt: Millis | null
-  /** Why somebody was called about this visit; each reason once. */
   escalated: readonly string[]
-  /** What clients keep beside it; never followed. */
   annotations: JsonObject
-  /** What was said of its work, the last of it. */
   evaluations: readonly Evaluation[]
 
-  /** Direct needs not yet satisfied, and those that block. */
+  /** Unsatisfied direct needs, and those that block. */
   unmet: number
   blockers: number
-  /** Who needs this task; grows by `linkNeed` only, because those who are needed by nobody share one list. */
+  /** The direct dependants. Only `linkNeed` adds to it, because tasks without dependants share one list. */
   dependants: readonly TaskState[]
 }
 
-// How many visits of a task count. A rollback opens a visit of its own for every task it resets; that is no retry, and nobody
-// counts it as one. Everything that tells how often a task was done asks here.
+// The number of visits that count. A rollback opens a visit for every task it resets, which is no retry and is not counted.
 
 export const countedVisits = ({ visit, goneBack }: Pick<TaskState, 'visit' | 'goneBack'>): number => visit - goneBack
 
-/** For events of an attempt, so that whoever reads only the event can count as well. */
+/** For events of an attempt, so that a reader of the event alone can count as well. */
 export const goneBackIn = ({ goneBack }: TaskState): { readonly goneBack?: number } =>
   goneBack > 0 ? { goneBack } : {}

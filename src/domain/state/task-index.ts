@@ -1,6 +1,5 @@
-// The graph of TaskStates and its bookkeeping. `setStatus` is the only place where a status changes: it keeps the counters
-// of whoever needs the task (`unmet`, `blockers`) and the plan's indexes true, at a cost that depends on the edges touched
-// and never on the size of the plan.
+// The graph of task states and its bookkeeping. `setStatus` is the only place where a status changes: it updates the counters of the
+// dependants (`unmet`, `blockers`) and the indexes of the plan, at a cost proportional to the edges touched, never to the size of the plan.
 
 import type { Millis, TaskName } from '../id.ts'
 import type { JsonObject } from '../json.ts'
@@ -16,7 +15,7 @@ import type { PlanState, TaskState, Timer } from './state.ts'
 export const newCounts = (): Record<TaskStatus, number> =>
   Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>
 
-/** Higher priority first, then the order of the document. */
+/** Higher priority first, then document order. */
 export const newReadyHeap = (): Heap<TaskState> =>
   new Heap((a, b) => {
     const left = a.definition.priority ?? 0
@@ -24,17 +23,17 @@ export const newReadyHeap = (): Heap<TaskState> =>
     return left !== right ? left > right : a.ordinal < b.ordinal
   })
 
-/** Soonest first; of two at the same time, the order in which they came into the plan, so that every fold agrees. */
+/** Soonest first, then plan order, so that every fold agrees. */
 export const newTimerHeap = <T extends Timer>(): Heap<T> =>
   new Heap<T>((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
 
-/** Nobody led here. One list for all, so that a fold sees at a glance what differs. */
+/** One shared empty list, so that a fold sees quickly what differs. */
 export const NOBODY: readonly TaskName[] = []
 
-/** Shared by all who have none, so that a stored fold need not say it. */
+/** Shared, so that a stored fold can omit it. */
 export const NOTHING: readonly never[] = []
 
-/** Shared as well: nothing is kept beside it. */
+/** Shared for the same reason. */
 export const UNANNOTATED: JsonObject = {}
 
 export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Millis = 0): TaskState {
@@ -76,7 +75,6 @@ export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Mi
   }
 }
 
-/** The definition's tasks, expanded, and the one made from `done` at the end. */
 export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] {
   const tasks = expandTasks(definition)
   if (definition.done === undefined || definition.done.length === 0) return tasks
@@ -90,7 +88,7 @@ export function allTasks(definition: PlanDefinition): readonly TaskDefinition[] 
   return [...tasks, done]
 }
 
-/** Links dependants, counts needs, and rebuilds every index from the statuses of the tasks. */
+/** Links dependants, counts needs, and rebuilds every index from the statuses. */
 export function relink(state: PlanState): void {
   for (const task of state.order) {
     task.dependants = NOTHING
@@ -100,7 +98,7 @@ export function relink(state: PlanState): void {
   for (const task of state.order) {
     const { needs } = task.definition
     if (needs === undefined) continue
-    // Each of them once. Most tasks need one other at most, and a list of one says nothing twice.
+    // Without duplicates. Most tasks have one need at most.
     if (needs.length === 1) linkNeed(state, task, needs[0]!)
     else for (const name of new Set(needs)) linkNeed(state, task, name)
   }
@@ -118,7 +116,7 @@ export function relink(state: PlanState): void {
   }
 }
 
-/** Counts one need of a task. Nobody is needed by most, or one: only who is needed by two has a list that grows. */
+/** Adds a dependant. Most tasks have none or one, so a mutable list is created only for the second. */
 export function linkNeed(state: Pick<PlanState, 'tasks'>, task: TaskState, name: TaskName): void {
   const need = state.tasks.get(name)
   if (need === undefined) return
@@ -150,14 +148,14 @@ export function setStatus(state: PlanState, task: TaskState, status: TaskStatus)
   }
 }
 
-/** Puts a task where the loop will look for it. Stale places are dropped when met, by the tests below. */
+/** Puts a task into the indexes. Stale entries are dropped when they come up, by the tests below. */
 export function index(state: PlanState, task: TaskState): void {
   if (state.holding.size > 0 && !isHolding(task)) state.holding.delete(task)
   if (state.asking.size > 0 && !isAsking(state, task)) state.asking.delete(task)
   place(state, task)
 }
 
-/** The same for a task that is in no index yet. */
+/** For a task that is in no index yet. */
 function place(state: PlanState, task: TaskState): void {
   if ((task.prepared !== null || task.claim !== null) && isHolding(task)) state.holding.add(task)
   if (task.status === 'ready') {
@@ -168,13 +166,13 @@ function place(state: PlanState, task: TaskState): void {
   indexAlarms(state, task)
 }
 
-/** Must its question be made first: a gate's checks and releases, or what an external task that needs agreement would do? */
+/** Must a question be prepared first: for a gate, or for an external task that needs an approval? */
 function isAsking(state: PlanState, task: TaskState): boolean {
   if (task.status !== 'ready' || task.retryAt !== null) return false
   return task.definition.action.type === 'gate' || isUnapproved(state, task)
 }
 
-/** Must somebody agree before anybody may claim it? Asked once its condition and its preconditions are judged. */
+/** Does it need an approval before a claim? Checked after its condition and preconditions. */
 export const asksBeforeClaim = (state: PlanState, { definition }: TaskState): boolean =>
   definition.action.type === 'external' && gatedIn(state, definition) !== null
 
@@ -189,7 +187,7 @@ export const isClaimable = (state: PlanState, task: TaskState): boolean =>
   !isEngines(task) &&
   (task.consent !== null || !asksBeforeClaim(state, task))
 
-/** What is found in a state is found once for each version of the plan: many look between two changes. */
+/** Caches a function of the state by plan version, for many readers between two changes. */
 export function perVersion<T>(find: (state: PlanState) => T): (state: PlanState) => T {
   const found = new WeakMap<PlanState, { readonly version: number; readonly value: T }>()
   return state => {
@@ -201,7 +199,7 @@ export function perVersion<T>(find: (state: PlanState) => T): (state: PlanState)
   }
 }
 
-/** The same, of what only the definitions of its tasks say. */
+/** Caches a function that depends only on the definitions of the tasks. */
 export function perDefinition<T>(find: (state: PlanState) => T): (state: PlanState) => T {
   const found = new WeakMap<PlanDefinition, { readonly tasks: number; readonly value: T }>()
   return state => {
@@ -215,32 +213,32 @@ export function perDefinition<T>(find: (state: PlanState) => T): (state: PlanSta
   }
 }
 
-/** All of them, in the order of the document. Not for use while events are being decided. */
+/** In document order. Not for use while events are being decided. */
 export const claimableTasks = perVersion(state => state.order.filter(task => isClaimable(state, task)))
 
 export const isTimed = ({ at, task }: Timer): boolean => task.status === 'ready' && task.retryAt === at
 
-/** Does the engine have to move it on? An external task waits for a claim, once its condition and preconditions are judged. */
+/** Must the engine act on it? An external task waits for a claim once its condition and preconditions are judged. */
 function isEngines(task: TaskState): boolean {
   return task.definition.action.type !== 'external' || isUnjudged(task) || hasUncheckedPreconditions(task)
 }
 
-/** Its condition is judged once per visit, and never taken for granted: not even after a preparation that went wrong. */
+/** The condition is evaluated once per visit, even after a failed preparation. */
 export const isUnjudged = (task: TaskState): boolean =>
   task.definition.when !== undefined && task.prepared?.when === undefined
 
-/** It has preconditions, and in this visit nobody has found yet that they hold. */
+/** Its preconditions have not been found to hold in this visit. */
 export const hasUncheckedPreconditions = (task: TaskState): boolean =>
   (task.definition.preconditions?.length ?? 0) > 0 && task.prepared?.cleared !== true
 
-/** The group a task is a child of; null for a task that stands for itself. Names tell: `checkGraph` keeps others out. */
+/** The group of a child, by its name; null for a top-level task. `checkGraph` reserves such names. */
 export function groupOf(state: Pick<PlanState, 'tasks'>, task: TaskState): TaskState | null {
   const end = task.definition.id.lastIndexOf('/')
   const group = end < 0 ? undefined : state.tasks.get(task.definition.id.slice(0, end) as TaskName)
   return group?.definition.action.type === 'group' ? group : null
 }
 
-/** The tasks that must run again when a task does: itself, or everything a group waits for. */
+/** The tasks to run again with a task: itself, or everything a group waits for. */
 export function worksOf(state: PlanState, task: TaskState): readonly TaskState[] {
   if (task.definition.action.type !== 'group') return [task]
   const own = (task.definition.needs ?? []).map(name => state.tasks.get(name)).filter(child => child !== undefined)
@@ -248,7 +246,6 @@ export function worksOf(state: PlanState, task: TaskState): readonly TaskState[]
   return children.length === 0 ? [task] : children.flatMap(child => worksOf(state, child))
 }
 
-/** Where the work of a task begins: itself, or the children of a group that need none of the others. */
 export function beginningsOf(state: PlanState, task: TaskState): readonly TaskState[] {
   if (task.definition.action.type !== 'group') return [task]
   const own = (task.definition.needs ?? []).flatMap(name => state.tasks.get(name) ?? [])
@@ -259,7 +256,6 @@ export function beginningsOf(state: PlanState, task: TaskState): readonly TaskSt
   return first.length === 0 ? [task] : first.flatMap(child => beginningsOf(state, child))
 }
 
-/** Where any outcome of a task may lead. */
 export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] {
   const { on, failureModes, leads, recover } = definition
   if (on === undefined && failureModes === undefined && leads === undefined && recover === undefined) return NOBODY
@@ -267,7 +263,7 @@ export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] 
   return [...Object.values(on ?? {}).flat(), ...recovering, ...(leads ?? []), ...remediesOf(definition)]
 }
 
-/** Its files were captured, an attempt of this visit has ended, and another may come; or somebody who claimed it works on what it declares. */
+/** Another attempt of this visit may come and restore its files, or a claimant works on its scope. */
 function isHolding(task: TaskState): boolean {
   const { definition, status, prepared, attempt, gate, claim } = task
   if (status === 'running' && claim !== null) return (definition.write?.length ?? 0) > 0
@@ -278,11 +274,11 @@ function isHolding(task: TaskState): boolean {
   )
 }
 
-/** The engine's attempts under way, in the order in which their tasks came into the plan: the same in every fold. */
+/** In plan order, which is the same in every fold. */
 export const runningInOrder = (state: PlanState): readonly TaskState[] =>
   [...state.running].sort((a, b) => a.ordinal - b.ordinal)
 
-/** Needs not satisfied and needs that block, with the `needs` on tasks that led here waived. */
+/** Unsatisfied and blocking needs; `needs` on tasks that activated it are waived. */
 export function openNeeds(state: PlanState, task: TaskState): { readonly unmet: number; readonly blockers: number } {
   let { unmet, blockers } = task
   for (const name of task.routedBy) {
@@ -293,7 +289,7 @@ export function openNeeds(state: PlanState, task: TaskState): { readonly unmet: 
   return { unmet, blockers }
 }
 
-/** All tasks that need one of `roots`, directly or through others; the roots themselves are not among them. */
+/** Without the roots themselves. */
 export function transitiveDependants(roots: readonly TaskState[]): readonly TaskState[] {
   const seen = new Set<TaskState>(roots)
   const found: TaskState[] = []
@@ -310,9 +306,9 @@ export function transitiveDependants(roots: readonly TaskState[]): readonly Task
 }
 
 /**
- * Tasks reached only by outcome edges: they have no `needs`, and somebody who does not come after them routes to them. A remedy
- * sleeps even if it has `needs`: the trouble it is for may never come.
- * The task made from `done` is dormant too, until everything else has ended; what compensates others never wakes by itself.
+ * Dormant tasks: those without `needs` that a task which does not come after them routes to. A remedy is dormant even with `needs`,
+ * because the failure it is for may never come. The task made from `done` is dormant until everything else has ended. Compensating
+ * tasks are activated only by the engine.
  */
 export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): ReadonlySet<TaskName> {
   const dormant = new Set<TaskName>()
@@ -331,7 +327,7 @@ export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): Readonly
     const after = new Set<TaskState>([target, ...transitiveDependants([target])])
     const strangers = from.filter(source => !after.has(source))
     if (strangers.length === 0) continue
-    // Two tasks that route to each other: the one written first is where it begins.
+    // Two tasks that route to each other: the first one is the start.
     const reached = strangers.every(source => source.ordinal > target.ordinal) ? reach(state, target) : null
     if (reached === null || strangers.some(source => !reached.has(source))) dormant.add(target.definition.id)
   }
@@ -344,10 +340,10 @@ export function findDormant(state: Pick<PlanState, 'order' | 'tasks'>): Readonly
   return dormant
 }
 
-/** A task that begins a group needs what the group needs; that does not wake it. */
+/** A first child inherits the needs of its group, which do not make it active. */
 const hasOwnNeeds = ({ needs, sleeps }: TaskDefinition): boolean => (needs?.length ?? 0) > 0 && sleeps !== true
 
-/** Everything that can come after a task, by `needs` or by outcome edges. */
+/** Everything after a task, by `needs` or outcome edges. */
 function reach(state: Pick<PlanState, 'tasks'>, from: TaskState): ReadonlySet<TaskState> {
   const seen = new Set<TaskState>([from])
   for (const task of seen) {

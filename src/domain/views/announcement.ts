@@ -1,22 +1,19 @@
-// From an entry to what is announced of it, live, to whoever listens: one announcement for each event. The lists here are the one
-// contract between faces and service: a face may listen to what is named in them, and the service sends nothing else.
+// The live events of an entry: one announcement for each event. These lists are the only contract between faces and the service: a face may
+// subscribe to these names, and the service sends nothing else.
 
 import type { Event } from '../event.ts'
 import { EVENT_TYPES } from '../events/event-table.ts'
 import type { Actor, PlanId } from '../id.ts'
 
-/** An entry as it is told. */
 export interface ToldEntry {
   readonly position: number
   readonly version: number
   readonly plan: PlanId
   readonly actor: Actor
-  /** ISO 8601. */
   readonly at: string
   readonly events: readonly Event[]
 }
 
-/** What never changes about a plan, and is told with everything. */
 export interface PlanFacts {
   readonly name: string
   readonly session: string | null
@@ -27,15 +24,14 @@ export interface Announcement {
   readonly data: string
 }
 
-/** Live only, without an id: gone when nobody listened. */
+/** Live only, without an id: not replayed. */
 export const TICKS = ['task.output', 'plan.progress', 'inbox.changed'] as const
-/** What was missed cannot be told any more: read everything again. */
+/** Missed events are no longer available: the client must reload. */
 export const RESYNC = 'resync'
 
-/** Every name a face may listen to. */
 export const ANNOUNCED: readonly string[] = [...EVENT_TYPES, ...TICKS, RESYNC]
 
-/** A longer event leaves out its longest fields and says which; whoever needs them asks for the plan. */
+/** A longer event omits its longest fields and names them; clients load the plan for these. */
 export const EVENT_MAX_CHARS = 200_000
 
 export function announcements(entry: ToldEntry, { name, session }: PlanFacts): readonly Announcement[] {
@@ -48,7 +44,7 @@ export function announcements(entry: ToldEntry, { name, session }: PlanFacts): r
   })
 }
 
-/** Without what would let whoever listens act in another's name. */
+/** Without tokens, which would let a listener act for others. */
 export function announcedEvent(event: Event): object {
   if (event.type !== 'attempt.started' || event.claim === undefined) return event
   const { token: _, ...claim } = event.claim

@@ -1,5 +1,5 @@
-// The trail of a plan for whoever must answer for it: what was asked, decided, run, written and taken back, line by line, each with
-// the entry it stands in and that entry's hash. Bookkeeping (who became ready, who is blocked) is left to the log.
+// The audit trail of a plan: what was asked, decided, run, written and reverted, line by line, each with its entry and that entry's hash.
+// Bookkeeping (ready, blocked) is left to the log.
 
 import type { Command } from '../command.ts'
 import type { Event, EventOf } from '../event.ts'
@@ -11,8 +11,8 @@ import { defined, type Json, type JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { allTasks } from '../state/task-index.ts'
 
-// What is shown of an event can be held against something else: hashes, argument vectors, exit codes, counts. Values that tasks
-// returned are named by their hash, so that a trail can be shown without them; rights (tokens) are left out.
+// The facts of an event can be verified elsewhere: hashes, argument vectors, exit codes, counts. Values that tasks returned appear as
+// hashes, so that a trail can be shown without them; tokens are omitted.
 
 function factsOf(event: Event, about: Audited): JsonObject {
   const { shows = [], facts } = rowOf(event)
@@ -20,7 +20,6 @@ function factsOf(event: Event, about: Audited): JsonObject {
 }
 
 export interface AuditLine {
-  /** The entry, its time, who wrote it and its hash. */
   readonly version: number
   readonly at: Millis
   readonly actor: string
@@ -29,7 +28,6 @@ export interface AuditLine {
   readonly type: string
   readonly task: TaskName | null
   readonly text: string
-  /** Hashes, argument vectors, counts: what can be compared with something else. */
   readonly facts: JsonObject
 }
 
@@ -42,14 +40,13 @@ interface AuditedEntry {
   readonly events: readonly Event[]
 }
 
-/** Reads entries in order, from the first: what a task was told to do is known from the revision of then. */
+/** Reads entries in order, from the first, because the content of a task depends on the revision of the time. */
 export class AuditReader {
   readonly #hashOf: Audited['hashOf']
   #tasks = new Map<TaskName, TaskDefinition>()
-  /** The revision in force, and the one each open question was asked under. */
+  /** The current revision, and the one of each open question. */
   #revision: Sha256 | null = null
   readonly #asked = new Map<TaskName, Sha256 | null>()
-  /** Proposed revisions nobody has decided about; the next revision makes them void. */
   readonly #proposed = new Set<string>()
 
   constructor(hashOf: Audited['hashOf']) {
@@ -88,7 +85,6 @@ export class AuditReader {
     return lines
   }
 
-  /** Which proposals become void with it. */
   #propose(event: Event): readonly string[] {
     if (event.type === 'revision.proposed') this.#proposed.add(event.id)
     if (event.type === 'revision.declined') this.#proposed.delete(event.id)
@@ -103,20 +99,20 @@ export class AuditReader {
       this.#tasks = tasksIn(event.definition)
       this.#revision = event.hash
     }
-    // The revision that seals the draft says its hash again.
+    // The revision that seals the draft has the hash.
     if (event.type === 'task.added') for (const task of event.tasks) this.#tasks.set(task.id, task)
     if (event.type === 'gate.opened') this.#asked.set(event.task, event.hash ?? this.#revision)
     if (event.type === 'attempt.parked') this.#asked.set(event.task, this.#revision)
   }
 
-  /** A decision says on what it was made: the revision under which it was asked for. */
+  /** A decision refers to the revision under which it was asked for. */
   #decidedOn(event: Event): JsonObject {
     const on = event.type === 'gate.decided' ? (this.#asked.get(event.task) ?? null) : null
     return on === null ? {} : { on }
   }
 }
 
-/** That a proposal was accepted is a decision, and what came of it is the revision. */
+/** An accepted proposal is a decision, and its result is the revision. */
 function acceptedLine({ type, proposal = '', hash, revision, rationale }: EventOf<'plan.revised'>) {
   const text = `proposal ${proposal} accepted: it becomes revision ${revision}`
   return {
@@ -135,10 +131,10 @@ const voidWords = (lapsed: readonly string[]): string =>
 const tasksIn = (definition: PlanDefinition): Map<TaskName, TaskDefinition> =>
   new Map(allTasks(definition).map(task => [task.id, task]))
 
-/** What nobody asked for: the loop's own turns, and the end of a claim whose heartbeats stopped. */
+/** Automatic commands: turns of the loop, and the expiry of a claim. */
 const OF_THE_ENGINE: ReadonlySet<string> = new Set('turn recover lapse place adopted network reserve settle'.split(' '))
 
-/** Plain words of the command. Tokens are rights, and definitions and results stand in the events. */
+/** The command in words, without tokens. Definitions and results are in the events. */
 function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {
   const facts: { [key: string]: Json } = {}
   for (const [key, value] of Object.entries(command)) {
@@ -152,12 +148,12 @@ function askedOf(command: Command): Pick<AuditLine, 'task' | 'text' | 'facts'> {
 }
 
 function kindOf(event: Event, definition: TaskDefinition | undefined): EventKind | null {
-  // Whoever skips a gate has decided.
+  // Skipping a gate is a decision.
   if (event.type === 'task.skipped' && event.by !== undefined && definition?.action.type === 'gate') return 'decision'
   return rowOf(event).kind
 }
 
-/** The sentence of the log, and what was carried out. */
+/** The sentence of the log, and what was run. */
 function textOf(event: Event, facts: JsonObject): string {
   const row = rowOf(event)
   const text = row.audited?.(event) ?? row.sentence(event)

@@ -1,4 +1,4 @@
-// A plan as cards, one for each task; why a task waits; what whoever claims one must know; tasks that a revision removed.
+// A plan as cards, one for each task; why a task waits; the work order for a claimant; tasks that a revision removed.
 
 import type { ActionType } from '../actions/actions.ts'
 import type { Event, Feedback } from '../event.ts'
@@ -32,7 +32,7 @@ import { countedVisits, type PlanState, sequenceOf, type TaskState } from '../st
 import { isClaimable } from '../state/task-index.ts'
 import { BLOCKS, ENDED, SATISFIES, type TaskStatus } from '../status.ts'
 
-// What whoever takes a task in hand must know: what to do, with what, and what to report.
+// The work order of a task: what to do, with what, and what to report.
 
 export interface Briefing {
   readonly task: TaskName
@@ -40,50 +40,42 @@ export interface Briefing {
   readonly description: string | null
   readonly instruction: string | null
   readonly bound: Bound | null
-  /** With every reference in them resolved against what was recorded. */
   readonly inputs: JsonObject
-  /** Inputs that cannot be resolved as things stand; they are absent above. */
+  /** Inputs that cannot be resolved now; absent above. */
   readonly unresolved: readonly UnresolvedInput[]
   readonly feedback: readonly Feedback[]
   readonly preconditions: readonly Criterion[]
   readonly accept: readonly Criterion[]
   readonly postconditions: readonly Criterion[]
-  /** What it may change, as patterns of paths; null when it does not say. */
+  /** Patterns of the paths it may change; null when undeclared. */
   readonly effects: readonly string[] | null
-  /** Where it may write, by its own word or that of the plan; null when neither says. */
   readonly write: readonly string[] | null
-  /** How earlier attempts ended, and which reports of this one were refused; the last ones, oldest first. */
+  /** How earlier attempts ended, and the refused reports of this one; the last ones, oldest first. */
   readonly earlier: readonly EarlierAttempt[]
   readonly outputs: { readonly [name: string]: OutputSource }
   readonly failureModes: readonly FailureMode[]
-  /** The outcomes that can be reported, and where they lead. */
   readonly outcomes: { readonly [outcome: string]: readonly TaskName[] }
 }
 
 export interface EarlierAttempt {
   readonly visit: number
   readonly attempt: number
-  /** Who had claimed it; null when the engine carried it out. */
   readonly by: string | null
-  /** `refused`: it was reported as done, was not accepted, and went on. */
+  /** `refused`: it was reported as done, refused, and continued. */
   readonly how: 'failed' | 'lost' | 'refused'
   readonly why: string
-  /** Each criterion that did not hold, and what was seen. */
   readonly unmet: readonly { readonly criterion: string; readonly evidence: string | null }[]
-  /** What it reported. */
   readonly outputs: JsonObject | null
-  /** The files it left changed, at most twenty, and how many more; null when nobody looked. */
+  /** The files it left changed, at most twenty, and the number of others; null when not measured. */
   readonly left: { readonly paths: readonly string[]; readonly more: number } | null
 }
 
-/** An input, or `title`, `description` or `instruction`. */
 export interface UnresolvedInput {
   readonly input: string
   readonly message: string
   readonly hint: Hint | null
 }
 
-/** Of a task's words, those that look at something recorded, with it put in. */
 export type Texts = Pick<TaskDefinition, 'title' | 'description' | 'instruction'>
 
 export interface GivenInputs {
@@ -122,7 +114,7 @@ export function briefing(
   }
 }
 
-/** Whoever claims it may be a model: what a confidential task is given is not told, only that there is something. */
+/** The claimant may be a model, so the inputs of a confidential task are withheld. */
 const withheld = ({ inputs = {} }: TaskDefinition): GivenInputs => ({
   inputs: {},
   unresolved: Object.keys(inputs).map(input => ({
@@ -139,13 +131,13 @@ const withoutWords = (one: EarlierAttempt): EarlierAttempt => ({
   outputs: null,
 })
 
-/** An attempt that came to nothing, with the change set of what it wrote. */
+/** A failed attempt, with the change set of what it wrote. */
 interface Trial extends Omit<EarlierAttempt, 'left'> {
   readonly changes: Sha256 | null
   readonly paths: number | null
 }
 
-/** What the journal says of the attempts of a task that came to nothing; the last few, oldest first. */
+/** The failed attempts of a task in the journal; the last few, oldest first. */
 export function trialsIn(events: Iterable<Event>, task: TaskName): readonly Trial[] {
   const found: Trial[] = []
   let by: string | null = null
@@ -179,15 +171,15 @@ const of = ({ visit, attempt }: { readonly visit: number; readonly attempt: numb
 const unmetIn = (verdicts: readonly Verdict[] = []): EarlierAttempt['unmet'] =>
   verdicts.flatMap(({ criterion, holds, evidence = null }) => (holds === false ? [{ criterion, evidence }] : []))
 
-/** A report that said `done` and was not accepted. */
+/** A report of `done` that was refused. */
 export interface Unaccepted {
-  /** The claim stays, and so does the attempt. */
+  /** Does the claim continue? */
   readonly kept: boolean
   readonly failure: Failure
   readonly verdicts: readonly Verdict[]
 }
 
-/** Null when what was reported is accepted. */
+/** Null for an accepted report. */
 export function unacceptedIn(events: readonly Event[]): Unaccepted | null {
   for (const event of events) {
     if (event.type === 'report.refused') return { kept: true, failure: event.failure, verdicts: event.verdicts }
@@ -197,7 +189,7 @@ export function unacceptedIn(events: readonly Event[]): Unaccepted | null {
   return null
 }
 
-// Why is a task ready, or why not? In sentences, naming the tasks, people and limits it waits for.
+// Why a task is ready or not, in sentences that name the tasks, people and limits it waits for.
 
 export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
   const { id } = task.definition
@@ -231,7 +223,6 @@ export function explain(state: PlanState, task: TaskState, now: Millis): Hint {
   }
 }
 
-/** The tasks with an outcome that leads there. */
 function leadingTo({ order }: PlanState, id: TaskName): string {
   const names = order.flatMap(({ definition }) =>
     Object.values(definition.on ?? {}).some(to => to.includes(id)) ? [`'${definition.id}'`] : [],
@@ -264,7 +255,7 @@ function whyNotStarted(state: PlanState, task: TaskState, now: Millis): Hint {
   return `'${id}' is ready, but other tasks come first or write the same files`
 }
 
-/** An agent that may not claim it yet is told who can help, and how. */
+/** Tells an agent who can approve the claim, and how. */
 function howToAgree({ definition: { name } }: PlanState, { gate, definition }: TaskState): Hint {
   if (gate?.asks.type !== 'consent' || definition.action.type !== 'external') return ''
   return advise`; then it can be claimed (${next('approve', { plan: name, task: definition.id })})`
@@ -295,7 +286,6 @@ function asks(task: TaskState): string {
   }
 }
 
-/** What is being done about a failure, and what would follow; null when nothing is. */
 export function recoveryLine(state: PlanState, task: TaskState): string | null {
   const { recovering, definition } = task
   const way = recovering === null ? undefined : definition.recover?.[recovering.rule]?.do
@@ -306,7 +296,6 @@ export function recoveryLine(state: PlanState, task: TaskState): string | null {
   return `recovery rule ${recovering.rule + 1}: ${what}; ${then === null ? 'the last rule' : `then ${then}`}`
 }
 
-/** Why nothing that needs a capability begins, and until when. */
 export function breakerLine(
   { capability, until }: { readonly capability: string; readonly until: Millis },
   now: Millis,
@@ -329,7 +318,7 @@ function needsThat(state: PlanState, task: TaskState, test: (need: TaskState) =>
 
 const NEEDS_SHOWN_MAX = 5
 
-// Every task with what a person wants to see of it, in the order of the document.
+// Every task with the details that people want to see, in document order.
 
 export interface Card {
   readonly id: TaskId
@@ -344,27 +333,22 @@ export interface Card {
   readonly optional: boolean
   readonly needs: readonly TaskName[]
   readonly visit: number
-  /** Visits that count: without those a rollback opened. */
   readonly visits: number
   readonly attempt: number
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
   readonly retryAt: Millis | null
-  /** Its time has not come, and `reason` says when it does; absent: it has, or it is a retry. */
+  /** Postponed, and `reason` says until when; absent for a retry. */
   readonly isLater?: true
-  /** When it came into the plan. */
   readonly addedAt: Millis
-  /** Where it stands among the tasks, by its own word (`sequence_order`); else its ordinal. */
   readonly sequence: number
   readonly assignee: string | null
   readonly claimedBy: string | null
   readonly reason: string | null
   readonly hint: Hint | null
-  /** What is being done about its failure; absent when nothing is. */
   readonly recovery?: string
   readonly outputs: Json
   readonly confidential?: true
-  /** What clients keep beside it. */
   readonly annotations: JsonObject
   readonly exit: number | null
 }
@@ -373,7 +357,7 @@ export function board(state: PlanState): readonly Card[] {
   return state.order.map(task => card(state, task))
 }
 
-/** A page of the tasks that matter now first: in work (`by`'s before others), waiting, failed, ready, to come, completed. */
+/** A page of the most urgent tasks: running (those of `by` first), waiting, failed, ready, pending, completed. */
 export function urgentTasks(
   { order, counts }: PlanState,
   { by, from, limit }: { readonly by: string; readonly from: number; readonly limit: number },
@@ -407,24 +391,24 @@ const URGENCY: readonly TaskStatus[] = [
   'cancelled',
 ]
 
-/** Why it stands where it stands; null when the last reason was that of an earlier state. */
+/** The reason of its current status; null when the stored reason is of an earlier status. */
 export function reasonNow({ status, reason, gate, refused, attempt, retryAt, readiedAt, startedAt }: TaskState) {
   if (reason === null) return null
   switch (status) {
     case 'running':
-      // Whoever claimed it reported, and the report was refused.
+      // The claimant's report was refused.
       return refused > 0 ? reason : null
     case 'waiting':
       return isAboutFailure(gate, reason) ? reason : null
     case 'ready':
-      // Somebody has decided since that it is tried again.
+      // A retry was decided since.
       return attempt > 0 && retryAt === null && (readiedAt ?? 0) > (startedAt ?? 0) ? null : reason
     default:
       return reason
   }
 }
 
-/** Does it ask about what went wrong before? */
+/** Is the question about an earlier failure? */
 function isAboutFailure(gate: TaskState['gate'], reason: string): boolean {
   const type = gate?.asks.type
   return (
@@ -435,7 +419,7 @@ function isAboutFailure(gate: TaskState['gate'], reason: string): boolean {
   )
 }
 
-/** Its time has not come. A task that failed and is tried again waits for nothing but its retry. */
+/** Postponed. A failed task waits for its retry only. */
 const isLater = ({ status, retryAt, waitsSince }: TaskState): boolean =>
   status === 'ready' && retryAt !== null && waitsSince !== null
 
@@ -477,8 +461,7 @@ export function card(state: PlanState, task: TaskState): Card {
   }
 }
 
-// A task that an earlier revision had and the present one has not: when it went, and where it stood then. Found by folding
-// the journal once, and only for a name that the plan does not know any more.
+// A task that a revision removed: when, and its status then. Found by folding the journal, and only for a name that the plan no longer has.
 
 export interface Removed {
   /** The first revision without it. */
@@ -486,7 +469,6 @@ export interface Removed {
   readonly at: Millis
   readonly by: string
   readonly rationale: string
-  /** Its status before that revision; one that ran is `abandoned` by it. */
   readonly was: TaskStatus
   readonly card: Card
   readonly definition: TaskDefinition
@@ -507,7 +489,6 @@ export class RemovedFinder {
     this.#task = task
   }
 
-  /** Entries in order, from the first. */
   read({ now, actor, events }: Told): void {
     const was = this.#state.tasks.get(this.#task)?.status ?? 'pending'
     for (const event of events) {

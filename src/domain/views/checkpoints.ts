@@ -1,5 +1,4 @@
-// The places a plan can go back to, found in its journal: after each task, and wherever a checkpoint was taken. A place is an
-// entry; everything the plan knew there is the fold up to it.
+// The checkpoints of a plan: after each task, and wherever one was taken. A checkpoint is an entry; the state there is the fold up to it.
 
 import type { Event } from '../event.ts'
 import { type CheckpointName, checkpointName, type Millis, type TaskName } from '../id.ts'
@@ -7,18 +6,17 @@ import type { GitStanding, Standing } from '../result.ts'
 
 export interface Checkpoint {
   readonly name: CheckpointName
-  /** The entry after which the plan stands there. */
   readonly version: number
   readonly at: Millis
   readonly task: TaskName | null
-  /** `after`: by itself, when a task was done. */
+  /** `after`: automatic, when a task was done. */
   readonly why: 'after' | 'asked' | 'task' | 'every' | 'risky' | 'ended'
-  /** Paths the task changed; null when it was not looked at. */
+  /** How many paths the task changed; null when not measured. */
   readonly paths: number | null
   readonly standing: Standing
 }
 
-/** Another checkpoint of an entry is named before what the entry then started, so the entry before is where it stands. */
+/** A named checkpoint in an entry precedes what that entry started, so its state is that of the previous entry. */
 interface Told {
   readonly version: number
   readonly now: Millis
@@ -61,7 +59,6 @@ export function checkpointsOf(entries: Iterable<Told>): Checkpoint[] {
   return found
 }
 
-/** By its name (the last of that name), or as the number of an entry. */
 export function findCheckpoint(all: readonly Checkpoint[], reference: string): Checkpoint | null {
   return all.findLast(one => one.name === reference) ?? null
 }

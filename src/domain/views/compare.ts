@@ -1,5 +1,5 @@
-// Two runs side by side: what they were told to do, how each task went, how long it took, what came out. Tasks are matched by
-// name, and by what a rename says. Times always differ a little, so they are shown and never counted as a difference.
+// Compares two runs: their definitions, each task, duration, results. Tasks are matched by name and by renamings. Durations always differ,
+// so they are shown but do not count as differences.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -10,7 +10,6 @@ import { countedVisits, type PlanState, type TaskState } from '../state/state.ts
 import type { PlanStatus, TaskStatus } from '../status.ts'
 import { planStatus } from './summary.ts'
 
-/** One attempt as the store lists it. */
 export interface Tried {
   readonly task: TaskName
   readonly attempt: number
@@ -23,7 +22,7 @@ export interface Tried {
 export interface Run {
   readonly state: PlanState
   readonly attempts: readonly Tried[]
-  /** What the run was seen to leave, by path: a SHA-256, what else stands there, or null for nothing. */
+  /** The files after the run, by path: a SHA-256, another type, or null for none. */
   readonly files?: ReadonlyMap<string, string | null>
 }
 
@@ -31,23 +30,21 @@ export interface Comparison {
   readonly a: RunFacts
   readonly b: RunFacts
   readonly definition: { readonly same: boolean; readonly summary: string; readonly diff: SemanticDiff }
-  /** In the order of the first plan, then what only the second has. */
+  /** In the order of the first plan, then tasks of the second only. */
   readonly tasks: readonly TaskPair[]
-  /** Files whose content after the run is recorded, and differs. */
+  /** Files whose recorded content after the run differs. */
   readonly files: readonly FilePair[]
 }
 
 export interface RunFacts {
   readonly id: PlanId
   readonly name: string
-  /** The plan it was made from. */
   readonly origin: PlanId | null
   readonly status: PlanStatus
   readonly reason: string | null
   readonly revision: number
   readonly hash: Sha256
   readonly durationMs: number | null
-  /** The time of all attempts together. */
   readonly workMs: number
   readonly tasks: number
   readonly attempts: number
@@ -61,7 +58,7 @@ export interface TaskPair {
   readonly renamed: TaskName | null
   readonly a: TaskFacts | null
   readonly b: TaskFacts | null
-  /** What differs; empty when it went the same way. `missing`: only one of the plans has it. */
+  /** The differences; empty for none. `missing`: only one of the plans has it. */
   readonly differs: readonly TaskDifference[]
   readonly outputs: readonly string[]
 }
@@ -70,11 +67,10 @@ export type TaskDifference = 'missing' | 'status' | 'outcome' | 'visits' | 'atte
 
 export interface TaskFacts {
   readonly status: TaskStatus
-  /** It had ended in the plan this one was made from. */
+  /** It was imported as ended. */
   readonly brought: boolean
   readonly outcome: string | null
   readonly visits: number
-  /** Over all visits. */
   readonly attempts: number
   readonly durationMs: number
   readonly exit: number | null
@@ -83,13 +79,12 @@ export interface TaskFacts {
 
 export interface FilePair {
   readonly path: string
-  /** SHA-256 after the run, `folder` or `link to …`; null where it was removed, absent where the run did not touch it. */
+  /** SHA-256 after the run, `folder` or `link to …`; null for a removed file, absent for one that the run did not touch. */
   readonly a?: string | null
   readonly b?: string | null
 }
 
 export function compareRuns(a: Run, b: Run): Comparison {
-  // Two plans never have the same name, and that is no difference between their runs.
   const { name } = a.state.definition
   const diff = semanticDiff(a.state.definition, { ...b.state.definition, name })
   const [tried, triedToo] = [sumOf(a), sumOf(b)]
@@ -181,7 +176,6 @@ function pairOf(a: TaskFacts | null, b: TaskFacts | null, task: TaskState, twin:
 const OUTPUTS = ['outputs'] as const
 const COMPARED = ['status', 'outcome', 'visits', 'attempts', 'exit'] as const
 
-/** How often it was tried is told only where it was done. */
 const unequal = (a: TaskFacts, b: TaskFacts): readonly TaskDifference[] =>
   COMPARED.filter(key => a[key] !== b[key] && !((a.brought || b.brought) && (key === 'attempts' || key === 'visits')))
 
@@ -195,7 +189,7 @@ function differing(a: JsonObject, b: JsonObject): readonly string[] {
 
 type Left = ReadonlyMap<string, string | null>
 
-/** What was seen, and what edits said in times when nobody looked. */
+/** Measured files, or the declared edits of older runs. */
 const leftBy = ({ state, files }: Run): Left => new Map([...editedIn(state), ...(files ?? [])])
 
 function filesOf(left: Left, right: Left): readonly FilePair[] {
@@ -209,7 +203,7 @@ function filesOf(left: Left, right: Left): readonly FilePair[] {
     }))
 }
 
-/** What edits left behind, by path; the last one to touch a file has the last word. */
+/** The result of edits, by path; the last edit of a file counts. */
 function editedIn({ order }: PlanState): Left {
   const files = new Map<string, string | null>()
   const edits = order.filter(

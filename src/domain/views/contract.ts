@@ -1,5 +1,5 @@
-// The contract of a plan: every criterion it states about its tasks and about its end, and how each was judged last: with what
-// evidence, by whom, when, and in which entry. What nobody has judged yet is listed too.
+// The contract of a plan: every criterion of its tasks and of its end, with the last verdict: evidence, judge, time and entry. Open
+// criteria are listed too.
 
 import type { Event } from '../event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -27,13 +27,12 @@ export interface Contract {
 
 export interface ContractLine {
   readonly task: TaskName
-  /** `check`: what a gate checks by itself. `done`: the definition of done. */
+  /** `check`: automatic, by a gate. `done`: the definition of done. */
   readonly part: ContractPart
   readonly criterion: string
-  /** How somebody put it in words. */
   readonly words: string | null
   readonly by: 'command' | 'expression' | 'person' | 'files'
-  /** Null when nobody has judged it, or when whoever looked could not tell. */
+  /** Null when it is open or could not be judged. */
   readonly holds: boolean | null
   readonly judged: Judged | null
 }
@@ -44,13 +43,12 @@ export interface Judged {
   readonly entry: number
   readonly hash: Sha256
   readonly visit: number
-  /** The task has had no other visit since; what was judged before may not hold any more. */
+  /** The verdict is from the latest visit of the task. */
   readonly isCurrent: boolean
   readonly evidence: string | null
-  /** The last lines a check printed, and everything it printed by hash and size. */
+  /** The last lines of the output, and the complete output by hash and size. */
   readonly said: string | null
   readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
-  /** Of a criterion about tests: how many ran, and which of them changed. */
   readonly tests: TestRun | null
 }
 
@@ -64,7 +62,6 @@ export interface ContractEntry {
 
 const ENGINE = 'engine'
 
-/** All entries of one plan, from the first. */
 export function contractOf(entries: readonly ContractEntry[]): Contract {
   const state = newState()
   const ledger = new Ledger()
@@ -88,9 +85,9 @@ export function contractOf(entries: readonly ContractEntry[]): Contract {
   }
 }
 
-/** The verdicts about a task's last attempt; what only a person could judge is judged by their answer. */
+/** The verdicts of a task's last attempt; for open ones, the answer of the person. */
 export function judgedVerdicts({ status, result }: Pick<TaskState, 'status' | 'result'>): readonly Verdict[] {
-  // It waited for that answer: completed, it was approved; failed although the attempt succeeded, it was rejected.
+  // It waited for that answer: completed means approved; failed after a successful attempt means rejected.
   const holds = status === 'completed' ? true : status === 'failed' && result?.status === 'succeeded' ? false : null
   const evidence = holds === true ? 'approved by a person' : 'rejected by a person'
   return (result?.verdicts ?? []).map(one => (one.holds === null && holds !== null ? { ...one, holds, evidence } : one))
@@ -98,7 +95,6 @@ export function judgedVerdicts({ status, result }: Pick<TaskState, 'status' | 'r
 
 type Found = { readonly verdict: Verdict; readonly judged: Omit<Judged, 'isCurrent'> }
 
-/** The last verdict about each criterion. */
 class Ledger {
   readonly #found = new Map<string, Found>()
 
@@ -106,7 +102,6 @@ class Ledger {
     return this.#found.get(keyOf(task, part, criterion))
   }
 
-  /** All verdicts about one part, also those no criterion was written for. */
   all(task: TaskName, part: ContractPart): readonly Found[] {
     const prefix = keyOf(task, part, '')
     return [...this.#found].flatMap(([key, found]) => (key.startsWith(prefix) ? [found] : []))
@@ -136,7 +131,7 @@ class Ledger {
         if (event.verdict !== 'approved' && event.verdict !== 'rejected') return
         const by = event.by ?? entry.actor
         const said = { holds: event.verdict === 'approved', evidence: event.rationale }
-        // A person answers for all that nobody else could tell.
+        // A person answers all open criteria.
         for (const [key, { verdict, judged }] of this.#found) {
           if (!key.startsWith(`${event.task}\0`) || verdict.holds !== null) continue
           const { stage, criterion } = verdict
@@ -160,7 +155,7 @@ class Ledger {
     const { evidence = null, said = null, log = null, tests = null } = verdict
     const visit = state.tasks.get(task)?.visit ?? 1
     const before = this.of(task, part, verdict.criterion)
-    // What a person said stays theirs when the engine goes on by it.
+    // A person's verdict stays theirs when the engine continues with it.
     if (before?.verdict.holds === verdict.holds && before.judged.who !== ENGINE && before.judged.visit === visit) return
     const judged = { ...asked(entry), who: ENGINE, visit, evidence, said, log, tests }
     this.#found.set(keyOf(task, part, verdict.criterion), { verdict, judged })
@@ -186,7 +181,7 @@ function linesOf(definition: TaskDefinition, visit: number, ledger: Ledger): rea
       const by = commandOf(criterion) !== null ? 'command' : criterion.type === 'expect' ? 'expression' : 'person'
       return line({ task: id, part, criterion: text, words, by }, ledger.of(id, part, text), visit)
     })
-  // What a task wrote is judged where it only declares a scope, too; and some gates check by their type.
+  // Declared scopes are checked without a criterion, as are some types of gates.
   const seen = (part: 'effects' | 'check', known: readonly string[]): readonly ContractLine[] =>
     ledger.all(id, part).flatMap(found => {
       const { criterion } = found.verdict

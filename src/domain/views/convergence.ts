@@ -1,5 +1,5 @@
-// How far `converge` has come, as the journal tells: which round, what held in it, whether its tasks were added, whether anything
-// moved since the round before. A round that was cut off is found here, and so is never made twice.
+// The progress of `converge`, from the journal: the round, what holds, whether its tasks were added, and whether anything changed since the
+// previous round. So an interrupted round is not repeated.
 
 import type { Event } from '../event.ts'
 import type { TaskName } from '../id.ts'
@@ -8,14 +8,12 @@ import { criterionText } from '../plan-rules/criterion-text.ts'
 import type { Verdict } from '../result.ts'
 
 export interface Convergence {
-  /** Rounds judged so far; 0 when none was. */
   readonly round: number
   readonly verdicts: readonly Verdict[]
-  /** The entry in which it was judged. */
   readonly version: number
   readonly isAppended: boolean
   readonly made: number
-  /** The last round found what the one before it had found, although tasks were added in between; nor has any task changed a file. */
+  /** The last round has the same verdicts as the one before, although tasks were added in between and no task changed a file. */
   readonly isStuck: boolean
 }
 
@@ -41,7 +39,7 @@ export function convergenceOf(
   return last
 }
 
-/** What does not hold. What only a person can judge is not among it: the plan asks for that itself. */
+/** Failed criteria, without those that only a person can judge, which the plan asks for itself. */
 export const unmetIn = (verdicts: readonly Verdict[]): readonly Verdict[] =>
   verdicts.filter(({ holds }) => holds === false)
 
@@ -53,7 +51,7 @@ export const fixName = (round: number, number: number): TaskName => `converge-${
 const hasRound = ({ tasks }: PlanDefinition, round: number): boolean =>
   round > 0 && tasks.some(({ id }) => id === fixName(round, 1))
 
-/** The plan with one task for each criterion that does not hold: for whoever claims it, or with a command. */
+/** The plan with one task for each failed criterion, external or with a command. */
 export function withFixes(
   definition: PlanDefinition,
   round: number,
@@ -68,7 +66,7 @@ export function withFixes(
       kind: 'fix',
       rationale: clipped(`round ${round}: check failed: ${criterion}${evidence === '' ? '' : ` (${evidence})`}`, 1_000),
       labels: [FIX_LABEL],
-      // What comes of it is judged in the next round; a failure of its own says nothing about the plan.
+      // The next round judges the result, so a failure of the fix does not fail the plan.
       optional: true as const,
     }
     if (command === undefined) {
@@ -79,7 +77,7 @@ export function withFixes(
       ...common,
       action: { type: 'run', command: { script: command } },
       env: { PLANFOLD_CRITERION: literal(criterion), PLANFOLD_EVIDENCE: literal(evidence), PLANFOLD_ROUND: `${round}` },
-      // As an agent's work: cut off, it is done again. And never two of them at once: nobody knows what they write.
+      // Like an agent's work: repeatable after an interruption, and never in parallel, because the writes are unknown.
       effect: 'model',
       write: definition.policy?.write ?? ['**'],
     }
@@ -87,7 +85,7 @@ export function withFixes(
   return { ...definition, tasks: [...definition.tasks, ...added] }
 }
 
-/** A text does not know the tasks that `converge` added; whoever runs it again keeps them. */
+/** A plan file does not have the tasks that `converge` added; running it again keeps them. */
 export function keepAddedTasks(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
   const written = new Set(after.tasks.map(({ id }) => id))
   const fixes = before.tasks.filter(task => isFix(task) && !written.has(task.id))
@@ -96,15 +94,14 @@ export function keepAddedTasks(before: PlanDefinition, after: PlanDefinition): P
 
 const FIX_LABEL = 'converge'
 
-/** The label alone is anybody's word. */
+/** The label alone is not enough, since any author can write it. */
 const isFix = ({ id, kind, labels }: TaskDefinition): boolean =>
   /^converge-\d+-\d+$/.test(id) && kind === 'fix' && labels?.includes(FIX_LABEL) === true
 
-/** How somebody put it, when they did. */
 const wordsFor = (done: readonly Criterion[], criterion: string): string =>
   done.find(one => criterionText(one) === criterion)?.text ?? criterion
 
 const clipped = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text)
 
-/** What was seen is nobody's expression, and an environment holds no zero byte. */
+/** Evidence must not be parsed as an expression, and an environment cannot contain a zero byte. */
 const literal = (text: string): string => text.replaceAll('\0', '').replaceAll('${{', () => '$${{')

@@ -1,5 +1,5 @@
-// A plan since a time, for people who do not watch it: what was completed and what failed, who decided what, what is under way,
-// what waits for whom, and what comes next. What was done and taken back since is not told as done.
+// A plan since a given time, for people who do not watch it: what completed and failed, who decided what, what runs, what waits for whom,
+// and what is next. Work that was rolled back since is omitted.
 
 import type { Event, EventOf, GateVerdict } from '../event.ts'
 import { failureOf } from '../events/event-table.ts'
@@ -46,7 +46,6 @@ export interface Digest {
     readonly at: Millis
   }[]
   readonly answered: readonly { readonly id: string; readonly text: string; readonly by: string; readonly at: Millis }[]
-  /** Notices that reached nobody. */
   readonly untold: readonly {
     readonly to: string
     readonly kind: string
@@ -74,7 +73,7 @@ interface Told {
 
 const NEXT_MAX = 10
 
-/** `entries` are those since then, in order; `state` is the plan as it stands. */
+/** `entries` are those since then, in order; `state` is the current state. */
 export function digest(state: PlanState, entries: readonly Told[], since: Millis, now: Millis): Digest {
   const works = state.order.filter(({ definition }) => definition.action.type !== 'group')
   const ended = (status: TaskState['status']): readonly TaskState[] =>
@@ -155,7 +154,7 @@ function happened(entries: readonly Told[]): Happened {
   }
 }
 
-/** What is ready first, then what waits for the least. */
+/** Ready tasks first, then those with the fewest open needs. */
 function comesNext(state: PlanState, works: readonly TaskState[], now: Millis): Digest['next'] {
   const ready = works.filter(({ status }) => status === 'ready')
   const pending = works

@@ -1,19 +1,18 @@
-// The answers to what waits for a person: each a word, what it means, and the step that says the same without an id. The words are the
-// same in every face; how a step is taken there, each face says itself.
+// The answers to an inbox item: each a keyword, its meaning, and the step without an item id. The keywords are the same in every face; each
+// face words the steps.
 
 import type { EventOf, GateAsks, GateVerdict } from '../event.ts'
 import { advise, type Hint, next, type Step, type StepOf } from '../hint.ts'
 import type { TaskName } from '../id.ts'
 import type { Field } from '../plan.ts'
 
-/** A word that answers it, what that means, and the step that says the same without an id. */
+/** A keyword, its meaning, and the step without an item id. */
 export interface InboxAnswer {
   readonly answer: string
   readonly means: Hint
   readonly step: Step
 }
 
-/** What a rollback was bound to. */
 export type RollbackBounds = Pick<
   EventOf<'rollback.started'>,
   'paths' | 'tasks' | 'filesOnly' | 'keepGit' | 'includeUnclaimed'
@@ -25,9 +24,8 @@ interface AskedTask {
 }
 
 interface AskedGate extends AskedTask {
-  /** Of a question. */
   readonly form?: readonly Field[] | undefined
-  /** There is something before it that could be done again. */
+  /** Is there earlier work to send it back to? */
   readonly mayGoBack: boolean
 }
 
@@ -103,13 +101,11 @@ export function gateAnswers(
   }
 }
 
-/** The form that a gate asks to be filled in. */
 export const formOf = (asks: {
   readonly type: string
   readonly form?: readonly Field[]
 }): readonly Field[] | undefined => (asks.type === 'question' ? asks.form : undefined)
 
-/** Of work that has somebody's name on it. */
 export const workAnswers = (of: AskedTask): readonly InboxAnswer[] => [
   { answer: 'claim', means: 'claim it', step: next('claim', of) },
   { answer: 'done', means: 'report it as done', step: next('done', of) },
@@ -120,7 +116,6 @@ export const questionAnswers = (plan: string, id: string, form: readonly Field[]
   { answer: 'answer', means: 'fill in the form', step: next('answer', { plan, task: id, fields: examplesOf(form) }) },
 ]
 
-/** What must be said, each field by its name: the first of its choices, or where the value goes. */
 function examplesOf(form: readonly Field[] = []): readonly string[] {
   const needed = form.filter(field => field.optional !== true && field.default === undefined)
   const fields = needed.length > 0 ? needed : form.slice(0, 1)
@@ -136,7 +131,7 @@ export const proposalAnswers = (plan: string, id: string): readonly InboxAnswer[
   },
 ]
 
-/** An adoption is ordered for the fork, not for this plan: here it can only be left. */
+/** Only the fork can retry an adoption; this plan can only dismiss it. */
 export const adoptionAnswers = (plan: string, fork: string): readonly InboxAnswer[] => [
   {
     answer: 'leave',
@@ -176,7 +171,6 @@ export function rollbackAnswers(
   ]
 }
 
-/** What the words of a gate's answers decide. */
 export const VERDICTS: { readonly [word: string]: GateVerdict } = {
   approve: 'approved',
   reject: 'rejected',

@@ -1,5 +1,5 @@
-// What an answer at a gate sets going, as the plan stands now: a gate releases only what it alone still holds back. What waits for
-// other gates or tasks as well is told with their names. Looked up whenever somebody looks, because others may answer meanwhile.
+// What an answer at a gate would release in the current state: only tasks that wait for nothing else. Tasks that also wait for other gates
+// or tasks are listed with their names. Computed on demand, because the state may change.
 
 import { approvedTargets } from '../gates/consent-rules.ts'
 import type { TaskName } from '../id.ts'
@@ -7,19 +7,17 @@ import type { PlanState, TaskState } from '../state/state.ts'
 import { ENDED, SATISFIES } from '../status.ts'
 
 export interface Releases {
-  /** These begin, or can be claimed, as soon as the gate is passed. */
+  /** These begin, or become claimable, when the gate is passed. */
   readonly begins: readonly TaskName[]
-  /** These wait for the gate, and for others too. */
+  /** These also wait for others. */
   readonly waits: readonly { readonly task: TaskName; readonly for: readonly TaskName[] }[]
-  /** So many more stand behind it that are not named. */
   readonly more: number
 }
 
 const NAMED_MAX = 100
-/** How far up it is looked for other gates. */
 const LOOK_MAX = 1_000
 
-/** Null when it is no gate that waits for an answer. */
+/** Null when the task is no gate that waits for an answer. */
 export function releasesOf(state: PlanState, gate: TaskState): Releases | null {
   if (gate.gate === null || gate.definition.action.type !== 'gate') return null
   const behind = behindOf(state, gate)
@@ -34,7 +32,7 @@ export function releasesOf(state: PlanState, gate: TaskState): Releases | null {
   return { begins, waits, more: behind.length - named.length }
 }
 
-/** Those that need it, those its answer leads to, and those that are agreed to there although others come before them. */
+/** Its dependants, the targets of its answer, and the tasks it approves although others precede them. */
 function behindOf(state: PlanState, { definition, dependants, gate }: TaskState): readonly TaskState[] {
   const { action, on = {} } = definition
   const isQuestion = action.type === 'gate' && action.gate === 'question'
@@ -46,21 +44,21 @@ function behindOf(state: PlanState, { definition, dependants, gate }: TaskState)
   return [...found.values()]
 }
 
-/** Where a choice leads is told with the options. */
+/** The targets of a choice are listed with the options. */
 const ledAlways = (definition: TaskState['definition']): readonly TaskName[] =>
   definition.action.type === 'gate' && definition.action.gate === 'decision'
     ? []
     : approvedTargets(definition).flatMap(({ to }) => to)
 
-/** A group begins with its tasks, and the last judgement with nothing. */
+/** A group begins with its children, and the final check is no work. */
 function isWork({ status, definition: { action } }: TaskState): boolean {
   return !ENDED.has(status) && action.type !== 'group' && action.type !== 'verify'
 }
 
-/** Of a task with items that are not known yet, the engine looks them up first, under a name of its own. */
+/** For a task with computed items, the engine first runs another one that finds them. */
 const nameOf = ({ definition: { id, action } }: TaskState): TaskName => (action.type === 'items' ? action.of : id)
 
-/** What it waits for besides the gate: what it needs itself, and gates further up that nobody has passed. */
+/** What it waits for besides the gate: its own needs, and open gates further up. */
 function othersBefore(state: PlanState, task: TaskState, gate: TaskState): readonly TaskName[] {
   const direct = openNeeds(state, task, gate)
   const seen = new Set<TaskState>([task, gate, ...direct])

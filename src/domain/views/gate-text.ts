@@ -1,5 +1,5 @@
-// The words of gates, the same in every face: what a gate will do, the sentence with which a gate, a question or a trouble asks, the
-// question put directly, and what there is to know about it.
+// The texts of gates, the same in every face: what a gate will do, the sentence of its question, the direct question, and the facts about
+// it.
 
 import { OUT_OF_TIME } from '../budget/budget-text.ts'
 import type { EditedPaths, GateAsks } from '../event.ts'
@@ -42,13 +42,12 @@ export function askedSentence({ task, asks }: Pick<InboxItem, 'task' | 'asks'>, 
   }
 }
 
-/** A question that was written without its text is that of the title, else it names its fields: nobody is asked nothing. */
+/** A question without text takes the title, else it names its fields. */
 export function spokenAsks<A extends GateAsks>({ title }: Pick<TaskDefinition, 'title'>, asks: A): A {
   if (asks.type !== 'question' || asks.question !== '') return asks
   return { ...asks, question: title ?? asks.form.map(({ label, name }) => label ?? name).join(', ') }
 }
 
-/** The task is left out when it is null. */
 export const questionSentence = (
   { by, text, task }: { readonly by: string; readonly text: string; readonly task: TaskName | null },
   say: Say,
@@ -59,7 +58,6 @@ export const proposalSentence = (
   say: Say,
 ): string => `${say(by)} proposes a revision: ${say(rationale)}`
 
-/** The same, put directly to whoever sits there and sees the task. */
 export function directQuestion(asks: GateAsks): string {
   switch (asks.type) {
     case 'approval':
@@ -84,7 +82,6 @@ export function directQuestion(asks: GateAsks): string {
   }
 }
 
-/** What a gate does when it is reached, in a few words. `who` is empty for anybody. */
 export function gateWords(action: GateAction, who: string): string {
   const whom = who === '' ? 'a person' : who
   const many = (action.approvers?.count ?? 1) > 1 ? `, ${action.approvers?.count} of them` : ''
@@ -109,17 +106,16 @@ export function gateWords(action: GateAction, who: string): string {
   }
 }
 
-/** Why a task of unknown outcome is not simply run again. */
+/** Why a task with an unknown outcome is not repeated automatically. */
 export const whyNotAgain = (asks: UnknownOutcome): string =>
   `its effect is ${asks.evidence.effect}, so it is not run again automatically${isOutOfTime(asks) ? '; a retry needs a larger time budget first' : ''}`
 
-/** It was cut off because the time of its budget is used up: without more, a retry would be stopped at once. */
+/** Its time budget is used up: a retry without more would be stopped at once. */
 export const isOutOfTime = (asks: GateAsks | InboxItem['asks']): boolean =>
   asks.type === 'unknown-outcome' && asks.evidence.reason === OUT_OF_TIME
 
 type UnknownOutcome = Extract<GateAsks, { readonly type: 'unknown-outcome' }>
 
-/** How many of those who must have approved, and who they are. */
 export function votesSentence(given: readonly { readonly by: string }[], wanted: number, say: Say): string {
   const names = given.map(({ by }) => say(by)).join(', ')
   return `${given.length} of ${wanted} approved${names === '' ? '' : `: ${names}`}`
@@ -129,7 +125,7 @@ const PATHS_MAX = 5
 
 const EDITED_MAX = 10
 
-/** Each edited path on a line of its own; the caller makes the text safe to be shown. */
+/** One line for each edited path; the caller escapes the text. */
 export function editedLines({ paths, more = 0, unmerged = [] }: EditedPaths): readonly string[] {
   const rest = Math.max(0, paths.length - EDITED_MAX) + more
   return [
@@ -139,7 +135,7 @@ export function editedLines({ paths, more = 0, unmerged = [] }: EditedPaths): re
   ]
 }
 
-/** The first of the paths, and how many more there are. */
+/** The first paths, and the number of others. */
 function pathsIn({ paths, more = 0 }: EditedPaths, say: Say): string {
   const shown = paths.slice(0, PATHS_MAX).map(say)
   const rest = paths.length - shown.length + more

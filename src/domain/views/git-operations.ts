@@ -1,5 +1,5 @@
-// What a plan did to the repository, in order: commits for tasks that were done, what `git` tasks did, and what rollbacks put
-// back. The places a plan and its tasks work in are no part of it: going back never takes them away.
+// The changes of a plan in the repository, in order: commits of tasks, `git` tasks, and rollbacks. Without the worktrees of the plan and
+// its tasks, which a rollback keeps.
 
 import type { Event } from '../event.ts'
 import { rowOf } from '../events/event-table.ts'
@@ -16,13 +16,13 @@ export function gitOperationsOf(entries: Iterable<Told>): readonly GitOperation[
   return found
 }
 
-/** What going back to an entry takes back. A commit for a task that was done by then belongs to what is gone back to, and stays. */
+/** The operations that a rollback to an entry must undo. A later commit for a task that was done by then stays. */
 export function gitOperationsSince(entries: Iterable<Told>): readonly GitOperation[] {
   const done = new Set<TaskName>()
   const found: GitOperation[] = []
   for (const { events } of entries) {
     for (const event of events) {
-      // A person's verdict may be what makes it done.
+      // A person's verdict may complete it.
       if (event.type === 'attempt.succeeded' || event.type === 'gate.decided') done.add(event.task)
       if (event.type !== 'git.committed' || done.has(event.task)) found.push(...withoutPlace(event).filter(isLasting))
     }
@@ -30,13 +30,13 @@ export function gitOperationsSince(entries: Iterable<Told>): readonly GitOperati
   return inOrder(found)
 }
 
-/** The worktree of a task, and the branch it is on until that is merged, are where it works. */
+/** The worktree of a task, and its branch until that is merged. */
 function isLasting(operation: GitOperation): boolean {
   if (operation.type === 'worktree.added' || operation.type === 'worktree.removed') return false
   return !('ref' in operation && /^refs\/heads\/plan\/[^+]+\+/.test(operation.ref))
 }
 
-/** In the order in which they happened: lost merges are found in any order, and each begins where another ended. */
+/** In order of execution: recovered merges are found in any order, and each begins at the commit where another ended. */
 function inOrder(operations: readonly GitOperation[]): readonly GitOperation[] {
   const sorted = new Map<string, RefOperation[]>()
   for (const one of operations) if ('before' in one) sorted.set(one.ref, [...(sorted.get(one.ref) ?? []), one])
@@ -55,24 +55,22 @@ function linked(chain: RefOperation[]): RefOperation[] {
     const { after }: RefOperation = next
     next = [...left].find(one => one.before === after)
   }
-  // What does not fit is not made to: whoever reads the chain sees the gap.
+  // Commits that do not fit are left, so that the reader sees the gap.
   return left.size === 0 ? found : chain
 }
 
-/** What one event says was done to the repository. */
 export const operationsOf = (event: Event): readonly GitOperation[] => rowOf(event).operations?.(event) ?? []
 
-/** The place a plan works in stays when it goes back. */
 const withoutPlace = (event: Event): readonly GitOperation[] => (event.type === 'place.made' ? [] : operationsOf(event))
 
-/** Whether the making of a ref is recorded, wherever, and not taken back since. */
+/** Is the creation of a ref recorded, and not undone since? */
 export function isRefRecorded(entries: Iterable<Told>, ref: string): boolean {
   let recorded = false
   for (const { events } of entries) {
     for (const event of events) {
       for (const each of operationsOf(event)) {
         if (!('before' in each) || each.ref !== ref) continue
-        // Work that was found again may be told of before the making that came first.
+        // Recovered operations may be recorded before an earlier creation.
         if (each.after === null) recorded = false
         else if (each.before === null) recorded = true
       }

@@ -1,15 +1,13 @@
-// Where each task of a plan stands in a picture: columns from left to right, a task right of everything it needs. Long edges get
-// places of their own in the columns between, so that no edge runs behind a task. Edges that lead back do not decide columns and
-// are drawn as arcs. Pure and without chance: the same tasks always stand in the same places, in every face.
+// The layout of a plan as a picture: columns from left to right, a task to the right of everything it needs. Long edges get positions of
+// their own in the columns between, so that no edge runs behind a task. Back edges do not affect columns and are drawn as arcs. Pure and
+// deterministic: the same tasks always have the same layout.
 
 export interface LayoutNode {
   readonly id: string
-  /** Unknown names are left out. */
   readonly needs: readonly string[]
-  /** A gate is drawn as a diamond with its name below. */
+  /** Drawn as a diamond with its name below. */
   readonly isGate: boolean
   readonly leads?: readonly { readonly outcome: string; readonly to: string }[]
-  /** Those of LAYOUT when not said. */
   readonly width?: number
   readonly height?: number
 }
@@ -31,13 +29,12 @@ export interface LaidEdge {
   readonly from: string
   readonly to: string
   readonly outcome: string | null
-  /** `line`: straight from point to point. `arc`: leads back; start, two control points and end of a cubic curve. */
+  /** `line`: a polyline. `arc`: a back edge; start, two control points and end of a cubic curve. */
   readonly shape: 'line' | 'arc'
   readonly points: readonly Point[]
 }
 
 export interface GraphLayout {
-  /** In the order in which they were given. */
   readonly nodes: readonly Place[]
   readonly edges: readonly LaidEdge[]
   readonly width: number
@@ -47,39 +44,33 @@ export interface GraphLayout {
 export const LAYOUT = {
   width: 168,
   height: 48,
-  /** The diamond of a gate, and the room for its name below. */
   gate: 44,
   label: 32,
   columnGap: 64,
   rowGap: 20,
-  /** The room of an edge that passes a column. */
   passing: 12,
 } as const
 
-/** Beyond so many places for long edges, the longest are drawn straight: no picture of that size shows where they run. */
+/** Above this number, the longest edges are drawn straight, since no picture of that size is readable. */
 const PASSING_MAX = 50_000
 const SWEEPS = 8
-/** An edge that passes columns is kept straight before a task is moved to the middle of its neighbours. */
+/** Straight edges take precedence over centring tasks between their neighbours. */
 const PASSING_WEIGHT = 4
 
-/** A task, or the place where an edge passes a column. */
 interface Spot {
-  /** Index of the task; of a passing edge, of the task it comes from. */
   readonly node: number
   readonly isPassing: boolean
   readonly column: number
   readonly width: number
   readonly height: number
-  /** With the room below it. */
   readonly room: number
   readonly left: Spot[]
   readonly right: Spot[]
-  /** Its middle. */
   y: number
-  /** Its place in the column, and that in the best order so far. */
+  /** The position in the column, and in the best order so far. */
   at: number
   best: number
-  /** Where its neighbours would have it. */
+  /** The position its neighbours suggest. */
   wish: number
 }
 
@@ -89,7 +80,7 @@ interface Link {
   readonly outcome: string | null
 }
 
-/** `before`: an earlier layout. What stands in the same column stays where it was, and what is new goes where there is room. */
+/** `before`: an earlier layout. Tasks in the same column keep their position; new ones go where there is space. */
 export function layoutGraph(nodes: readonly LayoutNode[], before?: Pick<GraphLayout, 'nodes'>): GraphLayout {
   const links = linksOf(nodes)
   const back = backLinks(nodes.length, links)
@@ -128,10 +119,10 @@ function linksOf(nodes: readonly LayoutNode[]): readonly Link[] {
   return links
 }
 
-/** The links that would close a circle, `needs` first: an order of tasks is mended around each link (Pearce and Kelly). */
+/** The links that would close a cycle, `needs` first, by incremental topological ordering (Pearce and Kelly). */
 function backLinks(count: number, links: readonly Link[]): ReadonlySet<Link> {
   const [out, into]: [number[][], number[][]] = [lists(count), lists(count)]
-  // Needs seldom go in a circle: then all of them lead forward from the start.
+  // Fast path: `needs` rarely has cycles.
   const rank: number[] = []
   for (const [at, node] of sortedBy(
     count,
@@ -163,7 +154,7 @@ function backLinks(count: number, links: readonly Link[]): ReadonlySet<Link> {
   return found
 }
 
-/** Every node behind those that lead to it; those in or behind a circle come last, as they were given. */
+/** Topological order; nodes in or behind a cycle come last, in the given order. */
 function sortedBy(count: number, links: readonly Link[]): readonly number[] {
   const out: number[][] = lists(count)
   const open = new Array<number>(count).fill(0)
@@ -176,7 +167,7 @@ function sortedBy(count: number, links: readonly Link[]): readonly number[] {
   return sorted.length === count ? sorted : [...new Set([...sorted, ...open.keys()])]
 }
 
-/** Each task one column right of the last it waits for: the column is its wave. */
+/** The longest path from a root: the column is the wave. */
 function columnsOf(count: number, links: readonly Link[]): readonly number[] {
   const into: number[][] = lists(count)
   for (const { from, to } of links) into[to]!.push(from)
@@ -187,9 +178,8 @@ function columnsOf(count: number, links: readonly Link[]): readonly number[] {
 }
 
 interface Spots {
-  /** Tasks first, as they were given. */
   readonly spots: readonly Spot[]
-  /** Of a task, the places its edges pass, column by column: edges of one task share them. */
+  /** For each task, the positions its edges pass, by column; edges of one task share them. */
   readonly chains: readonly (readonly Spot[])[]
 }
 
@@ -240,7 +230,7 @@ function columnsIn(spots: readonly Spot[]): readonly Spot[][] {
   return columns
 }
 
-/** The left and right side of each column. All are at least as wide as a task, so that a new task moves none. */
+/** The left and right side of each column, at least as wide as a standard task, so that a new task moves none. */
 function columnPlaces(
   columns: readonly (readonly Spot[])[],
 ): readonly { readonly x: number; readonly width: number }[] {
@@ -253,8 +243,7 @@ function columnPlaces(
   })
 }
 
-// The order in each column: each spot goes to the middle of its neighbours, column by column, to the right and back, and the order with
-// the fewest crossings is kept.
+// The order within columns, by the barycentre method: sweeps to the right and back, keeping the order with the fewest crossings.
 
 function orderColumns(columns: readonly Spot[][]): void {
   let fewest = Number.POSITIVE_INFINITY
@@ -275,7 +264,7 @@ function orderColumns(columns: readonly Spot[][]): void {
   }
 }
 
-/** Stops after so many rounds that made it no better. */
+/** Stops after so many rounds without improvement. */
 const IDLE_MAX = 2
 
 function sortColumn(column: Spot[], side: 'left' | 'right'): void {
@@ -293,7 +282,7 @@ function number(column: readonly Spot[]): void {
   for (let at = 0; at < column.length; at++) column[at]!.at = at
 }
 
-/** Counted column by column with a tree of sums (Barth, Jünger, Mutzel). */
+/** Counted for each column with a tree of sums (Barth, Jünger, Mutzel). */
 function crossings(columns: readonly (readonly Spot[])[]): number {
   const sums = new Int32Array(1 + columns.reduce((most, { length }) => Math.max(most, length), 0))
   let count = 0
@@ -313,7 +302,7 @@ function crossings(columns: readonly (readonly Spot[])[]): number {
   return count
 }
 
-// Heights: each spot is wished to the middle of its neighbours, and those that would lie on each other share the difference.
+// Vertical positions: each spot moves towards the centre of its neighbours, and overlapping spots share the difference.
 
 function placeColumns(columns: readonly (readonly Spot[])[]): void {
   for (const column of columns) {
@@ -334,9 +323,9 @@ function placeColumns(columns: readonly (readonly Spot[])[]): void {
   for (const column of columns) for (const spot of column) spot.y = Math.round((spot.y - top) * 2) / 2
 }
 
-/** The heights nearest to those wished for that keep order and distance (pool adjacent violators). */
+/** The positions nearest to the preferred ones that keep order and distance (pool adjacent violators). */
 function settle(column: readonly Spot[], side: 'left' | 'right' | 'both'): void {
-  // Blocks of spots that touch: the sum of their weighted wishes, their weight, and where they end.
+  // Blocks of touching spots: weighted sum, weight, and end of each.
   const [sums, weights, ends]: [number[], number[], number[]] = [[], [], []]
   let offset = 0
   for (let at = 0; at < column.length; at++) {
@@ -360,7 +349,6 @@ function settle(column: readonly Spot[], side: 'left' | 'right' | 'both'): void 
     for (const y = sums[block]! / weights[block]!; at <= ends[block]!; at++) column[at]!.y = y + column[at]!.wish
 }
 
-/** What has no neighbours gives way. */
 const LOOSE_WEIGHT = 0.1
 
 function wishOf({ left, right }: Spot, side: 'left' | 'right' | 'both'): number | null {
@@ -372,13 +360,12 @@ function wishOf({ left, right }: Spot, side: 'left' | 'right' | 'both'): number 
   return count === 0 ? null : sum / count
 }
 
-/** From middle to middle; the first stands above. */
 const distance = (above: Spot, below: Spot): number =>
   above.room - above.height / 2 + gapBetween(above, below) + below.height / 2
 
 const gapBetween = (a: Spot, b: Spot): number => (a.isPassing && b.isPassing ? 0 : LAYOUT.rowGap)
 
-// With an earlier layout: what stood in the same column stays where it was.
+// With an earlier layout: tasks in the same column keep their position.
 
 function fixedPlaces(
   nodes: readonly LayoutNode[],
@@ -401,7 +388,7 @@ function fixedPlaces(
 const leftOf = ({ column, width }: Spot, xs: readonly { readonly x: number; readonly width: number }[]): number =>
   xs[column]!.x + (xs[column]!.width - width) / 2
 
-/** Everything else goes to the free place that is nearest to its neighbours; never above the picture. */
+/** Everything else goes to the free position nearest to its neighbours, never above the top. */
 function placeAround(columns: readonly (readonly Spot[])[], fixed: ReadonlySet<Spot>): void {
   for (const column of columns) {
     const taken = column.filter(spot => fixed.has(spot)).sort((a, b) => a.y - b.y)
@@ -430,8 +417,6 @@ function freeNear(taken: readonly Spot[], spot: Spot, wish: number): number {
   return Math.round(best * 2) / 2
 }
 
-// The picture.
-
 interface Laid extends Spots {
   readonly links: readonly Link[]
   readonly back: ReadonlySet<Link>
@@ -459,7 +444,7 @@ function drawn(nodes: readonly LayoutNode[], { links, back, spots, chains, xs }:
   return { nodes: places, edges, width, height }
 }
 
-/** Slants only between columns; across a column it runs level. */
+/** Slanted only between columns, level across a column. */
 function line(spots: readonly Spot[], xs: readonly { readonly x: number; readonly width: number }[]): readonly Point[] {
   const points: Point[] = []
   const add = (x: number, y: number): void => {
@@ -479,7 +464,7 @@ function line(spots: readonly Spot[], xs: readonly { readonly x: number; readonl
   return points
 }
 
-/** Below both ends; the longer, the deeper. */
+/** Below both ends; longer arcs are deeper. */
 function arc(from: Place, to: Place): readonly Point[] {
   const [start, end] = [bottom(from), bottom(to)]
   const depth = Math.max(start.y, end.y) + Math.min(140, 36 + Math.abs(end.x - start.x) / 10)

@@ -1,4 +1,4 @@
-// What is handed on at the end of a plan: what was done, how it was judged, which artifacts it left.
+// The handoff at the end of a plan: what was done, how it was judged, and its artifacts.
 
 import type { Event, EventOf, GateVerdict, NotePlace, RecoveryChoice } from '../event.ts'
 import { failureOf } from '../events/event-table.ts'
@@ -19,8 +19,7 @@ import { operationsOf } from './git-operations.ts'
 import { type InboxItem, inboxOf } from './inbox.ts'
 import { planStatus } from './summary.ts'
 
-// What a handoff tells of judgement: what was asked in the middle of work and answered, what was done about failures, who was called,
-// which revisions were proposed.
+// The decisions in a handoff: questions and answers, recoveries, escalations, proposed revisions.
 
 interface Judged {
   readonly questions: readonly {
@@ -48,7 +47,7 @@ interface Judged {
     readonly at: Millis
     readonly by: string
     readonly rationale: string
-    /** Null while nobody has decided; void: the plan became another one first. */
+    /** Null while it is open; void: another revision came first. */
     readonly fate: {
       readonly by: string
       readonly how: 'accepted' | 'declined' | 'void'
@@ -58,8 +57,8 @@ interface Judged {
   readonly aborted: string | null
 }
 
-// What whoever takes a plan over must know, from its journal alone: what was asked, done, decided and left, what failed and why,
-// how long it took, and where things lie. The same journal gives the same, on any machine and at any time.
+// What a person or agent who takes over a plan must know, from its journal alone: requests, work, decisions, failures and reasons,
+// durations, locations. The same journal yields the same bytes on any machine.
 
 export interface Handoff extends Judged {
   readonly plan: PlanId
@@ -70,7 +69,7 @@ export interface Handoff extends Judged {
   readonly reason: string | null
   readonly origin: PlanId | null
   readonly place: string | null
-  /** The journal it was made from: how many entries, and the hash of the last. */
+  /** The journal it was made from: the number of entries, and the last hash. */
   readonly version: number
   readonly head: string
   readonly askedBy: string
@@ -91,12 +90,12 @@ export interface Handoff extends Judged {
     readonly version: number
     readonly at: Millis
     readonly by: string
-    /** Null when it was about a proposed revision. */
+    /** Null for a proposed revision. */
     readonly task: TaskName | null
     readonly proposal?: string
     readonly verdict: GateVerdict | 'accepted' | 'declined'
     readonly rationale: string
-    /** The option that was chosen, what was answered, or where it was sent back to. */
+    /** The chosen option, the answer, or the task it was sent back to. */
     readonly said: string | null
   }[]
   readonly setbacks: readonly Setback[]
@@ -124,13 +123,9 @@ export interface Handoff extends Judged {
     readonly text: string
     readonly place?: NotePlace
   }[]
-  /** Those somebody asked for, by hand or by policy. */
   readonly checkpoints: readonly Checkpoint[]
-  /** How many there are by themselves, one after each task. */
   readonly automatic: number
-  /** Refs as the plan left them; null: taken away again. */
   readonly refs: readonly { readonly ref: string; readonly commit: string | null }[]
-  /** What still waits for a person. */
   readonly waiting: readonly {
     readonly task: TaskName | null
     readonly asks: InboxItem['asks']['type']
@@ -147,7 +142,6 @@ export interface HandedTask {
   readonly handled: boolean
   readonly reason: string | null
   readonly visits: number
-  /** Over all visits. */
   readonly attempts: number
   readonly retries: number
   readonly workMs: number
@@ -156,7 +150,7 @@ export interface HandedTask {
   readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
   readonly changes: Sha256 | null
   readonly paths: number
-  /** Tasks without a write scope that ran at the same time, as it did: whose these changes are cannot be told. */
+  /** Tasks without a scope that ran in parallel: the changes cannot be attributed. */
   readonly beside?: readonly TaskName[]
   readonly verdicts: readonly Verdict[]
 }
@@ -179,7 +173,6 @@ interface HandedEntry {
   readonly events: readonly Event[]
 }
 
-/** All entries of one plan, from the first. */
 export function handoff(entries: readonly HandedEntry[]): Handoff {
   const state = newState()
   const story = newStory()
@@ -223,7 +216,7 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
   })
 }
 
-/** A handoff is read by others: of a confidential task it says that it failed, not how. */
+/** Others read a handoff: of a confidential task it says that it failed, not how. */
 function withoutConfidential(state: PlanState, facts: Handoff): Handoff {
   const kept = new Set<TaskName>()
   for (const { definition } of state.order) if (isConfidential(state.definition, definition)) kept.add(definition.id)
@@ -254,7 +247,7 @@ interface Tries {
   attempts: number
   retries: number
   workMs: number
-  /** Of the last attempt that printed or wrote something: a task that was reopened has left it all the same. */
+  /** Of the last attempt with output or changes, even if the task was reopened. */
   log: HandedTask['log']
   beside: readonly TaskName[]
 }
@@ -265,7 +258,6 @@ type Story = Mutable<
 > & {
   readonly tries: Map<TaskName, Tries>
   readonly refs: Map<string, string | null>
-  /** Tasks under way around which all files are compared. */
   readonly unscoped: Set<TaskName>
 }
 
@@ -286,7 +278,6 @@ const newStory = (): Story => ({
   unscoped: new Set(),
 })
 
-/** One event of an entry, in order. */
 function tell(story: Story, event: Event, { version, at, by }: { version: number; at: Millis; by: string }): void {
   for (const operation of operationsOf(event)) if ('before' in operation) story.refs.set(operation.ref, operation.after)
   switch (event.type) {
@@ -387,12 +378,12 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
 
 const LOST: { readonly class: 'lost'; readonly hint?: Hint } = { class: 'lost' }
 
-/** Only the first that is said of a proposal counts. */
+/** The first fate of a proposal is final. */
 function settleProposal(story: Story, id: string, fate: NonNullable<Judged['proposals'][number]['fate']>): void {
   story.proposals = story.proposals.map(one => (one.id === id && one.fate === null ? { ...one, fate } : one))
 }
 
-/** Whoever passes over a gate has decided. */
+/** Skipping a gate is a decision. */
 const isGate = (task: TaskState | undefined): boolean => task?.definition.action.type === 'gate'
 
 const passedOver = ({ task, reason }: EventOf<'task.skipped'>) =>
@@ -403,7 +394,7 @@ function saidIn({ task, verdict, rationale, option, answers, to }: EventOf<'gate
   return { task, verdict, rationale, said }
 }
 
-/** What either writes meanwhile is seen by both. */
+/** Each of the parallel tasks sees the writes of the other. */
 function tellBeside(story: Story, task: TaskName): void {
   const meet = (one: TaskName, other: TaskName): void => {
     const tries = triesOf(story, one)
@@ -449,16 +440,15 @@ function handed(task: TaskState, { attempts, retries, workMs, log, beside }: Tri
   }
 }
 
-/** Neither done nor given up on purpose. */
+/** Neither done nor deliberately given up. */
 export const isLeftOpen = ({ status, handled, optional }: HandedTask): boolean =>
   !ENDED.has(status) || ((status === 'failed' || status === 'abandoned') && !handled && !optional)
 
-// Where the artifacts of a plan lie when they are handed on as files: one for each content, named after the task and output that left
-// it first. Names are made of harmless letters, so no output can choose a place.
+// The paths of artifacts in a handoff folder: one file for each content, named after the first task and output that produced it. Names
+// consist of safe characters, so that no output can choose its location.
 
 export interface ArtifactFile {
   readonly sha256: Sha256
-  /** Relative to the folder of the documents. */
   readonly path: string
 }
 

@@ -1,5 +1,5 @@
-// What became of something that waited for a person once: found by folding a journal and asking, entry by entry, whether it was
-// there and whether it still is. Also: is a rollback that was stopped still waiting, as the last entries tell.
+// The fate of an inbox item, found by folding the journal and checking after each entry whether it is present. Also: does a stopped
+// rollback still wait, according to the last entries?
 
 import type { Event, EventOf } from '../event.ts'
 import { tasksOf } from '../events/event-row.ts'
@@ -19,7 +19,6 @@ interface Told {
 
 export interface Became {
   readonly item: InboxItem
-  /** The entry that answered it or took it away; null while it waits. */
   readonly by: { readonly version: number; readonly at: Millis; readonly actor: string; readonly text: string } | null
 }
 
@@ -37,7 +36,6 @@ export class InboxPast {
     return this.#found
   }
 
-  /** Entries in order, from the first. */
   read(entry: Told): void {
     const { version, now, events } = entry
     const touched = new Set<TaskName>()
@@ -97,7 +95,7 @@ function isAbout({ task, asks }: InboxItem, event: Event): boolean {
   }
 }
 
-/** The last rollback, when it was stopped and nobody has gone on or said anything about it since. Entries in order. */
+/** The last rollback, if it stopped and nothing has followed. Entries in order. */
 export function stoppedIn(tail: readonly Told[]): StoppedRollback | null {
   let found: StoppedRollback | null = null
   let started: EventOf<'rollback.started'> | null = null
@@ -111,7 +109,7 @@ export function stoppedIn(tail: readonly Told[]): StoppedRollback | null {
   return found
 }
 
-/** Somebody went on, began anew, or said what they think of it. */
+/** The rollback was continued, restarted, or commented on. */
 function settlesRollback(event: Event): boolean {
   switch (event.type) {
     case 'rollback.started':

@@ -1,4 +1,4 @@
-// What waits for a person in a plan: each item with the answers it takes, and approvals that are reviewed together.
+// What waits for a person in a plan: items with their possible answers, and approvals grouped into reviews.
 
 import type { EventOf, GateAsks, Proposal, Question, Vote } from '../event.ts'
 import type { CheckpointName, Millis, PlanId, Sha256, TaskName } from '../id.ts'
@@ -25,32 +25,29 @@ import { spokenAsks } from './gate-text.ts'
 import { commandLines } from './pages/spelled-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
-// Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures nobody can mend, questions and proposals
-// of agents, work that has somebody's name on it, and a rollback that was stopped. Each names its question so that an answer cannot
-// reach another one: a key made of plan, task, visit, attempt, what is asked, since when, and the hash of what is shown.
+// Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures without recovery, questions and proposals of
+// agents, assigned work, and stopped rollbacks. The key of an item identifies its question, so that an answer cannot reach another one:
+// plan, task, visit, attempt, question, time, and the hash of what is shown.
 
 export interface InboxItem {
   readonly key: string
   readonly plan: PlanId
   readonly name: string
-  /** How many entries the plan had when it was asked. */
+  /** The plan's version when it was asked. */
   readonly version: number
   readonly task: TaskName | null
   readonly title: string | null
   readonly since: Millis
-  /** Whose it is, as far as the plan says. */
   readonly who: string | null
-  /** The role that decides, with the people who have it; nobody is named when the plan does not say. */
+  /** The role that decides, and its members; nobody when the plan does not say. */
   readonly role: { readonly name: string; readonly people: readonly string[] } | null
   readonly called: { readonly name: string; readonly people: readonly string[] } | null
   readonly expiresAt: Millis | null
-  /** Who has approved, of how many that must. */
   readonly votes: { readonly given: readonly Vote[]; readonly wanted: number } | null
-  /** The stored bytes of what is asked about. */
+  /** The stored bytes that are shown. */
   readonly shown: Sha256 | null
-  /** Of a gate: what an answer sets going, and what waits for others as well; null for everything else. */
+  /** For a gate: what an answer releases, and what keeps waiting; null for everything else. */
   readonly releases: Releases | null
-  /** What was judged before anybody was asked; nobody has judged what has no verdict. */
   readonly checks: readonly Verdict[]
   readonly asks: InboxAsks
   readonly answers: readonly InboxAnswer[]
@@ -59,9 +56,8 @@ export interface InboxItem {
 
 type InboxAsks =
   | (GateAsks & { /** The revision it was asked under. */ readonly on: Sha256 | null })
-  /** Asked by an agent or a person in the middle of their work. */
   | ({ readonly type: 'agent-question' } & Omit<Question, 'task'>)
-  /** A revision that takes effect only when somebody agrees. `stale`: the plan was revised since. `runs`: the commands it writes. */
+  /** A proposed revision. `stale`: the plan was revised since. `runs`: the commands it contains. */
   | ({
       readonly type: 'proposal'
       readonly stale: boolean
@@ -74,7 +70,7 @@ type InboxAsks =
       readonly kind: 'rollback' | 'undo' | 'adopt'
       readonly to: number
       readonly checkpoint: CheckpointName | null
-      /** What it was bound to: trying again must not do more. */
+      /** The limits of the rollback, which a retry must keep. */
       readonly only: RollbackBounds
       readonly message: string
       readonly conflicts: readonly string[]
@@ -96,7 +92,6 @@ export function inboxOf(state: PlanState): readonly InboxItem[] {
   return [...state.order.flatMap(task => itemOf(state, task) ?? []), ...askedOf(state)]
 }
 
-/** Questions and proposals: they belong to the plan, and perhaps to a task. */
 export function askedOf(state: PlanState): readonly InboxItem[] {
   if (state.archived || PLAN_ENDED.has(state.status)) return []
   const { name } = state.definition
@@ -127,12 +122,12 @@ export function askedOf(state: PlanState): readonly InboxItem[] {
   return [...questions, ...proposals]
 }
 
-/** What was asked under an id of its own is known by that, everywhere. */
+/** The id of a question or a proposal with an id of its own. */
 export function ownIdOf(key: string): string | null {
   return OWN_ID.exec(key)?.[1] ?? null
 }
 
-/** No task is called so. */
+/** Not valid in task names. */
 const OWN = '~'
 const OWN_ID = /\/~(?:question|proposal)\/(.+)$/
 
@@ -154,7 +149,7 @@ function unasked(state: PlanState, since: Millis): Omit<InboxItem, 'key' | 'task
   }
 }
 
-/** What the task waits for a person with; null when it does not. */
+/** Null when it does not wait for a person. */
 export function itemOf(state: PlanState, task: TaskState): InboxItem | null {
   const asks = asksOf(state, task)
   if (asks === null) return null
@@ -204,19 +199,18 @@ function gateFacts(
   }
 }
 
-/** A role with whoever has it; a name that is no role stands for itself. */
+/** The members of a role; a name that is no role stands for itself. */
 export function peopleOf({ definition }: PlanState, name: string): NonNullable<InboxItem['role']> {
   const roles = definition.policy?.roles ?? {}
   return { name, people: Object.hasOwn(roles, name) ? roles[name]! : [] }
 }
 
-/** Is it theirs, by name or by role? What has nobody's name on it is everybody's. */
+/** Is it theirs, by name or by role? An item without an assignee is everyone's. */
 export function isFor({ who, role, called }: InboxItem, name: string): boolean {
   if (who === null && role === null && called === null) return true
   return who === name || [role, called].some(one => one !== null && (one.name === name || one.people.includes(name)))
 }
 
-/** Of a task: a gate, or work that has somebody's name on it. */
 function asksOf(
   state: PlanState,
   task: TaskState,
@@ -231,7 +225,6 @@ function asksOf(
 }
 
 export interface StoppedRollback {
-  /** The entry in which it was stopped. */
   readonly version: number
   readonly at: Millis
   readonly started: (Pick<EventOf<'rollback.started'>, 'kind' | 'to' | 'checkpoint' | 'adopts'> & RollbackBounds) | null
@@ -291,7 +284,7 @@ function leftBy({ definition, status, result }: TaskState): Left {
   }
 }
 
-/** Why it failed, and what changed beside its scope, which whoever approves its work did not expect. */
+/** Why it failed, and unexpected changes beside its scope. */
 function messageOf(task: TaskName, result: Result | null): string | null {
   const told = [
     ...(result?.status === 'failed' ? [result.failure.message] : []),
@@ -300,20 +293,16 @@ function messageOf(task: TaskName, result: Result | null): string | null {
   return told.length === 0 ? null : told.join('; ')
 }
 
-// Approvals that opened within one window of time are one review: looked at together, decided together, told of once. Without a
-// window in the policy, everything that asks for approval now is one review.
+// Approvals that opened within one time window form a review, which is shown, decided and announced together. Without a window in the
+// policy, all open approvals are one review.
 
 export interface Review {
-  /** What asks for approval in it, oldest first. */
   readonly items: readonly InboxItem[]
   readonly since: Millis
-  /** When its window closes, or has closed; null where the policy knows no window. */
   readonly closesAt: Millis | null
-  /** Nothing joins it any more. */
   readonly closed: boolean
 }
 
-/** All reviews that wait, oldest first. */
 export function reviewsOf(state: PlanState, now: Millis): readonly Review[] {
   const items = inboxOf(state)
     .filter(({ asks }) => asks.type === 'approval' || asks.type === 'consent')

@@ -1,5 +1,5 @@
-// Whom a plan tells of what, from its journal: something waits for a person, somebody was called, the time to answer is over, the plan
-// has ended. Each is told once. What waits is told only while it waits, and what belongs to one review is told as one.
+// The notifications of a plan, from its journal: an item waits for a person, an escalation, a timeout, the end of the plan. Each is sent
+// once; those about waiting items only while they wait, and those of one review together.
 
 import type { Event } from '../event.ts'
 import { rowOf } from '../events/event-table.ts'
@@ -16,7 +16,7 @@ import { type InboxItem, inboxOf, peopleOf, reviewsOf } from './inbox.ts'
 
 import { sentence } from './timeline.ts'
 
-/** Something that is to be told; `id` is that of the event: its entry, and its place in it. */
+/** A due notification; `id` is that of the event: its entry and its place there. */
 export interface Due {
   readonly id: string
   readonly kind: NoticeKind
@@ -31,13 +31,13 @@ interface Told {
   readonly events: readonly Event[]
 }
 
-/** What an entry gives cause to tell. */
+/** The notifications that an entry triggers. */
 export function dueIn({ version, now, events }: Told): readonly Due[] {
   return events.flatMap((event, place) => {
     const kind = rowOf(event).notice?.(event) ?? null
     if (kind === null) return []
     const due = { kind, at: now, event }
-    // One event may ready many, and each of them waits on its own.
+    // One event may ready many tasks, each with its own notification.
     if (event.type === 'task.readied')
       return event.tasks.map((task, at) => ({ ...due, id: `${version}.${place}.${at}`, task }))
     const task = 'task' in event ? event.task : undefined
@@ -45,7 +45,6 @@ export function dueIn({ version, now, events }: Told): readonly Due[] {
   })
 }
 
-/** One message: what it tells of, and what it says. */
 export interface Notice {
   readonly kind: NoticeKind
   readonly ids: readonly { readonly id: string; readonly task?: TaskName }[]
@@ -54,21 +53,21 @@ export interface Notice {
 
 export interface Sorted {
   readonly notices: readonly Notice[]
-  /** To be looked at again then: their window is open. */
+  /** Postponed, because their review window is open. */
   readonly held: readonly Due[]
   readonly until: Millis | null
 }
 
-/** How it is told: what others wrote is made safe, and each step has words. */
+/** Escapes foreign text, and words the steps. */
 export interface Telling {
   readonly say: Say
   readonly word: Wording
 }
 
-/** More than so many at once are told in one message. */
+/** More than this many are combined into one message. */
 const APART_MAX = 10
 
-/** What is to be said now; `resting`: nothing else moves, so no window stays open. What waits no longer is passed over. */
+/** What is due now; `resting`: nothing else runs, so no window stays open. Items that no longer wait are skipped. */
 export function noticesFor(...asked: Parameters<typeof sortedNotices>): Sorted {
   const { notices, ...rest } = sortedNotices(...asked)
   const mask = confidentialMask(asked[0])
@@ -112,7 +111,7 @@ function sortedNotices(
   return { notices, held, until }
 }
 
-/** Is it this that the event made wait? The same task may wait again later, for something else. */
+/** Is this the wait that the event began? The task may wait again for something else. */
 function isOf({ asks, task, since }: InboxItem, { event, at, task: about }: Due): boolean {
   switch (event.type) {
     case 'question.asked':
@@ -202,7 +201,6 @@ function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, { say
   }
 }
 
-/** Who is called when nobody answers, else who was to decide. */
 function deciderOf(state: PlanState, name: TaskName | undefined): string | undefined {
   const task = name === undefined ? undefined : state.tasks.get(name)
   if (task === undefined) return undefined
@@ -211,7 +209,6 @@ function deciderOf(state: PlanState, name: TaskName | undefined): string | undef
   return escalationOf(state, task)?.to ?? role ?? owner ?? state.definition.owner
 }
 
-/** Progress and blockers since the last one. */
 export function digestNotice(
   state: PlanState,
   id: string,

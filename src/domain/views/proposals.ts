@@ -1,5 +1,4 @@
-// Every revision that was ever proposed for a plan, and what became of it: it waits, was accepted, declined, or is void because the
-// plan became another one before anybody decided.
+// All proposed revisions of a plan, and their fate: open, accepted, declined, or void because another revision came first.
 
 import type { Event, Proposal } from '../event.ts'
 import type { Millis } from '../id.ts'
@@ -8,12 +7,11 @@ export type ProposalFate =
   | { readonly status: 'waiting' }
   | { readonly status: 'accepted'; readonly at: Millis; readonly by: string; readonly revision: number }
   | { readonly status: 'declined'; readonly at: Millis; readonly by: string; readonly rationale: string }
-  /** Made for a definition that is no longer the plan's. */
+  /** Made for an outdated definition. */
   | { readonly status: 'void'; readonly at: Millis; readonly revision: number }
 
 export interface ProposalCard extends Proposal {
   readonly since: Millis
-  /** The revision it was made for. */
   readonly on: number
   readonly fate: ProposalFate
 }
@@ -50,7 +48,6 @@ export function proposalsOf(entries: Iterable<Told>): readonly ProposalCard[] {
   return cards
 }
 
-/** In a few words, for whoever comes too late. */
 export function fateWords({ id, fate, on }: ProposalCard): string {
   switch (fate.status) {
     case 'waiting':

@@ -1,5 +1,5 @@
-// What agents say about their work in the outputs of their tasks, under the names that the PlanStore knows: `files_modified`,
-// `tests_added`, `coverage`, `metrics.lines_changed` and `artifacts`. Reported, not measured; whatever has another shape stays data.
+// What agents report in the outputs of their tasks, under the names of the PlanStore: `files_modified`, `tests_added`, `coverage`,
+// `metrics.lines_changed` and `artifacts`. Reported, not measured; other shapes stay plain data.
 
 import { isMap, type Json } from '../json.ts'
 import type { Card } from './board.ts'
@@ -8,12 +8,11 @@ export interface ReportedWork {
   readonly filesModified: readonly string[]
   readonly testsAdded: number
   readonly linesChanged: number
-  /** As it was said last. */
   readonly coverage: number | null
   readonly artifacts: readonly string[]
 }
 
-/** Of one task or several, in the order in which they ended; null when nobody reported any of it. */
+/** Of one task or several, in order of completion; null without any report. */
 export function reportedWork(outputs: readonly Json[]): ReportedWork | null {
   const files = new Set<string>()
   const artifacts = new Set<string>()
@@ -35,13 +34,12 @@ export function reportedWork(outputs: readonly Json[]): ReportedWork | null {
   return { filesModified: [...files], testsAdded, linesChanged, coverage, artifacts: [...artifacts] }
 }
 
-/** Of a plan: what its completed tasks report. */
 export function reportedByPlan(cards: readonly Card[]): ReportedWork | null {
   const ended = cards.filter(({ status }) => status === 'completed')
   return reportedWork(ended.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0)).map(({ outputs }) => outputs))
 }
 
-/** A list of names; artifacts may be maps that have one. */
+/** A list of names; artifacts may be maps with a name. */
 function texts(value: Json | undefined): readonly string[] {
   if (!Array.isArray(value)) return []
   return (value as readonly Json[]).flatMap(item => {
@@ -50,6 +48,5 @@ function texts(value: Json | undefined): readonly string[] {
   })
 }
 
-/** What is reported is not believed to be a number until it is one. */
 export const amount = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null

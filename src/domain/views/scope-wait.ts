@@ -1,4 +1,4 @@
-// Why a task waits for another plan, as a sentence that names the plan, the task and the files, and what ends the wait.
+// Why a task waits for another plan, as a sentence with the plan, the task, the files, and what ends the wait.
 
 import { advise, type Hint, joinHints, quoted } from '../hint.ts'
 
@@ -8,14 +8,13 @@ export interface ScopeWaitFacts {
     readonly name: string
     readonly task: string
     readonly paths: readonly string[]
-    /** A living process drives that plan. */
     readonly driven: boolean
   }[]
 }
 
 const SHOWN_MAX = 3
 
-/** `task 'a' of plan 'p' holds sc/**`, for each who holds some of its files and may be named. */
+/** `task 'a' of plan 'p' holds src/**`, for each holder that may be named. */
 export function scopeHolders({ by }: ScopeWaitFacts): string {
   if (by.length === 0) return 'a task of another plan has locked them'
   const shown = by.slice(0, SHOWN_MAX).map(({ name, task, paths }) => {
@@ -25,7 +24,7 @@ export function scopeHolders({ by }: ScopeWaitFacts): string {
   return by.length > SHOWN_MAX ? `${shown.join('; ')}; and ${by.length - SHOWN_MAX} more` : shown.join('; ')
 }
 
-/** The plans that nobody drives: each must be resumed or cancelled before its files are free. */
+/** Plans without a driver, which must be resumed or cancelled to release their files. */
 export const stalledPlans = (waits: readonly ScopeWaitFacts[]): readonly string[] => [
   ...new Set(waits.flatMap(({ by }) => by.filter(({ driven }) => !driven).map(({ name }) => name))),
 ]

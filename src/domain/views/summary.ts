@@ -1,4 +1,4 @@
-// A plan in a few lines: where it stands, what waits for whom. Every face shows the same, because every face asks here.
+// A plan in a few lines: its state, and what waits for whom. The same for every face.
 
 import { firstLacking } from '../budget/budget-rules.ts'
 import type { GateAsks, Vote } from '../event.ts'
@@ -20,23 +20,20 @@ import { type Releases, releasesOf } from './gate-releases.ts'
 import { spokenAsks } from './gate-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
-// How far a plan has come. Success rates are computed from the one vocabulary of statuses, here and nowhere else: of attempts for
-// everything that is measured, of tasks for how a plan stands.
+// The progress of a plan. Success rates are computed here only: over attempts for statistics, over tasks for the state of a plan.
 
 export interface Progress {
   readonly total: number
-  /** Completed or skipped. */
   readonly done: number
-  /** Ended in any way. */
   readonly ended: number
-  /** 0 to 1; a plan without tasks has come nowhere. */
+  /** 0 to 1; 0 without tasks. */
   readonly ratio: number
-  /** Tasks: completed of all that completed or failed; null before anything has. */
+  /** Completed tasks of all that completed or failed; null before the first. */
   readonly successRate: number | null
   readonly counts: Readonly<Record<TaskStatus, number>>
 }
 
-/** Attempts: succeeded of all that ended, however; one that was lost did not succeed. Null before one has. */
+/** Successful attempts of all that ended; a lost one counts as unsuccessful. Null before the first. */
 export function successRate(ended: {
   readonly succeeded: number
   readonly failed: number
@@ -64,8 +61,8 @@ export function progress(state: Pick<PlanState, 'counts'>): Progress {
   }
 }
 
-// What keeps a plan from going on, and what a person can do about it: one sentence and a few steps. Every plan that is not
-// completed and does not move has an answer here.
+// What stops a plan, and what a person can do about it: one sentence and a few steps. Every incomplete plan that does not move has an
+// answer here.
 
 interface Stopped {
   readonly why: string
@@ -73,13 +70,12 @@ interface Stopped {
   readonly task?: TaskName
 }
 
-/** "paused: lunch". */
 function statusText({ status, reason }: PlanState): string {
   const why = reasonBesides(status, reason)
   return why === '' ? status : `${status}: ${why}`
 }
 
-/** Null when the plan is completed, or goes on by itself as soon as somebody drives it. */
+/** Null when the plan is completed, or continues when it is driven. */
 export function whatStopped(state: PlanState, now: Millis): Stopped | null {
   const { name } = state.definition
   switch (state.status) {
@@ -112,7 +108,6 @@ export function whatStopped(state: PlanState, now: Millis): Stopped | null {
   }
 }
 
-/** What becomes of work that is done, when a failed plan goes on. */
 export const RUNS_AGAIN =
   'completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again'
 
@@ -134,10 +129,10 @@ function whyFailed(state: PlanState): Stopped {
   return { why, next: ways, task: id }
 }
 
-/** The limits of the plan as a whole. A limit of one command is a failure of its task, and has a hint of its own. */
+/** The limits of the whole plan. A limit of one command is a failure of its task, with its own hint. */
 const CAP = /\((policy\.limits\.(?:attempts|loops))\)/
 
-/** A cap ended it: trying again has as much room once more, and a changed file can give it more. */
+/** A limit ended it: a retry resets the limit, and the plan file can raise it. */
 function waysOn(plan: string, task: TaskName, cap: string | undefined, failed: number): readonly Hint[] {
   const changed = advise`in the plan file, then ${quoted('run', { file: 'FILE' })}; ${RUNS_AGAIN}`
   if (cap !== undefined) return [[next('retry', { plan, task })], advise`raise ${cap} ${changed}`]
@@ -152,7 +147,7 @@ function waysOn(plan: string, task: TaskName, cap: string | undefined, failed: n
 const failedTasks = ({ order }: PlanState): number =>
   order.filter(({ status, handled }) => status === 'failed' && !handled).length
 
-/** The last that ended and has somewhere to lead to: it would have gone back once more. */
+/** The last ended task with an edge, which would have looped once more. */
 function wentRound({ order }: PlanState): TaskState | undefined {
   const ended = order.filter(
     ({ status, definition }) =>
@@ -165,7 +160,7 @@ function wentRound({ order }: PlanState): TaskState | undefined {
   )
 }
 
-/** The first that failed by itself, else the first that did not come through. What nothing has led to stopped nothing. */
+/** The first task that failed by itself, else the first that did not complete. Tasks that were never activated stopped nothing. */
 function culprit({ order }: PlanState): TaskState | undefined {
   const open = order.filter(
     ({ status, definition, dormant }) => BLOCKS.has(status) && definition.optional !== true && !dormant,
@@ -226,37 +221,29 @@ export interface Summary {
   readonly reason: string | null
   readonly revision: number
   readonly version: number
-  /** The plan it was made from, when it is a clone or a fork. */
   readonly origin: PlanId | null
-  /** The folder it works in, relative to the workspace; null for the workspace itself. */
   readonly place: string | null
   readonly archived: boolean
   readonly createdAt: Millis
   readonly updatedAt: Millis
   readonly startedAt: Millis | null
   readonly endedAt: Millis | null
-  /** What clients keep beside it. */
   readonly annotations: JsonObject
   readonly progress: Progress
   readonly running: readonly TaskName[]
   readonly waiting: readonly Waiting[]
   readonly failed: readonly FailedTask[]
   readonly claimable: number
-  /** Questions and proposed revisions that wait for an answer; absent when there are none. */
   readonly asked?: readonly Asked[]
-  /** What is being done about failures; absent when nothing is. */
   readonly recovering?: readonly { readonly task: TaskName; readonly how: string }[]
   readonly breakers?: readonly { readonly capability: string; readonly until: Millis; readonly failures: number }[]
   readonly stopped?: Stopped
-  /** Files that were set back before tasks were tried again, oldest first; absent when there are none. */
   readonly restored?: readonly SetBack[]
-  /** What tasks changed and nobody could store, so that a rollback leaves it; absent when there is none. */
   readonly uncovered?: readonly ({ readonly task: TaskName } & Uncovered)[]
-  /** Of a plan that is paused because the engine lacks something: what. No task failed by it. */
+  /** For a plan paused by a lack of resources. No task failed. */
   readonly shortage?: Shortage
-  /** It is paused because everything was halted; it stays paused when the halt is lifted. */
+  /** It is paused because everything was halted, and stays so when the halt is lifted. */
   readonly halted?: true
-  /** The rollback under way; whoever drives the plan next finishes it. */
   readonly rollback?: Pick<RollbackUnderWay, 'kind' | 'to' | 'checkpoint'>
 }
 
@@ -268,18 +255,15 @@ interface Asked {
   readonly task: TaskName | null
   readonly since: Millis
   readonly form?: readonly Field[]
-  /** Nothing of the plan begins before the answer. */
   readonly pauses?: true
 }
 
-/** Something a person must decide. */
 export interface Waiting {
   readonly task: TaskName
   readonly asks: GateAsks
   readonly since: Millis
-  /** Of everything the answer will be bound to. */
+  /** The hash that the answer covers. */
   readonly hash?: Sha256
-  /** The stored bytes from which it is shown. */
   readonly shown?: Sha256
   readonly evidence?: readonly Verdict[]
   readonly expiresAt?: Millis

@@ -1,4 +1,4 @@
-// Which tests changed against the baseline, for people: counts, then a line for each kind of change.
+// Differences of tests from the baseline, for people: counts, then a line for each kind.
 
 import type { TestChanges, TestRun } from '../result.ts'
 

@@ -1,29 +1,26 @@
-// What agents ticked of the checks of a task: whose word it is, and what they gave as evidence. Nobody has checked it for that. It is
-// kept as the annotation `ticked`: a mark for each criterion.
+// Criteria that agents marked as met, with their evidence. Nothing verifies them. Stored as the annotation `ticked`, with a mark for each
+// criterion.
 
 import type { GateAsks } from '../event.ts'
 import { isMap, type Json, type JsonObject } from '../json.ts'
 import type { Verdict } from '../result.ts'
 import type { TaskState } from '../state/state.ts'
 
-/** `time`: how often somebody had ticked something of the task by then, so that the latest marks can be told from older ones. */
+/** `time`: a counter over the marks of a task, so that the latest can be told from older ones. */
 export interface TickMark {
   readonly by: string
   readonly evidence: string
   readonly time: number
 }
 
-/** By criterion. */
 export type Ticked = { readonly [criterion: string]: Json }
 
 export function tickedIn({ annotations: { ticked } }: { readonly annotations: JsonObject }): Ticked {
   return isMap(ticked) ? ticked : {}
 }
 
-/** How often somebody has ticked something. */
 export const timesTicked = (ticked: Ticked): number => Math.max(0, ...Object.values(ticked).map(timeOf))
 
-/** What was ticked last, together. */
 export function latestTicked(ticked: Ticked): readonly string[] {
   const last = timesTicked(ticked)
   return Object.keys(ticked).filter(criterion => timeOf(ticked[criterion]) === last)
@@ -31,7 +28,7 @@ export function latestTicked(ticked: Ticked): readonly string[] {
 
 const timeOf = (mark: Json | undefined): number => (isMap(mark) && typeof mark.time === 'number' ? mark.time : 0)
 
-/** Of the checks that a person is asked to confirm. Nothing where something else is asked. */
+/** The marks on criteria that a person is asked to confirm. Empty for other questions. */
 export function tickedChecks(task: Pick<TaskState, 'annotations'>, asks: GateAsks): readonly Verdict[] {
   if (asks.type !== 'verdict') return []
   const ticked = tickedIn(task)
@@ -41,7 +38,6 @@ export function tickedChecks(task: Pick<TaskState, 'annotations'>, asks: GateAsk
   })
 }
 
-/** `agent-7 ticked it: I saw it`; null when nobody did. */
 function tickWords(ticked: Ticked, criterion: string): string | null {
   const mark = Object.hasOwn(ticked, criterion) ? ticked[criterion] : null
   if (!isMap(mark) || typeof mark.by !== 'string') return null

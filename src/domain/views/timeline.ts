@@ -1,4 +1,4 @@
-// What happened, line by line: one event, one sentence. Used by `log`, by live views and by the audit trail.
+// One sentence for each event, for `log`, live views and the audit trail.
 
 import type { Event } from '../event.ts'
 import type { PlanWording } from '../events/event-row.ts'
@@ -34,7 +34,9 @@ export function timeline(
   }))
 }
 
-/** What is told of an entry as it happens: no gate decided at once, each retry once, nothing of a task without `retry`. */
+/**
+ * The events of an entry to show live: omits gates that were decided at once, the second event of a retry, and failures without `retry`.
+ */
 export function visibleEvents(events: readonly Event[]): readonly Event[] {
   const isDecided = (task: TaskName, from: number): boolean =>
     events.slice(from).some(event => event.type === 'gate.decided' && event.task === task)
@@ -48,9 +50,9 @@ export function visibleEvents(events: readonly Event[]): readonly Event[] {
   return events.filter((event, at) => {
     if (event.type === 'gate.opened') return !isDecided(event.task, at)
     if (event.type === 'retry.scheduled') return !isChosen(event.task)
-    // Whose checks a person has to confirm is not completed yet.
+    // A task whose criteria a person must confirm is not completed yet.
     if (event.type === 'attempt.succeeded') return !isToConfirm(event.task, at)
-    // Who adds to the budget answers the question about it as well.
+    // Adding to the budget answers its question.
     if (event.type === 'question.answered') return !events.slice(0, at).some(isRaise)
     return event.type !== 'recovery.chosen' || !isPlainBlock(event)
   })
@@ -60,7 +62,6 @@ const isRaise = ({ type }: Event): boolean => type === 'budget.raised'
 
 export const sentence = (event: Event, words?: PlanWording): string => rowOf(event).sentence(event, words)
 
-/** Something failed, was lost, or stands until somebody decides about it. */
 export function isSetback(event: Event): boolean {
   const { setback, failure } = rowOf(event)
   return setback === true && (failure === undefined || failure(event) !== null)

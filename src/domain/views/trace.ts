@@ -1,5 +1,5 @@
-// The journal as a trace: a plan, its tasks, their attempts and what carried them out, as spans within one another. Ids are those
-// the plan has anyway, so that every process names the same span alike, and a child can be told its parent before it runs.
+// The journal as a trace: spans for a plan, its tasks, their attempts and their processes. Span ids are derived from plan ids, so that
+// every process computes the same ones and a child knows its parent before it runs.
 
 import type { AttemptEnd, Event } from '../event.ts'
 import { failureOf } from '../events/event-table.ts'
@@ -20,11 +20,11 @@ export interface Span {
   readonly attributes: { readonly [name: string]: string | number | boolean }
 }
 
-/** What has begun and not ended, by what it will be called. */
+/** Open spans, by id. */
 export class OpenSpans {
   readonly #started = new Map<string, Millis>()
 
-  /** The spans that ended with these events. `state` may have moved on: only what never changes is read from it. */
+  /** The spans that ended with these events. `state` may be newer: only immutable facts are read from it. */
   endedBy(state: PlanState, events: readonly Event[], now: Millis): readonly Span[] {
     return events.flatMap(event => this.#ended(state, event, events, now))
   }
@@ -147,12 +147,12 @@ export class OpenSpans {
   }
 }
 
-/** The parent a child process is told, as W3C Trace Context writes it. */
+/** The parent for a child process, as W3C Trace Context. */
 export function traceparent(plan: PlanId, ordinal: number, visit: number, attempt: number): string {
   return `00-${traceOf(plan)}-${capabilitySpan(ordinal, visit, attempt)}-01`
 }
 
-/** A plan's UUID is as long as the id of a trace. */
+/** A plan's UUID has the length of a trace id. */
 const traceOf = (plan: PlanId): string => plan.replaceAll('-', '')
 
 const PLAN_SPAN = '0000000000000001'
@@ -164,11 +164,11 @@ const attemptSpan = (ordinal: number, visit: number, attempt: number): string =>
 const capabilitySpan = (ordinal: number, visit: number, attempt: number): string =>
   attemptSpan(CAPABILITY_BIT + ordinal, visit, attempt)
 
-/** It is tried again, asked about, or opened again in the same breath. */
+/** A retry, a question or a reopening in the same entry. */
 const isGoingOn = (task: TaskName, beside: readonly Event[]): boolean =>
   beside.some(event => (event.type === 'retry.scheduled' || event.type === 'gate.opened') && event.task === task)
 
-/** What a confidential task said is not traced, only that it failed. */
+/** The failure of a confidential task is traced without its text. */
 function told(state: PlanState, task: TaskDefinition, event: Event): string | null {
   const failed = failureOf(event)
   return failed !== null && isConfidential(state.definition, task) ? CONFIDENTIAL : failed

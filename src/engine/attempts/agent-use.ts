@@ -1,4 +1,4 @@
-// What an agent that is started is told of its plan, and how a person is asked when it wants more than its task gives it.
+// What a started agent is given: its briefing, its login, and a way to ask a person for permissions beyond those of its task.
 
 import { createHash } from 'node:crypto'
 import type { Event } from '../../domain/event.ts'
@@ -28,7 +28,7 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
     if (PLAN_ENDED.has(now.status) || now.ending !== null) return false
     return found?.status === 'running' && found.visit === visit && found.attempt === number
   }
-  const login = await lentLogin(rooms, state, attempt)
+  const login = await borrowedLogin(rooms, state, attempt)
   return {
     facts: await factsFor(rooms, state, attempt),
     ...(login === null ? {} : { login }),
@@ -54,8 +54,8 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
   }
 }
 
-/** Null: the person has not said that this agent may have their login. */
-async function lentLogin(
+/** Null unless the person has allowed this agent to use their login. */
+async function borrowedLogin(
   { environment, root, stateDir, agentLogin }: Rooms,
   state: PlanState,
   { action }: Attempt,
@@ -94,22 +94,22 @@ async function changedSoFar(rooms: Rooms, state: PlanState, attempt: Attempt): P
 
 async function decisionsIn(rooms: Rooms, { id }: PlanState): Promise<readonly string[]> {
   const asked = new Map<string, string>()
-  const told: string[] = []
+  const decisions: string[] = []
   for (const { events } of await entriesAfter(rooms.store, id, 0))
     for (const event of events) {
       if (event.type === 'question.asked') asked.set(event.id, event.text)
-      const said = decisionIn(event, asked)
-      if (said !== null) told.push(said)
+      const decision = decisionIn(event, asked)
+      if (decision !== null) decisions.push(decision)
     }
-  return told.slice(-DECISIONS_MAX)
+  return decisions.slice(-DECISIONS_MAX)
 }
 
 function decisionIn(event: Event, asked: ReadonlyMap<string, string>): string | null {
   switch (event.type) {
     case 'gate.decided': {
       const { task, verdict, rationale, option, answers } = event
-      const said = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
-      return `${task}: ${verdict} ${said.filter(one => one !== undefined && one !== '').join(', ')}`.trim()
+      const words = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
+      return `${task}: ${verdict} ${words.filter(one => one !== undefined && one !== '').join(', ')}`.trim()
     }
     case 'question.answered':
       return `${asked.get(event.id) ?? 'a question'} → ${JSON.stringify(event.answers)}`

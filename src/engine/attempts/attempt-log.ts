@@ -1,5 +1,5 @@
-// What one attempt prints, on its way to `task_logs`: gathered into chunks of at most 64 KB or 250 ms, so that another process
-// can follow live and little is lost in a crash. Its hash is sealed in the result. Nothing here is state.
+// The output of one attempt on its way to `task_logs`: collected into chunks of at most 64 KB or 250 ms, so that another process can follow
+// live and a crash loses little. The result holds its hash. None of this is state.
 
 import { createHash, type Hash } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
@@ -12,7 +12,6 @@ import { namedShortage } from '../loop/shortage.ts'
 
 const CHUNK_MAX_BYTES = 64 * 1024
 const CHUNK_MAX_MS = 250
-/** What could not be stored for want of space is tried again so often, this long after each try. */
 const TRIES_MAX = 60
 const TRY_AGAIN_MS = 1_000
 
@@ -24,16 +23,16 @@ export class Logbook {
   readonly #where: Pick<LogChunk, 'plan' | 'task' | 'visit' | 'attempt'>
   readonly #onOutput: (text: string, stream: Stream) => void
   readonly #onShortage: (shortage: Shortage) => void
-  /** So much is stored; what comes after it is only counted and hashed. */
+  /** Output beyond this is counted and hashed, but not stored. */
   readonly #maxBytes: number
-  /** Made at the first byte: most attempts print nothing, and none should pay for it. */
+  /** Created at the first byte: most attempts print nothing. */
   #hash: Hash | null = null
   #decoders: Map<Stream, StringDecoder> | null = null
   #pending: LogChunk[] = []
   #pendingBytes = 0
   #bytes = 0
   #cancelTimer: (() => void) | null = null
-  /** Handed over and not taken, for want of space. */
+  /** Chunks that the store refused because the disk is full. */
   #unstored: readonly LogChunk[] = []
   #tries = 0
 
@@ -68,7 +67,6 @@ export class Logbook {
     this.#gather(stream, decoder.write(chunk))
   }
 
-  /** Hands over what is left and seals the hash; null when nothing was printed. */
   seal(): { readonly sha256: Sha256; readonly bytes: number } | null {
     for (const [stream, decoder] of this.#decoders ?? []) this.#gather(stream, decoder.end())
     this.#flush()
@@ -77,7 +75,7 @@ export class Logbook {
 
   #gather(stream: Stream, text: string): void {
     if (text === '') return
-    // A text in the store ends at its first NUL; shown as the symbol for it, nothing behind it is lost.
+    // SQLite ends a text at its first NUL, so NULs are replaced by the visible symbol.
     const kept = text.replaceAll('\0', '␀')
     this.#onOutput(text, stream)
     const last = this.#pending.at(-1)
@@ -96,11 +94,10 @@ export class Logbook {
     this.#unstored = []
     this.#pending = []
     this.#pendingBytes = 0
-    // A store that cannot take it will say so at the commit that settles the attempt; output alone fails no task.
+    // If the store is broken, the commit that settles the attempt fails and reports it. Lost output alone fails no task.
     this.#logs.append(chunks).catch(error => this.#keep(chunks, error))
   }
 
-  /** Output that meets a full disk is kept for a while, bounded as all output of an attempt is. */
   #keep(chunks: readonly LogChunk[], error: unknown): void {
     const shortage = namedShortage(error, `Storing what '${this.#where.task}' prints`)
     if (shortage === null || ++this.#tries > TRIES_MAX) return

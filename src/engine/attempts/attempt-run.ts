@@ -1,4 +1,4 @@
-// Runs one attempt: resolves what the task refers to, asks the policy and the consent, calls the runner, and hands on what it reported.
+// Runs one attempt: resolves its expressions, checks policy and consent, calls the runner, and returns its result.
 
 import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Interrupted } from '../../domain/command.ts'
@@ -13,7 +13,7 @@ import type { LogChunk } from '../../stores/store.ts'
 import { judgeBeyond, withBeside } from '../files/beyond-scope.ts'
 import { consentObjection } from '../gates/consent.ts'
 import { lazy } from '../lazy-imports.ts'
-import { type HoldOptions, heldOrThrow } from '../loop/shortage.ts'
+import { type HoldOptions, retryOrThrow } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Logbook } from './attempt-log.ts'
 import { deniedBy, toolsFor } from './attempt-tools.ts'
@@ -25,14 +25,13 @@ import { attemptAsWritten, isPlain, resolveAttempt } from './resolve.ts'
 export interface PerformOptions extends HoldOptions {
   readonly owner: string
   readonly stop: Stop
-  /** Is the plan still ours? Asked immediately before the world is touched; as a rule it is known without waiting. */
+  /** Do we still hold the plan's lease? Checked immediately before any side effect; usually known without waiting. */
   readonly isHeld: () => true | Promise<boolean>
   readonly onOutput?: (text: string, stream: LogChunk['stream']) => void
-  /** Carry out this instead of the task's own action: its compensation. */
+  /** Run this instead of the task's own action: its compensation. */
   readonly action?: Action
 }
 
-/** One attempt of one task, and what it is run with. */
 export interface AttemptRun {
   readonly rooms: Rooms
   readonly state: PlanState
@@ -43,10 +42,10 @@ export interface AttemptRun {
 
 export async function runAttempt(run: AttemptRun): Promise<Result | Interrupted> {
   const { rooms, state, task, options } = run
-  // The state is live: what a task looked like when it started is taken now, before the first wait.
+  // The state is live and changes with the journal, so read it before the first await.
   const { startedAt } = task
   const asksProbe = probesFirst(run)
-  // As a rule nothing here has to be waited for, and then nothing is: each wait costs every task of a long chain.
+  // Usually nothing here is asynchronous. An await would cost every task of a long chain.
   const found = resolvedAttempt(run)
   const resolved = found instanceof Promise ? await found : found
   if (!resolved.ok) return failed({ class: 'logic', message: resolved.message, hint: resolved.hint, retryable: false })
@@ -75,14 +74,13 @@ function resolvedAttempt({ state, task, options: { action } }: AttemptRun) {
     : resolveAttempt(state, task, action)
 }
 
-/** An attempt before this one that did not fail was cut off by a crash or by us, so nobody knows what it did: its probe is asked. */
+/** An earlier attempt that did not fail was interrupted by a crash or by us. Its effect is unknown, so the probe runs first. */
 const probesFirst = ({ task, options }: AttemptRun): boolean =>
   options.action === undefined &&
   task.definition.effect === 'probed' &&
   task.attempt > task.failures + 1 &&
   task.definition.probe !== undefined
 
-/** The result when the probe says that it happened before the crash; null when it did not, and the attempt is to be run. */
 async function probe(
   { rooms, options: { stop } }: AttemptRun,
   attempt: Attempt,
@@ -142,7 +140,7 @@ async function judgeOutcome(
   const { rooms, state, options } = run
   const beyond = 'beyond' in outcome && outcome.beyond !== undefined ? outcome.beyond : null
   const strayed = beyond === null ? null : await judgeBeyond(rooms, state, attempt, beyond)
-  for (const line of strayed?.said ?? []) tools.log('engine', Buffer.from(`${line}\n`))
+  for (const line of strayed?.notes ?? []) tools.log('engine', Buffer.from(`${line}\n`))
   const { runsCommands } = actionFacts(attempt.action)
   const cleared = runsCommands === true ? await clearedBy(rooms, tools, outcome, startedAt) : []
   const judged = classifyOutcome({ ...run, attempt, tools, beyond: strayed }, outcome)
@@ -163,7 +161,7 @@ const withUnheld = (result: Result | Interrupted, outcome: Outcome): Result | In
     ? result
     : { ...result, unheld: true }
 
-/** Of what ran in a sandbox: the files it leaves run with nobody else's rights. Done before its files are looked at. */
+/** Files left by a sandboxed command must not run with other rights. Fixed before the files are compared. */
 async function clearedBy({ root, stateDir }: Rooms, tools: RunnerTools, outcome: Outcome, since: Millis) {
   if (tools.sandbox === undefined || (outcome.type === 'exited' && outcome.unheld === true)) return []
   const entries = scopeEntries(root, stateDir, tools.write)
@@ -174,13 +172,11 @@ async function clearedBy({ root, stateDir }: Rooms, tools: RunnerTools, outcome:
 
 const CLEARED_NAMED_MAX = 100
 
-/** What was done to the repository is recorded, however it ended. */
 function withGit(result: Result | Interrupted, outcome: Outcome): Result | Interrupted {
   const git = 'git' in outcome ? outcome.git : undefined
   return git === undefined || result.status === 'interrupted' ? result : { ...result, git }
 }
 
-/** What a model was asked and answered goes into the content store; the result names it, with what it used. */
 async function withModel(
   rooms: Rooms,
   options: PerformOptions,
@@ -189,6 +185,6 @@ async function withModel(
 ): Promise<Result | Interrupted> {
   if (report === undefined || result.status === 'interrupted') return result
   const bytes = Buffer.from(JSON.stringify(report.recording))
-  const recording = await heldOrThrow(rooms, options, () => rooms.store.blobs.put(bytes))
+  const recording = await retryOrThrow(rooms, options, () => rooms.store.blobs.put(bytes))
   return { ...result, model: { ...report.use, recording } }
 }

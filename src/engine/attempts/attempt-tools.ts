@@ -1,5 +1,5 @@
-// What a runner is given for one attempt: folders, rules about commands and files, the sandbox, secrets, a budget, and what only some kinds of
-// tasks need. The policy is asked here, before anything is done.
+// What a runner gets for one attempt: folders, rules about commands and files, the sandbox, secrets, a budget, and what only some kinds of
+// tasks need. Policy is checked here, before any side effect.
 
 import { actionFacts } from '../../domain/actions/actions.ts'
 import { effectOf } from '../../domain/plan-rules/effect.ts'
@@ -17,7 +17,7 @@ import { boundOf, evaluator } from './expressions.ts'
 import { commandsFor, deniedCommand, deniedWrite, readTools, refusesSending, writeFor } from './policy-use.ts'
 import { sandboxFor } from './sandbox-use.ts'
 
-/** Everything a runner is given for this attempt, with the secrets that its task names; or why it gets nothing. */
+/** All tools of this attempt, including the secrets that its task names; or why it may not run. */
 export function toolsFor(run: AttemptRun, attempt: Attempt): Answer<RunnerTools> | Promise<Answer<RunnerTools>> {
   const basic = basicTools(run, attempt)
   const { needs } = run.rooms.runners.get(attempt.action.type) ?? {}
@@ -51,7 +51,7 @@ function basicTools(run: AttemptRun, attempt: Attempt): RunnerTools {
     traceparent: rooms.tracer === undefined ? undefined : parentOf(state, attempt),
     log: (stream, chunk) => logbook.write(stream, chunk),
     monotonic: rooms.clock.monotonic,
-    // Undoing must always be possible, so it is not counted.
+    // Compensations are not charged to the budget: undoing must always be possible.
     ...(isCompensation(run) ? {} : { budget: attemptBudget(rooms, state, attempt) }),
     ...sandboxFor(rooms, state, { as, ...attempt }),
   }
@@ -60,13 +60,12 @@ function basicTools(run: AttemptRun, attempt: Attempt): RunnerTools {
 export function deniedBy({ rooms, state }: AttemptRun, { definition, action }: Attempt): Failure | null {
   const { sends, runsCommands } = actionFacts(action)
   if (sends !== undefined) return refusesSending(state, sends)
-  // What runs commands asks about each of them itself.
+  // Actions that run commands check each command themselves.
   const command = runsCommands === true ? null : commandIn(action)
   const refused = command === null ? null : (commandsFor(rooms, state, definition).refuses?.(command) ?? null)
   return refused ?? deniedCommand(state, { ...definition, action }) ?? deniedWrite(state, { ...definition, action })
 }
 
-/** Fetched for each attempt anew, and known to nobody else. */
 async function withSecrets(
   { environment, root, stateDir }: Rooms,
   names: readonly string[],
@@ -79,7 +78,6 @@ async function withSecrets(
 
 const nothing = () => ({ ok: false as const, message: 'this action evaluates nothing' })
 
-/** What its runner says it needs besides. */
 async function withToolsOfKind(run: AttemptRun, attempt: Attempt, tools: RunnerTools): Promise<RunnerTools> {
   const { rooms, state } = run
   const as = isCompensation(run) ? 'compensation' : 'attempt'

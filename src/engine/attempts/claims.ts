@@ -1,5 +1,4 @@
-// Orders of agents and people about external tasks: claim one, say that one is still at it, report how it ended. Files are looked at
-// around their work as around our own.
+// Orders about external tasks: claim, heartbeat, report. Files are compared around the work as for our own attempts.
 
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { CLAIM_LEASE_DEFAULT_MS, CLAIM_LEASE_MAX_MS } from '../../domain/limits.ts'
@@ -22,14 +21,12 @@ import { uncoveredOf } from '../rollback/uncovered-paths.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
 import { Logbook } from './attempt-log.ts'
-import { heldToEffects } from './expected-effects.ts'
+import { checkEffects } from './expected-effects.ts'
 import { recognise } from './failure-modes.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { sweepClaims } from './lapsed-claims.ts'
 import { checkTools } from './preconditions.ts'
 import { resolveAttempt } from './resolve.ts'
-
-// A report of an external task is judged like an attempt of ours: its criteria are checked before it counts.
 
 async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order, { type: 'report' }>): Promise<Result> {
   const { result } = order
@@ -37,7 +34,7 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
   if (task === undefined) return result
   if (result.status === 'failed') {
     const { definition, visit } = task
-    // A mode it does not have is for the domain to refuse.
+    // The domain refuses a failure mode that the task does not have.
     if (result.mode !== undefined && !definition.failureModes?.some(mode => mode.name === result.mode)) return result
     const attempt = { definition, inputs: definition.inputs ?? {}, visit, attempt: Math.max(1, task.attempt) }
     return await recognise(state, attempt, result)
@@ -72,7 +69,6 @@ async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order,
 }
 
 const CLAIM_TRIES_MAX = 20
-/** So many paths outside its scope a refused report names. */
 const OUTSIDE_MAX = 1_000
 
 type OrderOf<T extends Order['type']> = Extract<Order, { readonly type: T }>
@@ -100,7 +96,7 @@ export async function claim(
     state === null || wanted === undefined
       ? {}
       : { ...(await lookBeforeClaim(roomsOf(rooms, state), state, wanted)), ...chosen?.prepared }
-  // Files are looked at for one task; when another is faster, the next try looks again.
+  // The files were captured for one task. If another agent claims it first, the next try captures those of another task.
   const isBound = Object.keys(look).length > 0 || (found !== null && found !== 'asked')
   const task = order.task ?? (isBound ? wanted?.definition.id : undefined)
   const updated = await write(
@@ -128,7 +124,7 @@ export async function claim(
   return await withClaim(rooms, order, updated)
 }
 
-/** Only what was captured was out of date, because another plan held the files meanwhile: it can be claimed as it is now. */
+/** Was the claim refused only because another plan reserved the files in between? Then it can be tried again. */
 async function isStillFree(
   { store }: Rooms,
   plan: PlanId,
@@ -142,7 +138,7 @@ async function isStillFree(
   return state !== null && now !== undefined && isClaimable(state, now)
 }
 
-/** The best one. Many claim at once and one gets it, so with each try it chooses among more that are as good. */
+/** The best task. Many agents claim at once and one wins, so each retry picks at random among more tasks of equal priority. */
 function nextTask({ random }: Rooms, state: PlanState, tries: number): TaskState | undefined {
   const best = state.claimable.peek(one => isClaimable(state, one))
   if (best === undefined || tries === 1) return best
@@ -171,7 +167,7 @@ async function choose(
   return waits === undefined ? {} : { waits }
 }
 
-/** What a claimant would do, where somebody must agree; null elsewhere. 'asked': it differs from what was approved. */
+/** What the claimant would do, if that needs approval; null if it does not. 'asked': it differs from what was approved. */
 async function foundFor(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found | 'asked' | null> {
   const isDue = task.status === 'ready' && (task.retryAt ?? 0) <= rooms.clock.now()
   if (task.consent === null || !isDue || !asksBeforeClaim(state, task)) return null
@@ -186,7 +182,7 @@ async function foundFor(rooms: Rooms, state: PlanState, task: TaskState): Promis
 
 const ENGINE = 'engine' as Actor
 
-/** The hold that was got, with its lease begun anew; also of a claim that was made before under the same key. */
+/** Adds the claim to the answer and renews its lease; also for a repeated request under the same idempotency key. */
 export async function withClaim(rooms: Rooms, order: OrderOf<'claim'>, made: Submitted): Promise<Submitted> {
   const started = made.ok ? made.events.find(event => event.type === 'attempt.started') : undefined
   if (!made.ok || started?.claim === undefined) return made
@@ -227,33 +223,32 @@ export async function report(
   order: OrderOf<'report'>,
   writing: Writing,
 ): Promise<Submitted> {
-  const { notMine, ...said } = order
+  const { notMine, ...rest } = order
   const state = await rooms.store.state(plan)
   const task = state?.tasks.get(order.task)
   const held = order.token === undefined ? {} : { held: true as const }
-  // Before the checks are run: they may write, too.
+  // Before the checks run, because they may write files too.
   const beyond =
     state === null || task?.claim == null ? null : await outsideClaim(roomsOf(rooms, state), state, task, notMine)
   if (beyond !== null && beyond.unexplained.length > 0 && order.result.status === 'succeeded') {
     const outside = beyond.unexplained.slice(0, OUTSIDE_MAX).map(({ path }) => path)
-    const refused = await write(rooms, plan, { ...said, ...held, outside, by: writing.actor }, writing)
+    const refused = await write(rooms, plan, { ...rest, ...held, outside, by: writing.actor }, writing)
     return refused.ok ? await stillClaimed(rooms, order, refused) : refused
   }
   const result = state === null ? order.result : await reported(rooms, state, order, beyond)
   const found = state === null || task === undefined ? null : await foundFor(rooms, state, task)
   const consent = found === null || found === 'asked' ? {} : { consent: found }
   const unaccepted = isUnaccepted(order, result) ? { unaccepted: true as const } : {}
-  // Who reports without a claim and is refused has one from then on.
+  // A reporter without a claim gets one when its report is refused.
   const isFree = unaccepted.unaccepted === true && order.token === undefined && task?.claim === null
   const token = isFree ? { token: newToken(rooms) } : {}
-  const command = { ...said, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
+  const command = { ...rest, ...token, ...held, ...consent, ...unaccepted, by: writing.actor, result }
   const done = await write(rooms, plan, command, writing)
   return done.ok && done.events.some(({ type }) => type === 'report.refused')
     ? await stillClaimed(rooms, order, done)
     : done
 }
 
-/** A report is a sign of life: the claim that stays begins its lease anew. */
 async function stillClaimed(
   rooms: Rooms,
   { task }: OrderOf<'report'>,
@@ -265,7 +260,7 @@ async function stillClaimed(
   return expiresInMs === null ? done : { ...done, claim: { task, token, expiresInMs } }
 }
 
-/** Said to be done, and judged not to be. A failure mode that was recognised leads where the plan says. */
+/** Reported as done, but a criterion failed. A recognised failure mode is settled as the plan says instead. */
 function isUnaccepted(order: OrderOf<'report'>, result: Result): boolean {
   if (order.result.status !== 'succeeded' || result.status !== 'failed' || result.mode !== undefined) return false
   return result.verdicts?.some(({ holds }) => holds === false) === true
@@ -289,13 +284,12 @@ async function reported(
   const unsaved = unstored.length === 0 ? within : uncoveredOf([...(within.uncovered?.paths ?? []), ...unstored])
   const seen = await changesWith(own, found, also)
   const wrote = await withOverwritten(own, state, task, look, seen)
-  // Nobody explains what a failed attempt changed.
+  // A failed attempt need not explain the changes outside its scope.
   const beside = besideClaim([...others, ...unexplained], unexplained.length === 0)
   const whole = { ...result, ...unsaved, ...beside, ...(wrote === null ? {} : { wrote }) }
-  return await heldToEffects(own, state, task, whole)
+  return await checkEffects(own, state, task, whole)
 }
 
-/** Files outside the scope as it was at the claim that are part of the work all the same. */
 async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Change[]): Promise<Wrote | null> {
   if (wrote === null || also.length === 0) return wrote
   const within = wrote.changes === null ? [] : await readChanges(rooms, wrote.changes)
@@ -304,7 +298,6 @@ async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Cha
   return { ...wrote, changes: await keepChanges(rooms, all), paths: all.length }
 }
 
-/** Zero, negative or absurd leases fall back to sane ones. */
 function leaseOf(ms: number | undefined): number {
   return ms === undefined || !(ms > 0) ? CLAIM_LEASE_DEFAULT_MS : Math.min(ms, CLAIM_LEASE_MAX_MS)
 }

@@ -1,5 +1,5 @@
-// How an attempt ended: interrupted, failed, or succeeded with its outputs taken and its criteria judged. Classified here, once, for
-// every runner.
+// Classifies how an attempt ended: interrupted, failed, or succeeded with outputs collected and criteria judged. Done here, once, for every
+// runner.
 
 import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Interrupted } from '../../domain/command.ts'
@@ -15,7 +15,7 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import type { BeyondScope } from '../files/beyond-scope.ts'
 import { lazy } from '../lazy-imports.ts'
-import { cutOff, demandRoom, heldOrThrow, unusableFolder } from '../loop/shortage.ts'
+import { cutOff, demandRoom, retryOrThrow, unusableFolder } from '../loop/shortage.ts'
 import type { AttemptRun } from './attempt-run.ts'
 import { evaluator, truth } from './expressions.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
@@ -75,7 +75,7 @@ async function judged(
   let outputs: JsonObject = outcome.type === 'done' ? (outcome.outputs ?? {}) : {}
   if (definition.outputs !== undefined) {
     const { outputs: declared } = definition
-    const collected = await heldOrThrow(rooms, options, async () =>
+    const collected = await retryOrThrow(rooms, options, async () =>
       demandRoom(
         await collect(
           declared,
@@ -91,7 +91,7 @@ async function judged(
   const command = sandboxedCommand(definition.action)
   if (command !== null && isCompared(state.definition, command) && exited !== null) {
     const { baselineRun } = await lazy.judgeTests()
-    const tests = await heldOrThrow(rooms, options, () => baselineRun(rooms, command, exited))
+    const tests = await retryOrThrow(rooms, options, () => baselineRun(rooms, command, exited))
     seen = { ...seen, tests }
   }
   if (!isJudged(definition)) return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen }
@@ -116,7 +116,7 @@ async function judged(
       }
   }
   const run = rooms.runners.get('run')
-  // Checks look at what was done; they need nobody's secrets.
+  // Checks get no secrets.
   const { blobs } = rooms.store
   const court = {
     state,
@@ -127,30 +127,29 @@ async function judged(
     tools: { ...tools, secrets: undefined },
     ...stopping(options.stop),
   }
-  const verdicts = await heldOrThrow(rooms, options, () => judgeWork(definition, court))
+  const verdicts = await retryOrThrow(rooms, options, () => judgeWork(definition, court))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
-  const heard = verdicts.length === 0 ? {} : { verdicts }
+  const judged = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)
   if (refuted !== undefined)
-    return { ...failed(failedCriterion(refuted, definition)), ...seen, ...some(outputs), ...heard }
-  return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...heard }
+    return { ...failed(failedCriterion(refuted, definition)), ...seen, ...some(outputs), ...judged }
+  return { status: 'succeeded', ...picked(outcome), ...some(outputs), ...seen, ...judged }
 }
 
 const stopping = (stop: Stop) => ({ signal: stop.signal, stop })
 
-/** What a request answered is known by its short names, too: `expect: status == 201`. */
+/** The fields of an HTTP response also have short names: `expect: status == 201`. */
 function answerNames(action: Action, outputs: JsonObject): JsonObject {
   const { answers = [] } = actionFacts(action)
   return Object.fromEntries(answers.flatMap(name => (outputs[name] === undefined ? [] : [[name, outputs[name]]])))
 }
 
-/** Does it say more of what is to be true afterwards than how it ends? */
 const isJudged = ({ expect, accept, postconditions }: TaskDefinition): boolean =>
   expect !== undefined || accept !== undefined || postconditions !== undefined
 
 type Exited = Extract<Outcome, { readonly type: 'exited' }>
 
-/** Null when its exit is fine, or is to be judged by `expect`. */
+/** Null if the exit code is fine, or if `expect` judges it. */
 function endedBadly(
   exited: Exited,
   { timeoutMs }: Pick<Attempt, 'timeoutMs'>,
@@ -167,15 +166,15 @@ function endedBadly(
 function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
   if (timedOut) return `timed out after ${timeoutMs / 1000} s; its processes were ended`
   if (exit === null) return `ended by signal ${signal ?? 'unknown'}`
-  const said = tellingLine(stderr, stdout)
-  return `exit ${exit}${said === null ? '' : `: ${said}`}`
+  const line = tellingLine(stderr, stdout)
+  return `exit ${exit}${line === null ? '' : `: ${line}`}`
 }
 
 export const failed = (failure: Failure): Failed => ({ status: 'failed', failure })
 
 /**
- * An agent was ended before its turn was, because a person has to answer first. What it had done by then may be enough, so its criteria
- * are judged as always. Where they do not all hold, the attempt was cut off by us, which costs no retry.
+ * The agent was stopped in the middle of its turn, because a person must answer first. If its criteria hold already, the task is done.
+ * Otherwise we interrupted it, which costs no retry.
  */
 async function endParked(
   ended: EndedAttempt,
@@ -189,6 +188,6 @@ async function endParked(
   return failure === undefined ? { status: 'interrupted', reason } : { status: 'failed', failure }
 }
 
-/** What only a person can judge is not held against half a work. */
+/** Criteria that only a person can judge are left open for unfinished work. */
 const isProven = ({ verdicts = [] }: Result): boolean =>
   verdicts.length > 0 && verdicts.every(({ holds }) => holds === true)

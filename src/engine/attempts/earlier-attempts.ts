@@ -1,4 +1,4 @@
-// How earlier attempts of a task ended and what they left, from the journal: for whoever takes the task up next.
+// How earlier attempts of a task ended and what they left, for the next attempt or claimant.
 
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { type EarlierAttempt, trialsIn } from '../../domain/views/board.ts'
@@ -8,7 +8,7 @@ import type { Rooms } from '../rooms.ts'
 
 const LEFT_MAX = 20
 
-/** Most tasks had no earlier attempt, and then nothing is read. */
+/** Most tasks have no earlier attempt; then nothing is read. */
 export async function earlierOf(rooms: Rooms, { id }: PlanState, task: TaskState): Promise<readonly EarlierAttempt[]> {
   if (task.visit === 1 && task.attempt <= 1 && task.failures + task.lost + task.refused === 0) return []
   const entries = await entriesAfter(rooms.store, id, 0)

@@ -1,8 +1,8 @@
-// What a task was expected to change, held against what it did change. Where it says `effects`, anything else is a failure;
-// where it only says `write` and all files were looked at, anything else is told and nothing more.
+// Compares what a task changed with what it declared. With `effects`, any other change is a failure. With `write` alone, and if all files
+// were compared, any other change is only reported.
 //
-// Somebody else may have worked at the same time. What lies in their declared scope is theirs. When one of them declares nothing, nobody can
-// say whose it was: a person is asked where it says `effects`, and nothing is told where it does not.
+// Another task may have worked at the same time. Changes in its declared scope are its own. If it declares no scope, the author of a change
+// is unknown: with `effects` a person is asked, otherwise nothing is reported.
 
 import { actionFacts } from '../../domain/actions/actions.ts'
 import type { Millis } from '../../domain/id.ts'
@@ -19,14 +19,14 @@ import type { Rooms } from '../rooms.ts'
 
 const TOLD_MAX = 5
 
-/** What it said it would change, where that is held against it; undefined when nothing is. */
-export const promisedBy = (
+/** The paths it may change; undefined if there is no such restriction. */
+export const restrictedTo = (
   { effects, write }: Pick<TaskDefinition, 'effects' | 'write'>,
   { wrote }: Pick<Result, 'wrote'>,
 ): readonly string[] | undefined => effects ?? (wrote?.snapshot === undefined ? undefined : write)
 
-/** The same result with a verdict about its effects; failed when it changed what it did not declare. */
-export async function heldToEffects(
+/** Adds a verdict about the effects to the result; it fails if something undeclared changed. */
+export async function checkEffects(
   rooms: Pick<Rooms, 'store' | 'clock'>,
   state: PlanState,
   task: TaskState,
@@ -36,11 +36,11 @@ export async function heldToEffects(
   const { definition } = task
   const { effects } = definition
   const { wrote } = result
-  const declared = promisedBy(definition, result)
+  const declared = restrictedTo(definition, result)
   if (declared === undefined || !mayWrite(state, task)) return result
   const criterion = effectsText(declared)
   if (wrote === undefined)
-    // In a worktree of its own it is looked at when it lands.
+    // Changes in a task worktree are checked when it is merged.
     return usesTaskWorktrees(state.definition) ? result : withVerdict(result, unseen(criterion))
   const changes = wrote.changes === null ? [] : await readChanges(rooms as Rooms, wrote.changes)
   const isOwn = (change: Change) => inScope(declared, change.path) || leadsTo(declared, change)
@@ -56,25 +56,24 @@ export async function heldToEffects(
     .map(({ path }) => path)
   if (strays.length === 0)
     return effects === undefined ? result : withVerdict(result, { criterion, holds: true, evidence: paths(own) })
-  const evidence = `${told(strays)} changed while it ran`
+  const evidence = `${listed(strays)} changed while it ran`
   const unknown = others.filter(other => declaredBy(state, other) === null).map(other => other.definition.id)
-  // It was not asked to promise anything, and a task beside it may have done it: nothing is said of it.
+  // Without `effects` nothing was promised, and a concurrent task may have made the change.
   if (effects === undefined && unknown.length > 0) return result
   if (effects !== undefined && unknown.length > 0)
     return withVerdict(result, {
       criterion,
       holds: null,
-      evidence: `${evidence}; ${told(unknown)} may have done it`,
+      evidence: `${evidence}; ${listed(unknown)} may have done it`,
     })
   const judged = withVerdict(result, { criterion, holds: false, evidence })
   return effects === undefined ? judged : broken(judged, strays)
 }
 
-/** A folder that was made, or taken away, because of what was declared below it. */
 const leadsTo = (declared: readonly string[], change: Change): boolean =>
   isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
 
-/** Planfold makes it for as long as a command runs, this one or one beside it. */
+/** Planfold creates it while a command runs. */
 const isScratchFolder = (change: Change): boolean => isFolder(change) && isScratch(change.path)
 
 const isFolder = ({ before, after }: Change): boolean =>
@@ -82,7 +81,7 @@ const isFolder = ({ before, after }: Change): boolean =>
 
 const unseen = (criterion: string): Verdict => ({ criterion, holds: null, evidence: 'its files were not recorded' })
 
-/** Whoever only reads is believed, and whoever writes nothing has nothing to be held to. */
+/** Read-only tasks are trusted, and a task that writes nothing has nothing to compare. */
 function mayWrite(state: PlanState, { definition }: TaskState): boolean {
   if (actionFacts(definition.action).changesFiles !== true) return false
   return effectOf(state.definition, definition) !== 'pure'
@@ -96,7 +95,6 @@ function besides(state: PlanState, task: TaskState): readonly TaskState[] {
   })
 }
 
-/** Null when it does not say. */
 const declaredBy = ({ definition: plan }: PlanState, { definition }: TaskState): readonly string[] | null =>
   definition.effects ??
   definition.write ??
@@ -112,7 +110,7 @@ function broken({ outcome: _, checkpoint: __, ...result }: Succeeded, strays: re
     status: 'failed',
     failure: {
       class: 'policy',
-      message: `it changed what it did not declare: ${told(strays)}`,
+      message: `it changed what it did not declare: ${listed(strays)}`,
       hint: "declare it under 'effects:', or keep the task from changing it",
       retryable: false,
       code: 'effects',
@@ -122,7 +120,7 @@ function broken({ outcome: _, checkpoint: __, ...result }: Succeeded, strays: re
 
 const paths = (count: number): string => (count === 1 ? '1 path changed' : `${count} paths changed`)
 
-function told(names: readonly string[]): string {
+function listed(names: readonly string[]): string {
   const shown = names.slice(0, TOLD_MAX).join(', ')
   return names.length > TOLD_MAX ? `${shown} and ${names.length - TOLD_MAX} more` : shown
 }

@@ -1,5 +1,5 @@
-// Expressions over a plan: what `tasks`, `plan`, `exit` … stand for. Only the tasks an expression names are put before it, so
-// its cost does not grow with the plan. The expression library is loaded when the first expression is met, not before.
+// Expressions over a plan: what `tasks`, `plan`, `exit` … refer to. Only the tasks that an expression names are passed to it, so its cost
+// does not grow with the plan. The expression library is loaded on first use.
 
 import type { Hint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
@@ -16,7 +16,7 @@ type Language = typeof import('../../format/expression/expression.ts')
 const compiled = new Map<string, Compiled | { readonly message: string; readonly hint?: Hint }>()
 const COMPILED_MAX = 20_000
 
-/** An evaluator for this plan as it stands now; `extra` adds `exit`, `stdout`, `outputs` and the like. */
+/** An evaluator over the current state; `extra` adds `exit`, `stdout`, `outputs` and the like. */
 export async function evaluator(
   state: PlanState,
   extra: Context = {},
@@ -37,24 +37,23 @@ export async function evaluator(
   }
 }
 
-/** A confidential task that it looks at; where that is computed, any there is. */
+/** The first confidential task that it reads; any confidential task if the name is computed. */
 function confidentialIn({ definition, order, tasks }: PlanState, { references }: Compiled): TaskName | undefined {
   const named = references.dynamic ? order : references.tasks.flatMap(name => tasks.get(name as TaskName) ?? [])
   return named.find(task => isConfidential(definition, task.definition))?.definition.id
 }
 
-/** What an expanded task was made for, as its expressions see it. */
+/** The item and index of an expanded `for_each` task. */
 export const boundOf = ({ bound }: TaskDefinition): Context => (bound === undefined ? NOTHING : { ...bound })
 
-/** What stands before a task's own expressions, before and after it is carried out. */
 export const ownContext = (task: TaskState): Context => ({ ...boundOf(task.definition), feedback: feedbackOf(task) })
 
-/** What was said last by whoever sent it back. */
+/** The latest feedback of the person or task that sent it back. */
 export const feedbackOf = ({ feedback }: TaskState): string => feedback.at(-1)?.text ?? ''
 
 const NOTHING: Context = {}
 
-/** A verdict: true, false, or why there is none. */
+/** True, false, or why the expression has no truth value. */
 export function truth(
   evaluation: Evaluation,
   source: string,

@@ -1,5 +1,5 @@
-// Failure modes: the known ways in which a task fails. Those that say how they are recognised by an expression are looked at
-// in order, and the first that holds names the failure. Prose is never assumed: it becomes advice for whoever reads the hint.
+// Failure modes: the known ways in which a task fails. Those with an expression are tried in order, and the first that holds names the
+// failure. Modes in prose are never matched; they become advice in the hint.
 
 import { clipHint, type Hint, joinHints } from '../../domain/hint.ts'
 import type { FailureMode } from '../../domain/plan.ts'
@@ -10,20 +10,20 @@ import { boundOf, evaluator, truth } from './expressions.ts'
 
 const HINT_MAX = 600
 
-/** The failure with the mode it was recognised as, and the advice that goes with it. */
+/** Adds the recognised mode and its advice to the failure. */
 export async function recognise(
   state: PlanState,
   attempt: Pick<Attempt, 'definition' | 'inputs' | 'visit' | 'attempt'>,
   result: Failed,
-  said: { readonly stdout?: string; readonly stderr?: string } = {},
+  output: { readonly stdout?: string; readonly stderr?: string } = {},
 ): Promise<Failed> {
   const modes = attempt.definition.failureModes ?? []
   if (modes.length === 0) return result
   const evaluate = await evaluator(state, {
     ...boundOf(attempt.definition),
     exit: result.exit ?? null,
-    stdout: said.stdout ?? '',
-    stderr: said.stderr ?? '',
+    stdout: output.stdout ?? '',
+    stderr: output.stderr ?? '',
     outputs: result.outputs ?? {},
     inputs: attempt.inputs,
     error: result.failure.message,
@@ -43,7 +43,7 @@ export async function recognise(
     ...(mode === undefined ? {} : { mode: mode.name }),
     failure: {
       ...result.failure,
-      // Whatever it looked like: whoever wrote the mode knows better.
+      // The author's class wins over the one derived from the error.
       ...(mode?.class === undefined ? {} : { class: mode.class, code: `mode:${mode.name}` }),
       ...(hint === '' ? {} : { hint }),
     },

@@ -1,4 +1,4 @@
-// Groups: which items a `for_each` goes through, found when its turn comes, and what the children of a group have left.
+// Groups: the items of a `for_each`, evaluated when the group starts, and the collected outputs of its children.
 
 import type { Expanded } from '../../domain/command.ts'
 import type { Hint } from '../../domain/hint.ts'
@@ -17,7 +17,7 @@ export async function findItems(state: PlanState, task: TaskState): Promise<Foun
   const { id, action } = task.definition
   if (action.type !== 'items') throw new Error(`bug: '${id}' finds no items`)
   const evaluate = await evaluator(state, ownContext(task))
-  // From here on nothing waits: expression, definition and hash belong to one and the same state.
+  // No await from here on: expression, definition and hash must come from the same state.
   const evaluation = evaluate(action.in)
   const about = `for_each of '${action.of}'`
   if (!evaluation.ok)
@@ -34,7 +34,7 @@ export async function findItems(state: PlanState, task: TaskState): Promise<Foun
   return { expanded: { task: id, visit: task.visit, from: state.hash, items, definition, hash } }
 }
 
-/** What the children have left, in order; when it becomes too much, the rest is told without outputs. */
+/** Outputs of the children, in order. Beyond a size limit the rest is listed without outputs. */
 export function gather(state: PlanState, { children }: Extract<Action, { type: 'group' }>): JsonObject {
   let bytes = 0
   let leftOff = 0

@@ -1,4 +1,4 @@
-// Criteria: an expression is evaluated, a check is run, prose is left for a person. Never silently true.
+// Judges criteria: expressions are evaluated, checks are run, prose is left to a person. A criterion is never silently true.
 
 import { createHash } from 'node:crypto'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -38,7 +38,7 @@ export async function judge(criteria: readonly Criterion[], court: Court): Promi
   return verdicts
 }
 
-/** What was done, by its acceptance criteria and, when they hold, by its postconditions. Null when we are stopping. */
+/** Judges acceptance criteria and, if they hold, postconditions. Null when we are stopping. */
 export async function judgeWork(definition: TaskDefinition, court: Court): Promise<readonly Verdict[] | null> {
   const { accept = [], postconditions = [] } = definition
   const accepted = await judge(accept, court)
@@ -52,7 +52,7 @@ export async function judgeWork(definition: TaskDefinition, court: Court): Promi
 export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
-/** A criterion that does not hold, as the failure it makes of the attempt; called by its title, where it has one. */
+/** A failed criterion as the failure of the attempt. */
 export function failedCriterion(
   { criterion, evidence, said, stage, tests }: Verdict,
   definition: TaskDefinition,
@@ -60,13 +60,13 @@ export function failedCriterion(
   const { accept = [], postconditions = [] } = definition
   const title = [...accept, ...postconditions].find(one => criterionText(one) === criterion)?.text
   const what = stage === 'postcondition' ? 'postcondition' : 'check'
-  // Tests are told by name; how their runner ends its output adds nothing.
-  const told = [evidence, said === undefined || tests !== undefined ? null : tellingLine(said)]
+  // With test names, the last lines of the test runner add nothing.
+  const details = [evidence, said === undefined || tests !== undefined ? null : tellingLine(said)]
     .filter(one => one != null)
     .join(': ')
   return {
     class: 'logic',
-    message: `${what} failed: ${title ?? criterion}${told === '' ? '' : ` (${told})`}`,
+    message: `${what} failed: ${title ?? criterion}${details === '' ? '' : ` (${details})`}`,
     hint: advise`see ${quoted('log', { output: true })}`,
     retryable: true,
   }
@@ -92,7 +92,6 @@ async function judgeOne(criterion: Criterion, court: Court): Promise<Verdict> {
   }
 }
 
-/** What an expression looked at, as far as it can be told in a line: the values of tasks it names. */
 function seenBy(source: string, evaluate: (source: string) => Evaluation): string {
   const names = [...new Set(source.match(LOOKED_AT) ?? [])].slice(0, LOOKED_AT_MAX)
   const seen = names.flatMap(name => {
@@ -110,7 +109,6 @@ const VALUE_MAX = 60
 const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text)
 
 export interface CommandRun {
-  /** By its exit code alone. */
   readonly verdict: Verdict
   readonly exited: Extract<Outcome, { readonly type: 'exited' }> | null
 }
@@ -130,18 +128,18 @@ export async function runCommand(command: CommandLine, court: Court): Promise<Co
     action: { type: 'run', command: line as CommandLine },
     env: { ...court.attempt.env, ...env },
   }
-  const heard = new Heard()
+  const output = new CheckOutput()
   const tools: RunnerTools = {
     ...court.tools,
     log: (stream, chunk) => {
-      // What the engine says about it is not what it said.
-      if (stream !== 'engine') heard.hear(chunk)
+      // Messages of the engine are not output of the command.
+      if (stream !== 'engine') output.write(chunk)
       court.tools.log(stream, chunk)
     },
   }
   const outcome = await court.run.attempt(attempt, tools, court.stop ?? stopFrom(court.signal))
-  const said = heard.told()
-  // Not being able to ask says nothing about the answer.
+  const said = output.summary()
+  // A shortage on our side says nothing about the criterion.
   if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })
   if (outcome.type !== 'exited') return not(outcome.type === 'failed' ? outcome.failure.message : outcome.type, said)
   const holds = outcome.exit === 0 && !outcome.timedOut
@@ -150,32 +148,30 @@ export async function runCommand(command: CommandLine, court: Court): Promise<Co
   return { verdict: { criterion: text, holds, evidence, ...said }, exited: outcome }
 }
 
-/** What a check prints, as it comes: the hash of all of it, and its end. */
-class Heard {
+class CheckOutput {
   readonly #hash = createHash('sha256')
   #bytes = 0
   #tail: Buffer = Buffer.alloc(0)
 
-  hear(chunk: Uint8Array): void {
+  write(chunk: Uint8Array): void {
     this.#hash.update(chunk)
     this.#bytes += chunk.byteLength
-    this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-SAID_MAX_BYTES)
+    this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-OUTPUT_MAX_BYTES)
   }
 
-  told(): Pick<Verdict, 'said' | 'log'> {
+  summary(): Pick<Verdict, 'said' | 'log'> {
     if (this.#bytes === 0) return {}
     const lines = this.#tail.toString('utf8').replaceAll('\0', '␀').trimEnd().split('\n')
-    const said = withoutNoise(lines).slice(-SAID_MAX_LINES).join('\n').slice(-SAID_MAX)
+    const said = withoutNoise(lines).slice(-OUTPUT_MAX_LINES).join('\n').slice(-OUTPUT_MAX)
     const log = { sha256: this.#hash.digest('hex') as Sha256, bytes: this.#bytes }
     return { ...(said.trim() === '' ? {} : { said }), log }
   }
 }
 
-const SAID_MAX_BYTES = 4_096
-const SAID_MAX_LINES = 5
-const SAID_MAX = 500
+const OUTPUT_MAX_BYTES = 4_096
+const OUTPUT_MAX_LINES = 5
+const OUTPUT_MAX = 500
 
-/** What expressions after an attempt may look at. */
 export function contextAfter(
   seen: { readonly exit?: number | null; readonly stdout?: string; readonly stderr?: string; readonly outputs: Json },
   attempt: Attempt,

@@ -1,5 +1,5 @@
-// A criterion about tests: the command is run, what it prints is read test by test, and compared with the plan's earlier run of it.
-// The results are kept as a blob; the journal holds their counts, and the names that changed.
+// A criterion about tests: runs the command, reads its output test by test, and compares it with an earlier run. The results are stored as
+// a blob; the journal holds their counts and the names that changed.
 
 import type { Sha256 } from '../../domain/id.ts'
 import type { CommandLine } from '../../domain/plan.ts'
@@ -37,10 +37,10 @@ export async function judgeTests(criterion: TestsCriterion, court: Court): Promi
     if (again !== null) compared = compareTests(criterion, first.outcome, { ...others, again })
   }
   const { holds, changed } = compared
-  // What was new, gone or red before is not known then: a person decides, and no green is made of it.
+  // Without the baseline, new, missing and previously failing tests are unknown. A person decides; the criterion is not counted as true.
   const isLost = baseline !== null && before === null
   const without = isLost
-    ? [`the results recorded by '${baseline.task}' are no longer stored, so nobody can tell what changed`]
+    ? [`the results recorded by '${baseline.task}' are no longer stored, so it is unknown what changed`]
     : criterion.baseline !== undefined && baseline === null
       ? [`'${criterion.baseline}' has recorded no results, so no test may fail`]
       : []
@@ -62,7 +62,7 @@ type Ran = (CommandRun & { readonly outcome: null }) | { readonly verdict: Verdi
 
 async function runTests({ command }: TestsCriterion, court: Court): Promise<Ran> {
   const { verdict, exited } = await runCommand(command, court)
-  // What was cut off in time, or by a limit, says nothing about its tests.
+  // A run that hit a time or output limit proves nothing about its tests.
   if (exited === null || exited.timedOut || exited.excess !== undefined) return { verdict, exited, outcome: null }
   return { verdict, outcome: outcomeIn(exited, court.tools.root) }
 }
@@ -85,7 +85,7 @@ async function recorded(blobs: Blobs, command: CommandLine, outcome: TestOutcome
   return { command: testCommand(command), results, passed, failed: failed + broken, skipped }
 }
 
-/** What a command printed, kept for tasks that compare theirs with it. */
+/** The baseline run that later tasks compare with. */
 export const baselineRun = (
   { root, store }: Pick<Rooms, 'root' | 'store'>,
   command: CommandLine,

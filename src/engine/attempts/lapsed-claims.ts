@@ -1,5 +1,5 @@
-// Claims whose agent gave no sign of life in time, and claims that are given back. The task can be claimed again; what was changed by
-// then is written down, so that whoever comes next finds it and a person can undo it.
+// Claims that expired without a heartbeat, and claims that are given back. The task becomes claimable again; its changes so far are
+// recorded for the next claimant, and so that they can be reverted.
 
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -16,7 +16,7 @@ const JANITOR = 'janitor' as Actor
 
 const REASON = 'its claim expired (no heartbeat)'
 
-/** Ends lapsed claims, of one plan or of all, so that others can claim the tasks; returns how many. */
+/** Ends expired claims of one plan or of all, and returns how many. */
 export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> {
   const { store } = rooms
   const lapsed = await store.claims.lapsed(plan)
@@ -24,14 +24,14 @@ export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> 
   for (const { plan: of, task, token } of lapsed) {
     const { wrote, reason } = await foundAfter(rooms, of, task, { token, reason: REASON })
     const lapse = { type: 'lapse', task, token, reason, ...(wrote === null ? {} : { wrote }) } as const
-    // The entry also ends the hold. It is refused where a sign of life has come meanwhile.
+    // The entry also ends the claim. The store refuses it if a heartbeat came in between.
     const done = await store.update(of, lapse, { actor: JANITOR })
     if (done.ok && done.events.length > 0) ended++
   }
   return ended
 }
 
-/** Ends a claim before its time is over, whoever holds it. */
+/** Ends a claim early, also that of another agent. */
 export async function releaseClaim(
   rooms: Rooms,
   plan: PlanId,
@@ -41,13 +41,12 @@ export async function releaseClaim(
   const { store } = rooms
   await sweepClaims(rooms, plan)
   const token = (await store.state(plan))?.tasks.get(task)?.claim?.token ?? ''
-  const said = `released by ${writing.actor}${why === undefined ? '' : `: ${why}`}`
-  const { wrote, reason } = await foundAfter(rooms, plan, task, { token, reason: said })
+  const text = `released by ${writing.actor}${why === undefined ? '' : `: ${why}`}`
+  const { wrote, reason } = await foundAfter(rooms, plan, task, { token, reason: text })
   const found = wrote === null ? {} : { wrote }
   return await write(rooms, plan, { type: 'lapse', task, token, reason, released: true, ...found }, writing)
 }
 
-/** What has changed since the task was claimed, and a sentence that names it. Nothing of that where nobody looked before. */
 async function foundAfter(
   rooms: Rooms,
   plan: PlanId,
@@ -55,15 +54,15 @@ async function foundAfter(
   { token, reason }: { readonly token: string; readonly reason: string },
 ): Promise<{ readonly wrote: Wrote | null; readonly reason: string }> {
   const state = await rooms.store.state(plan)
-  const held = state?.tasks.get(task)
-  if (state === null || held?.claim?.token !== token) return { wrote: null, reason }
+  const claimed = state?.tasks.get(task)
+  if (state === null || claimed?.claim?.token !== token) return { wrote: null, reason }
   const own = roomsOf(rooms, state)
-  const wrote = await changesSince(own, state, held.prepared).catch((error: unknown) => {
-    // Without room to store it nobody knows what changed. The task is given back all the same.
+  const wrote = await changesSince(own, state, claimed.prepared).catch((error: unknown) => {
+    // Without disk space the changes cannot be recorded. The task is given back anyway.
     if (error instanceof ShortageMet) return null
     throw error
   })
-  const outside = (await outsideClaim(own, state, held))?.unexplained.map(({ path }) => path) ?? []
+  const outside = (await outsideClaim(own, state, claimed))?.unexplained.map(({ path }) => path) ?? []
   const beyond = outside.length === 0 ? '' : `; changed outside its write scope: ${listed(outside)}`
   const changes = wrote?.changes ?? null
   if (changes === null) return { wrote, reason: `${reason}${beyond}` }

@@ -1,4 +1,5 @@
-// What commands of a task reach through the proxy: every answer is journaled, and a person is asked about what no rule covers.
+// Network access of a task's commands through the proxy: every decision is journaled, and a person is asked about addresses that no rule
+// covers.
 
 import { createHash } from 'node:crypto'
 import type { Question } from '../../domain/event.ts'
@@ -16,10 +17,8 @@ import type { Store } from '../../stores/store.ts'
 import { newQuestionId } from '../gates/inbox-id.ts'
 
 const ENGINE = 'engine' as Actor
-/** As whom it asks; shown to people. */
 const ASKER = 'planfold'
 
-/** Whose command it is. */
 export interface NetworkUser {
   readonly plan: PlanId
   readonly task: TaskName
@@ -28,16 +27,19 @@ export interface NetworkUser {
   readonly isWanted: (state: PlanState) => boolean
 }
 
-/** Different answers beyond these are only counted. */
+/** Distinct decisions beyond this number are only counted. */
 const KINDS_MAX = 100
 
 interface Kind {
   readonly decision: NetworkDecision
   count: number
-  told: number
+  written: number
 }
 
-/** The answers to one attempt's commands. The first of a kind is written at once, in case of a crash; repetitions when a command ends. */
+/**
+ * The network decisions of one attempt. The first of a kind is written at once, in case of a crash; repetitions are written when a command
+ * ends.
+ */
 export class DecisionJournal {
   readonly #store: Pick<Store, 'update'>
   readonly #user: NetworkUser
@@ -51,7 +53,6 @@ export class DecisionJournal {
     this.#user = user
   }
 
-  /** True for the first of its kind. */
   note(decision: NetworkDecision): boolean {
     const { host, port, allowed, rule, why } = decision
     const key = JSON.stringify([host, port, allowed, rule ?? why])
@@ -64,12 +65,12 @@ export class DecisionJournal {
       this.#more += 1
       return false
     }
-    this.#kinds.set(key, { decision, count: 1, told: 0 })
+    this.#kinds.set(key, { decision, count: 1, written: 0 })
     if (!this.#isDue) {
       this.#isDue = true
       this.#writing = this.#writing.then(() => {
         this.#isDue = false
-        return this.#write(({ told }) => told === 0)
+        return this.#write(({ written }) => written === 0)
       })
     }
     return true
@@ -84,15 +85,15 @@ export class DecisionJournal {
     await this.#write(() => true)
   }
 
-  async #write(isMeant: (kind: Kind) => boolean): Promise<void> {
-    const meant = [...this.#kinds.values()].filter(kind => kind.count > kind.told && isMeant(kind))
+  async #write(matches: (kind: Kind) => boolean): Promise<void> {
+    const pending = [...this.#kinds.values()].filter(kind => kind.count > kind.written && matches(kind))
     const more = this.#more
-    if (meant.length === 0 && more === 0) return
-    const told = meant.map(kind => ({ kind, count: kind.count }))
-    const decisions = told.map(({ kind, count }) => {
+    if (pending.length === 0 && more === 0) return
+    const batch = pending.map(kind => ({ kind, count: kind.count }))
+    const decisions = batch.map(({ kind, count }) => {
       const { path, ...again } = kind.decision
-      const isFirst = kind.told === 0 && path !== undefined
-      return { ...again, ...(isFirst ? { path } : {}), count: count - kind.told }
+      const isFirst = kind.written === 0 && path !== undefined
+      return { ...again, ...(isFirst ? { path } : {}), count: count - kind.written }
     })
     const { plan, task, visit, attempt } = this.#user
     const command = { type: 'network', task, visit, attempt, decisions, ...(more === 0 ? {} : { more }) } as const
@@ -100,20 +101,19 @@ export class DecisionJournal {
       const updated = await this.#store.update(plan, command, { actor: ENGINE })
       if (!updated.ok) return
     } catch {
-      // A store that cannot be written says so to the loop, which is about to write how the attempt ended; the log has it all.
+      // The loop meets the same store error when it settles the attempt. The log has all decisions.
       return
     }
-    for (const { kind, count } of told) kind.told = count
+    for (const { kind, count } of batch) kind.written = count
     this.#more -= more
   }
 }
 
-/** What a person allowed this task before. */
 export const permittedRules = ({ permits }: Pick<PlanState, 'permits'>, task: TaskName): readonly string[] => [
   ...new Set(permits.map(({ rule }) => rule).filter(rule => permitFor(permits, task, rule)?.allowed === true)),
 ]
 
-/** Asks about an address. The same task asks about the same address once, however many attempts it has and whoever drives the plan. */
+/** Asks about an address: once for each task and address, across attempts and owners of the plan. */
 export async function askForAddress(
   store: AskingStore,
   user: NetworkUser,
@@ -128,7 +128,7 @@ export async function askForAddress(
 
 type AskingStore = Pick<Store, 'state' | 'update' | 'onChange'>
 
-/** Puts the question into the inbox, unless it waits there or was answered. `over`: nobody can answer any more. */
+/** Adds the question to the inbox unless it is open or answered. `over`: the plan no longer takes answers. */
 export async function askForPermit(
   store: AskingStore,
   user: NetworkUser,

@@ -1,5 +1,5 @@
-// What a task leaves for later ones: declared files and its standard output. JSON is parsed and can be looked into; anything
-// else, and anything large, becomes an artifact in the content store, named by its hash.
+// Outputs of a task: declared files and its standard output. JSON is parsed, so that expressions can look into it; anything else, and
+// anything large, becomes an artifact in the content store, named by its hash.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { OutputSource } from '../../domain/plan.ts'
@@ -22,7 +22,7 @@ export async function collect(
 ): Promise<Collected> {
   const outputs: Record<string, Json> = {}
   for (const [name, source] of Object.entries(declared)) {
-    // Only whoever carries out an external task can report it.
+    // Only a report of an external task can contain it.
     if (source.from === 'report') continue
     if (source.from === 'stdout' && seen.truncated)
       return missing(name, 'it printed more than can be taken whole', 'let it write a file, and declare the file')
@@ -82,7 +82,7 @@ async function keep(
   }
 }
 
-/** Plain data only: a key that reaches into JavaScript's own objects makes it no JSON of ours. */
+/** Rejects keys such as `__proto__`. */
 function parseJson(bytes: Buffer): Json | undefined {
   try {
     return JSON.parse(bytes.toString('utf8'), (key, value) => {

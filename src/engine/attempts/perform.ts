@@ -1,6 +1,5 @@
-// Carries out one attempt that the journal says was started: time limit, worktree, the comparison of files before and after, and what
-// happens when the machine runs short. What comes back is a value; a runner that throws anyway is a bug of ours, reported as a failure
-// that is never retried.
+// Performs one attempt whose start is in the journal: time limit, worktree, comparison of files before and after, and shortages of the
+// machine. The result is a value. A runner that throws has a bug, reported as a failure that is never retried.
 
 import { actionFacts } from '../../domain/actions/actions.ts'
 import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'
@@ -30,7 +29,7 @@ import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
 import { type AttemptRun, type PerformOptions, runAttempt } from './attempt-run.ts'
 import { failed } from './classify-outcome.ts'
-import { heldToEffects, promisedBy } from './expected-effects.ts'
+import { checkEffects, restrictedTo } from './expected-effects.ts'
 
 export async function perform(
   rooms: Rooms,
@@ -77,7 +76,7 @@ export async function perform(
     : { ...result, durationMs: Math.round(rooms.clock.monotonic() - began) }
 }
 
-/** The time of a budget is used up. Where a person is asked, it was cut off by us, and is made again when there is more. */
+/** The time budget is used up. If a person is asked, the attempt counts as interrupted and runs again once there is more. */
 const outOfTime = (exceeded: 'ask' | 'fail', plan: string): Failed | Interrupted =>
   exceeded === 'ask'
     ? { status: 'interrupted', reason: OUT_OF_TIME }
@@ -89,7 +88,7 @@ const outOfTime = (exceeded: 'ask' | 'fail', plan: string): Failed | Interrupted
         retryable: false,
       })
 
-/** Reports a shortage to the loop, which waits for it to end; the journal records only the interruption. */
+/** Reports a shortage to the loop, which waits until it ends; the journal records only the interruption. */
 function reportShortage({ onShortage }: HoldOptions, ended: Interrupted | CutOff): Interrupted {
   if (!('shortage' in ended)) return ended
   const { shortage, ...interrupted } = ended
@@ -97,7 +96,7 @@ function reportShortage({ onShortage }: HoldOptions, ended: Interrupted | CutOff
   return interrupted
 }
 
-/** A task that failed because the disk was full or the folder was gone did not fail: it was interrupted, and its effect class decides what happens next. */
+/** A task that failed because the disk was full or the folder was missing was interrupted; its effect class decides what happens next. */
 function interruptedIfShort(rooms: Rooms, result: Result | Interrupted | CutOff): Result | Interrupted | CutOff {
   if (result.status !== 'failed' || (result.git?.length ?? 0) > 0) return result
   const shortage = shortageIn(result.failure) ?? missingFolder(rooms)
@@ -111,7 +110,6 @@ async function performInWorktree(run: AttemptRun): Promise<Result | Interrupted>
   return await worktrees.performInWorktree(rooms, state, task, options, say, at => performHere({ ...run, rooms: at }))
 }
 
-/** Most tasks declare no files, so nothing is compared before and after them. */
 function performHere(run: AttemptRun): Promise<Result | Interrupted> {
   const { definition, prepared } = run.task
   const isBare = run.options.action === undefined && prepared === null && definition.effects === undefined
@@ -122,28 +120,28 @@ async function performCompared(run: AttemptRun): Promise<Result | Interrupted> {
   const { rooms, state, task, options } = run
   const { action } = options
   const look = action === undefined ? task.prepared : await filesBefore(run, action)
-  // Its files are reserved now; somebody may have begun to restore some of them just before.
+  // The files are reserved now, but a restore may have begun just before: wait until it is done.
   if (task.prepared?.reserves !== undefined) await rooms.workspace.quiet?.()
   const result = await runAttempt(run)
   if (result.status === 'interrupted') return result
   const isCheckpoint = actionFacts(task.definition.action).takesCheckpoint === true
-  // A compensation is no attempt of the visit: what stood before it is the task's own work.
+  // A compensation is not an attempt of the visit: the files it finds are the task's own work.
   const tried = { ...run, task: { ...task, attempt: action === undefined ? task.attempt : 1 } }
   const compared =
     look !== null || isCheckpoint
       ? await retryWhileShort(rooms, options, () => withFootprint(tried, look, result))
       : ({ ok: true, value: result } as const)
-  // A checkpoint is nothing but what is stored; of anything else it is known how it ended, and its files can be looked at later.
+  // A checkpoint consists of what is stored, so it cannot succeed. For other tasks the outcome is known and files can be compared later.
   if (!compared.ok && isCheckpoint) return cutOff(compared.shortage)
   const whole = compared.ok ? compared.value : result
-  if (action !== undefined || promisedBy(task.definition, whole) === undefined) return whole
-  return await heldToEffects(rooms, state, task, whole)
+  if (action !== undefined || restrictedTo(task.definition, whole) === undefined) return whole
+  return await checkEffects(rooms, state, task, whole)
 }
 
-/** How the files stood before. A compensation has no visit of its own, so they are looked at here. */
+/** Files as they were before the attempt. A compensation has no visit of its own, so they are captured here. */
 async function filesBefore({ rooms, state, task: { definition } }: AttemptRun, action: Action): Promise<Look | null> {
   if (state.files !== 'seen' || usesTaskWorktrees(state.definition)) return null
-  // Only what it names counts as its work: others are at work while it runs, and theirs must not go back with it.
+  // Only what a compensation names counts as its work; concurrent changes of others must not be reverted with it.
   const isOwn = definition.action === action
   const scope =
     actionFacts(action).edits !== undefined

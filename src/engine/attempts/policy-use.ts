@@ -1,4 +1,4 @@
-// Where the policy meets an attempt: which commands may run, which files it may write and read, what may be sent out.
+// Applies the policy to an attempt: which commands may run, which files it may write and read, what may be sent to a service.
 
 import type { CommandLine, DataRules, TaskDefinition } from '../../domain/plan.ts'
 import { commandText } from '../../domain/plan-rules/criterion-text.ts'
@@ -24,10 +24,9 @@ import { runsOutside } from '../../safety/sandbox/outside-git.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
 import { remotesOf } from '../gates/command-files.ts'
 
-/** As a code of the failure, for rules of recovery. */
 const COMMAND = 'policy:command'
 
-/** For whoever starts commands of a task: why one is not run. What is asked about runs once somebody has agreed to the task. */
+/** Returns a check of single commands for a runner. Commands that need approval may run once the task is approved. */
 export function commandsFor(
   { root }: { readonly root: string },
   state: PlanState,
@@ -44,7 +43,7 @@ export function commandsFor(
   }
 }
 
-/** What git itself sends to a remote goes past the proxy of the sandbox, so the layers around the plan are asked here. */
+/** `git push` and `git fetch` of the engine bypass the sandbox's proxy, so the policy layers are checked here. */
 function remoteBeyond(root: string, state: PlanState, argv: readonly string[], isAgreed: boolean): Failure | null {
   const limits = networkAround({ ...state, definition: {} as PlanState['definition'] }, {})
   if (limits.length === 0) return null
@@ -66,7 +65,7 @@ function remoteBeyond(root: string, state: PlanState, argv: readonly string[], i
       return failure(
         'policy',
         `git would reach ${target.host}:${target.port}, which ${layerWords(beyond.by, 'network')} does not allow`,
-        'use another remote, or have the rule changed by whoever made it',
+        'use another remote, or ask the author of the rule to change it',
       )
   }
   return null
@@ -74,7 +73,6 @@ function remoteBeyond(root: string, state: PlanState, argv: readonly string[], i
 
 const GIT_PORTS: { readonly [scheme: string]: number } = { https: 443, http: 80, ssh: 22, git: 9418 }
 
-/** Where an address of git leads; nothing for a folder of this machine. */
 function targetOf(url: string): readonly NetworkTarget[] {
   const long = /^([a-z+]+):\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:]+)(?::(\d+))?/i.exec(url)
   const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)/.exec(url)
@@ -85,7 +83,7 @@ function targetOf(url: string): readonly NetworkTarget[] {
   return [{ host: plain, port: port === undefined ? (GIT_PORTS[scheme!] ?? 443) : Number(port), request: null }]
 }
 
-/** Denied is denied from the beginning: a task whose check may not run is not begun. */
+/** A task with a denied check must not start. */
 export function deniedCommand(state: PlanState, definition: TaskDefinition): Failure | null {
   if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return null
   for (const command of commandsOf(definition)) {
@@ -95,7 +93,7 @@ export function deniedCommand(state: PlanState, definition: TaskDefinition): Fai
   return null
 }
 
-/** Nor is one begun whose files the policy around the plan does not let be written. */
+/** Nor may a task that declares files which the policy layers do not let it write. */
 export function deniedWrite({ layers }: PlanState, definition: TaskDefinition): Failure | null {
   const refused = refusedWrite(layers, definition)
   return refused === null ? null : failure('policy', refused.message, refused.hint)
@@ -103,21 +101,21 @@ export function deniedWrite({ layers }: PlanState, definition: TaskDefinition): 
 
 function refused(command: CommandLine, answer: CommandAnswer): Failure {
   const unasked = answer.verdict === 'ask' ? ', and nobody was asked' : ''
-  const said = commandText(command)
+  const words = commandText(command)
   const hint =
     answer.verdict === 'ask'
       ? 'let a task run it as its action or its `accept`: a person is asked before the task begins'
-      : 'do without it, or have the rule changed by whoever made it'
-  const text = said.length > 120 ? `${said.slice(0, 120)}…` : said
+      : 'do without it, or ask the author of the rule to change it'
+  const text = words.length > 120 ? `${words.slice(0, 120)}…` : words
   return { ...failure('policy', `'${text}' is not run: ${commandReason(answer)}${unasked}`, hint), code: COMMAND }
 }
 
-/** What it may write once somebody has agreed to it: what it says, within what the layers around the plan say. */
+/** What it may write once approved: its own scope, within the policy layers. */
 export function writeAgreed(state: PlanState, definition: TaskDefinition): Patterns {
   return writeAround(state).reduce<Patterns>(intersectScopes, scopeOf(state.definition, definition))
 }
 
-/** What it may write now. Beyond the plan's own list it gets only where somebody has agreed to that. */
+/** What it may write now. Beyond the plan's own list only with approval. */
 export function writeFor(state: PlanState, definition: TaskDefinition): Patterns {
   const agreed = writeAgreed(state, definition)
   const { write } = state.definition.policy ?? {}
@@ -125,13 +123,11 @@ export function writeFor(state: PlanState, definition: TaskDefinition): Patterns
   return write === undefined || isAgreed ? agreed : intersectScopes(agreed, write)
 }
 
-/** What it may read of the workspace, where the policy says something about that. */
 export function readTools(state: PlanState, definition: Pick<TaskDefinition, 'read'>): Pick<RunnerTools, 'read'> {
   const read = readAround(state, definition).reduce<Patterns>(intersectScopes, null)
   return read === null ? {} : { read }
 }
 
-/** Why nothing may be sent there; null when it may. */
 export function refusesSending(state: PlanState, what: keyof DataRules): Failure | null {
   if (state.layers.length === 0 && state.definition.policy?.data === undefined) return null
   if (policyOf(state).data[what] !== 'deny') return null

@@ -1,5 +1,5 @@
-// What must hold before an attempt may start. Judged like acceptance criteria, with facts about this machine beside; a
-// check must only read. One that does not hold is trouble that may pass: the attempt fails and may be tried again.
+// Preconditions, judged like acceptance criteria, plus facts about this machine; a check may only read. A precondition that does not hold
+// is a transient failure: the attempt may be retried.
 
 import { statfs } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
@@ -18,7 +18,7 @@ import { commandsFor, readTools } from './policy-use.ts'
 import { resolveAttempt } from './resolve.ts'
 import { sandboxFor } from './sandbox-use.ts'
 
-// What a check that belongs to no attempt is run with: preconditions, the criteria of a report, the definition of done in between.
+// Tools of a check that belongs to no attempt: preconditions, criteria of a report, the definition of done.
 
 export function checkTools(
   rooms: Rooms,
@@ -42,8 +42,8 @@ export function checkTools(
   }
 }
 
-// What preconditions may ask about this machine: `memory.has_space`, the free bytes where the state is kept, and
-// `network.online`, whether any interface but the loopback is up. Looked at only when an expression speaks of them.
+// What preconditions may ask about this machine: `memory.has_space`, the free bytes where the state is kept, and `network.online`, whether
+// any interface but the loopback is up. Computed only if an expression uses them.
 
 export interface Facts {
   readonly memory: { readonly has_space: number }
@@ -54,7 +54,7 @@ export async function systemFacts(stateDir: string): Promise<Facts> {
   return { memory: { has_space: await freeBytes(stateDir) }, network: { online: isOnline() } }
 }
 
-/** A folder that is not there yet will stand on the disk of the nearest one that is. */
+/** For a folder that does not exist yet: the disk of its nearest existing parent. */
 async function freeBytes(folder: string): Promise<number> {
   for (let at = folder; ; at = dirname(at)) {
     try {
@@ -70,14 +70,13 @@ async function freeBytes(folder: string): Promise<number> {
 const isOnline = (): boolean =>
   Object.values(networkInterfaces()).some(addresses => addresses?.some(({ internal }) => !internal) === true)
 
-/** A question that takes longer than this is no question. */
 const CHECK_MAX_MS = 5 * 60_000
 
 export type Judged =
   | { readonly verdicts: readonly Verdict[] }
-  /** The first that does not hold makes the failure; all that were judged are told. */
+  /** The first that does not hold is the failure; all verdicts so far are returned. */
   | { readonly failure: Failure; readonly verdicts?: readonly Verdict[] }
-  /** We are stopping; ask again later. */
+  /** Stopping; try again later. */
   | null
 
 export async function judgePreconditions(
@@ -95,7 +94,7 @@ export async function judgePreconditions(
   return { failure: notMet(preconditions[at]!, verdicts[at]!, facts), verdicts }
 }
 
-/** Judges criteria before anything has begun: checks only read, and facts about this machine stand beside. */
+/** Judges criteria before an attempt starts. */
 export async function inquire(
   rooms: Rooms,
   state: PlanState,

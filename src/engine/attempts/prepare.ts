@@ -1,6 +1,5 @@
-// Before an attempt may start: its condition and preconditions are judged, the items of a `for_each` are found, and the files
-// it may write are captured (first attempt of a visit) or set back to how they were (any later one), so that every attempt
-// begins from the same files. Recorded before it starts.
+// Prepares an attempt: judges its condition and preconditions, expands `for_each`, and captures the files that it may write (first attempt
+// of a visit) or restores them (later attempts), so that every attempt begins with the same files. Recorded before the start.
 
 import type { Expanded, Turn } from '../../domain/command.ts'
 import { needsConsent } from '../../domain/gates/consent-rules.ts'
@@ -34,16 +33,14 @@ export interface Preparation {
   readonly prepared: Prepared
   readonly expanded?: Expanded
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
-  /** Other plans hold its files: nothing was prepared, and it waits. */
   readonly waits?: ScopeWait
-  /** What our side lacked: nothing was prepared, and nothing is said of the task. */
+  /** This machine ran short of something: nothing was prepared, and nothing is recorded about the task. */
   readonly shortage?: Shortage
   readonly restored: RestoredFiles | null
-  /** Restores that were cut off before the journal told of them. */
   readonly earlier?: readonly RestoredFiles[]
 }
 
-/** `isHeld`: is the plan still ours? Asked immediately before a check is run or files are set back. */
+/** `isHeld`: do we still hold the lease? Checked immediately before a check runs or files are restored. */
 export async function prepare(
   rooms: Rooms,
   state: PlanState,
@@ -76,7 +73,7 @@ export async function prepare(
 
 const NEVER = new AbortController().signal
 
-/** Where tasks work apart, preconditions are asked about what the plan has done so far, not about the workspace. */
+/** With task worktrees, preconditions look at the plan's branch instead of the workspace. */
 async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<Judged> {
   const { preconditions = [], id } = task.definition
   if (!usesTaskWorktrees(state.definition) || !preconditions.some(one => commandOf(one) !== null))
@@ -86,7 +83,6 @@ async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: A
   return seen.ok ? seen.value : { failure: seen.failure }
 }
 
-/** A failure before the start has its modes too. */
 async function named(state: PlanState, task: TaskState, prepared: Prepared): Promise<Prepared> {
   if (prepared.failure === undefined || task.definition.failureModes === undefined) return prepared
   const { definition, visit } = task
@@ -131,10 +127,10 @@ async function made(
       return { prepared: { failure, preconditions: verdicts }, restored: null }
     }
     judged = { ...judged, preconditions: met.verdicts }
-    // Somebody is asked first; until they answer, the files are nobody's.
+    // Until the person has answered, the files stay unreserved.
     const asks = task.prepared?.approved !== true && met.verdicts.some(({ holds }) => holds === null)
     if (asks && !isGate) return { prepared: judged, restored: null }
-    // A gate asks somebody anyhow: what only a person can judge is part of its own question, and they are asked once.
+    // The gate's own question will include the criteria that only a person can judge, so that there is only one question.
     if (asks) judged = { ...judged, preconditions: met.verdicts.filter(({ holds }) => holds !== null) }
     prose = asks ? met.verdicts.filter(({ holds }) => holds === null) : []
   }
@@ -149,7 +145,7 @@ async function made(
     const { findConsent, isCovered } = await lazy.consent()
     const consent = await findConsent(rooms, state, task)
     judged = { ...judged, consent }
-    // Here too somebody is asked first.
+    // Unreserved while a person is asked, as above.
     if (!isCovered(task, consent, rooms.clock.now())) return { prepared: judged, restored: null }
   }
   if (task.definition.action.type !== 'external') {
@@ -177,7 +173,7 @@ async function made(
       return { prepared: { failure }, restored: null, ...(earlier.length === 0 ? {} : { earlier }) }
     }
     if (back.status === 'asked') return { prepared: { ...judged, edits: back.edits }, restored: null }
-    // Looked at when the files are back: an attempt that failed has changed them, and nobody else.
+    // Judged after the restore, because the failed attempt had changed the files.
     if (needsConsent(state, task))
       judged = { ...judged, consent: await (await lazy.consent()).findConsent(rooms, state, task) }
     const { restored, earlier } = back
@@ -189,7 +185,7 @@ async function made(
   }
   const captured = await rooms.workspace.capture(scopeOf(state.definition, task.definition) ?? [])
   if (!captured.ok) return { prepared: { failure: captured.failure }, restored: null }
-  // Protected places are inside no scope: a sandbox keeps them as they are, and nobody sets them back.
+  // Protected paths belong to no scope: the sandbox keeps them unchanged, and they are never restored.
   const left = captured.left.filter(({ reason }) => reason !== PROTECTED)
   const [first] = left
   if (first !== undefined) {

@@ -1,4 +1,4 @@
-// Where requests of our own may go: the same rules, the same judge and the same journal as for commands behind the proxy.
+// Network access of our own requests (`http` tasks): the same rules, decisions and journal as for commands behind the proxy.
 
 import { networkOf } from '../../domain/plan-rules/network.ts'
 import { networkAround } from '../../domain/policy/policy-in-state.ts'
@@ -11,10 +11,12 @@ import type { Rooms } from '../rooms.ts'
 import { DecisionJournal } from './network-use.ts'
 import { letThrough, networkUser, type SandboxUser, wayOut } from './sandbox-use.ts'
 
-/** As the proxy does it: so much of a path is kept. */
 const PATH_MAX = 200
 
-/** A question about an address holds the request back nearly as long as the attempt may take: that nobody answered is told, too. */
+/**
+ * A question about an address blocks the request until shortly before the attempt's time limit, so that a missing answer can still be
+ * reported.
+ */
 export async function openReach(
   rooms: Rooms,
   state: PlanState,
@@ -32,7 +34,7 @@ export async function openReach(
     person = [],
     asksBeyond,
   } = await wayOut(rooms, declared, around, who, closing.signal)
-  // Whoever wrote the plan here and says nothing of the network may ask any server, but none on a private network.
+  // A plan written by the user without network rules may request any server outside private networks.
   const isOpen = declared === null && !confinementOf(state, user.definition).isRequired
   return await answering('opening the network', async () => {
     const judge = new NetworkJudge({

@@ -1,5 +1,5 @@
-// From a task's definition to an attempt with nothing left open: every `${{ … }}` resolved against recorded outputs. A task
-// without references costs one look; its definition is remembered as plain.
+// Turns a task definition into an attempt: resolves every `${{ … }}` against recorded outputs. Definitions without expressions are
+// remembered, so they cost one look-up.
 
 import { hash } from 'node:crypto'
 import type { FieldContent } from '../../domain/actions/action-facts.ts'
@@ -27,7 +27,7 @@ import { evaluator, feedbackOf, ownContext } from './expressions.ts'
 
 const plain = new WeakMap<TaskDefinition, boolean>()
 
-/** As it is written, which is all there is to it when it is plain. */
+/** The attempt without resolving; complete if the definition is plain. */
 export function attemptAsWritten(state: PlanState, task: TaskState, action: Action = task.definition.action): Attempt {
   const { definition } = task
   const attempt: Attempt = {
@@ -95,7 +95,7 @@ function timeoutOf({ definition: { defaults } }: PlanState, { definition, visitA
   return Math.max(1, Math.min(timeoutMs, definition.timeboxMs - used))
 }
 
-/** The folder it runs in, the probe that is asked after a crash and the prompt of a model may hold references too. */
+/** Working folder, probe and prompt may contain expressions too. */
 function resolvePlaces(definition: TaskDefinition, evaluate: Evaluate): Resolved<TaskDefinition> {
   const { cwd, probe, instruction } = definition
   const folder = cwd === undefined ? null : resolveText(cwd, evaluate)
@@ -134,33 +134,34 @@ function resolveAction(action: Action, evaluate: Evaluate): Resolved<WithEnv<{ r
   return { ok: true, value: { action: made as unknown as Action, env } }
 }
 
-function resolveField(content: FieldContent, said: unknown, evaluate: Evaluate): Resolved<unknown> {
+function resolveField(content: FieldContent, written: unknown, evaluate: Evaluate): Resolved<unknown> {
   switch (content) {
     case 'command':
-      return resolveCommand(said as CommandLine, evaluate)
+      return resolveCommand(written as CommandLine, evaluate)
     case 'text':
-      return resolveText(said as string, evaluate)
+      return resolveText(written as string, evaluate)
     case 'texts':
-      return resolve(said as Json, evaluate, resolveText)
+      return resolve(written as Json, evaluate, resolveText)
     case 'values':
-      return resolve(said as Json, evaluate)
+      return resolve(written as Json, evaluate)
     case 'request':
-      return resolveRequest(said as Json, evaluate)
+      return resolveRequest(written as Json, evaluate)
     case 'expression':
     case 'criteria':
-      return { ok: true, value: said }
+      return { ok: true, value: written }
     default:
       return content satisfies never
   }
 }
 
-/** In headers and body secrets stay names: what is resolved here is hashed, shown and journaled. */
+/** Secrets in headers and body stay names, because the resolved request is hashed, shown and journaled. */
 function resolveRequest(spec: Json, evaluate: Evaluate): Resolved<Json> {
   if (typeof spec === 'string') return resolveText(spec, evaluate)
   const { headers = {}, body, ...rest } = spec as { readonly [key: string]: Json }
   const made: { [key: string]: Json } = {}
-  for (const [key, said] of Object.entries(rest)) {
-    const resolved = typeof said === 'string' && key !== 'json' ? resolveText(said, evaluate) : resolve(said, evaluate)
+  for (const [key, written] of Object.entries(rest)) {
+    const resolved =
+      typeof written === 'string' && key !== 'json' ? resolveText(written, evaluate) : resolve(written, evaluate)
     if (!resolved.ok) return resolved
     made[key] = resolved.value
   }
@@ -179,7 +180,7 @@ function resolveRequest(spec: Json, evaluate: Evaluate): Resolved<Json> {
   return { ok: true, value: made }
 }
 
-/** A value that flows in is text, whatever it says: only the author's own words name a secret. */
+/** Only the author's text can name a secret. A value that is filled in stays plain text, even if it looks like a reference. */
 function keepSecretNames(template: string, evaluate: Evaluate): Resolved<Json> {
   const parsed = parseTemplate(template)
   if (!parsed.ok) return parsed
@@ -198,18 +199,18 @@ function keepSecretNames(template: string, evaluate: Evaluate): Resolved<Json> {
   return { ok: true, value: isPlain ? parts.join('') : (parts as Json) }
 }
 
-/** What whoever claims a task is told. Each input and text on its own, so that one that cannot be resolved hides no other. */
+/** The briefing of a claimant. Each input and text is resolved on its own, so that one failure does not hide the others. */
 export async function resolveBriefing(state: PlanState, task: TaskState): Promise<GivenInputs> {
   const given = await resolveInputs(state, task, LEAVES)
   const { texts, unresolved } = await resolveTexts(state, task, given.inputs)
   return { ...given, texts, unresolved: [...given.unresolved, ...unresolved] }
 }
 
-/** Whoever is briefed may be a model. */
+/** The claimant may be a model, so confidential values are left out. */
 const LEAVES = { leaves: true } as const
 const TEXTS = ['title', 'description', 'instruction'] as const
 
-/** The words of a task that look at something recorded. What cannot be resolved stays as it is written, and is told. */
+/** Texts of a task that contain expressions. One that cannot be resolved stays as written, with its error. */
 async function resolveTexts(
   state: PlanState,
   task: TaskState,
@@ -229,7 +230,7 @@ async function resolveTexts(
   return { texts, unresolved }
 }
 
-/** Whatever shows tasks by their titles, with those resolved that can be. Costs nothing where no title looks at anything. */
+/** Resolves expressions in titles as far as possible. Free when no title has one. */
 export async function withTitles<T extends { readonly title: string | null }>(
   state: PlanState,
   shown: readonly T[],
@@ -245,7 +246,6 @@ export async function withTitles<T extends { readonly title: string | null }>(
   return titled
 }
 
-/** What is asked and shown, with the values of now in it. */
 export async function resolveAsks(state: PlanState, task: TaskState, asks: GateAsks): Promise<Resolved<GateAsks>> {
   if (!mentions(asks)) return { ok: true, value: asks }
   const { inputs } = await resolveInputs(state, task, {})
@@ -295,7 +295,7 @@ export function resolveCommand(command: CommandLine, evaluate: Evaluate): Resolv
   return resolveScript(command.script, evaluate)
 }
 
-/** Does it mention nothing that is to be resolved? Then nobody has to wait for it. */
+/** True if it contains no expression, so that nothing must be awaited. */
 export function isPlain(definition: TaskDefinition): boolean {
   let known = plain.get(definition)
   if (known === undefined) {
@@ -313,7 +313,7 @@ export function isPlain(definition: TaskDefinition): boolean {
   return known
 }
 
-/** Does what it is given go to a model or an agent? Its instruction is then what they are asked, and not words for whoever claims it. */
+/** For a model or an agent, the instruction is the prompt and not a text for a claimant. */
 const isSentAway = (action: Action): boolean => actionFacts(action).prompts === true
 const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => isSentAway(action)
 

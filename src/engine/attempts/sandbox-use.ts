@@ -1,5 +1,5 @@
-// The sandbox of a command, and its network. Whether it has one is decided by `domain/policy/run-mode.ts`; the person says otherwise for this
-// machine with PLANFOLD_SANDBOX.
+// The sandbox of a task's commands and its network. `domain/policy/run-mode.ts` decides whether a command gets one; PLANFOLD_SANDBOX
+// overrides that for this machine.
 
 import { mkdtempSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ import type { DecisionJournal, NetworkUser } from './network-use.ts'
 const MODES: ReadonlySet<string> = new Set<SandboxMode>(['required', 'preferred', 'off'])
 const FORKS_MAX = 50
 
-/** How commands of the plan are held, recorded when it starts: the person's word for this machine, else the author of each task decides. */
+/** The sandbox mode of a plan, recorded when it starts: PLANFOLD_SANDBOX, else decided for each task by its author. */
 export async function sandboxAtStart(
   rooms: Rooms,
   plan: PlanId,
@@ -39,15 +39,14 @@ export async function sandboxAtStart(
 ): Promise<{ readonly sandbox: SandboxMode | 'by-task' } | { readonly refusal: Refusal }> {
   const refusal = await refuseUnwalled(rooms, plan, layers)
   if (refusal !== null) return { refusal }
-  const told = rooms.environment.PLANFOLD_SANDBOX
-  if (told !== undefined && MODES.has(told)) return { sandbox: told as SandboxMode }
+  const override = rooms.environment.PLANFOLD_SANDBOX
+  if (override !== undefined && MODES.has(override)) return { sandbox: override as SandboxMode }
   const authors = (await rooms.store.state(plan))?.authors
-  // A file of the person's own may have replaced all that came from elsewhere.
+  // A revision by the user may have replaced everything that came from elsewhere.
   const isAllOwn = authors?.most === 'person' && Object.keys(authors.tasks).length === 0
   return { sandbox: !isAllOwn && (await cameFromElsewhere(rooms, plan)) ? 'required' : 'by-task' }
 }
 
-/** A layer demands a sandbox, there are commands to shut in, and this machine cannot. */
 async function refuseUnwalled(
   { store, sandbox }: Rooms,
   plan: PlanId,
@@ -57,9 +56,9 @@ async function refuseUnwalled(
   if (demanding === undefined || sandbox === undefined) return null
   const definition = (await store.state(plan))?.definition
   if (definition === undefined || !hasCommands(definition)) return null
-  const standing = await sandbox.check()
-  if (standing.ok) return null
-  const { message, hint } = standing.failure
+  const checked = await sandbox.check()
+  if (checked.ok) return null
+  const { message, hint } = checked.failure
   return refuse('not-allowed', `${layerWords(demanding, 'sandbox')} demands a sandbox: ${message}`, hint)
 }
 
@@ -76,7 +75,7 @@ function hasCommands(definition: PlanDefinition): boolean {
   )
 }
 
-/** A fork is as foreign as what it was forked from. */
+/** A fork counts as foreign if its origin does. */
 async function cameFromElsewhere({ store }: Rooms, plan: PlanId): Promise<boolean> {
   let at: PlanId | undefined = plan
   for (let forks = 0; at !== undefined && forks < FORKS_MAX; forks++) {
@@ -89,12 +88,15 @@ async function cameFromElsewhere({ store }: Rooms, plan: PlanId): Promise<boolea
   return false
 }
 
-/** Whose commands are shut in: an attempt, the compensation of a task, or a check that belongs to no attempt. */
+/** The owner of the sandboxed commands: an attempt, a compensation, or a check that belongs to no attempt. */
 export interface SandboxUser extends Pick<Attempt, 'definition' | 'visit' | 'attempt'> {
   readonly as: 'attempt' | 'compensation' | 'check'
 }
 
-/** What the runner of commands needs to know. Null: a hook of the plan. `also`: what an agent's login needs, whatever the plan says. */
+/**
+ * Sandbox and network for the command runner. `user` is null for a hook of the plan. `also`: addresses for an agent's login, allowed in any
+ * case.
+ */
 export function sandboxFor(
   rooms: Rooms,
   state: PlanState,
@@ -107,28 +109,27 @@ export function sandboxFor(
   const own = isOwn ? { own: { ...ownView(rooms, user?.definition.read ?? []), isLimited } } : {}
   const room = { room: rooms.sandbox, isRequired, limits: limitsFor(rooms, state, isRequired), ...own }
   const around = networkAround(state, user?.definition ?? {})
-  // What an agent says of the network counts; said nothing, it has none but its model.
+  // An agent without network rules reaches only its model.
   const isAgent = user?.definition.action.type === 'agent'
-  const said = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
-  const declared = said === null || also.length === 0 ? said : { ...said, allow: [...said.allow, ...also] }
-  // Whoever wrote the plan here and says nothing of the network has always had it.
+  const use = networkOf(state.definition, user?.definition ?? {}) ?? (isAgent ? NO_NETWORK : letThrough(around))
+  const declared = use === null || also.length === 0 ? use : { ...use, allow: [...use.allow, ...also] }
+  // A plan written by the user without network rules uses the host's network.
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
   const who = user === null ? null : networkUser(state.id, user)
   let way: Promise<WayOut | null> | null = null
   const network = async (log: RunnerTools['log']): Promise<Answer<OpenNetwork>> => {
-    // One for all commands of the attempt: what one of them asked for is known to the next.
+    // One journal for all commands of the attempt, so that decisions are remembered.
     way ??= (async () => {
       const { DecisionJournal } = await lazy.networkUse()
       if (who === null) return null
       return { journal: new DecisionJournal(rooms.store, who), who }
     })()
-    return await openNetwork(rooms, declared, around, await way, log, also.length > 0 && isOffline(said))
+    return await openNetwork(rooms, declared, around, await way, log, also.length > 0 && isOffline(use))
   }
   return { sandbox: { ...room, network } }
 }
 
-/** What a held command of the person's own sees of their home. */
 const ownView = ({ environment, stateDir }: Rooms, read: readonly string[]): NonNullable<SandboxUse['own']> => ({
   show: read.filter(isBelowHome).map(path => join(environment.HOME ?? homedir(), path.slice(2))),
   caches: join(stateDir, 'caches'),
@@ -136,7 +137,7 @@ const ownView = ({ environment, stateDir }: Rooms, read: readonly string[]): Non
 
 const NO_NETWORK: NetworkUse = { allow: [], unknown: 'deny' }
 
-/** Of a plan that says nothing itself: what those around it let through. */
+/** For a plan without network rules: what the surrounding policy layers allow. */
 export const letThrough = (around: readonly Limit<NetworkUse>[]): NetworkUse | null =>
   around.length === 0
     ? null
@@ -162,7 +163,7 @@ export function networkUser(plan: PlanId, { as, definition: { id: task }, visit,
   return { plan, task, visit, attempt, isWanted }
 }
 
-/** A plan that came from elsewhere can lower the limits of this machine, not raise them. */
+/** A foreign plan can lower the limits of this machine, not raise them. */
 function limitsFor({ environment }: Rooms, state: PlanState, isRequired: boolean): SandboxLimits {
   const { limits } = machineLimits(environment)
   const { memoryBytes = limits.memoryBytes, processes = limits.processes } = policyOf(state).limits
@@ -179,7 +180,7 @@ interface NetworkLimits {
   readonly asksBeyond?: boolean
 }
 
-/** Which addresses may be reached, and who is asked about others: for commands and for requests of our own. `isAlone`: no rule of the person's counts. */
+/** Allowed addresses, and who is asked about others; for commands and for our own requests. `isAlone`: ignore the user's own rules. */
 export async function wayOut(
   { environment, root, stateDir, store }: Rooms,
   declared: NetworkUse | null,
@@ -204,7 +205,7 @@ export async function wayOut(
 
 const PORT = 3128
 
-/** The way out for one command: our proxy, which lets through what the plan and the person allow, and tells every decision. */
+/** The network of one sandboxed command: our proxy, which lets through what plan and user allow, and logs every decision. */
 async function openNetwork(
   rooms: Rooms,
   declared: NetworkUse | null,

@@ -1,5 +1,5 @@
-// How an attempt is told that it is no longer wanted. Most end before anybody asks, and a signal costs more than all else that is made
-// for an attempt together; so it is made for the first who listens.
+// The stop signal of an attempt, created when the first listener asks for it. Most attempts end before that, and an AbortController costs
+// more than everything else created for an attempt.
 
 import type { Stop } from '../../runners/runner.ts'
 
@@ -25,7 +25,7 @@ export class Stopper implements Stop {
   }
 }
 
-/** The same, of a signal that is there already. */
+/** Wraps an existing signal. */
 export const stopFrom = (signal: AbortSignal): Stop => ({
   get aborted() {
     return signal.aborted

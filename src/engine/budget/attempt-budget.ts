@@ -1,6 +1,6 @@
-// The door of an attempt to the budgets around it: reserves before a call, settles after it. Both are commands of the plan, decided in
-// the store's transaction, so that two processes can never both take the last of it. A plan that is run by a task of another plan is paid
-// for by both.
+// Charges an attempt's calls to the budgets around it: reserves before a call, settles after it. Both are commands of the plan, decided in
+// the store's transaction, so that two processes can never both take the last of it. If a plan is run by a task of another plan, both are
+// charged.
 
 import type { Spend } from '../../domain/budget/amounts.ts'
 import { BUDGET_CODE, isCounted } from '../../domain/budget/budget-rules.ts'
@@ -17,7 +17,7 @@ import type { Rooms } from '../rooms.ts'
 
 const ENGINE = 'engine' as Actor
 
-/** Whose calls they are. */
+/** The attempt that makes the calls. */
 export interface Spender {
   readonly plan: PlanId
   readonly task: TaskName
@@ -25,7 +25,6 @@ export interface Spender {
   readonly attempt: number
 }
 
-/** How often a commit of which nobody knows whether it happened is said again. */
 const UNKNOWNS_MAX = 5
 
 export function attemptBudget(
@@ -36,9 +35,9 @@ export function attemptBudget(
   const { store } = rooms
   const own = account(store, spender)
   let calls = 0
-  /** Reservations of the own plan: where no limit says anything, there are none. */
+  /** Reservations of this plan; none if nothing limits the call. */
   const counted = new Set<string>()
-  /** By the id of the own reservation: that of the plan whose task runs this process, which pays as well. */
+  /** By the id of our reservation: that of the outer plan, whose task runs this process. */
   const outer = new Map<string, { readonly account: Paying; readonly id: string }>()
   const payer = async (): Promise<Paying | null> => {
     if (rooms.environment.PLANFOLD_KEY === undefined) return null
@@ -51,7 +50,7 @@ export function attemptBudget(
     async reserve(spend, options = {}) {
       const id = `${keyOf(spender)}#${++calls}`
       const settings = await options.settings?.()
-      // As in most plans: nothing is counted, and nobody needs to be asked.
+      // The common case: nothing is counted, and no approval is needed.
       const isFree = !isCounted(state, spender.task, settings) && (spend.cost ?? 0) <= largeAbove(state, spender.task)
       if (!isFree) counted.add(id)
       const held = isFree ? ({ ok: true, id, granted: spend } as const) : await own.reserve(id, spend, options)
@@ -95,13 +94,13 @@ function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: S
         const settings = await options.settings?.()
         const state = least === undefined ? null : await store.state(plan)
         granted = least === undefined || state === null ? spend : fitted(spend, least, state, { task, visit, settings })
-        const said = settings === undefined ? {} : { settings }
-        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted), ...said })
+        const withSettings = settings === undefined ? {} : { settings }
+        return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted), ...withSettings })
       })
       return reserved.ok ? { ...reserved, granted } : reserved
     },
     async settle(id, actual) {
-      // What cannot be written now counts as spent in full when the attempt ends.
+      // A reservation that cannot be settled now counts as spent in full when the attempt ends.
       await update({ type: 'settle', id, actual: whole(actual) }).catch(() => {})
     },
   }
@@ -117,7 +116,7 @@ async function reserve(
 ): Promise<{ readonly ok: true; readonly id: string } | Extract<Reserved, { readonly ok: false }>> {
   for (;;) {
     if (signal?.aborted === true) return no('stopped', 'stopped while it waited for budget')
-    // Listened to before it is asked, so that no change is missed in between.
+    // Subscribed before the question is asked, so that no change is missed.
     const change = nextChange(store, signal)
     try {
       const updated = await ask()
@@ -125,7 +124,7 @@ async function reserve(
       const { budget, questions, overBudget, reason } = updated.state
       if (budget === null || budget.holds.has(id)) return { ok: true, id }
       const asked = questions.find(one => one.budget !== undefined)
-      // Where the settings allow no more, nobody is asked, and the plan rests.
+      // If the settings forbid more, nobody is asked, and the plan rests.
       const why = asked?.text ?? (overBudget ? reason : null)
       if (why !== null && wait === 'others') return no('asked', why)
       await change.happened
@@ -135,7 +134,7 @@ async function reserve(
   }
 }
 
-/** As much as is left now. A single call that would be dear is made smaller before anybody is asked about it. */
+/** Shrinks a single expensive call to what is left, before a person is asked about it. */
 function fitted(spend: Spend, least: Spend, state: PlanState, visit: Visit): Spend {
   const { task } = visit
   const budget = state.budget ?? newLedger()
@@ -187,7 +186,7 @@ function nextChange(
   }
 }
 
-/** Reserving and settling change nothing when they are said again, so they are said until it is known that they were written. */
+/** Reserve and settle are idempotent, so they are repeated until they are known to be written. */
 async function surely(write: () => Promise<Updated>): Promise<Updated> {
   for (let tries = 1; ; tries++) {
     try {
@@ -198,7 +197,7 @@ async function surely(write: () => Promise<Updated>): Promise<Updated> {
   }
 }
 
-/** Amounts of the journal are whole; half a token is one. */
+/** Amounts in the journal are whole numbers, rounded up. */
 const whole = ({ cost, tokens, calls }: Spend): Spend => ({
   ...(cost === undefined ? {} : { cost }),
   ...(tokens === undefined ? {} : { tokens: Math.ceil(tokens) }),

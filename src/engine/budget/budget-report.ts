@@ -1,4 +1,4 @@
-// Answers `budget`: the accounts of a plan, and a forecast of the rest from its own journal and those of the last plans before it.
+// Answers `budget`: the accounts of a plan, and a forecast of the rest from its journal and those of recent plans.
 
 import { type Amounts, addAmounts } from '../../domain/budget/amounts.ts'
 import { budgetView } from '../../domain/budget/budget-view.ts'
@@ -9,12 +9,11 @@ import { StoreDamaged } from '../../stores/store.ts'
 import type { BudgetReport } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** So many other plans are looked at, and so many entries of each. */
 const PLANS_MAX = 20
 const ENTRIES_MAX = 2_000
 const PAGE = 500
 
-/** `earlier: false`: only by what this plan did. */
+/** `earlier: false`: only from this plan. */
 export async function budgetReport(
   rooms: Rooms,
   state: PlanState,
@@ -26,13 +25,13 @@ export async function budgetReport(
     const { items } = await rooms.store.plans({ limit: PLANS_MAX + 1 })
     for (const { id } of items) if (id !== state.id) samples.push(...(await samplesOf(rooms, id)))
   }
-  // What is reserved still is not spent; any other call without an end was counted in full.
+  // Still reserved amounts are not spent; any other unsettled call was counted in full.
   const unseen = [...open].filter(([id]) => state.budget?.holds.has(id) !== true).map(([, amount]) => amount)
   const assumed = unseen.length === 0 ? {} : { assumed: unseen.reduce(addAmounts) }
   return { ...budgetView(state, rooms.clock.now()), ...assumed, forecast: forecast(state, samples) }
 }
 
-/** A plan that cannot be read teaches nothing. `open`: calls that were not settled are put there. */
+/** Unreadable plans are skipped. `open` receives calls that were not settled. */
 async function samplesOf(
   { store }: Rooms,
   plan: PlanId,

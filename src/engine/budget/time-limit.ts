@@ -1,6 +1,6 @@
-// Ends an attempt when the time of a budget around it is used up. All attempts of an account share its time, and it runs while any of
-// them does; so each may go on for as long as was left when it began, and none needs to know of the others. Measured by a clock that
-// stands still while the machine sleeps.
+// Stops an attempt when the time of a budget around it is used up. The attempts of an account share its time, which passes while any of
+// them runs. So each may run for as long as was left when it started, without knowing of the others. Measured by a clock that stands still
+// while the machine sleeps.
 
 import { timeLimitOf } from '../../domain/budget/judge-spend.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -8,19 +8,17 @@ import type { Stop } from '../../runners/runner.ts'
 import { Stopper } from '../attempts/stop.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** How long a command may tidy up before it is killed: two seconds after the end of the time nothing may be alive. */
+/** Time for a command to clean up before it is killed; two seconds after the limit nothing may be alive. */
 const GRACE_MS = 500
-/** Longer than this no timer counts. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 export interface TimeLimit {
-  /** Fires when the attempt is not wanted any more, or its time is used up. */
   readonly stop: Stop
   readonly exceeded: 'ask' | 'fail' | null
   clear(): void
 }
 
-/** Null when no budget limits the time. */
+/** Null if no budget limits the time. */
 export function timeLimit(rooms: Rooms, state: PlanState, task: TaskState, stop: Stop): TimeLimit | null {
   const { clock, store } = rooms
   const { id } = task.definition
@@ -35,7 +33,7 @@ export function timeLimit(rooms: Rooms, state: PlanState, task: TaskState, stop:
   const arm = (leftMs: number): void => {
     if (!isCleared) cancel = clock.after(Math.min(Math.max(0, leftMs), TIMER_MAX_MS), look)
   }
-  // A person may have added time meanwhile.
+  // A person may have added time in the meantime.
   const look = (): void => {
     store.state(state.id).then(
       now => {

@@ -1,5 +1,5 @@
-// The homes of agents that Planfold started: settings and conversations, kept for the next attempt. A plan that has ended needs them no
-// more; should it go on after all, a new conversation is begun.
+// Home folders of started agents: settings and conversations, kept for the next attempt and removed some time after the plan has ended. If
+// it continues after that, a new conversation begins.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { removeTree } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** Removes those of plans that ended before then, and says of how many plans. */
+/** Removes those of plans that ended before `before`; returns of how many plans. */
 export async function pruneAgentHomes(
   { store, stateDir }: Pick<Rooms, 'store' | 'stateDir'>,
   { before, dryRun }: { readonly before: Millis; readonly dryRun: boolean },
@@ -19,7 +19,7 @@ export async function pruneAgentHomes(
   let removed = 0
   for (const plan of plansIn(folder)) {
     const state = await store.state(plan)
-    // Of a plan that is gone only the folder says how old it is.
+    // If the plan is gone, the age of the folder decides.
     const endedAt =
       state === null
         ? statSync(join(folder, plan), { throwIfNoEntry: false })?.mtimeMs

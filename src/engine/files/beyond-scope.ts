@@ -1,7 +1,8 @@
-// What is otherwise than before beside the scope of a sandboxed command: new names, and closed names that changed because somebody replaced
-// them outside. A person may have done it, or another task. What lies in the scope of a task that has begun, here or in another plan, is that
-// task's affair. Of a command that the person wrote the rest is left where it is, and said. Of any other the attempt fails, and new names are moved
-// away, not deleted.
+// Changes outside the write scope of a sandboxed command: new names, and protected names that changed because a person or another process
+// replaced them outside the sandbox. Changes in the scope of another running task, here or in another plan, belong to that task.
+//
+// If the user wrote the command, the rest is reported and left in place. Otherwise the attempt fails, and new files are moved away, not
+// deleted.
 
 import { cpSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -28,13 +29,13 @@ const BESIDE_MAX = 100
 const MOVED_TO = 'outside-scope'
 
 export type BeyondScope =
-  /** It is the person's own command: told, and nothing more. */
-  | { readonly is: 'told'; readonly beside: Beside; readonly said: readonly string[] }
-  /** Only what its agent leaves by itself, which is moved away: told, and no fault. */
-  | { readonly is: 'moved'; readonly said: readonly string[] }
-  | { readonly is: 'failed'; readonly failure: Failure; readonly said: readonly string[] }
+  /** The user's own command: only reported. */
+  | { readonly is: 'reported'; readonly beside: Beside; readonly notes: readonly string[] }
+  /** Files that the agent always leaves; moved away and reported, not a failure. */
+  | { readonly is: 'moved'; readonly notes: readonly string[] }
+  | { readonly is: 'failed'; readonly failure: Failure; readonly notes: readonly string[] }
 
-/** Null when all of it is the affair of other tasks. */
+/** Null if other tasks account for everything. */
 export async function judgeBeyond(
   rooms: Rooms,
   state: PlanState,
@@ -49,12 +50,12 @@ export async function judgeBeyond(
   const left = (beyond.left ?? []).filter(path => !isOthers(path))
   for (const path of left) move(join(rooms.root, path), join(to, path))
   const moved = left.length === 0 ? [] : [`${named(left)}, which the agent leaves by itself, moved to ${to}`]
-  if (appeared.length + changed.length === 0) return moved.length === 0 ? null : { is: 'moved', said: moved }
+  if (appeared.length + changed.length === 0) return moved.length === 0 ? null : { is: 'moved', notes: moved }
   if (confinementOf(state, attempt.definition).isOwn) {
-    return { is: 'told', beside: besideOf(appeared, changed), said: besideSentences(task, { appeared, changed }) }
+    return { is: 'reported', beside: besideOf(appeared, changed), notes: besideSentences(task, { appeared, changed }) }
   }
   for (const path of appeared) move(join(rooms.root, path), join(to, path))
-  const told = [
+  const message = [
     ...(appeared.length === 0 ? [] : [`${named(appeared)} appeared outside its write scope while it ran`]),
     ...(changed.length === 0 ? [] : [`${named(changed)} changed outside its write scope while it ran`]),
   ].join('; ')
@@ -62,14 +63,14 @@ export async function judgeBeyond(
   const failure: Failure = {
     class: 'policy',
     code: 'sandbox:write',
-    message: told,
+    message,
     hint: `${appeared.length === 0 ? '' : `${back}; `}add it to \`write\` if the task may write it`,
     retryable: false,
   }
-  return { is: 'failed', failure, said: [...moved, told, ...(appeared.length === 0 ? [] : [back])] }
+  return { is: 'failed', failure, notes: [...moved, message, ...(appeared.length === 0 ? [] : [back])] }
 }
 
-/** As the journal keeps it: names only, because nobody reverts it. */
+/** The form in the journal: names only, because these files are never reverted. */
 export function besideOf(appeared: readonly string[], changed: readonly string[]): Beside {
   const more = Math.max(0, appeared.length - BESIDE_MAX) + Math.max(0, changed.length - BESIDE_MAX)
   return {
@@ -79,11 +80,10 @@ export function besideOf(appeared: readonly string[], changed: readonly string[]
   }
 }
 
-/** What appeared or changed beside its scope is recorded, however it ended. */
+/** Records the names, however the attempt ended. */
 export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
-  strayed?.is !== 'told' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
+  strayed?.is !== 'reported' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
-/** Does a path lie in the scope of another task that has begun, of this plan or of one that worked in the same folder meanwhile? */
 async function othersScopes(
   rooms: Rooms,
   state: PlanState,
@@ -98,7 +98,6 @@ async function othersScopes(
   return path => all.some(scope => holds(scope, path) && !isClosed(scope, path))
 }
 
-/** A new folder that leads to the scope belongs to it. */
 const holds = (scope: readonly string[], path: string): boolean =>
   inScope(scope, path) || scope.some(pattern => pattern.startsWith(`${path}/`))
 
@@ -110,7 +109,7 @@ function named(paths: readonly string[]): string {
 
 const FILES_NAMED_MAX = 200
 
-/** What was moved away before then. A person may have made it, so it is removed only where somebody who knows the names says so. */
+/** Files that were moved away before `before`. A person may have made them, so they are removed only on explicit request. */
 export async function pruneMoved(
   { stateDir }: Pick<Rooms, 'stateDir'>,
   { before, remove }: { readonly before: Millis; readonly remove: boolean },
@@ -124,7 +123,6 @@ export async function pruneMoved(
       if ((statSync(at, { throwIfNoEntry: false })?.mtimeMs ?? before) >= before) continue
       attempts++
       files.push(...filesBelow(at))
-      // What was not named stays until it is.
       if (remove && files.length <= FILES_NAMED_MAX) await removeTree(at)
     }
     if (remove && namesIn(join(folder, plan)).length === 0) rmdirSync(join(folder, plan))

@@ -6,7 +6,7 @@ import type { PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { captureBetweenRollbacks, holdRollbacks } from '../../workspace/rollback/rollback-lock.ts'
 import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
-import { refuseHeldFiles } from './held-files.ts'
+import { refuseReservedFiles } from './held-files.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>
 beforeEach(async () => {
@@ -85,7 +85,7 @@ it('is asked by what the patterns mean: files beside them, and names with bracke
   const p = await run('p', [sh('a', 'true')])
   await run('q', [between('b', ['src/*.ts', 'app/[id]/page', 'one/file'])])
   const state = (await place.rooms.store.state(p))!
-  const isRefused = async (path: string) => (await refuseHeldFiles(place.rooms, state, [path])) !== null
+  const isRefused = async (path: string) => (await refuseReservedFiles(place.rooms, state, [path])) !== null
   const held = ['src/a.ts', 'SRC/A.TS', 'src', 'app/[id]/page', 'app/[id]', 'one/file', 'one/file/below', 'one']
   for (const path of held) expect([path, await isRefused(path)]).toEqual([path, true])
   for (const path of ['src/a.md', 'src/deep/a.ts', 'app/[other]/page', 'one/other', 'free'])

@@ -1,10 +1,9 @@
-// Whether files may be written that a task holds: `restore` and the adoption of a fork write files outside any task, so they ask
-// here first who has reserved them, in this plan or in another one. A task holds its files from its first attempt until its visit
-// is over, also between two attempts, because the next one sets them back first.
+// Conflicts between tasks and orders that write files outside any task (`restore`, adopting a fork): such an order first asks here which
+// tasks have reserved the files, in any plan. A task keeps its reservation from its first attempt until its visit ends, also between
+// attempts, because a retry restores the files.
 //
-// Both sides put up their mark before they look for the other's: who restores, the sign of a rollback (workspace/rollback/rollback-lock.ts),
-// and then asks here once more; a task, its reservation, and then waits until no such sign is up. So of two that begin in the
-// same moment at least one sees the other, and no task runs over files that are being written.
+// Each side first sets its own mark and then looks for the other's. The order takes the rollback lock (workspace/rollback/rollback-lock.ts)
+// and asks here again. The task reserves, then waits until the lock is free. So if both start at once, at least one sees the other.
 
 import { join, relative, sep } from 'node:path'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -17,9 +16,9 @@ import type { ScopeHolder } from '../../stores/store.ts'
 import type { Rooms } from '../rooms.ts'
 import { enclosingPlans, realPath, realScope } from './scope-reservation.ts'
 
-/** The same as a failure, for whoever asks once more when the files are about to be changed. */
-export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly string[]): Promise<Failure | null> {
-  const refusal = await refuseHeldFiles(rooms, owner, paths)
+/** The same as a failure, for the second check under the rollback lock. */
+export async function reservedFailure(rooms: Rooms, owner: Owner, paths: readonly string[]): Promise<Failure | null> {
+  const refusal = await refuseReservedFiles(rooms, owner, paths)
   if (refusal === null) return null
   const { message, hint } = refusal
   return { class: 'transient', message, hint, retryable: true }
@@ -27,8 +26,8 @@ export async function heldFailure(rooms: Rooms, owner: Owner, paths: readonly st
 
 type Owner = Pick<PlanState, 'id' | 'tasks'>
 
-/** Null when nobody holds any of these files. `rooms` are those of the folder they are written in, the plan works there too. */
-export async function refuseHeldFiles(
+/** Null if none of these files is reserved. `rooms`: those of the folder in which the files are written. */
+export async function refuseReservedFiles(
   rooms: Rooms,
   { id, tasks }: Owner,
   paths: readonly string[],
@@ -49,7 +48,7 @@ export async function refuseHeldFiles(
     ]
     const holds = ({ paths: held }: ScopeHolder) => held.some(pattern => names.some(name => isTouched(pattern, name)))
     const mine = own.find(holds)
-    if (mine !== undefined) return heldByOwn(path, mine, tasks.get(mine.task)?.status === 'running')
+    if (mine !== undefined) return reservedByOwn(path, mine, tasks.get(mine.task)?.status === 'running')
     const holder = holders.find(holds)
     if (holder === undefined) continue
     const refusal = reservedBy(null, holder)
@@ -58,7 +57,7 @@ export async function refuseHeldFiles(
   return null
 }
 
-function heldByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean): Refusal {
+function reservedByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean): Refusal {
   const [what, hint] = isRunning
     ? ['is running and may write', 'wait until it has ended, or pause the plan']
     : [
@@ -68,7 +67,7 @@ function heldByOwn(path: string, { name, task }: ScopeHolder, isRunning: boolean
   return refuse('not-ready', `task '${task}' of plan '${name}' ${what} '${path}'; nothing was changed`, hint)
 }
 
-/** Does writing this path change something that the pattern means: the path itself, a folder above it, or a file in its way? */
+/** Would writing this path affect the pattern: the path itself, a parent folder, or a file in its way? */
 function isTouched(pattern: string, path: string): boolean {
   const held = componentsOf(pattern)
   const written = componentsOf(path)
@@ -82,7 +81,7 @@ function isTouched(pattern: string, path: string): boolean {
 const isBeginning = (short: readonly string[], long: readonly string[]): boolean =>
   short.length <= long.length && short.every((part, at) => part === long[at])
 
-/** Folded as reservations are: two names that one file system takes for the same file are the same. */
+/** Case-folded like reservations: two names of one file on a case-insensitive file system are equal. */
 const componentsOf = (path: string): readonly string[] =>
   path
     .normalize('NFC')

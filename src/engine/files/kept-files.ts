@@ -1,6 +1,5 @@
-// What was ever set back and can be had again: versions of files that stood where a retry, a rollback, an
-// adoption or a restore put another.
-// Listed from the journal; restored by the same careful steps as a rollback, which overwrite nothing that somebody has changed.
+// Backups: versions of files that a retry, rollback, adoption or restore replaced. Listed from the journal, and restored with the same
+// steps as a rollback, which never overwrite a person's changes.
 
 import type { Event } from '../../domain/event.ts'
 import { advise, type Hint, next } from '../../domain/hint.ts'
@@ -16,12 +15,12 @@ import { keepChanges, readChanges } from '../rollback/attempt-changes.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
-import { heldFailure, refuseHeldFiles } from './held-files.ts'
+import { refuseReservedFiles, reservedFailure } from './held-files.ts'
 import { overwrittenIn } from './overwritten-edits.ts'
-import { untoldRestores } from './restore-scope.ts'
+import { unrecordedRestores } from './restore-scope.ts'
 
-// A rollback or restore of files that was cut off: the workspace finishes it and tells how it ended, until that is in the journal
-// of the plan it belongs to. Whoever begins the next one settles that first, so that what it replaced is never forgotten.
+// An interrupted rollback or restore of files. The workspace completes it and remembers the result until it is recorded in the plan's
+// journal. The next operation records it first, so that the replaced versions are not lost.
 
 type Finished = Extract<RolledBack, { ok: true }>
 
@@ -36,11 +35,11 @@ const FILES_TOLD_MAX = 100
 
 const aboutRestore = (plan: PlanId, by: Actor): string => JSON.stringify({ restore: plan, by } satisfies About)
 
-/** Settles one that was cut off. The plan whose rollback has to be finished first; null when nothing is in the way. */
+/** Records an interrupted operation. Returns the plan whose rollback must be completed first, or null. */
 export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finished): Promise<string | null> {
   const { plan, rollback, restore, by } = JSON.parse(about ?? '{}') as About
   if (restore !== undefined) {
-    await tellRestore(rooms, restore, { about, ...done }, { actor: by ?? ('engine' as Actor) })
+    await recordRestore(rooms, restore, { about, ...done }, { actor: by ?? ('engine' as Actor) })
     return null
   }
   const state = plan === undefined ? null : await rooms.store.state(plan)
@@ -49,7 +48,7 @@ export async function settleUnfinished(rooms: Rooms, { about, ...done }: Finishe
   return null
 }
 
-async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finished, writing: Writing) {
+async function recordRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finished, writing: Writing) {
   const changes = await keepChanges(rooms, changed)
   if (changes === null) {
     await rooms.snapshots?.settled()
@@ -58,18 +57,17 @@ async function tellRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Finis
   const files = changed.slice(0, FILES_TOLD_MAX).map(({ path }) => path)
   const { actor, once } = writing
   const command = { type: 'restore', changes, saved, paths: changed.length, files, by: actor as string } as const
-  const told = await write(rooms, plan, command, { actor, once })
-  if (told.ok) await rooms.snapshots?.settled()
-  return told
+  const submitted = await write(rooms, plan, command, { actor, once })
+  if (submitted.ok) await rooms.snapshots?.settled()
+  return submitted
 }
 
-/** Oldest first. */
 export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonly KeptFile[]> {
   const kept: KeptFile[] = []
   for (const { now, events } of await entriesAfter(rooms.store, state.id, 0))
     for (const event of events) kept.push(...(await keptBy(rooms, event, now)))
   for (const task of state.order) {
-    for (const { saved, made } of untoldRestores(rooms, state, task)) {
+    for (const { saved, made } of unrecordedRestores(rooms, state, task)) {
       const compared = await rooms.workspace.compare(saved, made)
       const by = { at: state.updatedAt, by: 'retry' as const, task: task.definition.id }
       if (compared.ok) kept.push(...versionsIn(compared.changes, by))
@@ -119,7 +117,7 @@ const versionsIn = (changes: readonly Change[], by: Replaced): readonly KeptFile
       : [{ ...by, path, kept: before, instead: after }],
   )
 
-/** Bytes of somebody that never stood alone there: only their content is known. */
+/** A version known by its content only, because no manifest names it. */
 async function keptContent(
   rooms: Rooms,
   { path, sha256 }: { readonly path: string; readonly sha256: Sha256 },
@@ -149,7 +147,7 @@ export async function restoreFiles(
         `'${busy}' is running and may write '${path}'`,
         'wait until it has ended, or pause the plan',
       )
-    // What a restore replaced is named by its hash: else asking twice would take the work away again.
+    // The version that an earlier restore replaced is skipped: otherwise asking twice would take the work away again.
     const found = versions.findLast(
       one => one.path === path && (ask.hash === undefined ? one.by !== 'restore' : hasHash(one, ask.hash)),
     )
@@ -157,8 +155,8 @@ export async function restoreFiles(
     wanted.push(found)
   }
   if (wanted.length === 0) return no('invalid', 'no path is named', 'name one of the kept paths')
-  const held = await refuseHeldFiles(rooms, state, ask.paths)
-  if (held !== null) return { ok: false, refusal: held }
+  const refusal = await refuseReservedFiles(rooms, state, ask.paths)
+  if (refusal !== null) return { ok: false, refusal }
   const target = await snapshots.compose(wanted.map(({ path, kept }) => [path, kept] as const))
   if (!target.ok) return no('conflict', target.failure.message, target.failure.hint)
   const writeSet = wanted.map(({ path, instead }) => [path, instead] as const)
@@ -180,12 +178,12 @@ export async function restoreFiles(
   const restored = await snapshots.rollback(target.manifest, writeSet, {
     choices,
     about: aboutRestore(state.id, writing.actor),
-    refuse: () => heldFailure(rooms, state, ask.paths),
+    refuse: () => reservedFailure(rooms, state, ask.paths),
   })
   if (!restored.ok) return no('conflict', restored.failure.message, restored.failure.hint)
-  const told = await tellRestore(rooms, state.id, restored, writing)
-  // What is kept stands there already.
-  return told ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
+  const submitted = await recordRestore(rooms, state.id, restored, writing)
+  // The file already has that content.
+  return submitted ?? { ok: true, plan: state.id, name: state.definition.name, version: state.version, events: [] }
 }
 
 const no = (code: Refusal['code'], message: string, hint?: Hint): Submitted => ({
@@ -206,7 +204,6 @@ function writerOf(state: PlanState, path: string): TaskName | null {
   return null
 }
 
-/** One that was cut off after the files had changed is finished and told first. */
 async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
   const begun = await rooms.snapshots?.resume()
   if (begun == null) return null

@@ -1,18 +1,16 @@
-// Signs of life of the processes that work on a plan's files: an empty file for each plan, touched twice a second while an
-// attempt runs that declares what it writes. After a crash it says until when those processes can have written; what was
-// changed clearly later is a person's work. Lost or late signs are harmless: the files are then asked about, or kept.
+// Heartbeat files of the processes that work on a plan's files: one empty file per plan, touched twice a second while an attempt with a
+// write scope runs. After a crash its time tells until when those processes can have written; a clearly later change is a person's work. A
+// lost or late heartbeat is harmless: the person is then asked, or the file is kept.
 
 import { closeSync, futimesSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Millis, PlanId } from '../../domain/id.ts'
 
 export interface LifeSigns {
-  /** Gives signs until the function that is returned is called. */
   watch(plan: PlanId): () => void
   touch(plan: PlanId): void
-  /** The last moment at which they are known to have lived; null when nobody knows. */
+  /** The last heartbeat; null if unknown. */
   last(plan: PlanId): Millis | null
-  /** The plan has ended: nobody will ask. */
   forget(plan: PlanId): void
 }
 
@@ -59,7 +57,7 @@ export class LifeSignFiles implements LifeSigns {
         closeSync(file)
       }
     } catch {
-      // A sign that cannot be given costs a question after a crash, nothing else.
+      // A missed heartbeat costs at most one question after a crash.
     }
   }
 

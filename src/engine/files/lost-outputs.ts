@@ -1,5 +1,5 @@
-// Files that completed tasks declared as outputs: are they still there, and as they were left? What a later task of the plan itself
-// did to them is no loss. What an attempt that has not ended may be doing to them is told by nobody yet, so they are passed over.
+// Checks whether files that completed tasks declared as outputs still exist unchanged. Changes by later tasks of the plan are not losses.
+// Files that an unfinished attempt may be writing are skipped, because its changes are not recorded yet.
 
 import { hash } from 'node:crypto'
 import { sandboxedCommand } from '../../domain/actions/actions.ts'
@@ -16,11 +16,10 @@ import { readOthersChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { changesOf, entriesAfter } from './other-plans.ts'
 
-/** Larger ones were never taken as an output. */
 const FILE_MAX_BYTES = 64 * 1024 * 1024
 
 export async function lostOutputs(house: Rooms, state: PlanState): Promise<readonly LostOutput[]> {
-  // In worktrees of their own, what tasks leave is merged: nobody can say how it must look.
+  // Outputs of task worktrees are merged, so their final content is not known.
   if (usesTaskWorktrees(state.definition)) return []
   const rooms = roomsOf(house, state)
   if (isGone(rooms)) return []
@@ -34,11 +33,11 @@ export async function lostOutputs(house: Rooms, state: PlanState): Promise<reado
       for (const [output, source] of Object.entries(definition.outputs ?? {})) {
         const recorded = result.outputs[output]
         if (source.from !== 'file' || recorded === undefined) continue
-        const told = { task: definition.id, visit, output, file: source.file }
+        const about = { task: definition.id, visit, output, file: source.file }
         const found = scopes.some(scope => inScope(scope, source.file))
-          ? lostBefore(state, told)
+          ? lostBefore(state, about)
           : await look(gate.value, source.file, recorded)
-        if (found !== null) lost.push({ ...found, told })
+        if (found !== null) lost.push({ ...found, about })
       }
     }
   } finally {
@@ -49,12 +48,12 @@ export async function lostOutputs(house: Rooms, state: PlanState): Promise<reado
 
 interface Found {
   readonly what: LostOutput['what']
-  /** What stands there now; null when nothing does. Absent when nobody looked. */
+  /** The current hash; null if the file is missing. Absent if it was not looked at. */
   readonly sha256?: Sha256 | null
-  readonly told: Omit<LostOutput, 'what'>
+  readonly about: Omit<LostOutput, 'what'>
 }
 
-/** What attempts may have written that have not ended, or were cut off and not made again: no change set names it yet. */
+/** Scopes of unfinished or interrupted attempts: their changes are in no change set yet. */
 function openScopes(state: PlanState): readonly Patterns[] {
   return state.order.filter(hasBegun).map(({ definition, status }) => {
     const { type } = definition.action
@@ -65,7 +64,7 @@ function openScopes(state: PlanState): readonly Patterns[] {
       (type !== 'external' && sandboxedCommand(definition.action) === null)
     )
       return scope
-    // It declares nothing and is at work: any file may be its doing.
+    // Without a scope, any file may be its work.
     return effectOf(state.definition, definition) === 'pure' ? scope : null
   })
 }
@@ -74,17 +73,16 @@ const hasBegun = ({ attempt, status, gate }: TaskState): boolean =>
   attempt > 0 &&
   (status === 'running' || status === 'ready' || gate?.asks.type === 'unknown-outcome' || gate?.asks.type === 'edits')
 
-/** Told already, and nobody looks now whether it is back. */
 function lostBefore(
   { lostOutputs: known }: PlanState,
-  { task, visit, output }: Found['told'],
+  { task, visit, output }: Found['about'],
 ): Pick<Found, 'what'> | null {
   const before = known.find(one => one.task === task && one.visit === visit && one.output === output)
   return before === undefined ? null : { what: before.what }
 }
 
-/** Null when it is as it was left, or cannot be looked at. */
-async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<Found, 'told'> | null> {
+/** Null if it is unchanged, or cannot be read. */
+async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<Found, 'about'> | null> {
   const content = await gate.read(file, { maxBytes: FILE_MAX_BYTES })
   if (!content.ok) return null
   if (content.value === null) return { what: 'missing', sha256: null }
@@ -93,7 +91,7 @@ async function look(gate: PathGate, file: string, recorded: Json): Promise<Omit<
   return isAsRecorded(recorded, bytes, sha256) ? null : { what: 'changed', sha256 }
 }
 
-/** Small JSON was taken as a value, anything else by its hash. */
+/** Small JSON was recorded as a value, anything else by its hash. */
 function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
   if (recorded !== null && typeof recorded === 'object' && 'artifact' in recorded && recorded.artifact === sha256)
     return true
@@ -104,10 +102,9 @@ function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
   }
 }
 
-/** What the plan's own tasks left there last, as far as their files were looked at, is no loss. */
 async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]): Promise<readonly LostOutput[]> {
   const left = new Map<string, Sha256 | null>()
-  const paths = new Set(lost.map(({ told }) => told.file))
+  const paths = new Set(lost.map(({ about }) => about.file))
   for (const { events } of await entriesAfter(rooms.store, state.id, 0)) {
     for (const changes of events.map(changesOf)) {
       if (changes === null) continue
@@ -115,8 +112,8 @@ async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]
         if (paths.has(path)) left.set(path, after?.type === 'file' ? after.sha256 : null)
     }
   }
-  return lost.flatMap(({ what, sha256, told }) => {
-    const isOwn = sha256 !== undefined && left.get(told.file) === sha256
-    return isOwn ? [] : [{ ...told, what }]
+  return lost.flatMap(({ what, sha256, about }) => {
+    const isOwn = sha256 !== undefined && left.get(about.file) === sha256
+    return isOwn ? [] : [{ ...about, what }]
   })
 }

@@ -1,10 +1,10 @@
-// What others wrote in the same files: other plans of the workspace, and other tasks of the plan.
+// Changes by others in the same files: by other plans of the workspace, and by other tasks of the plan.
 //
-//   writtenByOthers   since a task's files were captured, for each path, what the last visit that went well left there: restoring
-//                     the files before a retry must not touch it
-//   otherPlans        since a time, all that other plans were seen to change, and when which of their tasks worked where: a task
-//                     that declares no scope is credited with everything that changed around it, so this is told apart. What
-//                     lies in the declared scope of another plan's task is that plan's; where neither declared one, nobody knows
+//   writtenByOthers   for each path, what the last successful visit of another task left there since this task's files were
+//                     captured: restoring before a retry must not touch it
+//   otherPlans        all changes recorded by other plans since a time, and when their tasks worked in which scopes. A task
+//                     without a scope is credited with every change around it, so changes of others must be removed. A path in
+//                     the declared scope of another plan's task belongs to that plan; if neither declared it, nobody can tell
 
 import type { Event, EventOf } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256, TaskName } from '../../domain/id.ts'
@@ -19,15 +19,12 @@ import type { Change, TreeEntry } from '../../workspace/workspace.ts'
 import { readChanges, readOthersChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 
-// Which change sets the entries of a plan's journal name.
-
-/** The change set an event names. */
 export const changesOf = (event: Event): Sha256 | null =>
   event.type === 'rollback.finished' ? event.changes : (wroteIn(event)?.changes ?? null)
 
 const PAGE = 500
 
-/** The whole journal of a plan behind an entry. */
+/** Reads the journal of a plan after an entry. */
 export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, after: number): Promise<readonly Entry[]> {
   const all: Entry[] = []
   for (let at = after; ; ) {
@@ -40,16 +37,16 @@ export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, aft
 }
 
 export interface WrittenByOther {
-  /** What the other plan left at the path; null when it deleted it. */
+  /** What the other task left at the path; null if it deleted it. */
   readonly entry: TreeEntry | null
   readonly plan: PlanId
   readonly name: string
   readonly task: TaskName | null
-  /** False: the task declared no scope, so the change may also be that of a task that ran at the same time. */
+  /** False: the task declared no scope, so a concurrent task may have made the change. */
   readonly declared: boolean
 }
 
-/** By path, for a task whose files were captured in this visit; empty when they were not. */
+/** By path; empty unless the task's files were captured in this visit. */
 export async function writtenByOthers(
   rooms: Rooms,
   state: PlanState,
@@ -69,7 +66,7 @@ export async function writtenByOthers(
         const changes = COMPLETES.has(event.type) ? changesOf(event) : null
         if (changes === null || !(await isBeside(plan))) continue
         const by = 'task' in event ? (event.task ?? null) : null
-        // Of the plan itself, what its other tasks completed.
+        // Of this plan, only completed work of other tasks counts.
         if (plan === state.id && (by === null || by === task.definition.id)) continue
         const name = (await rooms.store.state(plan))?.definition.name ?? plan
         const other = { plan, name, task: by, declared: isDeclaredBy(event) }
@@ -81,7 +78,7 @@ export async function writtenByOthers(
   }
 }
 
-/** The position in the journal before which the files were certainly not captured yet; null when they were not captured. */
+/** A journal position that is certainly before the capture; null if the files were not captured. */
 async function capturedAfter(rooms: Rooms, state: PlanState, task: TaskState): Promise<number | null> {
   if (task.prepared?.preimage === undefined) return null
   let readied: number | null = null
@@ -98,7 +95,6 @@ const isReadied = ({ events }: Entry, { definition: { id } }: TaskState): boolea
 const isBegun = ({ events }: Entry, { definition: { id }, visit }: TaskState): boolean =>
   events.some(event => event.type === 'attempt.started' && event.task === id && event.visit === visit)
 
-/** Does another plan work in the same folder? In another folder the same path is another file. */
 function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) => Promise<boolean> {
   const known = new Map<PlanId, boolean>()
   return async plan => {
@@ -108,7 +104,7 @@ function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) =>
   }
 }
 
-/** A visit that went well, and a rollback or compensation that is over. */
+/** A successful visit, a finished rollback or compensation. */
 const COMPLETES: ReadonlySet<Event['type']> = new Set([
   'attempt.succeeded',
   'compensation.finished',
@@ -123,17 +119,16 @@ export interface Beside {
 
 export interface OthersChange extends Change {
   readonly plan: string
-  /** Only what the task declares was compared, so the change is its own. */
+  /** Only the task's declared scope was compared, so the change is its own. */
   readonly isDeclared: boolean
-  /** A rollback of that plan made it, whoever held the files. */
   readonly isRollback: boolean
 }
 
 interface OthersVisit {
   readonly plan: string
-  /** Null where all files were compared. */
+  /** Null if all files were compared. */
   readonly scope: readonly string[] | null
-  /** What it keeps to itself, also where all files were compared. */
+  /** Its reservation, also if all files were compared. */
   readonly reserves: readonly string[]
   readonly from: Millis
   to: Millis
@@ -141,16 +136,15 @@ interface OthersVisit {
 
 interface OtherPlans {
   readonly changes: readonly OthersChange[]
-  /** The plan in whose declared scope the path lay between these times; null when there was none. */
+  /** The plan in whose declared scope the path was during this time; null if none. */
   declaredBy(path: string, from: Millis, to: Millis): string | null
-  /** The scopes in which their tasks have worked since. */
   reserved(since: Millis): readonly (readonly string[])[]
-  /** The scopes in which their tasks are at work now, and since when. */
+  /** Scopes of their running tasks, with the start of each. */
   readonly atWork: readonly { readonly from: Millis; readonly scope: readonly string[] }[]
-  /** A plan whose task worked without a scope at some time since; null when there was none. */
+  /** A plan with a task without a scope at some time since then; null if none. */
   readonly loose: string | null
-  /** A plan whose task had begun by then without a scope and has not said yet what it wrote; null when there is none. */
-  untoldBy(time: Millis): string | null
+  /** A plan with an unfinished task without a scope that had started by then; null if none. */
+  unfinishedBy(time: Millis): string | null
 }
 
 const NO_OTHERS: OtherPlans = {
@@ -159,13 +153,13 @@ const NO_OTHERS: OtherPlans = {
   reserved: () => [],
   atWork: [],
   loose: null,
-  untoldBy: () => null,
+  unfinishedBy: () => null,
 }
 
-/** Was only what a task declares compared? Else there is a snapshot of all files. */
+/** Otherwise the event has a snapshot of all files. */
 export const isDeclaredBy = (event: Event): boolean => wroteIn(event)?.snapshot === undefined
 
-/** All files are looked at a while before the entry says that a task began, and others may have ended in between. */
+/** The snapshot is taken some time before the start is recorded, and other tasks may have ended in between. */
 const LOOK_MS = 60_000
 
 export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Promise<OtherPlans> {
@@ -179,9 +173,8 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
       const isStill = updatedAt < beside.since
       if (id === beside.plan || startedAt === null || (isStill && PLAN_ENDED.has(status))) continue
       const state = await rooms.store.state(id)
-      // Whoever began before and is still at it writes without a word in the journal.
+      // A running task has not recorded its changes yet.
       if (isStill && state?.order.some(task => task.status === 'running') !== true) continue
-      // In another folder the same path is another file.
       if (state === null || state.place !== beside.place) continue
       const entries = await entriesAfter(rooms.store, id, 0)
       visits.push(...visitsIn(state, entries).filter(({ to }) => to >= beside.since))
@@ -190,13 +183,13 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
         for (const event of events) {
           if (event.type === 'attempt.started') noteEdited(edited, event)
           if (now < beside.since) continue
-          const told = changesOf(event)
-          if (told === null) continue
+          const changeSet = changesOf(event)
+          if (changeSet === null) continue
           const by = { plan: name, isDeclared: isDeclaredBy(event), isRollback: event.type === 'rollback.finished' }
-          // What changed between two of its attempts is not its work.
+          // A change between two attempts of a task is not its work.
           const others = 'visit' in event ? edited.get(`${event.task}/${event.visit}`) : undefined
-          // What it named nobody knows any more, so nothing is held to be its work by that.
-          for (const change of (await readOthersChanges(rooms, told)) ?? [])
+          // A change set whose blob is gone names no paths.
+          for (const change of (await readOthersChanges(rooms, changeSet)) ?? [])
             if (others?.has(change.path) !== true) changes.push({ ...change, ...by })
         }
       }
@@ -212,7 +205,7 @@ export async function otherPlans(rooms: Rooms, beside: Beside | undefined): Prom
       .filter(({ to }) => to === Number.POSITIVE_INFINITY)
       .map(({ from, reserves }) => ({ from, scope: reserves })),
     loose: visits.find(({ scope }) => scope === null)?.plan ?? null,
-    untoldBy: time =>
+    unfinishedBy: time =>
       visits.find(({ scope, from, to }) => scope === null && from <= time && to === Number.POSITIVE_INFINITY)?.plan ??
       null,
   }

@@ -1,5 +1,5 @@
-// What changed outside the write scope of a claimed task since it was claimed: all files are compared around the claim. What another task, of
-// this plan or of another one, recorded meanwhile is left out, and so is what changed in its scope while it is at work.
+// Changes outside the write scope of a claimed task since its claim, found by comparing all files. Changes recorded by another task, of any
+// plan, are left out; so are changes in the scope of a task that is running.
 
 import type { Event } from '../../domain/event.ts'
 import type { Millis } from '../../domain/id.ts'
@@ -17,17 +17,17 @@ import { besideOf } from './beyond-scope.ts'
 import { changesOf, entriesAfter, otherPlans } from './other-plans.ts'
 
 export interface OutsideClaim {
-  /** Part of the task: the plan was revised meanwhile, or a person said so. With the folders that were made for it. */
+  /** Belongs to the task, because a revision widened its scope or the reporter said so. Includes folders created for it. */
   readonly own: readonly Change[]
-  /** Part of the task as well, but it could not be stored: a rollback leaves it. */
+  /** Belongs to the task too, but could not be stored, so a rollback leaves it. */
   readonly unstored: readonly UncoveredPath[]
-  /** Said to be somebody else's. */
+  /** The reporter says that it is not the task's work. */
   readonly others: readonly Change[]
-  /** Nobody has said whose it is. */
+  /** Unexplained: the report is refused. */
   readonly unexplained: readonly Change[]
 }
 
-/** `notMine`: patterns of what the reporter says is not its work. Null where nobody looked before. */
+/** `notMine`: patterns of paths that the reporter disclaims. Null if no snapshot was taken at the claim. */
 export async function outsideClaim(
   rooms: Rooms,
   state: PlanState,
@@ -42,7 +42,7 @@ export async function outsideClaim(
   const found = taken.ok ? await rooms.snapshots.diff(around, taken.manifest) : taken
   if (!found.ok) return null
   const { since, isOthers } = await workedMeanwhile(rooms, state, task)
-  // What is too big, or ignored by now, cannot be compared: what was touched since counts as changed.
+  // Large and newly ignored files have no stored version to compare, so a later modification time counts as a change.
   const unstored = changedUnstored(rooms, found.left, since)
   const isNewFolder = new Set(found.changes.filter(one => isFolder(one) && one.before === null).map(({ path }) => path))
   const files = [...found.changes, ...unstored.map(({ path }) => ({ path, before: null, after: null }))]
@@ -62,7 +62,7 @@ export async function outsideClaim(
   }
 }
 
-/** `disclaimed`: somebody said that it is not its work. */
+/** `disclaimed`: the reporter said that it is not the task's work. */
 export function besideClaim(changes: readonly Change[], disclaimed: boolean): { readonly beside?: Beside } {
   if (changes.length === 0) return {}
   const paths = (isNew: boolean) =>
@@ -70,16 +70,15 @@ export function besideClaim(changes: readonly Change[], disclaimed: boolean): { 
   return { beside: { ...besideOf(paths(true), paths(false)), ...(disclaimed ? { disclaimed } : {}) } }
 }
 
-/** Neither before nor after is known of what could not be stored. */
+/** An unstored file has neither version. */
 const isStored = ({ before, after }: Change): boolean => before !== null || after !== null
 
-/** Tools put a file into a new folder of their own that makes it ignored, such as `.pytest_cache/.gitignore`. */
+/** Tools write a file into their own new cache folder to make git ignore it, such as `.pytest_cache/.gitignore`. */
 const isCacheMark = ({ path }: Change, isNewFolder: ReadonlySet<string>): boolean =>
   /\/\.(?:git|planfold)ignore$/.test(path) && isNewFolder.has(path.slice(0, path.lastIndexOf('/')))
 
 const isFolder = ({ before, after }: Change): boolean => (after ?? before)?.type === 'directory'
 
-/** Is a change the affair of another task that was at work meanwhile? Since the files were looked at. */
 async function workedMeanwhile(
   rooms: Rooms,
   state: PlanState,
@@ -98,27 +97,27 @@ async function workedMeanwhile(
       })),
     ...beside.atWork,
   ]
-  const told = new Map<string, (TreeEntry | null)[]>()
-  const tell = ({ path, after }: Change) => told.set(path, [...(told.get(path) ?? []), after])
-  for (const change of beside.changes) tell(change)
+  const recorded = new Map<string, (TreeEntry | null)[]>()
+  const record = ({ path, after }: Change) => recorded.set(path, [...(recorded.get(path) ?? []), after])
+  for (const change of beside.changes) record(change)
   for (const { now, events } of entries)
     for (const event of now < since ? [] : events) {
       const changes = event.type === 'files.restored' ? event.changes : changesOf(event)
-      if (changes !== null) for (const change of (await readOthersChanges(rooms, changes)) ?? []) tell(change)
+      if (changes !== null) for (const change of (await readOthersChanges(rooms, changes)) ?? []) record(change)
     }
-  // Who is still at work has recorded nothing yet: what changed in its scope since it began is its affair, and will be in its record.
+  // A running task has recorded nothing yet; changes in its scope since its start will be in its record.
   const isInHand = (path: string) =>
     atWork.some(({ from, scope }) => inScope(scope, path) && changedAt(rooms.root, path) >= from - MARK_LATE_MS)
   return {
     since,
-    isOthers: ({ path, after }) => isInHand(path) || told.get(path)?.some(entry => isSame(entry, after)) === true,
+    isOthers: ({ path, after }) => isInHand(path) || recorded.get(path)?.some(entry => isSame(entry, after)) === true,
   }
 }
 
-/** File systems mark changes by a clock that is a little late. */
+/** Timestamps of file systems lag slightly behind the clock. */
 const MARK_LATE_MS = 50
 
-/** By the file system's own mark, which no program sets; of a path that is gone, that of the nearest folder. */
+/** The change time (ctime), which programs cannot set; for a deleted path, that of its nearest folder. */
 function changedAt(root: string, path: string): Millis {
   for (const at of [path, ...foldersAbove(path), '.']) {
     const stat = statOf(root, at)

@@ -1,6 +1,6 @@
-// When a task is done once more, by hand or because an outcome leads back to it, it begins with the files as they stand: nothing is
-// set back. Somebody may have worked on them since its visit before. A later attempt of its first visit begins with the edits that
-// somebody chose to keep. Where the task writes over either, it is found here, so that it is told and can be restored.
+// Finds edits of people that a task overwrote, so that they are reported and can be restored. A second visit starts with the files as they
+// are, without a restore, and a person may have edited them since the first visit. A retry of the first visit starts with the edits that a
+// person chose to keep.
 
 import type { Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -14,7 +14,7 @@ const PATHS_TOLD_MAX = 100
 
 type Tried = Pick<TaskState, 'definition' | 'visit' | 'attempt'>
 
-/** What was written, with the paths that somebody had changed since the visit before, or since the first attempt began. */
+/** Adds to the result the overwritten paths that a person had edited before the visit, or before the retry. */
 export async function withOverwritten(
   rooms: Rooms,
   state: PlanState,
@@ -32,7 +32,7 @@ export async function withOverwritten(
   return { ...wrote, overwrote: { paths: paths.slice(0, PATHS_TOLD_MAX), ...(more > 0 ? { more } : {}) } }
 }
 
-/** The versions that were written over; where there were too many to name them, all that were replaced. */
+/** The overwritten versions; if there were too many to list, all replaced versions. */
 export const overwrittenIn = (changes: readonly Change[], { paths, more }: NonNullable<Wrote['overwrote']>) =>
   changes.filter(change => isReplaced(change) && (more !== undefined || paths.includes(change.path)))
 
@@ -40,7 +40,7 @@ const isFirst = ({ visit, attempt }: Tried): boolean => visit < 2 && attempt < 2
 
 const isReplaced = ({ before }: Change): boolean => before !== null && before.type !== 'directory'
 
-/** The paths that stood otherwise when the visit, or the later attempt of the first one, began than the plan had left them. */
+/** Paths that differed, when the visit or the retry began, from what the plan had left. */
 async function editedBetween(rooms: Rooms, state: PlanState, task: Tried, look: Look): Promise<ReadonlySet<string>> {
   const { earlier, left } = await leftSince(rooms, state, task)
   const found =
@@ -54,7 +54,7 @@ async function editedBetween(rooms: Rooms, state: PlanState, task: Tried, look: 
   return new Set(found.changes.filter(isEdit).map(({ path }) => path))
 }
 
-/** How the files stood before the last attempt of an earlier visit (of the first visit, its first), and what the plan left since. */
+/** Files before the last attempt of an earlier visit (for the first visit: before its first attempt), and what the plan left since. */
 async function leftSince(
   rooms: Rooms,
   { id: plan }: PlanState,
@@ -68,7 +68,7 @@ async function leftSince(
       if (event.type === 'attempt.started' && event.task === task) {
         if (event.visit >= visit && (visit > 1 || event.attempt >= attempt)) return { earlier, left }
         const { preimage, before } = event
-        // A later attempt of a visit around which all files are compared is held against the first look.
+        // With snapshots of all files, a retry is compared with the first snapshot of the visit.
         if (preimage === undefined && before === undefined) continue
         if (visit > 1 || !isLookedAt) {
           earlier = { preimage, before }
@@ -76,7 +76,7 @@ async function leftSince(
         }
         isLookedAt = true
       }
-      // What was set back stands as it stood before.
+      // A restored path is as before the attempt.
       if (event.type === 'workspace.restored') for (const path of event.files ?? []) left.delete(path)
       const changes = event.type === 'files.restored' ? event.changes : changesOf(event)
       if (changes !== null) for (const { path, after } of await readChanges(rooms, changes)) left.set(path, after)

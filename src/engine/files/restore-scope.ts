@@ -1,13 +1,12 @@
-// Before a task is tried again, the files it may write go back to how they were before its first attempt. Each path that
-// differs from then is judged:
+// Before a retry, restores the files that a task may write to their state before its first attempt. For each path:
 //
-//   equal to then                          not touched
-//   changed after the last attempt ended   a person's: asked about, unless the plan says `recovery: {edits: set-back}`
+//   unchanged                              not touched
+//   changed after the last attempt ended   a person's edit: asked about, unless the plan says `recovery: {edits: set-back}`
 //   written by another plan or task since  stays
-//   anything else                          may be either's: set back, named in the journal, and kept for `restore`
+//   anything else                          of unknown origin: restored, named in the journal, and backed up for `restore`
 //
-// What a person decided holds for exactly what was shown: whatever they change afterwards is asked about again. What they decided
-// about the rest goes with that question, so it is not asked twice.
+// A person's choice covers exactly the version that was shown; later edits are asked about again. That question carries the
+// earlier choices about other paths, so none is asked twice.
 
 import type { EditChoice } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
@@ -20,8 +19,8 @@ import { isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { type WrittenByOther, writtenByOthers } from './other-plans.ts'
 
-/** So many paths are named in the journal; the manifests hold them all. */
-const PATHS_TOLD_MAX = 100
+/** At most this many paths are named in the journal; the manifests hold all. */
+const PATHS_NAMED_MAX = 100
 
 export interface RestoredFiles {
   readonly to: Sha256
@@ -36,43 +35,43 @@ export type ScopeRestored =
       readonly status: 'restored'
       readonly preimage: Sha256
       readonly restored: RestoredFiles | null
-      /** Restores that were cut off before the journal told of them. */
+      /** Restores that were interrupted before they were recorded. */
       readonly earlier: readonly RestoredFiles[]
     }
   | { readonly status: 'asked'; readonly edits: NonNullable<Prepared['edits']> }
   | { readonly status: 'failed'; readonly failure: Failure; readonly earlier?: readonly RestoredFiles[] }
 
-/** `preimage`: the scope before this visit's first attempt. Where files change meanwhile, everything is looked at again. */
+/** `preimage`: the scope before the first attempt of this visit. If files change while it runs, everything is compared again. */
 export async function restoreScope(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,
   preimage: Sha256,
 ): Promise<ScopeRestored> {
-  // The state goes on with the journal while we wait for the files.
+  // The state is live and may change while we wait for the files.
   const tried = { visit: task.visit, attempt: task.attempt }
   for (let tries = 1; ; tries++) {
     const restored = await tryRestore(rooms, state, task, tried, preimage)
     const hasMoved = restored.status === 'failed' && isMoved(restored.failure)
     if (hasMoved && tries < TRIES_MAX) continue
-    // The task fails now, and nobody looks at its notes again: what restores took away before is told with that.
+    // The task fails now, so this is the last chance to record what interrupted restores replaced.
     return restored.status === 'failed' ? { ...restored, earlier: await takenAway(rooms, state, task) } : restored
   }
 }
 
-/** What restores that no entry tells of have set back, as far as it is still otherwise than they found it. */
+/** What unrecorded restores replaced and is still replaced. */
 async function takenAway(rooms: Rooms, state: PlanState, task: TaskState): Promise<readonly RestoredFiles[]> {
-  const told: RestoredFiles[] = []
-  for (const { saved, made } of untoldRestores(rooms, state, task)) {
+  const replaced: RestoredFiles[] = []
+  for (const { saved, made } of unrecordedRestores(rooms, state, task)) {
     const now = await rooms.workspace.changesSince(saved)
     const differs = new Set(now.ok ? now.changes.map(({ path }) => path) : [])
     const paths = (await setBackBy(rooms, saved, made)).filter(path => differs.has(path))
-    if (paths.length > 0) told.push(filesOf(made, saved, paths, []))
+    if (paths.length > 0) replaced.push(filesOf(made, saved, paths, []))
   }
-  return told
+  return replaced
 }
 
-/** While this process was held up, another has tried the task: that work is not ours to set back. */
+/** Another process tried the task while this one hung; its work must not be reverted. */
 async function isTakenOver({ store }: Rooms, { id }: PlanState, { definition }: TaskState, { visit, attempt }: Tried) {
   const now = (await store.state(id))?.tasks.get(definition.id)
   return now?.visit !== visit || now.attempt !== attempt
@@ -103,24 +102,24 @@ async function tryRestore(
 ): Promise<ScopeRestored> {
   const found = await rooms.workspace.changesSince(preimage)
   if (!found.ok) return { status: 'failed', failure: found.failure }
-  const untold = untoldRestores(rooms, state, task)
+  const unrecorded = unrecordedRestores(rooms, state, task)
   const judge = await attemptJudge(
     rooms,
     task,
     found.changedAt,
-    untold.filter(note => note.to === preimage),
+    unrecorded.filter(note => note.to === preimage),
   )
-  const others = found.changes.length === 0 ? NOBODY : await writtenByOthers(rooms, state, task)
+  const others = found.changes.length === 0 ? NO_OTHERS : await writtenByOthers(rooms, state, task)
   const otherAt = ({ path, after }: Change): WrittenByOther | null => {
     const other = others.get(path)
     return other !== undefined && isSame(other.entry, after) ? other : null
   }
-  // Where all files were compared around another task, it may have seen our work; not what changed after ours had ended.
+  // A snapshot of all files around another task may include our changes, but not those made after our attempt ended.
   const isOthers = (change: Change): boolean => {
     const other = otherAt(change)
     return other !== null && (other.declared || judge.isPersons(change))
   }
-  // Inside the plan, what lies in a declared scope is the work of the task that declares it.
+  // Within the plan, a declared scope tells whose change it is.
   const mayBeOthers = (change: Change): boolean => {
     const other = otherAt(change)
     return other !== null && other.plan !== state.id && !isOthers(change) && !judge.isCutOff(change)
@@ -141,11 +140,11 @@ async function tryRestore(
     write: decided.write,
     after: judge.endedAt,
     judged: found.changes,
-    // Named before the first file changes, so that nothing is lost when the process dies before the journal says it.
+    // Recorded before the first file changes, so that nothing is lost in a crash.
     onSaved: (saved, made) => {
       if (found.changes.length === 0) return
       const note: Note = { saved, to: preimage, made, visit: task.visit, attempt: task.attempt + 1 }
-      rooms.store.blobs.pin(noteName(state.id, task), JSON.stringify([...untold, note]))
+      rooms.store.blobs.pin(noteName(state.id, task), JSON.stringify([...unrecorded, note]))
     },
   })
   if (!restored.ok) return { status: 'failed', failure: restored.failure }
@@ -158,7 +157,7 @@ async function tryRestore(
     kept,
   )
   const earlier: RestoredFiles[] = []
-  for (const { saved, made } of untold) earlier.push(filesOf(made, saved, await setBackBy(rooms, saved, made), []))
+  for (const { saved, made } of unrecorded) earlier.push(filesOf(made, saved, await setBackBy(rooms, saved, made), []))
   return {
     status: 'restored',
     preimage: restored.manifest,
@@ -170,17 +169,17 @@ async function tryRestore(
 const filesOf = (to: Sha256, saved: Sha256, changed: readonly string[], kept: readonly string[]): RestoredFiles => ({
   to,
   saved,
-  files: changed.slice(0, PATHS_TOLD_MAX),
-  ...(changed.length > PATHS_TOLD_MAX ? { more: changed.length - PATHS_TOLD_MAX } : {}),
-  ...(kept.length === 0 ? {} : { kept: kept.slice(0, PATHS_TOLD_MAX) }),
+  files: changed.slice(0, PATHS_NAMED_MAX),
+  ...(changed.length > PATHS_NAMED_MAX ? { more: changed.length - PATHS_NAMED_MAX } : {}),
+  ...(kept.length === 0 ? {} : { kept: kept.slice(0, PATHS_NAMED_MAX) }),
 })
 
-const NOBODY: ReadonlyMap<string, WrittenByOther> = new Map()
+const NO_OTHERS: ReadonlyMap<string, WrittenByOther> = new Map()
 
 interface AttemptJudge {
   readonly endedAt: Millis | undefined
   isPersons(change: Change): boolean
-  /** A restore that was cut off has looked at it before, and found that it may be set back. */
+  /** An interrupted restore already judged that it may be reverted. */
   isCutOff(change: Change): boolean
   leftAt(change: Change): TreeEntry | null | 'unknown'
 }
@@ -191,7 +190,7 @@ async function attemptJudge(
   changedAt: ReadonlyMap<string, Millis>,
   cutOff: readonly Note[],
 ): Promise<AttemptJudge> {
-  // Where files are not looked at nobody noted how it ended; it failed where no attempt of the visit was lost.
+  // Without captured files the end of the attempt was not noted; it failed unless an attempt of the visit was lost.
   const { how, at: endedAt } = prepared?.ended ?? { how: attempt === failures ? 'failed' : 'lost', at: undefined }
   const wrote = how === 'failed' ? result?.wrote : undefined
   const left =
@@ -203,11 +202,11 @@ async function attemptJudge(
             after,
           ]),
         )
-  const stood = new Map<string, TreeEntry | null>()
+  const original = new Map<string, TreeEntry | null>()
   for (const { saved, made } of cutOff)
-    for (const { path, before } of await differences(rooms, saved, made)) stood.set(path, before)
+    for (const { path, before } of await differences(rooms, saved, made)) original.set(path, before)
   const leftAt = ({ path, before }: Change) => (left === null ? 'unknown' : left.has(path) ? left.get(path)! : before)
-  const isCutOff = ({ path, after }: Change): boolean => stood.has(path) && isSame(after, stood.get(path) ?? null)
+  const isCutOff = ({ path, after }: Change): boolean => original.has(path) && isSame(after, original.get(path) ?? null)
   return {
     endedAt,
     leftAt,
@@ -215,7 +214,7 @@ async function attemptJudge(
     isPersons(change) {
       if (isCutOff(change)) return false
       const was = leftAt(change)
-      // What the attempt was seen to leave is its own, whenever that was.
+      // Content that the attempt is known to have left is its own, whatever its time.
       if (was !== 'unknown') return !isSame(was, change.after)
       return endedAt !== undefined && (changedAt.get(change.path) ?? 0) > endedAt
     },
@@ -227,16 +226,14 @@ interface Decided {
   readonly write: ReadonlyMap<string, TreeEntry>
   readonly settled: readonly Shown[]
   readonly undecided: readonly Change[]
-  /** Of these: what was to be merged and cannot be. */
   readonly unmerged: readonly string[]
 }
 
-/** An edit as a person was shown it, and what they had chosen about it before, where they had. */
+/** An edit as shown to a person, with their earlier choice, if any. */
 type Shown = Change & { readonly choice?: EditChoice }
 
 const NOTHING_KEPT: Decided = { keep: new Set(), write: new Map(), settled: [], undecided: [], unmerged: [] }
 
-/** What a person chose about exactly these edits. */
 async function decide(rooms: Rooms, task: TaskState, edits: readonly Change[], judge: AttemptJudge): Promise<Decided> {
   const chosen = task.prepared?.chosen
   const shown = chosen === undefined ? null : await readShown(rooms, chosen.shown)
@@ -272,11 +269,11 @@ const ownChoice = (
   path: string,
 ): EditChoice | undefined => (choices !== undefined && Object.hasOwn(choices, path) ? choices[path] : undefined)
 
-/** The person's edit without what the attempt wrote; null where the two cannot be told apart. */
+/** The edit without the attempt's own changes; null if they cannot be separated. */
 async function mergeEdit(rooms: Rooms, edit: Change, judge: AttemptJudge): Promise<TreeEntry | 'as it is' | null> {
   const { before, after } = edit
   const left = judge.leftAt(edit)
-  // Where the attempt left nothing of its own, or nobody knows what it left, all that differs counts as the person's.
+  // If the attempt left nothing, or that is unknown, the whole difference counts as the person's.
   if (left === 'unknown' || isSame(left, before)) return 'as it is'
   if (left?.type !== 'file' || after?.type !== 'file' || before?.type !== 'file') return null
   const merged = await rooms.workspace.merge(left.sha256, after.sha256, before.sha256)
@@ -289,12 +286,12 @@ async function askedAbout(
   plans: readonly string[],
 ): Promise<NonNullable<Prepared['edits']>> {
   const shown = await rooms.store.blobs.put(Buffer.from(JSON.stringify([...undecided, ...settled])))
-  const more = undecided.length - PATHS_TOLD_MAX
+  const more = undecided.length - PATHS_NAMED_MAX
   return {
     shown,
-    paths: undecided.slice(0, PATHS_TOLD_MAX).map(({ path }) => path),
+    paths: undecided.slice(0, PATHS_NAMED_MAX).map(({ path }) => path),
     ...(more > 0 ? { more } : {}),
-    ...(unmerged.length === 0 ? {} : { unmerged: unmerged.slice(0, PATHS_TOLD_MAX) }),
+    ...(unmerged.length === 0 ? {} : { unmerged: unmerged.slice(0, PATHS_NAMED_MAX) }),
     ...(plans.length === 0 ? {} : { plans }),
   }
 }
@@ -303,26 +300,24 @@ async function readShown(rooms: Rooms, shown: Sha256): Promise<ReadonlyMap<strin
   return new Map((await readChanges(rooms, shown)).map(edit => [edit.path, edit]))
 }
 
-// ── restores that were cut off ──────────────────────────────────────────────────────────────────────────────────────
-
 type Note = RestoreNote
 
 const noteName = (plan: PlanId, { ordinal }: Pick<TaskState, 'ordinal'>): string => restoreNoteName(plan, ordinal)
 
-/** Restores of this task that no entry of the journal tells of, oldest first. */
-export function untoldRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {
+/** Restores of this task that the journal does not name, oldest first. */
+export function unrecordedRestores(rooms: Rooms, state: PlanState, task: TaskState): readonly Note[] {
   const note = rooms.store.blobs.pinned(noteName(state.id, task))
   if (note === null) return []
-  const isTold = ({ saved, visit, attempt }: Note): boolean =>
+  const isRecorded = ({ saved, visit, attempt }: Note): boolean =>
     state.restored.some(one => one.saved === saved) || (visit === task.visit && attempt <= task.attempt)
-  return (JSON.parse(note) as readonly Note[]).filter(one => !isTold(one))
+  return (JSON.parse(note) as readonly Note[]).filter(one => !isRecorded(one))
 }
 
-/** When the plan has ended, the journal names everything that was saved. */
+/** When the plan has ended, the journal names every backup. */
 export function forgetRestores(rooms: Rooms, state: PlanState): void {
   for (const { task: name } of state.restored) {
     const task = state.tasks.get(name)
-    if (task !== undefined && untoldRestores(rooms, state, task).length === 0)
+    if (task !== undefined && unrecordedRestores(rooms, state, task).length === 0)
       rooms.store.blobs.unpin(noteName(state.id, task))
   }
 }

@@ -1,5 +1,5 @@
-// The files a task reserves before it starts, across all plans of a workspace, and who holds them now. Looked at here before files
-// are captured; looked at again inside the transaction that starts the attempt, see stores/leases/reservations.ts.
+// The files that a task reserves before it starts, across all plans of a workspace, and who holds them. Checked here before files are
+// captured, and again inside the transaction that starts the attempt (stores/leases/reservations.ts).
 
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -15,12 +15,11 @@ import type { ScopeHolder } from '../../stores/store.ts'
 import type { ScopeWait } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
-// Where a write scope really lies: links in its patterns are followed, so that a folder and a link to it are known to be the same
-// files. Only what stands before the first wildcard can be followed.
-
 const LINKS_MAX = 40
 
-/** The patterns as they are declared, and by their real paths where these differ. */
+/**
+ * The patterns as declared, and with symbolic links resolved where that differs. Only the part before the first wildcard can be resolved.
+ */
 export function realScope(
   { root, stateDir }: { readonly root: string; readonly stateDir: string },
   patterns: readonly string[],
@@ -37,15 +36,14 @@ export function realScope(
     const inside = relative(realRoot, real)
     const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)
     const path = [...(isOutside ? real : inside).split(sep), ...rest].join('/')
-    // The whole folder is no pattern by itself.
     const whole = path === '' ? '**' : path
     if (inside !== literal.join(sep)) paths.add(whole)
   }
-  // Relative, so that a project that is moved together with its state folder keeps what it reserved.
+  // Relative, so that reservations survive moving a project together with its state folder.
   return { root: relative(realPath(stateDir), realRoot) || '.', paths: [...paths] }
 }
 
-/** As far as it exists, without links; what does not exist yet is taken by its name. */
+/** Resolves links of the existing part; the rest is appended by name. */
 export function realPath(path: string): string {
   let rest = resolve(path)
     .split(sep)
@@ -80,7 +78,7 @@ function linkAt(path: string): string | null {
 
 type Reserved = { readonly reserves?: Reserves; readonly waits?: ScopeWait }
 
-/** What the task must reserve when it starts, or who holds these files. Nothing when it declares none, or holds them already. */
+/** What the task must reserve at its start, or who holds it. Empty if it declares nothing or has its reservation already. */
 export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskState): Promise<Reserved> {
   if (!needsReservation(state, task)) return {}
   const wanted = await wantedBy(rooms, state, task)
@@ -90,21 +88,21 @@ export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskSta
   return { reserves: { ...rest, seen, within } }
 }
 
-/** Which tasks could begin now if other plans did not hold their files; bounded by what may run at once. */
+/** Tasks that could start if other plans had not reserved their files; at most as many as may run at once. */
 export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readonly ScopeWait[]> {
   if (state.status !== 'active') return []
   const waits: ScopeWait[] = []
   const claimable = reservingTasks(state)
-  // Whoever is held back lets others pass, so the line is asked again without them.
-  const held = new Set<TaskName>()
-  for (let found = true; found && held.size < SHOWN_MAX; ) {
+  // A blocked task does not block the line, so ask again without it.
+  const blocked = new Set<TaskName>()
+  for (let found = true; found && blocked.size < SHOWN_MAX; ) {
     found = false
-    for (const task of [...(held.size === 0 ? claimable : []), ...inLine(state, rooms.clock.now(), held)]) {
+    for (const task of [...(blocked.size === 0 ? claimable : []), ...inLine(state, rooms.clock.now(), blocked)]) {
       if (actionFacts(task.definition.action).changesFiles !== true) continue
       const { waits: wait } = await reserveScope(rooms, state, task)
       if (wait === undefined) continue
       waits.push(wait)
-      held.add(task.definition.id)
+      blocked.add(task.definition.id)
       found = true
     }
   }
@@ -125,7 +123,7 @@ const declaresScopes = perDefinition(({ definition: plan, order }) =>
   order.some(({ definition }) => reservedScope(plan, definition).length > 0),
 )
 
-/** The same wait as it is now; null when the files are free. */
+/** The current wait; null if the files are free. */
 export async function stillWaits(rooms: Rooms, state: PlanState, task: TaskState): Promise<ScopeWait | null> {
   const { waits } = await reserveScope(rooms, state, task)
   return waits ?? null
@@ -139,13 +137,13 @@ async function wantedBy(rooms: Rooms, state: PlanState, task: TaskState): Promis
   return within.length === 0 ? scope : { ...scope, within }
 }
 
-/** Plans whose tasks run this very process and have reserved files for it: to wait for them would be a deadlock. */
+/** Plans whose tasks run this process and hold reservations: waiting for them would be a deadlock. */
 export async function enclosingPlans(rooms: Pick<Rooms, 'environment' | 'store'>): Promise<readonly PlanId[]> {
   const found = await enclosingTask(rooms)
   return found === null ? [] : [found.state.id, ...(found.task.prepared?.reserves?.within ?? [])]
 }
 
-/** The task that runs this very process; null when none does. */
+/** The task that runs this process. */
 export async function enclosingTask({
   environment,
   store,

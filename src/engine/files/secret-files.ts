@@ -1,7 +1,7 @@
-// A task that was given secrets must not leave them in files: what it changed is looked through before anything of it is kept, and what
-// is found fails the attempt. In files that it declares to write the value is replaced, so no snapshot, output or fork holds it. Any
-// other file may be somebody's who saved it meanwhile: it is named and left as it is. New names and link targets that hold a secret are
-// replaced wherever they are: a path is shown and kept in many places, and a renamed file is not lost.
+// Searches the files that a task with secrets changed for those secrets, before anything is stored; a leak fails the attempt. In files of
+// its write scope the value is replaced, so no snapshot, output or fork holds it. Other files may be a person's, so they are named and left
+// unchanged. New names and link targets with a secret are replaced everywhere, because paths are shown and stored in many places and
+// renaming loses nothing.
 
 import { lstat, readlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -15,12 +15,12 @@ import { failure } from '../../safety/safety-refusal.ts'
 import { byteRedactor, REDACTED, type Redact, redactJson, redactor } from '../../safety/secrets/redaction.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** Clocks of file systems tick coarsely. */
+/** Timestamps of file systems are coarse. */
 const TICK_MS = 2_000
 const FILE_MAX_BYTES = 64 * 1024 * 1024
 const NAMED = 3
 
-/** Carries it out, and looks through what it changed, however it ended. */
+/** Runs the attempt and searches the files it changed, however it ended. */
 export async function withoutSecretFiles(
   rooms: Pick<Rooms, 'root' | 'stateDir' | 'clock'>,
   { secrets = {}, write }: Pick<RunnerTools, 'secrets' | 'write'>,
@@ -66,7 +66,7 @@ function leakFailure(found: readonly Found[], isDeclared: boolean, redact: Redac
   return failure('policy', message, hint)
 }
 
-/** What was parsed may say in plain words what its text had hidden in escapes. */
+/** Parsing removes escapes, so a secret may appear only now. */
 export const withoutSecretTexts = (outputs: JsonObject, secrets: RunnerTools['secrets'] = {}): JsonObject =>
   redactJson(outputs, redactor(Object.values(secrets), { parts: true }))
 
@@ -80,7 +80,6 @@ function named(files: readonly Found[], redact: Redact): string {
 
 interface Found {
   readonly path: string
-  /** It holds the secret no more. */
   readonly isReplaced: boolean
   /** Where the secret was, if not in the content. */
   readonly part?: 'the name' | 'the target of the link'
@@ -93,7 +92,7 @@ interface Leak {
 
 const keyOf = ({ path, clean }: Leak): string => ('name' in clean ? path : `${path}\0${clean.target}`)
 
-/** Folders before what is in them. A secret with a slash in it is said by several components: the last of them is replaced. */
+/** Parents before children. A secret with slashes spans several components; the last one is replaced. */
 async function leaksBelow(
   { root, stateDir }: Pick<Rooms, 'root' | 'stateDir'>,
   write: readonly string[] | null,
@@ -104,8 +103,8 @@ async function leaksBelow(
   const look = async (path: string, isLink: boolean) => {
     const folder = dirname(path)
     const name = path.slice(path.lastIndexOf('/') + 1)
-    const isSaid = redact(path) !== path && (redact(name) !== name || redact(folder) === folder)
-    if (isSaid) leaks.push({ path, clean: { name: redact(name) === name ? REDACTED : redact(name) } })
+    const isWhole = redact(path) !== path && (redact(name) !== name || redact(folder) === folder)
+    if (isWhole) leaks.push({ path, clean: { name: redact(name) === name ? REDACTED : redact(name) } })
     const target = isLink ? await readlink(join(root, path)).catch(() => '') : ''
     if (redact(target) !== target) leaks.push({ path, clean: { target: redact(target) } })
   }
@@ -123,7 +122,7 @@ async function replaceLeaks(
 ): Promise<readonly (Found & { readonly from: string })[]> {
   const gate = leaks.length === 0 ? null : await openGate({ root, stateDir })
   const found: (Found & { readonly from: string })[] = []
-  // What is in a folder before the folder itself, so that the paths stay true.
+  // Children before parents, so that the paths stay valid.
   for (const leak of leaks.toReversed()) {
     const path = gate?.ok === true ? await replaceLeak(gate.value, leak) : null
     const part = 'name' in leak.clean ? ('the name' as const) : ('the target of the link' as const)

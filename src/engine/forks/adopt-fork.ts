@@ -1,6 +1,6 @@
-// Adopts a fork: brings what it changed into the plan it was made from, as one entry of that plan's journal which `undo` takes
-// back. The order is a rollback that goes forward: the same intent, the same conflicts and choices, the same crash safety. When
-// everything was taken or kept, the folder of the fork is removed; ordering the same again does what is left to do.
+// Adopts a fork: applies its changes to the plan it was made from, as one entry of that plan's journal, which `undo` reverts. An adoption
+// is a rollback in the other direction: the same intent, conflicts, choices and crash safety. When all changes were taken or declined,
+// the folder of the fork is removed. Repeating the order completes what is left.
 //
 //   adopt ──► rollback.started (kind adopt) in the origin ──► files ──► rollback.finished ──► adopt ──► fork.adopted, folder gone
 
@@ -14,7 +14,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Entry, Updated } from '../../stores/store.ts'
 import type { Change } from '../../workspace/workspace.ts'
-import { refuseHeldFiles } from '../files/held-files.ts'
+import { refuseReservedFiles } from '../files/held-files.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
 import type { AdoptAsk, Adopted } from '../orders.ts'
 import type { AdoptionPreview, FilePreview } from '../queries.ts'
@@ -27,7 +27,6 @@ import { changedSince, createdBy, type ForkFiles, forkFiles, isFork, storeForkFi
 import { removeForkFolder } from './fork-folder.ts'
 
 const TRIES_MAX = 5
-/** A fork of a fork of a fork: so far up is looked for a folder. */
 const ANCESTORS_MAX = 20
 
 interface Worked {
@@ -36,15 +35,13 @@ interface Worked {
   readonly files: ForkFiles
   readonly changes: readonly Change[]
   readonly preview: readonly FilePreview[]
-  /** The adoption of this fork that is in force, and the entry that says so. */
   readonly earlier: Earlier | null
-  /** It was ordered and has not ended. */
   readonly isUnderWay: boolean
 }
 
 type WorkedOut = Worked | { readonly ok: false; readonly refusal: Refusal }
 
-/** What an adoption would do. Changes nothing. `rooms` are those of the workspace. */
+/** Computes what an adoption would do. `rooms` are those of the workspace. */
 export async function previewAdoption(rooms: Rooms, state: PlanState, ask: AdoptAsk): Promise<AdoptionPreview> {
   const worked = await workOut(rooms, state, ask)
   if (!worked.ok) return worked
@@ -70,19 +67,19 @@ export async function adopt(rooms: Rooms, fork: PlanState, ask: AdoptAsk, writin
     const worked = await workOut(rooms, fork, ask)
     if (!worked.ok) return worked
     const { into, changes } = worked
-    const told = { plan: into.id, name: into.definition.name }
-    if (worked.isUnderWay) return { ok: true, updated: null, adopted: { status: 'ordered', into: told } }
+    const target = { plan: into.id, name: into.definition.name }
+    if (worked.isUnderWay) return { ok: true, updated: null, adopted: { status: 'ordered', into: target } }
     if (changes.length === 0) return await settle(rooms, fork, worked, ask, writing)
     const paths = changes.map(({ path }) => path)
     const refusal =
-      (await refuseHeldFiles(roomsOf(rooms, into), into, paths)) ?? objection(worked, ask, fork.definition.name)
+      (await refuseReservedFiles(roomsOf(rooms, into), into, paths)) ?? objection(worked, ask, fork.definition.name)
     if (refusal !== null) return { ok: false, refusal }
     if (PLAN_ENDED.has(fork.status)) await storeForkFiles(rooms, fork, worked.files)
     const adopts = await adoptionOf(rooms, fork, worked)
     const { expectedVersion: _, ...once } = writing
     const command = commandFor(rooms, into, adopts, ask)
     const updated = await rooms.store.update(into.id, command, { ...once, expectedVersion: into.version })
-    if (updated.ok) return { ok: true, updated, adopted: { status: 'ordered', into: told } }
+    if (updated.ok) return { ok: true, updated, adopted: { status: 'ordered', into: target } }
     if (updated.refusal.code !== 'conflict' || tries >= TRIES_MAX) return updated
   }
 }
@@ -172,7 +169,6 @@ function refuseFork(fork: PlanState, entries: readonly Entry[]): Refusal | null 
   )
 }
 
-/** The plan the work goes to: the one that was named, else the nearest ancestor whose folder is there. */
 async function intoPlan(rooms: Rooms, fork: PlanState, named: string | undefined): Promise<PlanState | Refusal> {
   const way = 'name another plan that works in this workspace: --into PLAN'
   if (named !== undefined) {
@@ -208,7 +204,7 @@ interface Earlier {
   readonly open: ReadonlySet<string>
 }
 
-/** The last adoption of a fork that no rollback or undo took back since. */
+/** The last adoption of the fork that was not rolled back or undone since. */
 function adoptionIn(entries: readonly Entry[], fork: PlanId): Earlier | null {
   const after: (Earlier | null)[] = [null]
   let now: Earlier | null = null
@@ -226,7 +222,7 @@ function adoptionIn(entries: readonly Entry[], fork: PlanId): Earlier | null {
   return now
 }
 
-/** Whatever was left and nobody chose to keep. */
+/** Files that were left without a choice to keep them. */
 const openOf = ({ left = [] }: EventOf<'rollback.finished'>): ReadonlySet<string> =>
   new Set(left.flatMap(({ path, kept }) => (kept === true ? [] : [path])))
 
@@ -242,7 +238,7 @@ async function leftToAdopt(
   const before = await readChanges(rooms, earlier.adoption.changes)
   const open = before.filter(({ path }) => earlier.open.has(path))
   const { snapshot } = earlier.adoption
-  // Only the journal told of it then, and tells the same now.
+  // Without a snapshot the changes are known from the journal only, then and now.
   if (snapshot === undefined || files.snapshot === undefined || snapshot === files.snapshot)
     return { ok: true, changes: open }
   const since = await changedSince(rooms, fork, files, snapshot)
@@ -280,7 +276,7 @@ function objection({ preview }: Worked, ask: AdoptAsk, name: string): Refusal | 
   )
 }
 
-/** Nothing is left to bring in: the folder may go, and the fork says where its work is. */
+/** Everything is adopted: removes the folder, and records in the fork where its work is. */
 async function settle(
   rooms: Rooms,
   fork: PlanState,
@@ -289,7 +285,7 @@ async function settle(
   writing: Writing,
 ): Promise<Adopting> {
   const { into, earlier, files } = worked
-  const told = { plan: into.id, name: into.definition.name }
+  const target = { plan: into.id, name: into.definition.name }
   const why = PLAN_ENDED.has(fork.status)
     ? ask.keepFolder === true
       ? 'it was asked to be kept'
@@ -304,15 +300,15 @@ async function settle(
     folder: why === null ? 'removed' : 'kept',
     ...(why === null ? {} : { why }),
   }
-  const adopted: Adopted = { status: 'settled', into: told, folder: fate.folder, ...(why === null ? {} : { why }) }
-  if (isSaid(files.entries, fate)) return { ok: true, updated: null, adopted }
+  const adopted: Adopted = { status: 'settled', into: target, folder: fate.folder, ...(why === null ? {} : { why }) }
+  if (isRecorded(files.entries, fate)) return { ok: true, updated: null, adopted }
   const { expectedVersion: _, ...once } = writing
   const updated = await rooms.store.update(fork.id, { type: 'adopted', ...fate }, once)
-  // An archived fork says nothing more; what was to be done is done all the same.
+  // An archived fork takes no entry; the rest is done anyway.
   return { ok: true, updated: updated.ok ? updated : null, adopted }
 }
 
-function isSaid(entries: readonly Entry[], { into, version, folder }: ForkAdopted): boolean {
+function isRecorded(entries: readonly Entry[], { into, version, folder }: ForkAdopted): boolean {
   const last = entries.flatMap(({ events }) => events).findLast(event => event.type === 'fork.adopted')
   return last?.type === 'fork.adopted' && last.into === into && last.version === version && last.folder === folder
 }

@@ -1,5 +1,5 @@
-// What is known of a run, to be laid beside another: its state, its attempts, and what it left in files. A fork begins with what
-// the plan it was made from had left by then.
+// A run as needed to compare it with another: state, attempts, and final content of the files it wrote. A fork starts with what its origin
+// had left by then.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -10,7 +10,7 @@ import { MissingChanges, readChanges } from '../rollback/attempt-changes.ts'
 import { entriesAfter, followFiles } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** A fork of a fork of a fork; whoever needs more has made a circle. */
+/** More origins than this would be a cycle. */
 const ORIGINS_MAX = 100
 
 export async function runOf(rooms: Rooms, state: PlanState): Promise<Run> {
@@ -28,14 +28,13 @@ async function allAttempts(rooms: Rooms, plan: PlanId): Promise<readonly Attempt
   return rows
 }
 
-/** Every path the run was seen to write, with what it left there last. */
 async function filesLeft(rooms: Rooms, plan: PlanId): Promise<ReadonlyMap<string, string | null>> {
   const at = await followFiles(
     await entriesOf(rooms, plan),
     changes => changed(rooms, changes),
     () => true,
   )
-  return new Map([...at].map(([path, entry]) => [path, told(entry)]))
+  return new Map([...at].map(([path, entry]) => [path, contentText(entry)]))
 }
 
 async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> {
@@ -45,14 +44,13 @@ async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> 
     const entries = await entriesAfter(rooms.store, of, 0)
     all = [...entries.filter(({ version }) => version <= until), ...all]
     const created = entries[0]?.events.find(event => event.type === 'plan.created')
-    // A clone begins from nothing.
+    // A clone starts with nothing.
     of = created?.forkedAt === undefined ? undefined : created.origin
     until = created?.forkedAt ?? 0
   }
   return all
 }
 
-/** What was pruned is not known any more, and that is all. */
 async function changed(rooms: Rooms, changes: Parameters<typeof readChanges>[1]) {
   try {
     return await readChanges(rooms, changes)
@@ -62,7 +60,7 @@ async function changed(rooms: Rooms, changes: Parameters<typeof readChanges>[1])
   }
 }
 
-function told(entry: TreeEntry | null): string | null {
+function contentText(entry: TreeEntry | null): string | null {
   if (entry === null) return null
   if (entry.type === 'file') return entry.sha256
   return entry.type === 'link' ? `link to ${entry.target}` : 'folder'

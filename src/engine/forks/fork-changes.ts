@@ -1,5 +1,5 @@
-// What a fork changed: the files of its folder beside those it began with. The folder is looked at while it is there. When it is
-// gone, the snapshot counts that was stored when the fork ended or was last adopted, and without one the change sets of its journal.
+// The changes of a fork: its files compared with those it started with. Read from its folder while that exists, then from the snapshot that
+// was stored when the fork ended or was last adopted, else from the change sets of its journal.
 
 import type { Event, EventOf } from '../../domain/event.ts'
 import { type Actor, checkpointName, type PlanId, type Sha256, type TaskName } from '../../domain/id.ts'
@@ -16,10 +16,10 @@ import type { Rooms } from '../rooms.ts'
 const ENGINE = 'engine' as Actor
 
 export interface ForkFiles {
-  /** `folder`: as it stands now. `end`: as it stood when the fork ended, or later when it was adopted. `journal`: what its tasks were seen to write. */
+  /** `folder`: as it is now. `end`: as it was when the fork ended, or was adopted later. `journal`: what its tasks recorded. */
   readonly seen: 'folder' | 'end' | 'journal'
   readonly snapshot?: Sha256
-  /** All files the fork began with; absent in forks of an older release. */
+  /** All files at the start; absent in forks of older releases. */
   readonly start?: Sha256
   readonly left: readonly LeftOut[]
   readonly entries: readonly Entry[]
@@ -60,7 +60,6 @@ export async function forkFiles(
   return { ok: true, files: { seen: 'journal', left: [], ...known } }
 }
 
-/** The snapshot of its end, unless it has gone on since. */
 function endedFiles(entries: readonly Entry[]): Sha256 | null {
   let found: Sha256 | null = null
   for (const event of eventsOf(entries)) {
@@ -70,7 +69,6 @@ function endedFiles(entries: readonly Entry[]): Sha256 | null {
   return found
 }
 
-/** From a snapshot, or from the beginning, to what it left. */
 export async function changedSince(
   rooms: Rooms,
   state: PlanState,
@@ -97,7 +95,7 @@ export async function storeForkEnd(rooms: Rooms, plan: PlanId): Promise<void> {
   await takeEnd(rooms, state, standing, state.version)
 }
 
-/** Stores work done after the fork's end as its end, so that an adoption can be repeated. False: `files` is not the fork's to tell. */
+/** Stores later work as the fork's end, so that an adoption can be repeated. False if `files` do not come from its folder. */
 export async function storeForkFiles(rooms: Rooms, state: PlanState, files: ForkFiles): Promise<boolean> {
   const { seen, snapshot, entries } = files
   if (seen !== 'folder' || snapshot === undefined || endedFiles(entries) === snapshot) return true
@@ -106,14 +104,13 @@ export async function storeForkFiles(rooms: Rooms, state: PlanState, files: Fork
   return await takeEnd(rooms, state, standing, entries.at(-1)?.version ?? state.version)
 }
 
-/** Refused where it goes on meanwhile; then its next end is stored. */
+/** Refused if the fork continues meanwhile; then its next end is stored. */
 async function takeEnd(rooms: Rooms, { id }: PlanState, standing: Standing, expectedVersion: number): Promise<boolean> {
   const name = checkpointName('end' as TaskName, rooms.clock.now())
   const command = { type: 'checkpoint', name, standing, why: 'ended' } as const
   return (await rooms.store.update(id, command, { actor: ENGINE, expectedVersion })).ok
 }
 
-/** Since it ended last. */
 function isStored(entries: readonly Entry[]): boolean {
   let stored = false
   for (const event of eventsOf(entries)) {

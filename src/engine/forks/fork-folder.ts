@@ -1,6 +1,5 @@
-// The removal of a fork's folder once its work is adopted. It goes only when every byte in it is stored: what stands there must
-// be what was adopted, and what was never captured (ignored files, files that are too big) must not be there. Only what the
-// ignore rules match may go without being stored, when somebody says so.
+// Removes a fork's folder once its work is adopted, and only if every byte in it is stored: its content must be what was adopted, with no
+// uncaptured files (ignored or too large). Ignored files may be lost if the caller says so.
 
 import { lstat, realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
@@ -18,7 +17,7 @@ import type { Rooms } from '../rooms.ts'
 const NAMED_MAX = 5
 const PAGE = 500
 
-/** Null when it is gone; else why it was kept. `snapshot` is what was adopted. */
+/** Null if it is gone; else why it was kept. `snapshot` is what was adopted. */
 export async function removeForkFolder(
   rooms: Rooms,
   fork: PlanState,
@@ -28,7 +27,7 @@ export async function removeForkFolder(
   try {
     return await removeFolder(rooms, fork, snapshot, ask)
   } catch (error) {
-    // The file system says no: nothing is lost, and ordering it again tries again.
+    // The file system refused: nothing is lost, and the order can be repeated.
     if (!(error instanceof Error) || !('code' in error)) throw error
     return `it could not be removed: ${error.message}`
   }
@@ -48,7 +47,7 @@ async function removeFolder(
   if ((await statOf(top))?.isDirectory() !== true) return 'it is no longer a folder'
   if (snapshot === undefined || own.snapshots === undefined) return 'its files could not be stored'
   if (isGone(own)) return 'part of it was taken away'
-  // Before anything is judged: whatever changes from here on is found at the end.
+  // Taken first, so that any later change is noticed at the end.
   const judged = await fileStamps(top)
   const taken = await own.snapshots.snapshot({ scopes: declaredScopes(fork.definition) })
   if (!taken.ok) return taken.failure.message
@@ -74,7 +73,7 @@ async function removeFolder(
     : await removeWorktree({ ...removing, path: stands.worktree })
 }
 
-/** The folder is gone, perhaps by a removal that was cut off: whatever that left is cleared away. */
+/** The folder is gone, perhaps by an interrupted removal: cleans up what that left. */
 async function forget(rooms: Rooms, fork: PlanState, top: string): Promise<null> {
   const path = await listedAt(rooms, fork, top)
   if (path.ok && path.value !== null) {
@@ -91,7 +90,7 @@ async function forget(rooms: Rooms, fork: PlanState, top: string): Promise<null>
   return null
 }
 
-/** The folder below `work` that holds the place; null when the place is somewhere else. */
+/** The folder below `work` that contains the place; null if it is elsewhere. */
 function topOf(rooms: Rooms, own: Rooms): string | null {
   const work = join(rooms.stateDir, 'work')
   const [first, ...rest] = relative(work, own.root).split(sep)
@@ -107,7 +106,7 @@ async function listedAt(rooms: Rooms, fork: PlanState, top: string): Promise<Git
   return { ok: true, value: listed.value.find(({ path }) => path === real)?.path ?? null }
 }
 
-/** Only git can say what of a worktree is committed. Where it cannot, nobody knows what is nowhere else. */
+/** Only git knows which files of a worktree are committed. If git fails, the folder is kept. */
 async function worktreeAt(
   rooms: Rooms,
   fork: PlanState,
@@ -123,7 +122,7 @@ async function worktreeAt(
     ? 'it contains a .git, but git does not list it as the worktree of this fork'
     : 'git lists it as the worktree of this fork, but its .git is gone'
   return {
-    unclear: `${what}, so nobody can say what of it is committed; repair it with \`git worktree repair\`, or remove it yourself`,
+    unclear: `${what}, so it is unknown what of it is committed; repair it with \`git worktree repair\`, or remove it yourself`,
   }
 }
 
@@ -136,7 +135,7 @@ interface Removing {
   readonly whyLone: (paths: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
-/** The only copy of a file, and why it is. `ignored`: the ignore rules match it. */
+/** The only copy of a file, and why. `ignored`: an ignore rule matches it. */
 interface Lone {
   readonly path: string
   readonly why: string
@@ -145,7 +144,7 @@ interface Lone {
 
 const OUTSIDE = 'outside of where the fork worked'
 
-/** Of paths below the folder: those whose content the snapshot does not hold, and why. `prefix` leads to where the fork worked. */
+/** Of these paths: those whose content the snapshot lacks, and why. `prefix` is the folder in which the fork worked. */
 function whyLoneIn(snapshots: NonNullable<Rooms['snapshots']>, manifest: Sha256, prefix: string): Removing['whyLone'] {
   return async paths => {
     const found = new Map<string, string>()
@@ -190,7 +189,7 @@ async function removeWorktree(removing: Removing & { readonly path: string }): P
   const others = lone.filter(({ ignored }) => !ignored)
   if (others.length > 0) return endWords(first, others)
   const mayGo = new Set(lone.map(each => each.path))
-  // Git does not know what .planfoldignore names: for those this vouches.
+  // Paths matched by .planfoldignore, which git does not know.
   const hasOrMayGo = async (paths: readonly string[]): Promise<ReadonlySet<string>> =>
     new Set([...(await has(paths)), ...paths.filter(each => mayGo.has(each))])
   const stored = { has: hasOrMayGo, judged }
@@ -198,16 +197,15 @@ async function removeWorktree(removing: Removing & { readonly path: string }): P
   return endWords(again, await loneIn(removing, again))
 }
 
-/** What stopped it; null when it was no file. */
 async function loneIn({ whyLone }: Removing, answer: GitAnswer<unknown>): Promise<readonly Lone[] | null> {
   if (answer.ok || answer.files === undefined) return null
   const why = await whyLone([...answer.files.keys()])
   return [...answer.files].map(([path, known]) => {
     const reason = why.get(path)
-    // Ignore rules do not count for what is committed or staged.
+    // Ignore rules do not apply to committed or staged files.
     const ignored = known === 'ignored' || (known === 'untracked' && reason === IGNORED)
-    const isTold = known === 'untracked' && reason !== undefined && reason !== OUTSIDE
-    return { path, ignored, why: isTold ? reason : UNCOMMITTED[known] }
+    const isReasonKnown = known === 'untracked' && reason !== undefined && reason !== OUTSIDE
+    return { path, ignored, why: isReasonKnown ? reason : UNCOMMITTED[known] }
   })
 }
 
@@ -224,7 +222,6 @@ function endWords(answer: GitAnswer<unknown>, lone: readonly Lone[] | null): str
   return [answer.failure.message, plainHint(answer.failure.hint ?? '')].join(' ').trim()
 }
 
-/** The way on is named for what it helps with, and only for that. */
 function loneWords(lone: readonly Lone[]): string {
   const others = lone.filter(({ ignored }) => !ignored)
   const ignored = lone.filter(each => each.ignored).map(({ path }) => path)

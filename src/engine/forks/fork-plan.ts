@@ -1,5 +1,5 @@
-// Forks a plan: a new plan that goes on from where another one stood, in a folder of its own with the files of then. The other
-// plan and its folder are only read. The folder is made before the plan, so that a plan that is there always has one.
+// Forks a plan: a new plan that continues from an entry of another one, in a folder of its own with the files of that time. The origin and
+// its folder are only read. The folder is made before the plan, so that every plan has one.
 
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -42,23 +42,20 @@ import type { Rooms } from '../rooms.ts'
 import { type Writing, writerOf } from '../write-order.ts'
 import { type ForkPoint, forkPoint, importedFrom, withInputs, withModel } from './fork-point.ts'
 
-// The files of a fork: what stood in the plan's folder at an entry, written into a folder of its own. Whatever the plan wrote is
-// known exactly, from the change sets of its journal; all other files are as they were when somebody last stored all of them at
-// that entry, or else as they are now. Where there is a repository, the folder is a worktree with a branch of its own.
+// The files of a fork. Paths that the plan wrote are known exactly, from the change sets of its journal. All other files are as they were
+// if a snapshot was taken at that entry, else as they are now. In a repository, the folder is a worktree with a branch of its own.
 
 interface FilesThen {
   readonly base: Sha256
   readonly instead: ReadonlyMap<string, TreeEntry | null>
-  /** All other files: as they were then, or as they are now. */
   readonly others: 'then' | 'now'
   readonly unseen: readonly TaskName[]
-  /** The commit a worktree begins at. */
   readonly commit: string
 }
 
 type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly failure: Failure }
 
-/** `own` are the rooms of the plan that is forked. Nothing of its files is changed. */
+/** `own` are the rooms of the origin, which is not changed. */
 async function filesThen(
   own: Rooms,
   now: PlanState,
@@ -72,7 +69,7 @@ async function filesThen(
       ok: false,
       failure: { class: 'resource', message: `the files cannot be stored: ${standing.lacks}`, retryable: true },
     }
-  // What was written while the snapshot was taken is in the journal by now, or belongs to a visit that is still open.
+  // Anything written while the snapshot was taken is in the journal by now, or belongs to an open visit.
   const all = [...entries, ...(await entriesAfter(own.store, now.id, entries.at(-1)?.version ?? 0))]
   const instead = await writtenThen(own, all, version, then)
   const commit = headThen(all, version, now.definition.name)
@@ -83,7 +80,6 @@ async function filesThen(
   }
 }
 
-/** All files, when they were stored at this very entry. */
 function storedAt(entries: readonly Entry[], version: number): Sha256 | null {
   const events = entries.find(entry => entry.version === version)?.events ?? []
   for (const event of events.toReversed()) {
@@ -94,14 +90,14 @@ function storedAt(entries: readonly Entry[], version: number): Sha256 | null {
   return null
 }
 
-/** At every path the plan wrote: what it left by then, or else what stood there before it came. */
+/** For every path the plan wrote: its content by then, or from before the plan's first change. */
 async function writtenThen(
   own: Rooms,
   entries: readonly Entry[],
   version: number,
   then: PlanState,
 ): Promise<ReadonlyMap<string, TreeEntry | null>> {
-  // A visit that was open then is begun anew: what it had captured before it began is what it will find.
+  // A visit that was open then starts again with its captured files.
   const stands = (entry: Entry, event: Event) => entry.version <= version && !isBegunAnew(then, event)
   const at = await followFiles(entries, changes => readChanges(own, changes), stands)
   const open = new Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>()
@@ -119,7 +115,6 @@ async function writtenThen(
   return at
 }
 
-/** Visits that began and of which nobody has said what they wrote. */
 function followVisit(open: Map<string, { readonly preimage?: Sha256; readonly before?: Sha256 }>, event: Event): void {
   if (event.type === 'attempt.started') {
     const { preimage, before } = event
@@ -136,7 +131,7 @@ function isBegunAnew(then: PlanState, event: Event): boolean {
   return isOpen && task?.visit === event.visit && task.prepared?.preimage !== undefined
 }
 
-/** The last of its own commits by then, or where HEAD stood when somebody last looked. */
+/** The plan's last commit by then, or the last known HEAD. */
 function headThen(entries: readonly Entry[], version: number, name: PlanName): string {
   const until = entries.filter(entry => entry.version <= version)
   const own = gitOperationsOf(until).findLast(one => 'ref' in one && one.ref === `refs/heads/plan/${name}`)
@@ -170,7 +165,7 @@ interface Settled {
   readonly place: string
   readonly files: number
   readonly left: readonly LeftOut[]
-  /** Copied although no commit holds them and the plan did not write them: a person's untracked files. */
+  /** Untracked files that the plan did not write: copied as well. */
   readonly uncommitted: readonly string[]
   readonly operations: readonly GitOperation[]
   readonly why?: string
@@ -226,11 +221,11 @@ async function inWorktree(
   if (!branch.ok) return { ...branch, insteadAFolder: false }
   const added = await git.addWorktree({ plan, name, base: branch.value.tip, folder: dirname(folder), at })
   if (!added.ok) {
-    // Filters that are never run from here, for instance. The branch is of no use then.
+    // For example because of filters, which are never run here. Then the branch is useless.
     await git.rollback({ plan, name, actor, operations: [branch.value.operation], at })
     return { ...added, insteadAFolder: true }
   }
-  // The workspace may be a folder of the repository, and then it is that folder of the worktree.
+  // If the workspace is a folder of the repository, the same folder of the worktree.
   const inside = join(folder, relative(top, realpathSync(own.root)))
   mkdirSync(inside, { recursive: true })
   const place = relative(rooms.root, inside)
@@ -243,13 +238,13 @@ async function inWorktree(
   return { ok: true, settled: { kind: 'worktree', place, files: count, left, uncommitted, operations } }
 }
 
-/** From the commit that stood there then; from HEAD where that is gone. */
+/** From the commit of that time; from HEAD if that is gone. */
 async function withBase<T>(commit: string, ask: (base: string) => Promise<GitAnswer<T>>): Promise<GitAnswer<T>> {
   const answer = await ask(commit)
   return answer.ok || commit === 'HEAD' ? answer : await ask('HEAD')
 }
 
-/** Makes the files of a fresh worktree what they were; what is ignored stays as it was checked out. */
+/** Writes the files into a fresh worktree; ignored files stay as checked out. */
 async function layOver(
   snapshots: Snapshots,
   { base, instead }: FilesThen,
@@ -319,7 +314,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
   const definition: PlanDefinition = { ...defined, name: named }
   const imported = importedFrom(point.then, definition, ask)
   const place = settled?.settled.place
-  // What it begins with, so that what it changes is known whoever changes it.
+  // The initial files, so that later changes are known.
   const start =
     place === undefined
       ? undefined
@@ -348,10 +343,9 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
   if (!updated.ok) return { ok: false, refusal: leavingFolder(updated.refusal, rooms, settled?.settled ?? null, named) }
   const operations = settled?.settled.operations ?? []
   if (operations.length > 0) await rooms.store.update(plan, { type: 'place', operations }, { actor })
-  return { ok: true, updated, fork: told(point, updated.state, settled?.settled ?? null, files?.files ?? null) }
+  return { ok: true, updated, fork: forkedFrom(point, updated.state, settled?.settled ?? null, files?.files ?? null) }
 }
 
-/** The definition of then, or another one, with what was asked for. */
 function definitionFor({ then }: ForkPoint, ask: ForkAsk): PlanDefinition | Refusal {
   const base = ask.definition === undefined ? then.definition : keepItems(then.definition, ask.definition)
   const ended = new Set<TaskName>(
@@ -380,7 +374,7 @@ async function freeName(rooms: Rooms, now: PlanState, ask: ForkAsk): Promise<Pla
   return refuse('limit', `no free name was found for a fork of '${now.definition.name}'`, 'choose one with --name')
 }
 
-function told(
+function forkedFrom(
   { version }: ForkPoint,
   state: PlanState,
   settled: Settled | null,
@@ -407,7 +401,7 @@ function told(
   }
 }
 
-/** A change set that is missing is the world's no. */
+/** A missing change set is a failure, not a bug. */
 async function tryFiles<T>(work: () => Promise<T>): Promise<T | { readonly ok: false; readonly failure: Failure }> {
   try {
     return await work()

@@ -1,5 +1,4 @@
-// What a fork goes on from: the entry that is meant, the tasks that had ended there, and the definition it goes on with. Pure;
-// nothing is looked up here but the journal that is handed in.
+// Where a fork starts: the entry, the tasks that had ended by then, and its definition. Pure; reads only the journal it is given.
 
 import type { ImportedTask } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
@@ -21,7 +20,7 @@ export interface ForkPoint {
   readonly then: PlanState
 }
 
-/** `from` as `resolveEntry` reads it: a task means where it had ended last. */
+/** `from` as `resolveEntry` reads it: a task means the end of its last visit. */
 export function forkPoint(entries: readonly Entry[], from: string): ForkPoint | Refusal {
   const found = resolveEntry(entries, from)
   if ('code' in found) return found
@@ -35,7 +34,7 @@ export function forkPoint(entries: readonly Entry[], from: string): ForkPoint | 
   return { version, then }
 }
 
-/** What had ended there stays ended, with what it left. What had failed for good, was cancelled or undone is open again. */
+/** Tasks that had completed stay completed, with their outputs. Tasks that had failed, or were cancelled or undone, are open again. */
 export function importedFrom(
   then: PlanState,
   definition: PlanDefinition,
@@ -78,7 +77,7 @@ export function importedFrom(
   })
 }
 
-/** Gates that let something go on which is still to be done; with one that is the last of a group, the group. */
+/** Gates that release work which is not done yet; if such a gate is the last task of a group, the group. */
 function askingAgain(tasks: readonly TaskDefinition[], isEnded: (task: TaskName) => boolean): ReadonlySet<TaskName> {
   const groups = new Set(tasks.flatMap(({ id, action }) => (action.type === 'group' ? [id] : [])))
   const followers = new Map<TaskName, TaskName[]>()
@@ -101,7 +100,7 @@ function askingAgain(tasks: readonly TaskDefinition[], isEnded: (task: TaskName)
   return again
 }
 
-/** Inputs by `task.key`. Only of tasks that are open: what is done was done with the inputs it had. */
+/** Inputs by `task.key`, of open tasks only. */
 export function withInputs(
   definition: PlanDefinition,
   inputs: { readonly [place: string]: Json },
@@ -138,7 +137,7 @@ export function withInputs(
   return changed
 }
 
-/** The task by its full name, as it is written; null when it is not written but made by `for_each` or `matrix`. */
+/** Changes one task of the definition; null if it was expanded from `for_each` or `matrix`. */
 function mapTask(
   tasks: readonly TaskDefinition[],
   name: string,
@@ -155,7 +154,7 @@ function mapTask(
   return inner === null ? null : tasks.with(at, { ...found, action: { ...found.action, tasks: inner } })
 }
 
-/** Another model for every open task that asks one. */
+/** Another model for every open task that uses one. */
 export function withModel(
   definition: PlanDefinition,
   model: string,

@@ -1,5 +1,5 @@
-// Which files a command names, and what stands in them: `sh x.sh` does what x.sh says, so whoever agrees to it agrees to x.sh as
-// it is. Read without waiting, so that nothing can happen between one look and the next; only files that are bound are read.
+// The files that a command names, and their contents: `sh x.sh` does what x.sh says, so an approval of the command includes x.sh as it is.
+// Read synchronously, so that nothing changes between two reads. Only files covered by an approval are read.
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs'
@@ -9,21 +9,20 @@ import type { Sha256 } from '../../domain/id.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { isProgram, readPlainFileNow } from '../../safety/files/plain-file.ts'
 
-/** Beyond this nobody says what a command names, and so it is not begun. */
+/** A command that names more than this is not started. */
 const NAMES_MAX = 50_000
 const NAME_MAX = 4_096
 const FOLDER_FILES_MAX = 2_000
 const FOLDER_BYTES_MAX = 64 * 1024 * 1024
-/** Contents up to this size can be shown; larger ones are known by their hash. */
+/** Contents up to this size are stored to be shown; larger ones are known by their hash. */
 export const KEPT_MAX = 1024 * 1024
 const CHUNK = 1024 * 1024
 
 export interface Named extends ShownFile {
-  /** What stands there, when it is small and lies in the workspace. */
   readonly bytesThere: Buffer | null
 }
 
-/** The regular files and the folders among the words of a command, in the order of their names. */
+/** The files and folders among the words of a command, sorted by name. */
 export function namedFiles(root: string, cwd: string, argv: readonly string[]): readonly Named[] {
   const found = new Map<string, Named>()
   const base = realOf(root) ?? root
@@ -36,19 +35,18 @@ export function namedFiles(root: string, cwd: string, argv: readonly string[]): 
   }
   for (const word of argv) {
     for (const name of optionOf(word)) look(name, false)
-    // A word with more than one word in it may be a script; what it names is looked for in the workspace only.
+    // A word with blanks or operators may be a script. The names in it are looked up in the workspace only.
     if (/[\s;|&<>'"`]/.test(word)) for (const name of scriptWords(word)) look(name, true)
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** `--file=x` names x. */
 function optionOf(word: string): readonly string[] {
   const at = word.indexOf('=')
   return at < 0 ? [word] : [word, word.slice(at + 1)]
 }
 
-/** What a script may name: its words as a shell reads them, quotes taken off, and what stands between any two signs. */
+/** Names that a script may contain: its words as a shell splits them, without quotes, and the text between any two special characters. */
 export function scriptWords(script: string): readonly string[] {
   const words = new Set(script.split(/[\s'"`;|&<>(){}=,]+/))
   for (const word of shellWords(script)) for (const name of optionOf(word)) words.add(name)
@@ -56,7 +54,7 @@ export function scriptWords(script: string): readonly string[] {
   return [...words]
 }
 
-/** Cut where nothing quotes a blank, an operator or a redirection. Variables stay as they are written. */
+/** Splits at unquoted blanks, operators and redirections. Variables are not expanded. */
 function shellWords(script: string): readonly string[] {
   const words: string[] = []
   let word = ''
@@ -92,7 +90,7 @@ function fileAt(root: string, from: string, name: string, onlyInside: boolean): 
     if (bytes === null) throw new Error('unreadable')
     return { path: shown, sha256: sha256(bytes), bytes: bytes.length, bytesThere: isInside ? bytes : null }
   } catch {
-    // Nobody here may read it, and so nobody can say what it is.
+    // The file is unreadable, so its content is unknown.
     return {
       path: shown,
       sha256: sha256(Buffer.from(`unreadable ${stat.size} ${stat.mtimeMs}`)),
@@ -102,7 +100,7 @@ function fileAt(root: string, from: string, name: string, onlyInside: boolean): 
   }
 }
 
-/** A folder of the workspace that is named like one, `dist/` or `./dist`, with all that stands in it; a bare word may mean anything. */
+/** A folder of the workspace with all its files, if the word is written as a path, `dist/` or `./dist`. A bare word may mean anything. */
 function folderAt(root: string, from: string, name: string): Named | null {
   if (!name.includes('/') || name.length > NAME_MAX || name.includes('\0')) return null
   const real = realOf(resolve(from, name))
@@ -128,7 +126,7 @@ const placeOf = ({ parentPath, name }: { readonly parentPath: string; readonly n
 const byPlace = (a: Parameters<typeof placeOf>[0], b: Parameters<typeof placeOf>[0]): number =>
   placeOf(a) < placeOf(b) ? -1 : 1
 
-/** The program that is found for the first word: another one of the same name is another program. */
+/** The program found for the first word; another program of the same name has another path and hash. */
 export function programOf(root: string, cwd: string, word: string, environment: Variables): string | null {
   const base = realOf(root) ?? root
   const inside = (path: string): string => (isWithin(base, path) ? relative(base, path) : path)
@@ -143,7 +141,7 @@ export function programOf(root: string, cwd: string, word: string, environment: 
   return null
 }
 
-/** Where git pushes to, as the repository around the workspace says; empty where there is none. */
+/** The remotes of the repository around the workspace. */
 export function remotesOf(root: string): { readonly [name: string]: string } {
   const config = gitConfig(root)
   const remotes: [string, string][] = []
@@ -165,7 +163,6 @@ function gitConfig(root: string): string {
   }
 }
 
-/** In a worktree `.git` is a file that says where the repository is. */
 function configOfWorktree(folder: string): string | null {
   const pointer = /^gitdir:\s*(.+?)\s*$/m.exec(textOf(join(folder, '.git')) ?? '')?.[1]
   if (pointer === undefined) return null
@@ -178,7 +175,7 @@ function textOf(path: string): string | null {
   return readPlainFileNow(path, KEPT_MAX)?.toString('utf8') ?? null
 }
 
-/** What stands at a path of the workspace: the hash of a file, else what it is; null when nothing does. */
+/** The content at a path of the workspace: the hash of a file, else its kind; null if nothing exists. */
 export function contentAt(root: string, path: string): { readonly is: string | null; readonly bytes: Buffer | null } {
   const file = resolve(root, path)
   const real = realOf(file)

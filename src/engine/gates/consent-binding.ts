@@ -1,5 +1,5 @@
-// What a task would do, put together from everything that decides it: its resolved action, inputs and environment, the files it
-// names, the plan's definition and policy. Stored as bytes whose hash is what an approval is for.
+// The binding of an approval: everything that decides what a task would do. Its resolved action, inputs and environment, the files it
+// names, the plan's definition and policy. Stored as bytes; an approval refers to their hash.
 
 import { resolve } from 'node:path'
 import { actionFacts } from '../../domain/actions/actions.ts'
@@ -43,7 +43,7 @@ import type { Rooms } from '../rooms.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
 import { pushTarget } from './push-target.ts'
 
-/** Bytes that say what a task or a gate is about, under their hash; contents that they name are stored beside them. */
+/** A stored value with its hash, and the contents that it refers to. */
 export interface Binding<T> {
   readonly shown: T
   readonly bytes: Buffer
@@ -52,18 +52,17 @@ export interface Binding<T> {
 }
 
 export interface BindOptions {
-  /** Whoever must agree, when it is not for the task itself to say. */
+  /** Who must approve, when the policy decides that rather than the task. */
   readonly approvers?: Approvers | null
   readonly reviewed: readonly ShownChange[] | null
 }
 
-/** What it does with everything resolved, or as it was written, for the reason `open`. */
 export type Resolution =
   | { readonly attempt: Attempt; readonly open: null }
   | { readonly attempt: null; readonly open: string }
   | typeof AS_WRITTEN
 
-/** What it does as it is written, to be approved like that: earlier tasks fill in the rest. */
+/** Approves the task as written; earlier tasks supply the missing values. */
 export const AS_WRITTEN = { attempt: null, open: null } as const
 
 export async function bindTask(
@@ -111,7 +110,7 @@ export async function bindTask(
     does,
     inputs,
     values: Object.fromEntries(Object.entries(env).filter(([name]) => !written.includes(name))),
-    // Values may be secret: who compares sees whether one is the same, not which it is.
+    // Values may be secret. The salted hash shows whether a value changed, not what it is.
     env: Object.fromEntries(written.sort().map(name => [name, sha256(`${state.id}\0${name}\0${env[name] ?? ''}`)])),
     feedback: attempt?.feedback ?? null,
     cwd,
@@ -141,13 +140,12 @@ export async function bindTask(
   return { ...sealed(shown), contents }
 }
 
-/** What is declared to only read writes nothing, whatever the policy would allow; nor does a request whose answer goes into no file. */
 function writesNothing(task: TaskDefinition, effect: EffectClass): boolean {
   const { files } = actionFacts(task.action)
   return task.write === undefined && (effect === 'pure' || (files !== undefined && files(task) === null))
 }
 
-/** Would it run in a sandbox now? Where one is required and missing, it does not run at all. */
+/** If a required sandbox is missing, the command is not run at all. */
 async function isShutIn(
   rooms: Rooms,
   state: PlanState,
@@ -159,7 +157,7 @@ async function isShutIn(
   return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
 
-/** What the engine does to files, repositories and databases itself reaches nobody. */
+/** Edits, git and database work done by the engine itself need no network rules. */
 function reachedBy(state: PlanState, task: TaskDefinition): NetworkUse | null {
   const { network } = actionFacts(task.action)
   const declared =
@@ -167,11 +165,10 @@ function reachedBy(state: PlanState, task: TaskDefinition): NetworkUse | null {
   return declared ?? (network === 'open' ? null : { allow: [], unknown: 'deny' })
 }
 
-/** Where a setting of git may lead: the rest of its key is an address, or its value. */
+/** Addresses in git settings: in the key, such as `url.<address>.insteadOf`, or in the value. */
 const addressesIn = (push: ShownPush | null): readonly string[] =>
   Object.entries(push?.config ?? {}).flatMap(([key, value]) => (/^(remote|url)\./.test(key) ? [key, value] : []))
 
-/** The bytes of a value, and their hash. */
 export function sealed<T>(shown: T): Omit<Binding<T>, 'contents'> {
   const bytes = Buffer.from(canonicalJson(shown as unknown as Json))
   return { shown, bytes, hash: sha256(bytes) }
@@ -194,7 +191,7 @@ async function doing(
   return agreed({ ...definition, action })
 }
 
-/** Do earlier tasks fill in what code runs, or where: program, word of an interpreter, folder, edited file? The rest is data. */
+/** Do earlier tasks supply what code runs, or where: program, script, folder, edited file? All else is data. */
 export function isProgramFilledIn({ action, cwd }: TaskDefinition): boolean {
   if (expressionsIn(cwd).length > 0) return true
   const { edits, files, runsCommands, command: commandIn } = actionFacts(action)
@@ -211,13 +208,12 @@ const INTERPRETER =
   /(?:^|[\s;&|(`/'"])(?:(?:ba|da|z|k|a)?sh|fish|eval|exec|env|sudo|doas|xargs|source|find|git|npx|node|deno|bun|python[\d.]*|perl|ruby|php)(?=[\s'"]|$)/
 const FILLED_PROGRAM = /(?:^|[;&|(`\n!{]|\b(?:then|do|else)\b)\s*(?:\w+=\S*\s+)*["']?[\w./-]*\$\{\{/
 
-/** The expressions in every text of a value. */
 function expressionsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return templateExpressions(value).map(({ source }) => source)
   return value !== null && typeof value === 'object' ? Object.values(value).flatMap(expressionsIn) : []
 }
 
-/** An edit of a file that may not be there yet, with all of its text. */
+/** The whole text of an edit; its file may not exist yet. */
 function editText(edit: Edit): string {
   const text = (sign: string, written: string): string =>
     asRead(written)
@@ -268,7 +264,7 @@ function wordsOf(does: ShownAction): readonly string[] {
   return 'instruction' in does && does.instruction !== null ? [does.instruction] : []
 }
 
-/** What it is given besides its words. Values the plan sets in the environment may be secret, and are not looked into. */
+/** Inputs beside the action. Environment values of the plan may be secret, so they are not searched. */
 function givenTo(
   does: ShownAction,
   env: { readonly [name: string]: string },
@@ -279,12 +275,12 @@ function givenTo(
 }
 
 function namesOf(action: Action, words: readonly string[], cwd: string, root: string) {
-  // Prose names files in passing; whoever claims the task reads what it needs.
+  // Prose mentions files in passing; the claimant reads what it needs.
   const named = actionFacts(action).named?.(action) ?? []
   return named === 'words' ? namedFiles(root, cwd, words) : namedFiles(root, '.', named)
 }
 
-/** Commands that are run around it. Their words are bound by the definition; the files they name are not. */
+/** Probe, checks and preconditions. The definition hash covers their words, but not the files they name. */
 function besidesOf(definition: TaskDefinition): readonly string[] {
   const { accept = [], preconditions = [], postconditions = [], probe, compensate } = definition
   const checks = (label: string, criteria: typeof accept): readonly string[] =>
@@ -314,10 +310,10 @@ function undoOf(definition: TaskDefinition, compensate: NonNullable<TaskDefiniti
 
 const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly policy: Sha256 }>()
 
-/** Items that the engine found are not the author's words; what they come to stands in the inputs of each task. */
+/** Expanded items are not written by the author; they appear in the inputs of each task. */
 export const writtenHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).written
 
-/** Of the plan's own policy; with the layers around it where there are some. They stand still once the plan has started. */
+/** Covers the surrounding policy layers too. They are fixed once the plan has started. */
 export function policyHash({ definition, layers }: Pick<PlanState, 'definition' | 'layers'>): Sha256 {
   if (layers.length === 0) return hashesOf(definition).policy
   const { policy = {} } = definition
@@ -342,7 +338,7 @@ function asWritten(task: TaskDefinition): TaskDefinition {
   return { ...task, action: inner, forEach: { in: forEach.in } }
 }
 
-/** Hosts in addresses, as `user@host:path`, and declared. */
+/** Hosts in addresses such as `user@host:path`, and declared ones. */
 export function hostsIn(texts: readonly string[]): readonly string[] {
   const found = new Set<string>()
   for (const text of texts) {
@@ -357,14 +353,14 @@ export function hostsIn(texts: readonly string[]): readonly string[] {
 
 function costWords(budget: Budget | undefined): string {
   const { cost, timeMs, attempts, tokens, calls } = budget ?? {}
-  const said = [
+  const limits = [
     ...(cost === undefined ? [] : [`at most ${cost.amount} ${cost.currency}`]),
     ...(timeMs === undefined ? [] : [`at most ${timeMs / 1000} s`]),
     ...(attempts === undefined ? [] : [`at most ${attempts} attempts`]),
     ...(tokens === undefined ? [] : [`at most ${tokens} tokens`]),
     ...(calls === undefined ? [] : [`at most ${calls} calls`]),
   ]
-  return said.length === 0 ? 'no budget said' : said.join(', ')
+  return limits.length === 0 ? 'no budget said' : limits.join(', ')
 }
 
 export function shownTexts({ title, description, rationale, risks }: TaskDefinition): ShownWords {
@@ -376,16 +372,16 @@ export function shownTexts({ title, description, rationale, risks }: TaskDefinit
   }
 }
 
-/** What is different between two of them, in a few words. */
+/** The difference between two bindings in a few words. */
 export function differenceOf(approved: ShownTask, now: ShownTask): string {
   const names = Object.keys(now).filter(
     key => canonicalJson(fieldOf(approved, key)) !== canonicalJson(fieldOf(now, key)),
   )
-  const told = names.flatMap(name => (name in FIELD_WORDS ? [FIELD_WORDS[name as keyof typeof FIELD_WORDS]] : []))
+  const fields = names.flatMap(name => (name in FIELD_WORDS ? [FIELD_WORDS[name as keyof typeof FIELD_WORDS]] : []))
   const files = [
     ...new Set([...changedFiles(approved, now), ...changedReviews(approved.reviewed ?? [], now.reviewed ?? [])]),
   ]
-  const all = [...new Set([...told, ...(files.length === 0 ? [] : [files.slice(0, 5).join(', ')])])]
+  const all = [...new Set([...fields, ...(files.length === 0 ? [] : [files.slice(0, 5).join(', ')])])]
   return all.length === 0 ? 'it is not what was approved' : `${all.join(', ')} changed since`
 }
 
@@ -406,7 +402,7 @@ const FIELD_WORDS = {
   push: 'what it pushes, or how',
 } as const
 
-/** Files that the command names and that are not as they were approved, as they are named. */
+/** Named files whose content differs from the approved one. */
 export function changedFiles(approved: ShownTask, now: ShownTask): readonly string[] {
   const before = new Map(approved.files.map(({ path, sha256 }) => [path, sha256]))
   return [

@@ -1,5 +1,5 @@
-// What a gate that waits asks somebody to agree to: the stored question, and the texts it shows. Only what the gate itself is bound to
-// is read, so that whoever may look at the plan may see it.
+// What an open gate asks approval for: the stored question and the texts it shows. Reads only contents that the gate is bound to, so anyone
+// who may read the plan may read this.
 
 import type { Shown } from '../../domain/gates/consent.ts'
 import type { TaskState } from '../../domain/state/state.ts'
@@ -7,7 +7,7 @@ import { readConsentContents } from '../../format/text/consent-contents.ts'
 import type { Consent } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** Null when it waits for nothing, or is bound to nothing. A question about edits stores the edits instead. */
+/** Null if no gate is open, or it is not bound to anything. A question about edits stores the edits instead. */
 export async function consentQuestion({ store }: Rooms, { gate }: TaskState): Promise<Consent | null> {
   const hash = gate === null || gate.asks.type === 'edits' ? null : (gate.shown ?? null)
   const bytes = hash === null ? null : await store.blobs.get(hash)

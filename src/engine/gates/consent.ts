@@ -1,5 +1,5 @@
-// Consent, where it meets the world: what a task would do is looked at when a gate asks, before the task begins, and once more
-// immediately before its runner is called. Between the last look and the first system call of the runner there is nothing of ours.
+// Checks approvals against the real world: what a task would do is computed when a gate asks, before the task starts, and again immediately
+// before its runner is called. No code of ours runs between the last check and the runner's first system call.
 
 import { join } from 'node:path'
 import { actionFacts } from '../../domain/actions/actions.ts'
@@ -49,10 +49,10 @@ import {
   writtenHash,
 } from './consent-binding.ts'
 
-// Why an attempt must not be carried out, asked immediately before the world is touched: it would edit what the policy does not
-// allow, or somebody must agree to it and has not, as it is now.
-
-/** Null when it may be, at once for most. `action`: it is carried out to undo the task, to which nobody agrees again. */
+/**
+ * Why an attempt must not run, asked immediately before its side effects: it would edit paths outside the policy, or it needs an approval
+ * that does not cover what it would do now. Null if it may run. `action`: a compensation, which needs no approval of its own.
+ */
 export function consentObjection(
   rooms: Rooms,
   state: PlanState,
@@ -68,7 +68,7 @@ export function consentObjection(
 const askConsent = async (...asked: [Rooms, PlanState, TaskState, Attempt]): Promise<Failure | null> =>
   await (await lazy.consent()).objection(...asked)
 
-/** A task may narrow the plan's `policy.write`, never widen it. For commands that is trusted until a sandbox enforces it. */
+/** A task may narrow the plan's `policy.write`, not widen it. For commands this is trusted unless a sandbox enforces it. */
 function beyondPolicy(state: PlanState, attempt: Pick<Attempt, 'action' | 'definition'>): Failure | null {
   const allowed = state.definition.policy?.write
   if (allowed === undefined) return null
@@ -82,18 +82,18 @@ function beyondPolicy(state: PlanState, attempt: Pick<Attempt, 'action' | 'defin
   }
 }
 
-/** What we write ourselves for a task, or to undo it: its edits, its download, its database. */
+/** Files that the engine itself writes for a task or its compensation: edits, a download, a database. */
 function writtenBy({ action, definition }: Pick<Attempt, 'action' | 'definition'>): readonly string[] {
-  // What it declares is the outcome of its own action, not of what undoes it.
+  // Declared outputs belong to the task's own action, not to its compensation.
   const { outputs } = action.type === definition.action.type ? definition : {}
   return actionFacts(action).files?.({ action, outputs }) ?? []
 }
 
-/** What a task would do now, stored. Part of preparing it. */
+/** Computes and stores what the task would do now. Part of preparing it. */
 export async function findConsent(rooms: Rooms, state: PlanState, task: TaskState): Promise<Found> {
   const { hash: from } = state
   if (!usesTaskWorktrees(state.definition)) return await found(rooms, state, task, from)
-  // Where tasks work apart, the command will find what the plan has done so far, not what stands in the workspace.
+  // With task worktrees, the command sees the plan's branch, not the workspace.
   const { reading } = await lazy.taskWorktrees()
   const seen = await reading(rooms, state, `${task.definition.id}~asked`, at => found(at, state, task, from))
   if (!seen.ok) throw new Error(seen.failure.message)
@@ -115,12 +115,12 @@ async function found(rooms: Rooms, state: PlanState, task: TaskState, from: Sha2
   }
 }
 
-/** Does somebody's agreement hold for what is found? For `prepare`, which does nothing more for a task that must ask. */
+/** Does an approval cover what was found? If not, `prepare` stops and the task asks. */
 export function isCovered(task: TaskState, found: Found, now: number): boolean {
   return task.consent !== null && faultIn(task.consent, found, now) === null
 }
 
-/** Why it must not be carried out; null when it may. Asked right before the runner is called, of exactly what it will do. */
+/** As above, for exactly the resolved attempt. */
 export async function objection(
   rooms: Rooms,
   { id }: PlanState,
@@ -152,7 +152,10 @@ function unagreed(fault: string): Failure {
   }
 }
 
-/** What an approval is for: every task right behind the gate, and known high impact further on; of a task that asks, itself. */
+/**
+ * What an approval of a gate releases: every task directly behind it, and tasks of known high impact further on; for a task that asks
+ * before it starts, itself.
+ */
 export async function bindGate(rooms: Rooms, state: PlanState, task: TaskState): Promise<Bound> {
   const { id, action } = task.definition
   const bind = action.type === 'gate' ? boundAt : boundItself
@@ -181,13 +184,13 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   const next = nextOf(state, gate)
   for (const task of type === 'question' ? [] : releasedBy(state, gate, next)) {
     const demanded = demandedBy(state, task)
-    // At a review of steps only what is hard to undo, and which program runs, must be known exactly.
+    // A review of steps needs exact knowledge only of irreversible tasks and of the programs that run.
     const isExact = impactIn(state, task) !== null || isProgramFilledIn(task.definition)
     const isWritten = isStepReview(definition) && next.has(task) && !isExact
     const resolved = isWritten ? AS_WRITTEN : await resolution(state, task)
-    // Whoever must agree to it by policy is asked when its turn comes, and so is whoever cannot know yet what it will be.
+    // Tasks for which the policy names other approvers ask in their own turn; so do tasks whose action is not known yet.
     const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)
-    // Led back to it begins its next visit, to which nobody can have agreed before.
+    // An outcome that routes back to it starts a new visit, which this approval cannot cover.
     const isBack = !needsGate(task, gate) && wouldReopen(task)
     if (isBack || isOther || (resolved.open !== null && impactIn(state, task) !== null)) later.push(task.definition.id)
     else
@@ -225,7 +228,7 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
 
 type Bound = Pick<GateQuestion, 'hash' | 'shown' | 'binds'>
 
-/** What the engine does right behind the gate, and high impact anywhere behind. Of a decision, where options lead. */
+/** Tasks directly behind the gate, and those of high impact anywhere behind it. For a decision: behind each option. */
 function releasedBy(state: PlanState, gate: TaskState, next: ReadonlySet<TaskState>): readonly TaskState[] {
   if (isDecision(gate)) return [...next].filter(task => isShownWhole(state, task))
   const led = [...next].filter(task => !needsGate(task, gate))
@@ -270,8 +273,8 @@ async function look(
     reviewed: await reviewedFor(rooms, state, task, approved),
   })
   if (!isWritten || task.consent === null) return now
-  // A file that a step before it has written, approved at the same gate, is as that approval wants it.
-  // A file that is only read is data, whoever of those approved wrote it; one that may be run must certainly be theirs.
+  // A file written by an earlier task of the same approval is as approved. For files that are only read, any approved task may have written
+  // them; files that may be executed must be declared by the task that wrote them.
   const { action } = task.definition
   const isRead = action.type === 'run' && action.links === 'refuse'
   const excused = await leftByApproved(rooms, state, task, task.consent, isRead ? 'seen' : 'declared')
@@ -284,7 +287,7 @@ async function keep(rooms: Rooms, { bytes, contents }: Binding<unknown>): Promis
   await rooms.store.blobs.put(bytes)
 }
 
-/** The bytes that were agreed to; null when they are no longer there, and then nothing equals them. */
+/** The approved binding; null if its blob is gone, and then nothing matches it. */
 async function approvedBy(rooms: Rooms, { hash }: Consent): Promise<ShownTask | null> {
   const bytes = await rooms.store.blobs.get(hash)
   if (bytes === null) return null
@@ -306,17 +309,19 @@ async function review(rooms: Rooms, state: PlanState): Promise<readonly ShownCha
     }
   }
   const paths = [...before.keys()].sort()
-  return await Promise.all(paths.map(async path => await standing(rooms, path, before.get(path) ?? null)))
+  return await Promise.all(paths.map(async path => await currentContent(rooms, path, before.get(path) ?? null)))
 }
 
-/** What stands there is stored, so that it can be shown. */
-async function standing(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
+async function currentContent(rooms: Rooms, path: string, before: Sha256 | null): Promise<ShownChange> {
   const { is, bytes } = contentAt(rooms.root, path)
   if (bytes !== null) await rooms.store.blobs.put(bytes)
   return { path, before, now: is }
 }
 
-/** What was reviewed right before, if it still stands or approved tasks left it; else all as it is now, which nobody agreed to. */
+/**
+ * The reviewed changes, if the files still match them or approved tasks changed them; else all changes as they are now, which nobody has
+ * approved.
+ */
 async function reviewedFor(
   rooms: Rooms,
   state: PlanState,
@@ -332,7 +337,7 @@ async function reviewedFor(
   return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
 }
 
-/** Was the path left by a task approved at the same gate, or is one writing it now? Only declared files are surely a task's work. */
+/** Was the path written by a task approved at the same gate, or is one writing it now? Only declared files count. */
 async function leftByApproved(
   rooms: Rooms,
   state: PlanState,

@@ -1,5 +1,4 @@
-// The question of a gate is made before it asks: its checks are judged, what it releases is resolved and hashed. Also approval
-// with edits.
+// Builds the question of a gate before it asks: judges its checks, resolves and hashes what it releases. Also approval with edits.
 
 import type { Decide } from '../../domain/command.ts'
 import { decide } from '../../domain/decide.ts'
@@ -23,17 +22,14 @@ import { lazy } from '../lazy-imports.ts'
 import type { Orders } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 
-// The checks of a gate, judged before anybody is asked: criteria, a JSON file against a schema, what may be used up by then. What
-// follows from them is decided in domain/gates/open-gate.ts.
-
-/** A document that a schema gate looks at, and its schema. */
+/** For a schema gate: limit of the document and of its schema. */
 const FILE_MAX_BYTES = 4 * 1024 * 1024
-const FAULTS_TOLD_MAX = 5
+const FAULTS_SHOWN_MAX = 5
 
 type GateJudged =
   | { readonly evidence: readonly Verdict[] }
   | { readonly failure: Failure }
-  /** We are stopping; ask again later. */
+  /** Stopping; try again later. */
   | null
 
 async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<GateJudged> {
@@ -41,7 +37,7 @@ async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal
   if (action.type !== 'gate') return { evidence: [] }
   const looks = action.schema !== undefined || action.checks?.some(one => commandOf(one) !== null) === true
   if (!looks || !usesTaskWorktrees(state.definition)) return await judged(rooms, state, task, action, signal)
-  // Where tasks work apart, what the plan has done so far is looked at, not the workspace.
+  // With task worktrees, checks look at the plan's branch instead of the workspace.
   const { reading } = await lazy.taskWorktrees()
   const seen = await reading(rooms, state, `${id}~gate`, at => judged(at, state, task, action, signal))
   return seen.ok ? seen.value : { failure: seen.failure }
@@ -66,7 +62,7 @@ async function judged(
   }
 }
 
-/** What the plan has used up by now. A gate that nobody has passed yet counts for nothing. */
+/** Consumption so far. An unpassed gate counts as zero. */
 function used(
   { attempts, startedAt }: PlanState,
   { attempts: attemptsMax, timeMs }: NonNullable<GateAction['within']>,
@@ -99,9 +95,9 @@ async function follows(rooms: Rooms, { file, against }: NonNullable<GateAction['
   const { validateJson } = await lazy.jsonValidation()
   const faults = validateJson(document.value, schema.value)
   if (faults.length === 0) return { criterion, holds: true }
-  const told = faults.slice(0, FAULTS_TOLD_MAX).map(({ at, message }) => `${at}: ${message}`)
-  const more = faults.length > FAULTS_TOLD_MAX ? [`and ${faults.length - FAULTS_TOLD_MAX} more`] : []
-  return no([...told, ...more].join('; '))
+  const shown = faults.slice(0, FAULTS_SHOWN_MAX).map(({ at, message }) => `${at}: ${message}`)
+  const more = faults.length > FAULTS_SHOWN_MAX ? [`and ${faults.length - FAULTS_SHOWN_MAX} more`] : []
+  return no([...shown, ...more].join('; '))
 }
 
 async function readJson(
@@ -124,10 +120,7 @@ async function readJson(
 
 const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`
 
-// Makes the question of a gate: its checks are judged, and what an approval would release is looked at, so that whoever decides
-// agrees to exactly that.
-
-/** Null: we are stopping; ask again later. */
+/** The question of a gate, with what an approval would release, so that people approve exactly that. Null: stopping; try again later. */
 type GateMade = { readonly question: GateQuestion } | { readonly failure: Failure } | null
 
 export async function makeQuestion(
@@ -166,8 +159,8 @@ async function bindGate(
   return await (await lazy.consent()).bindGate(rooms, state, task)
 }
 
-// Approved with edits: whoever approves hands over the whole document as they want it. What the tasks would then do is worked out
-// on a copy of the plan, so that the approval agrees to exactly that.
+// Approval with edits: the approver sends the whole document as they want it. Its effect is computed on a copy of the plan, so that the
+// approval covers exactly that.
 
 export type WithEdits =
   | { readonly ok: true; readonly edits: NonNullable<Decide['edits']>; readonly version: number }

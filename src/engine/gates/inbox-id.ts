@@ -1,6 +1,5 @@
-// The short ids under which something waits for a person: easy to read aloud and to type. Most are made from the key of a
-// question, so the same question has the same id, today and on another machine; what was asked or proposed under an id of its own
-// keeps it.
+// Short ids of inbox items, easy to read aloud and type. Most are derived from the key of the question, so the same question has the same
+// id on every machine; others were stored with the question or proposal.
 
 import { createHash } from 'node:crypto'
 import { ownIdOf } from '../../domain/views/inbox.ts'

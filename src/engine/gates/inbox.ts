@@ -1,4 +1,4 @@
-// What waits for a person, over all plans, oldest first, each under a short id; and what became of an id that waits no longer.
+// The inbox: everything in all plans that waits for a person, oldest first, each under a short id; and the outcome of ids that are settled.
 
 import { createHash } from 'node:crypto'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
@@ -54,7 +54,7 @@ export async function inbox(rooms: Rooms): Promise<Inbox> {
   return { items: items.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1)), restored, unreadable }
 }
 
-/** Plans looked over. `within`: what the caller sees. */
+/** `within`: the caller's scope. */
 export async function overview(
   rooms: Rooms,
   { waiting, ...query }: Omit<QueryOf<'overview'>, 'type'>,
@@ -69,7 +69,7 @@ export async function overview(
 
 type Seen = Pick<Overview['items'][number], 'waiting' | 'seen'>
 
-/** The state of a plan that has started and not finished is opened once: who runs it, and what waits, is not in its row. */
+/** Opens the state of active plans, because owner and open questions are not in the row. */
 async function seenOf(rooms: Rooms, row: PlanRow): Promise<Seen> {
   const { store, clock } = rooms
   const { id, status } = row
@@ -125,7 +125,7 @@ export async function inboxFate({ store }: Rooms, id: string): Promise<InboxFate
   return null
 }
 
-/** The open ones; or the one of this id, also when it was answered. */
+/** Open questions; with `id`, that one even if it is answered. */
 export async function questions({ store }: Rooms, state: PlanState, id?: string): Promise<readonly AskedQuestion[]> {
   const open = state.questions.map(question => ({ ...question, answer: null }))
   if (id === undefined) return open
@@ -160,18 +160,18 @@ export function reviews({ clock }: Rooms, state: PlanState): readonly OpenReview
 
 async function restoredIn({ store, clock }: Rooms, { id, name, status }: PlanRow): Promise<Inbox['restored']> {
   const isOver = OVER.includes(status)
-  // Of the many that have ended, only those in which something was tried again are opened.
+  // Among ended plans, opens only those with retries.
   if (isOver && (await store.metrics(id)).every(({ retries }) => retries === 0)) return []
   const state = await store.state(id)
   if (state === null) return []
   const keptMs = policyOf(state).retention.restoredMs ?? RESTORED_KEPT_MS
-  const told = isOver ? state.restored.filter(({ at }) => at + keptMs > clock.now()) : state.restored
-  return told.map(one => ({ plan: id, name, ...one }))
+  const backups = isOver ? state.restored.filter(({ at }) => at + keptMs > clock.now()) : state.restored
+  return backups.map(one => ({ plan: id, name, ...one }))
 }
 
 type PlanStand = Pick<PlanRow, 'id' | 'version' | 'status' | 'archived'>
 
-/** What waits in a plan for a person; titles are as they are written. */
+/** Titles are returned unresolved. */
 export async function waitingIn(store: Store, row: PlanStand): Promise<readonly InboxItem[]> {
   if (row.archived || row.status === 'draft') return []
   return (await asking(store, row))?.items ?? []
@@ -189,7 +189,7 @@ async function asking(
   row: PlanStand,
 ): Promise<{ readonly state: PlanState; readonly items: readonly InboxItem[] } | null> {
   const isOver = OVER.includes(row.status)
-  // An ended plan asks nothing; only a rollback of it may have been stopped, and then that is its last entry.
+  // An ended plan has at most one item: a rollback that was stopped, and then that is its last entry.
   const tail = isOver ? await store.read(row.id, { after: row.version - 1, limit: 1 }) : []
   if (isOver && stoppedIn(tail) === null) return null
   const state = await store.state(row.id)
@@ -202,11 +202,10 @@ async function asked(store: Store, state: PlanState, isOver = false): Promise<re
   return [...inboxOf(state), ...(stopped === null ? [] : [rollbackItem(state, stopped)])]
 }
 
-/** As `stopRollback` leaves it; whoever pauses it anew has looked. */
+/** Matches the reason that `stopRollback` writes; pausing the plan again clears it. */
 const isStopped = ({ status, reason }: PlanState): boolean =>
   status === 'paused' && reason?.startsWith(ROLLBACK_STOPPED) === true
 
-/** Backwards from the end: it was not long ago. */
 async function stoppedBefore(store: Store, { id, version }: PlanState): Promise<StoppedRollback | null> {
   let tail: readonly Entry[] = []
   for (let after = version; after > 0; ) {
@@ -218,7 +217,7 @@ async function stoppedBefore(store: Store, { id, version }: PlanState): Promise<
   return stoppedIn(tail)
 }
 
-/** Of the many that have ended, only those with something to tell: to open each of 100,000 would take half a minute. */
+/** Among ended plans, only those that may have an item: opening 100,000 takes half a minute. */
 const plansThatMayAsk = (store: Store): Promise<readonly PlanRow[]> => plansIn(store, OPEN, OVER)
 
 async function plansIn(
@@ -236,6 +235,6 @@ async function plansIn(
       cursor = page.next
     }
   }
-  // Ids rise with time: what has waited longest is looked at first.
+  // Ids sort by time: the oldest question comes first.
   return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
 }

@@ -1,6 +1,6 @@
-// What `git push` would send, and where to: the commits that the named refs stand for, the settings that decide about it, and the
-// hook that git runs first. Read from the files of the repository without starting git, because a repository's configuration makes
-// git run commands. Too much is bound rather than too little: settings count also where git would not look at them.
+// What `git push` would send, and where: the commits of the named refs, the relevant settings, and the pre-push hook. Read from the
+// repository's files without starting git, because a repository's configuration can make git run commands. Includes too much rather than
+// too little: settings count even where git would ignore them.
 
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -9,7 +9,7 @@ import type { Variables } from '../../safety/environment.ts'
 import { readPlainFileNow } from '../../safety/files/plain-file.ts'
 import { scriptWords, sha256 } from './command-files.ts'
 
-/** `from`: the folder the command runs in. Null where there is no repository. */
+/** `from`: the working folder of the command. Null outside a repository. */
 export function pushTarget(from: string, words: readonly string[], environment: Variables): ShownPush | null {
   const folder = folderOf(from, words)
   const repository = repositoryAround(folder)
@@ -27,14 +27,12 @@ export function pushTarget(from: string, words: readonly string[], environment: 
 }
 
 interface Repository {
-  /** Of the worktree: where its HEAD is. */
   readonly own: string
-  /** Of all worktrees: refs, settings and hooks. */
   readonly common: string
   readonly top: string
 }
 
-/** `-C` leads into another folder; a `cd` in a script is not followed. */
+/** Follows `-C`; a `cd` in a script is not followed. */
 function folderOf(from: string, words: readonly string[]): string {
   let folder = from
   for (const [at, word] of words.entries()) if (word === '-C') folder = resolve(folder, words[at + 1] ?? '.')
@@ -52,7 +50,7 @@ function repositoryAround(from: string): Repository | null {
   }
 }
 
-/** In a worktree `.git` is a file that says where the repository is; a bare repository is one itself. */
+/** In a worktree, `.git` is a file with the path of the repository; a bare repository is its own. */
 function gitFolder(folder: string): string | null {
   const inside = join(folder, '.git')
   if (textOf(join(inside, 'HEAD')) !== null) return inside
@@ -80,7 +78,7 @@ function settingsOf({ own, common }: Repository, environment: Variables): readon
 
 const FILES_MAX = 50
 
-/** With all that it includes, whatever the condition. */
+/** Follows every include, whatever its condition. */
 function readSettings(file: string, home: string, seen: Set<string>, found: Setting[]): void {
   const text = seen.has(file) || seen.size >= FILES_MAX ? null : textOf(file)
   seen.add(file)
@@ -93,7 +91,7 @@ function readSettings(file: string, home: string, seen: Set<string>, found: Sett
   }
 }
 
-/** Good enough to see a change: quotes and escapes in values stay as they are written, except quotes around the whole. */
+/** Good enough to detect changes: quotes and escapes inside values stay. */
 function parsed(text: string): readonly Setting[] {
   const settings: Setting[] = []
   let section = ''
@@ -119,7 +117,7 @@ function joined(settings: readonly Setting[]): { readonly [key: string]: string 
   return Object.fromEntries([...values].map(([key, all]) => [key, all.join(', ')]))
 }
 
-/** HEAD, which is pushed when nothing is named, and whatever the words name. */
+/** Commits of HEAD, the default, and of all refs that the words name. */
 function commitsOf(repository: Repository, words: readonly string[]): readonly Setting[] {
   const packed = packedRefs(repository)
   const names = new Set(['HEAD', ...words.map(sourceOf)])
@@ -131,11 +129,11 @@ function commitsOf(repository: Repository, words: readonly string[]): readonly S
   return found
 }
 
-/** `+main:production` sends main; `HEAD~2` hangs on HEAD. */
+/** `+main:production` sends main; `HEAD~2` depends on HEAD. */
 const sourceOf = (word: string): string => word.replace(/^\+/, '').split(/[:~^@]/, 1)[0] ?? ''
 
 function commitAt(repository: Repository, packed: ReadonlyMap<string, string>, name: string): string | null {
-  // A name that git would not take must not lead out of its folder.
+  // An invalid ref name could lead out of the refs folder.
   if (!/^[^\s/.][^\s\0]{0,250}$/.test(name) || name.includes('..')) return null
   const places =
     name === 'HEAD' ? [name] : [name, `refs/${name}`, `refs/tags/${name}`, `refs/heads/${name}`, `refs/remotes/${name}`]
@@ -168,7 +166,6 @@ function packedRefs({ common }: Repository): ReadonlyMap<string, string> {
   return refs
 }
 
-/** More than what is named is sent. */
 const isEverything = (word: string): boolean =>
   /^--(all|mirror|tags|branches|follow-tags|prune)$/.test(word) ||
   word === ':' ||
@@ -181,7 +178,7 @@ function everything(repository: Repository): Setting {
     if (commit !== null) refs.set(ref, commit)
   }
   const lines = [...refs].map(([ref, commit]) => `${ref} ${commit}`).sort()
-  // Refs that are stored in tables are known by the list of these.
+  // With reftable, the list of tables changes with any ref.
   const tables = textOf(join(repository.common, 'reftable', 'tables.list')) ?? ''
   return [`all ${lines.length} refs`, sha256(`${lines.join('\n')}\n${tables}`)]
 }
@@ -201,10 +198,14 @@ function hookOf(
   settings: readonly Setting[],
   environment: Variables,
 ): ShownPush['hook'] {
-  const said = settings.findLast(([key]) => key === 'core.hookspath')?.[1]
+  const configured = settings.findLast(([key]) => key === 'core.hookspath')?.[1]
   const home = environment.HOME ?? ''
   const hooks =
-    said === undefined ? join(common, 'hooks') : said.startsWith('~/') ? join(home, said.slice(2)) : resolve(top, said)
+    configured === undefined
+      ? join(common, 'hooks')
+      : configured.startsWith('~/')
+        ? join(home, configured.slice(2))
+        : resolve(top, configured)
   const file = join(hooks, 'pre-push')
   try {
     const real = realpathSync(file)
@@ -224,5 +225,5 @@ function textOf(path: string): string | null {
   return readPlainFileNow(path, CONFIG_MAX_BYTES)?.toString('utf8') ?? null
 }
 
-/** Packed refs of a large repository are the largest of these files. */
+/** The packed refs of a large repository are the largest of these files. */
 const CONFIG_MAX_BYTES = 256 * 1024 * 1024

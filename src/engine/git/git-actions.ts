@@ -1,5 +1,5 @@
-// What a `git` task may do to the repository, for one attempt: commits, tags and merges on the branches of its own plan, each with
-// the key of the visit, so that an attempt after a crash finds what the one before it did.
+// What a `git` task may do to the repository: commits, tags and merges on the branches of its own plan. Each operation carries the key of
+// the visit, so that a retry after a crash finds what was done.
 
 import type { Event } from '../../domain/event.ts'
 import type { Actor, Sha256 } from '../../domain/id.ts'
@@ -18,17 +18,17 @@ import { entriesAfter, isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { commitEntries, demandGit, guarded, taken } from './task-commits.ts'
 
-// What the plan wrote and no commit holds yet, from the journal: the last thing it left at each path. Content somebody else put
-// there is not in it, and neither is what stood there before the plan began.
+// What the plan wrote and has not committed, from the journal: the last content it left at each path. Without content that others put
+// there, and without content from before the plan.
 
 interface Pending {
   readonly first: TreeEntry | null
-  /** What was left there since the last commit, oldest first, and by which visit. */
+  /** Versions since the last commit, oldest first, each with its visit. */
   left: { readonly by: string; readonly entry: TreeEntry | null }[]
   isCommitted: boolean
 }
 
-/** `entries` is the whole journal. `paths` are patterns; all that was written when absent. */
+/** `entries` is the whole journal. `paths` are patterns; everything if absent. */
 export async function uncommittedPaths(
   rooms: Rooms,
   entries: Iterable<Entry>,
@@ -39,7 +39,7 @@ export async function uncommittedPaths(
   for (const { events } of entries) {
     for (const event of events) {
       switch (event.type) {
-        // Its files are set back before it is tried again; an agent that claims it finds them as they were left.
+        // A retry restores the files first; a new claimant finds them as they were left.
         case 'attempt.started':
           if (event.attempt > 1 && event.preimage !== undefined && event.claim === undefined)
             forget(known, `${event.task}/${event.visit}`)
@@ -97,7 +97,7 @@ function forget(known: Map<string, Pending>, visit: string): void {
   for (const seen of known.values()) seen.left = seen.left.filter(({ by }) => by !== visit)
 }
 
-/** What came before it in the same path is in the commit, too. */
+/** Earlier changes of the same paths are in the commit, too. */
 function settleVisit(known: Map<string, Pending>, visit: string): void {
   for (const seen of known.values()) {
     const at = seen.left.findLastIndex(({ by }) => by === visit)
@@ -219,10 +219,10 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
   }
 }
 
-/** A subject that names its type already, as in `feat(plan): …` or `docs: …`. */
+/** A subject that has a type already, such as `feat(plan): …` or `docs: …`. */
 const TYPED = /^[a-z]+(?:\([^()]*\))?!?: \S/
 
-/** A path may have been computed, and is known only now. */
+/** A computed path can be checked only now. */
 function demandInside(path: string): void {
   const fault = patternError(path)
   if (fault !== null)

@@ -1,6 +1,6 @@
-// The worktree of a plan that works in one (`git: {worktree: plan}`): a folder below the state folder with the plan's branch
-// checked out. It is named when the plan is created and made when somebody drives it; made again when it was removed in good
-// order, since everything in it was committed then. What was done is recorded once.
+// The worktree of a plan with `git: {worktree: plan}`: a folder below the state folder with the plan's branch checked out. Named when the
+// plan is created, made when it is first driven, and made again after an orderly removal, since everything was committed then. The result
+// is recorded once.
 
 import { statSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
@@ -17,17 +17,16 @@ import type { Entry } from '../../stores/store.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
-// Where a plan works: in the workspace, or in a place of its own, a folder that a fork or a worktree made for it. Everything
-// that looks at a plan's files goes through here, so that no plan ever works in the folder of another.
-
-/** The rooms with the plan's own folder as their workspace. */
+/**
+ * The rooms with the plan's own folder as workspace. All access to a plan's files goes through here, so that no plan works in the folder of
+ * another.
+ */
 export function roomsOf(rooms: Rooms, { place }: Pick<PlanState, 'place'>): Rooms {
   if (place === null) return rooms
   if (rooms.at === undefined) throw new Error(`bug: these rooms cannot be moved to ${place}`)
   return rooms.at(place)
 }
 
-/** Is the folder a plan works in no longer there? */
 export function isGone({ root }: Pick<Rooms, 'root'>): boolean {
   return statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true
 }
@@ -37,7 +36,7 @@ const PAGE = 100
 
 type Placed = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
-/** For `create`: the folder a plan with a worktree of its own will work in, or the one it was ordered with, relative to the workspace. */
+/** For `create`: the folder of a plan with its own worktree, or the one given in the order, relative to the workspace. */
 export async function placeFor(
   rooms: Rooms,
   { name, git }: Pick<PlanDefinition, 'name' | 'git'>,
@@ -46,12 +45,12 @@ export async function placeFor(
   if (folder !== undefined) return { place: relative(await realpath(rooms.root), folder) }
   if (git?.worktree !== 'plan') return {}
   const ground = await rooms.git?.ground()
-  // The workspace may be a folder of the repository, and then it is that folder of the worktree.
+  // If the workspace is a folder of the repository, the same folder of the worktree.
   const inside = ground?.ok === true ? relative(ground.value.top, await realpath(rooms.root)) : ''
   return { place: relative(rooms.root, join(worktreeOf(rooms, name), inside)) }
 }
 
-/** Tasks that work apart need a commit to begin at. Asked before the start, so that nothing runs in the workspace instead. */
+/** Task worktrees need a commit to start from. Checked before the start, so that nothing runs in the workspace instead. */
 export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refusal | null> {
   const definition = (await rooms.store.state(plan))?.definition
   if (definition === undefined) return null
@@ -67,7 +66,7 @@ export async function refuseGroundless(rooms: Rooms, plan: PlanId): Promise<Refu
 
 const worktreeOf = ({ stateDir }: Pick<Rooms, 'stateDir'>, name: PlanName): string => join(stateDir, 'work', name)
 
-/** `rooms` are those of the workspace. Nothing to do for a plan whose place is no worktree of ours. */
+/** `rooms` are those of the workspace. Does nothing for a plan without a worktree of ours. */
 export async function ensurePlace(rooms: Rooms, state: PlanState): Promise<Placed> {
   const { id, place, definition } = state
   if (place === null || definition.git?.worktree !== 'plan') return { ok: true }
@@ -93,7 +92,7 @@ export async function ensurePlace(rooms: Rooms, state: PlanState): Promise<Place
   return { ok: false, failure: failure('logic', recorded.refusal.message, recorded.refusal.hint) }
 }
 
-/** It is among the first entries, or not there yet. */
+/** If it is recorded, it is among the first entries. */
 async function isPlaceRecorded({ store }: Rooms, plan: PlanId): Promise<boolean> {
   for (let after = 0; ; ) {
     const page: readonly Entry[] = await store.read(plan, { after, limit: PAGE })

@@ -1,5 +1,4 @@
-// The words of a pull request for what a plan did: from its journal, and from how its branch differs from where it began. Only
-// looks; nothing is pushed and nobody is asked.
+// The text of a pull request for a plan, from its journal and the diff of its branch. Reads only; nothing is pushed.
 
 import type { PlanState } from '../../domain/state/state.ts'
 import { judgedVerdicts } from '../../domain/views/contract.ts'
@@ -30,14 +29,14 @@ export async function pullRequest(rooms: Rooms, state: PlanState): Promise<PullR
   const from = madeAt(entries, `refs/heads/${branch}`)
   const seen = from === null ? null : await difference(rooms, from, `refs/heads/${branch}`)
   const { commits, files } = seen?.ok === true ? seen.value : NOTHING
-  const said = goal ?? definition.goal
+  const goalText = goal ?? definition.goal
   const { title } = definition
   const facts: PrFacts = {
     plan: {
       name: definition.name,
       status,
       title,
-      ...(typeof said === 'string' ? { goal: said } : {}),
+      ...(typeof goalText === 'string' ? { goal: goalText } : {}),
     },
     tasks,
     decisions: decisionsOf(entries),

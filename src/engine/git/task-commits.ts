@@ -1,6 +1,6 @@
-// Commits what a task wrote on the plan's branch, when it is done. The content comes from the content store, as the task left it:
-// whatever somebody does in the workspace meanwhile is not in it. HEAD, the index and the files of the person stay as they are.
-// A commit that cannot be made is a failure told in the journal; the plan goes on, and a `git` task may commit it later.
+// Commits what a completed task wrote, on the plan's branch. Contents come from the content store, so later edits in the workspace are not
+// included. The user's HEAD, index and files stay unchanged. A failed commit is recorded in the journal; the plan continues, and a `git`
+// task may commit it later.
 
 import type { Turn } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -18,7 +18,7 @@ import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
 const ENGINE = 'engine' as Actor
-/** Another git may hold the repository for a moment. */
+/** Another git process may lock the repository for a moment. */
 const WAITS_MS = [100, 400, 1_500]
 
 export interface CommitOptions {
@@ -32,10 +32,10 @@ export async function commit(
   { task, visit, changes }: PlanState['uncommitted'][number],
   { actor, now }: CommitOptions = { actor: ENGINE, now: rooms.clock.now() },
 ): Promise<NonNullable<Turn['committed']>[number]> {
-  // The state is live: what it says is taken before the first wait.
+  // The state is live; read it before the first await.
   const { definition } = state
-  const told = state.tasks.get(task)?.definition
-  const message = messageFor(definition, task, told)
+  const taskDefinition = state.tasks.get(task)?.definition
+  const message = messageFor(definition, task, taskDefinition)
   const done = await guarded(rooms, async () => {
     const paths = new Map((await readChanges(rooms, changes)).map(({ path, after }) => [path, after] as const))
     const made = await commitEntries(rooms, state, {
@@ -53,7 +53,7 @@ export async function commit(
     : { task, visit, operations: done.done, failure: done.failure }
 }
 
-/** The words of the commit that holds the work of a task. */
+/** The commit message for the work of a task. */
 export function messageFor(
   { git }: PlanDefinition,
   task: TaskName,
@@ -71,7 +71,7 @@ export interface EntriesToCommit {
   readonly message: string
   readonly actor: Actor
   readonly at: Millis
-  /** Whose work it is; absent for what is no task's. */
+  /** The task whose work it is; absent if there is none. */
   readonly task?: TaskName
   readonly key: string
 }
@@ -82,7 +82,7 @@ export interface MadeCommit {
   readonly operations: readonly GitOperation[]
 }
 
-/** Throws `Refused` with what git said no to; what was done before that is in `CutShort`. */
+/** Throws `Refused` with the error of git; `CutShort` also holds what was done before it. */
 export async function commitEntries(rooms: Rooms, state: PlanState, wanted: EntriesToCommit): Promise<MadeCommit> {
   const git = demandGit(rooms)
   const owner = { plan: state.id, name: state.definition.name }
@@ -97,9 +97,9 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     at: wanted.at,
     for: wanted.task,
     key: wanted.key,
-    // What is built again by whoever needs it is no part of the work.
+    // Ignored files, such as build results, are not committed.
     ignored: 'leave',
-    // In a place of its own the branch is checked out, and the index there is ours.
+    // In the plan's own worktree the branch is checked out, and the index is ours.
     whenCheckedOut: state.place === null ? 'refuse' : 'stage',
   })
   if (!answered.ok) {
@@ -107,15 +107,15 @@ export async function commitEntries(rooms: Rooms, state: PlanState, wanted: Entr
     throw new CutShort(answered.failure, made)
   }
   const committed = answered.value
-  const stood = committed.status === 'unchanged' ? committed.commit : committed.operation.before
+  const parent = committed.status === 'unchanged' ? committed.commit : committed.operation.before
   const operations = [
-    ...(await unrecorded(rooms, state.id, branch, stood)),
+    ...(await unrecorded(rooms, state.id, branch, parent)),
     ...(committed.status === 'unchanged' ? [] : [committed.operation]),
   ]
   return { committed, branch: branch.branch, operations }
 }
 
-/** The world said no after something had been done, which must be recorded all the same. */
+/** Git refused after some operations were done, which must be recorded. */
 export class CutShort extends Error {
   override readonly name = 'CutShort'
   readonly failure: Failure
@@ -131,7 +131,7 @@ export type Guarded<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure; readonly done: readonly GitOperation[] }
 
-/** Does work on the repository and answers with a value; what is held by another git is tried again a few times. */
+/** Runs work on the repository and returns a value; retries a few times if another git process holds a lock. */
 export async function guarded<T>(rooms: Rooms, work: () => Promise<T>): Promise<Guarded<T>> {
   for (let tries = 0; ; tries++) {
     try {
@@ -139,7 +139,7 @@ export async function guarded<T>(rooms: Rooms, work: () => Promise<T>): Promise<
     } catch (error) {
       const no = noOf(error)
       const waitMs = WAITS_MS[tries]
-      // What was done before the no must not be told twice, so only a no at the very beginning is tried again.
+      // Only a refusal before any operation is retried, so that none is recorded twice.
       if (no.failure.class !== 'transient' || no.done.length > 0 || waitMs === undefined) return { ok: false, ...no }
       await new Promise<void>(resolve => void rooms.clock.after(waitMs, resolve))
     }
@@ -160,7 +160,7 @@ export function demandGit({ git }: Rooms): Git {
   return git ?? refuse('logic', 'git is not used here', 'take `git` out of the plan, or open the engine with git')
 }
 
-/** The value of an answer of git; its no is thrown. */
+/** The value of git's answer; throws its refusal. */
 export function taken<T>(
   answer: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure },
 ): T {
@@ -168,19 +168,19 @@ export function taken<T>(
   throw new CutShort(answer.failure, [])
 }
 
-/** The making of the branch, when the journal does not know of it yet. Asked only where nothing stands on it. */
+/** The creation of the branch, if the journal does not have it yet. Only for a branch without commits of ours. */
 export async function unrecorded(
   rooms: Rooms,
   plan: PlanId,
   branch: PlanBranch,
-  stood: string | null,
+  parent: string | null,
 ): Promise<readonly RefOperation[]> {
   if (branch.made === 'now') return [branch.operation]
-  if (stood !== branch.operation.after) return []
+  if (parent !== branch.operation.after) return []
   return isRefRecorded(await entriesAfter(rooms.store, plan, 0), branch.ref) ? [] : [branch.operation]
 }
 
-/** A directory is nothing to git, and what belongs to a repository inside is that repository's own. */
+/** Git does not store directories, and files of a nested repository belong to that one. */
 export function contents(rooms: Rooms, entries: EntriesToCommit['entries']): ReadonlyMap<string, PathContent> {
   const paths = new Map<string, PathContent>()
   for (const [path, entry] of entries) {

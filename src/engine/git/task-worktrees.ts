@@ -1,9 +1,9 @@
-// Tasks that work apart (`git: {worktree: task}`). Whoever may write has a worktree of its own, which begins each attempt as the
-// plan's branch stands. What it changed is committed on its own branch, merged into the plan's, and then its worktree goes; whoever
-// only reads gets the plan's branch without a branch. The workspace of the person is never written.
+// Task worktrees (`git: {worktree: task}`). A task that may write has a worktree of its own, which starts each attempt at the plan's
+// branch. Its changes are committed on its own branch and merged into the plan's, and then the worktree is removed. A read-only task gets
+// a detached checkout of the plan's branch. The user's workspace is never written.
 //
-//   take worktree ─► look ─► carry out ─► look ─► commit, with how it ended ─► merge ─► remove worktree ─► the result is journaled
-//                                                      └─ a crash from here on: the next attempt finds the commit and goes on
+//   take worktree ─► snapshot ─► perform ─► compare ─► commit, with the result ─► merge ─► remove worktree ─► the result is journaled
+//                                                        └─ after a crash from here on: the next attempt finds the commit and goes on
 
 import { existsSync } from 'node:fs'
 import { mkdir, realpath } from 'node:fs/promises'
@@ -18,7 +18,7 @@ import { effectOf, mayRunAgain } from '../../domain/plan-rules/effect.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { Failed, Failure, Result, Succeeded, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
-import { heldToEffects } from '../attempts/expected-effects.ts'
+import { checkEffects } from '../attempts/expected-effects.ts'
 import { beforeBegun } from '../loop/shortage.ts'
 import { changesSince, readChanges, snapshotWorktree } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
@@ -34,7 +34,7 @@ interface ApartOptions {
 
 type Work = (rooms: Rooms) => Promise<Result | Interrupted>
 
-/** Carries out an attempt where it belongs. `rooms` are those of the workspace. */
+/** Performs an attempt in the right folder. `rooms` are those of the workspace. */
 export async function performInWorktree(
   rooms: Rooms,
   state: PlanState,
@@ -52,7 +52,7 @@ export async function performInWorktree(
     const read = await reading(rooms, state, definition.id, work)
     return read.ok ? read.value : beforeBegun(read.failure)
   }
-  // The state is live: what it says is taken before the first wait.
+  // The state is live; read it before the first await.
   const about = aboutOf(rooms, state, task, options)
   if (!(await options.isHeld())) return GIVEN_UP
   const first = await guarded(rooms, () => begin(about, 'find', say))
@@ -70,15 +70,15 @@ export async function performInWorktree(
   if (result.status === 'failed') return withGit(pointingTo(result, path), operations)
   const wrote = await changesSince(at, state, look)
   if (wrote === null) return withGit(failedFor(`look at ${path}`), operations)
-  const held = options.action === undefined ? await heldApart(at, state, task, result, wrote) : result
-  if (held.status === 'failed') return withGit(pointingTo(held, path), operations)
+  const checked = options.action === undefined ? await checkWorktreeChanges(at, state, task, result, wrote) : result
+  if (checked.status === 'failed') return withGit(pointingTo(checked, path), operations)
   if (!(await options.isHeld())) return GIVEN_UP
-  const landed = await land(about, { at, path, operations, result: held, changes: wrote.changes }, say)
+  const landed = await land(about, { at, path, operations, result: checked, changes: wrote.changes }, say)
   return landed.status === 'conflict' ? { ...landed, status: 'failed' } : landed
 }
 
-/** It was alone there, so all that changed is its own. What it wrote is told by its commit, not by its result. */
-async function heldApart(
+/** It was alone in the worktree, so every change is its own. The commit, not the result, tells what it wrote. */
+async function checkWorktreeChanges(
   at: Rooms,
   state: PlanState,
   task: TaskState,
@@ -86,12 +86,12 @@ async function heldApart(
   wrote: Wrote,
 ): Promise<Result> {
   const { snapshot: _, ...alone } = wrote
-  const held = await heldToEffects(at, state, task, { ...result, wrote: alone })
-  const { wrote: __, ...bare } = held
+  const checked = await checkEffects(at, state, task, { ...result, wrote: alone })
+  const { wrote: __, ...bare } = checked
   return bare as Result
 }
 
-/** Runs something that only reads where it sees what the plan has done so far. */
+/** Runs a read-only function where it sees the plan's branch. */
 export async function reading<T>(
   rooms: Rooms,
   state: PlanState,
@@ -112,7 +112,7 @@ export async function reading<T>(
     const folder = join(rooms.stateDir, 'work', definition.name)
     await mkdir(folder, { recursive: true })
     const path = join(await realpath(folder), `${name.replaceAll('/', '+')}~look`)
-    // What a reader that was cut off left there is nobody's work.
+    // Leftovers of an interrupted reader are discarded.
     if (existsSync(path)) taken(await git.removeScratch({ plan, path }))
     const { workspace } = taken(await git.checkOutScratch({ plan, path, commit: branch.tip }))
     await mkdir(workspace, { recursive: true })
@@ -135,12 +135,12 @@ interface About {
   readonly key: string
   readonly message: string
   readonly title: string
-  /** May it be done again, on top of what it conflicts with? */
+  /** May it run again, on top of the conflicting work? */
   readonly mayRunAgain: boolean
 }
 
 interface Done {
-  /** Where it was done; null when an attempt before this one did it. */
+  /** Where it ran; null if an earlier attempt did it. */
   readonly at: Rooms | null
   readonly path: string | null
   readonly operations: readonly GitOperation[]
@@ -167,7 +167,7 @@ function aboutOf(rooms: Rooms, state: PlanState, task: TaskState, { action }: Pi
   }
 }
 
-/** Work that was committed by an attempt which then could not say so is found; without how it ended it is done again. */
+/** Finds the commit of an attempt that was interrupted before its result was recorded. Without a recorded result it runs again. */
 async function begin(about: About, how: 'find' | 'again', say: (text: string) => void): Promise<Done | Begun> {
   const { rooms, owner, task, base, key } = about
   const git = demandGit(rooms)
@@ -204,7 +204,7 @@ async function land(about: About, done: Done, say: (text: string) => void): Prom
   const operations = [...done.operations, ...(committed.ok ? committed.value : committed.done)]
   const no = (failure: Failure): Failed => withGit(pointingTo({ status: 'failed', failure }, done.path), operations)
   if (!committed.ok) return no(committed.failure)
-  // The journal hears of merges in the order in which they were made, so nobody merges before this one has answered.
+  // The journal must record merges in their order, so one at a time.
   return await oneByOne(rooms, owner.plan, async () => {
     const landed = await guarded(rooms, () => merge(about, done.path, stored))
     if (!landed.ok) return no(landed.failure)
@@ -217,7 +217,7 @@ async function land(about: About, done: Done, say: (text: string) => void): Prom
   })
 }
 
-/** Its work and that of others do not go together; nothing of either was changed. */
+/** Its work conflicts with other merged work; neither was changed. */
 type Conflict = Omit<Failed, 'status'> & { readonly status: 'conflict' }
 
 const NOTHING_NEW = { ok: true, value: [] } as const
@@ -287,7 +287,6 @@ async function oneByOne<T>({ store }: Rooms, plan: PlanId, work: () => Promise<T
   }
 }
 
-/** Where what it left can be looked at. */
 function pointingTo(failed: Failed, path: string | null): Failed {
   if (path === null) return failed
   const { failure } = failed
@@ -303,7 +302,7 @@ const failedFor = (message: string): Failed => ({
   failure: { class: 'resource', message: `what it writes cannot be seen: ${message}`, retryable: true },
 })
 
-/** Does it run a command or read a file, and so need to see what the plan has done? */
+/** Does it run a command or read a file, so that it must see the plan's branch? */
 function looksAtFiles({ accept = [], postconditions = [], outputs }: TaskDefinition, action: string): boolean {
   if (action === 'run' || action === 'verify') return true
   const checks = [...accept, ...postconditions].some(one => commandOf(one) !== null)

@@ -1,8 +1,8 @@
-// Drives plans inside a process that lives long: whatever has something to do and is held by nobody, at first and then as the journal
-// goes on. A plan that only waits for people or agents costs nothing until somebody writes to it.
+// Drives plans inside a long-lived process: every plan that has work and no owner, at first and then as the journal grows. A plan that only
+// waits for people or agents costs nothing until its journal changes.
 //
-//   journal ──► moved ──► has it work? ──► in line ──► driven (at most `max`) ──► looked at again
-//                          └─ only later: woken then          └─ held by others, or nothing came of it: later
+//   journal ──► moved ──► has it work now? ──► queued ──► driven (at most `max`) ──► checked again
+//                          └─ later: a timer               └─ held by others, or no progress: put off
 
 import type { PlanId } from '../../domain/id.ts'
 import { type NextActions, nextActions } from '../../domain/next-actions.ts'
@@ -16,14 +16,15 @@ import type { Rooms } from '../rooms.ts'
 import { Bell } from './bell.ts'
 import { ShortageWatch } from './shortage-watch.ts'
 
-// Who wants to know which plans are given orders in this process. Whoever attends drives those at once; what another process sets
-// going is left to that process for a moment, because it is most likely about to drive it itself.
-
 type Listener = (plan: PlanId) => void
 
 const listeners = new WeakMap<Store, Listener>()
 
-/** Said before it is written, so that nobody sees the entry first. */
+/**
+ * Listeners for orders given in this process. The attendant drives such plans at once. Plans started by another process are left to that
+ * process for a moment, because it will most likely drive them itself. Called before the order is written, so that the attendant knows of
+ * it when it sees the entry.
+ */
 export function noteOrder(store: Store, plan: PlanId): void {
   listeners.get(store)?.(plan)
 }
@@ -35,14 +36,13 @@ function listenForOrders(store: Store, listener: Listener): void {
 const MAX_DEFAULT = 16
 const REST_MS = 25
 const ROUND_MS = 5_000
-/** A plan in which nothing happens for longer than this gives its place to others, and is woken in time. */
+/** A plan without progress for longer than this gives its slot to others, and is resumed later. */
 const PATIENCE_MS = 2_000
-/** Whatever nothing came of is tried again later and later, up to this. */
 const BACK_OFF_MAX_MS = 60_000
-/** What others hold is looked at again so often: they may let go without a word. */
+/** A plan held by another process is checked this often, because it may be released without an entry. */
 const HELD_MS = 1_000
 const GRACE_MS = 1_000
-/** What is written to a plan so soon after an order given here is taken for what came of it. */
+/** An entry this soon after an order given here counts as its consequence. */
 const ORDERED_MS = 10_000
 const TIDY_MS = 60_000
 const PAGE = 200
@@ -51,7 +51,7 @@ const OPEN: readonly PlanStatus[] = ['active', 'blocked', 'paused']
 interface PutOff {
   readonly at: number
   readonly waitMs: number
-  /** Null: whatever becomes of it meanwhile. */
+  /** Null: put off regardless of the plan's version. */
   readonly version: number | null
 }
 
@@ -69,19 +69,17 @@ class Attendant {
   readonly #everyMs: number
   readonly #max: number
   readonly #graceMs: number
-  /** When they were given an order in this process last, on the monotonic clock. */
   readonly #ordered = new Map<PlanId, number>()
-  /** Written to since they were looked at. */
+  /** Changed since the last check. */
   readonly #moved = new Set<PlanId>()
   readonly #line = new Set<PlanId>()
   readonly #driving = new Map<PlanId, Promise<void>>()
   readonly #wakes = new Map<PlanId, number>()
-  /** Others hold them, or nothing came of driving them at this version: not before then, on the monotonic clock. */
+  /** Held by others, or driving them at this version had no effect: not to be driven before this time on the monotonic clock. */
   readonly #later = new Map<PlanId, PutOff>()
-  /** Waiting for files that other plans hold: they take nobody's place, and are woken when one of those plans moves. */
+  /** Waiting for files that other plans have reserved. They occupy no slot, and are checked again when one of those plans changes. */
   readonly #scopes = new Map<PlanId, readonly ScopeWait[]>()
-  readonly #told = new Map<PlanId, number>()
-  /** Paused because we lacked something. */
+  readonly #notified = new Map<PlanId, number>()
   readonly #shortages: ShortageWatch
 
   constructor(hand: Hand, rooms: Rooms, options: AttendOptions) {
@@ -105,7 +103,7 @@ class Attendant {
     await this.#tried(() => this.#findOpen())
     let roundAt = clock.monotonic()
     let tidyAt = roundAt + TIDY_MS
-    // Nobody waits for it but the next time, and whoever stops.
+    // Only the next round and the stop wait for it.
     let tidying: Promise<void> = Promise.resolve()
     while (!stop.aborted) {
       if (clock.monotonic() >= roundAt) {
@@ -140,7 +138,7 @@ class Attendant {
           after = entry.position
           this.#options.onEntry?.(entry)
           this.#hear(entry)
-          // Entries come close behind one another: after a short rest many are read at once.
+          // Entries come in bursts: after a short rest many are read at once.
           if (clock.monotonic() - restedAt < REST_MS) continue
           await gone.wait(clock, REST_MS)
           restedAt = clock.monotonic()
@@ -157,7 +155,7 @@ class Attendant {
       this.#moved.add(plan)
       this.#bell.ring()
     }
-    // Whoever drives it looks for itself, and it is looked at again afterwards.
+    // The loop reads it itself; the plan is checked again afterwards.
     if (this.#driving.has(entry.plan)) return
     const isHeld = this.#later.get(entry.plan)?.version === null
     if (isHeld && entry.fence !== null) return
@@ -184,7 +182,7 @@ class Attendant {
     for (const plan of [...this.#ordered.keys()]) if (!this.#isOrdered(plan)) this.#ordered.delete(plan)
   }
 
-  /** Several entries may come of one order, and one of them of another process in between: then it is driven a little too soon. */
+  /** An order may cause several entries, one of them by another process: then the plan is driven a little too early, which is harmless. */
   #isOrdered(plan: PlanId): boolean {
     return this.#rooms.clock.monotonic() - (this.#ordered.get(plan) ?? Number.NEGATIVE_INFINITY) < ORDERED_MS
   }
@@ -203,12 +201,12 @@ class Attendant {
   #isAtWork = (plan: PlanId): boolean => this.#driving.has(plan) || this.#line.has(plan)
 
   async #lookAtMoved(): Promise<void> {
-    // Not all at once: whoever writes all the time must not keep claims and dead owners from being looked after.
+    // In pages, so that a busy writer does not delay expired claims and orphaned plans.
     for (const plan of [...this.#moved].slice(0, PAGE)) {
       if (this.#options.stop.aborted) return
       this.#moved.delete(plan)
       if (!this.#isAtWork(plan)) await this.#tried(() => this.#look(plan), plan)
-      // Whoever can be driven is, before all have been looked at.
+      // Start what is ready before all have been checked.
       this.#fill()
     }
   }
@@ -230,7 +228,6 @@ class Attendant {
     if (!isWanted && next.wakeAt !== null) this.#wakes.set(plan, next.wakeAt)
   }
 
-  /** Have the plans that hold its files let go of them? */
   async #lookAtScopes({ id }: PlanState): Promise<void> {
     for (const { root, paths } of this.#scopes.get(id) ?? []) {
       const { holders } = await this.#rooms.store.reservations.holders(id, { root, paths })
@@ -243,7 +240,7 @@ class Attendant {
   }
 
   #hasNews({ id, definition, status, version }: PlanState): boolean {
-    return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#told.get(id) !== version
+    return status !== 'draft' && (definition.notify?.length ?? 0) > 0 && this.#notified.get(id) !== version
   }
 
   #fill(): void {
@@ -266,7 +263,7 @@ class Attendant {
     if (state === null) return
     const { version } = state
     const works = hasWork(nextActions(state, clock.now()))
-    // Put off before anything is tried: what throws is not tried again at once.
+    // Put off first, so that a plan whose drive throws is not retried at once.
     this.#putOff(plan, version)
     if ((await store.leases.holder(plan))?.alive === true) return this.#putOff(plan, null)
     if (works) {
@@ -286,16 +283,15 @@ class Attendant {
       if (isElsewhere(driven)) return this.#putOff(plan, null)
     } else await this.#hand.tell(plan, { stop })
     const after = (await store.state(plan))?.version ?? 0
-    this.#told.set(plan, after)
+    this.#notified.set(plan, after)
     if (this.#scopes.has(plan)) this.#putOff(plan, after)
     else if (!works || after !== version) this.#later.delete(plan)
   }
 
-  /** Longer each time nothing comes of it. */
-  #putOff(plan: PlanId, version: number | null, heldMs = Math.min(HELD_MS, this.#everyMs)): void {
+  #putOff(plan: PlanId, version: number | null, firstWaitMs = Math.min(HELD_MS, this.#everyMs)): void {
     const before = this.#later.get(plan)
     const isAgain = version !== null && before?.version === version
-    const firstMs = version === null ? heldMs : this.#everyMs
+    const firstMs = version === null ? firstWaitMs : this.#everyMs
     const waitMs = isAgain ? Math.min(BACK_OFF_MAX_MS, before.waitMs * 2) : firstMs
     this.#later.set(plan, { at: this.#rooms.clock.monotonic() + waitMs, waitMs, version })
   }
@@ -309,7 +305,6 @@ class Attendant {
     return Math.max(0, wait)
   }
 
-  /** Trouble with the store or a plan is told, and the others go on. */
   async #tried<T>(work: () => Promise<T>, plan: PlanId | null = null): Promise<T | undefined> {
     try {
       return await work()
@@ -322,7 +317,7 @@ class Attendant {
 
 const isElsewhere = ({ status }: Driven): boolean => status === 'held' || status === 'lost'
 
-/** Is there something to be done now? What comes only later is no work yet. */
+/** Is there something to do now? A retry that is due later does not count. */
 function hasWork(next: NextActions): boolean {
   const { prepare, compensate, commit, propose, rollback, turn } = next
   const isUnderWay = [...next.perform].length > 0 || prepare.length > 0 || turn

@@ -1,4 +1,4 @@
-// The one place where a loop waits (law L3). Anybody may ring; whoever waits wakes, once, and a ring nobody waited for is kept.
+// The one place where a loop waits (law L3). Anyone may ring; a ring while nobody waits is kept for the next wait.
 
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../clock.ts'
@@ -12,7 +12,7 @@ export class Bell {
     this.#wake?.()
   }
 
-  /** Resolves at the next ring, at once if it has rung since the last wait, or when `ms` have passed. */
+  /** Resolves at the next ring, at once if it has rung since the last wait, or after `ms`. */
   async wait(clock: Clock, ms: number | null): Promise<void> {
     if (!this.#rung) {
       await new Promise<void>(resolve => {
@@ -28,7 +28,7 @@ export class Bell {
   }
 }
 
-/** Tells of signals that end many plans at once: a listener for each plan is no leak. Returns how to stop. */
+/** Rings on abort signals shared by many plans; many listeners are no leak here. Returns how to unsubscribe. */
 export function onSignals(signals: readonly (AbortSignal | undefined)[], ring: () => void): () => void {
   const given = signals.filter(signal => signal !== undefined)
   setMaxListeners(0, ...given)

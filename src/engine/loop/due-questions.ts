@@ -1,5 +1,5 @@
-// What becomes true of a plan while nobody drives it, without any work being done: gates that are reached get their question,
-// alarms that are due are raised. Whoever looks at the plan or answers it next brings this about first.
+// Changes of a plan that need no work, made for plans without an owner: gates that are reached ask their question, due alarms are raised.
+// Done before such a plan is shown or answered.
 
 import type { Actor, PlanId } from '../../domain/id.ts'
 import { commandOf } from '../../domain/plan-rules/criterion-text.ts'
@@ -24,11 +24,10 @@ export async function raiseDueQuestions(rooms: Rooms, plan: PlanId): Promise<voi
   }
 }
 
-/** True when something became true by it. */
 async function tendOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
   const { store, clock } = rooms
   const { id, version } = state
-  // Whoever drives it sees to it.
+  // The owner does it.
   if ((await store.leases.holder(id))?.alive === true) return false
   const own = roomsOf(rooms, state)
   const news = new News()
@@ -39,17 +38,17 @@ async function tendOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
   const isDue = (nextAlarm(state)?.at ?? Number.POSITIVE_INFINITY) <= clock.now()
   if (news.isNone && !isDue) return false
   try {
-    // When the plan has moved meanwhile, somebody else is at it.
+    // If the version has moved, another process is at work on the plan.
     const updated = await store.update(id, news.turn(true), { actor: ENGINE, expectedVersion: version })
     return updated.ok && updated.events.length > 0
   } catch (error) {
-    // Opened only to be read.
+    // The store is open for reading only.
     if (error instanceof StoreRefused) return false
     throw error
   }
 }
 
-/** Commands are run only by whoever drives the plan. */
+/** Commands are run only by the owner of the plan. */
 function runsNothing({ definition: { action, preconditions = [] } }: TaskState): boolean {
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
   return ![...preconditions, ...checks].some(one => commandOf(one) !== null)

@@ -1,6 +1,6 @@
-// The kill switch. `halt` writes a durable note first, from which moment nothing is started, resumed or claimed in this store, and
-// then pauses every plan by force: whatever runs is ended, also what may not be run again, which is parked. `lift` takes the note
-// away; plans stay paused until somebody resumes them.
+// The kill switch. `halt` first writes a durable note; from then on nothing is started, resumed or claimed in this store. Then it pauses
+// every plan by force: running attempts are killed, and those that are unsafe to repeat are parked for a person's decision. `lift` removes
+// the note; plans stay paused until they are resumed.
 
 import { advise, next } from '../../domain/hint.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
@@ -25,25 +25,25 @@ export function haltOf({ store }: Pick<Rooms, 'store'>): Halt | null {
   try {
     return JSON.parse(note) as Halt
   } catch {
-    // A note nobody can read is a note: whoever wrote it wanted all to stop.
+    // An unreadable note still halts.
     return { by: 'somebody', at: 0, reason: 'the note that says why cannot be read' }
   }
 }
 
-/** Refuses what would make work begin. Whoever asks for work to do, as agents do, is not told how to lift it: people decide that. */
+/** Refuses orders that start work. The hint for agents does not say how to lift the halt: that is a person's decision. */
 export function refuseHalted(rooms: Rooms, { rights }: Caller, order: Order['type']): Refusal | null {
   const halt = haltOf(rooms)
   if (halt === null) return null
   const hint =
     order === 'claim'
-      ? 'stop working; somebody who may will lift it, and then you can claim again'
+      ? 'stop working; you can claim again when a person has lifted the halt'
       : rights.has('administer')
         ? advise`to lift that: ${next('lift-halt')}`
         : 'stop working; an authorised person will lift it, then you can continue'
   return refuse('not-ready', `everything was ${haltedBy(halt)}`, hint)
 }
 
-/** For whoever administers all plans; everybody may look. */
+/** Changing it needs the right to administer; reading it does not. */
 export const killSwitch = (rooms: Rooms, caller: Caller): KillSwitch => ({
   halt: async reason => {
     requireHalting(caller)
@@ -66,22 +66,21 @@ function requireHalting(caller: Caller): void {
   requireAllPlans(caller)
 }
 
-/** Said twice, the first who said it stands; plans that began in between are paused too. */
+/** A second halt keeps the first note, and pauses plans that were started in between. */
 async function halt({ store, clock }: Rooms, reason: string | null, by: Actor): Promise<Halted> {
-  const said = haltOf({ store }) ?? { by, at: clock.now(), reason }
-  store.blobs.pin(PIN, JSON.stringify(said))
+  const halted = haltOf({ store }) ?? { by, at: clock.now(), reason }
+  store.blobs.pin(PIN, JSON.stringify(halted))
   const already = (await plansOf(store, ['paused'])).map(({ name }) => name)
   const paused: string[] = []
   const left: { name: string; why: string }[] = []
   for (const { plan, name } of await plansOf(store, OPEN)) {
-    const updated = await pauseHalted(store, plan, said)
+    const updated = await pauseHalted(store, plan, halted)
     if (updated === null) paused.push(name)
     else left.push({ name, why: updated.message })
   }
-  return { ...said, paused, already, left }
+  return { ...halted, paused, already, left }
 }
 
-/** Null when nothing was halted. */
 function lift({ store }: Rooms): Halt | null {
   const halt = haltOf({ store })
   if (halt !== null) store.blobs.unpin(PIN)

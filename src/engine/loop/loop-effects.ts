@@ -1,4 +1,4 @@
-// What the loop touches the world with: carrying out, preparing, committing, going back.
+// The side effects of the loop: perform, prepare, commit, roll back. A replay replaces them.
 
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanState } from '../../domain/state/state.ts'
@@ -15,22 +15,16 @@ import type { propose } from '../revisions/propose-after-failure.ts'
 import type { rollBack } from '../rollback/perform-rollback.ts'
 import type { Rooms } from '../rooms.ts'
 
-// The tasks of one plan that wait because other plans hold their files, for the loop that drives it. They hold nothing meanwhile,
-// and whoever is behind them in line goes first. They are looked at again after a commit of anybody, and once in a while, since
-// the process that holds the files may die without a word.
-
-/** So often it is looked whether the process that holds the files still lives. */
 const LOOK_MS = 1_000
 
 interface ScopeWaits {
   readonly names: ReadonlySet<TaskName>
-  /** After so long they want to be looked at without anything happening; null when nobody waits. */
+  /** Check again after this time even without a change; null if no task waits. */
   readonly lookMs: number | null
-  /** Does a process drive one of the plans that hold the files? Then they are let go without a person. */
+  /** Does a process drive one of the plans that hold the files? Then they will be released without a person's help. */
   readonly isMoving: boolean
   readonly list: readonly ScopeWait[]
   add(wait: ScopeWait): void
-  /** Somebody has written to the store. */
   changed(): void
   look(state: PlanState): Promise<void>
 }
@@ -91,20 +85,19 @@ class ScopeWaitsLocal implements ScopeWaits {
   }
 }
 
-/** A replay brings hands that hold nothing but what was recorded. */
-export interface Hands {
+/** A replay passes effects that only return what was recorded. */
+export interface LoopEffects {
   readonly perform: typeof perform
   readonly prepare: typeof prepare
   readonly commit: typeof commit
   readonly rollBack: typeof rollBack
   readonly propose: typeof propose
-  /** Declared outputs of completed tasks that are not as they were left. */
   readonly lostOutputs: typeof lostOutputs
   readonly scopeWaits: (rooms: Rooms, tell: ((waits: readonly ScopeWait[]) => void) | undefined) => ScopeWaits
   readonly notices: (rooms: Rooms, options: NotifierOptions) => Notices
 }
 
-export const HANDS: Hands = {
+export const LOOP_EFFECTS: LoopEffects = {
   perform,
   prepare,
   commit: async (...args) => await (await lazy.taskCommits()).commit(...args),

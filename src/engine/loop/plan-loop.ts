@@ -1,15 +1,15 @@
-// The loop that drives one plan. It performs only what the journal already says was started (L1), waits in exactly one place
-// (L3), and ends at once when its lease is lost (L5). Fresh start, resume and crash recovery are the same path:
+// The loop that drives one plan. It performs only attempts whose start is in the journal (L1), waits in exactly one place (L3),
+// and ends at once when its lease is lost (L5). Fresh start, resume and crash recovery are the same path:
 //
-//        ┌────────────── recover: attempts an old owner left open are lost ─────────────┐
+//        ┌──────────── recover: unfinished attempts of an old owner become lost ────────┐
 //        ▼                                                                              │ (commit unknown: read again)
-//   nextActions ──► begin what is under way, prepare who is in line, end what is no longer wanted
+//   nextActions ──► perform started attempts, prepare the next tasks, stop what is no longer wanted
 //        │
-//        ├─ news, or a turn would make something true ──► update(turn) ──► durable ──► back to the top
-//        ├─ nothing left for us ──► rest
-//        └─ otherwise ──► wait for the bell: an outcome, a change by others, a timer, a stop
+//        ├─ results, or a turn would change something ──► update(turn) ──► durable ──► back to the top
+//        ├─ nothing left to do for this process ──► rest
+//        └─ otherwise ──► wait for the bell: a result, a change by others, a timer, a stop
 //
-// What ended stays `in flight` until the turn that says so is durable, so it can be neither lost nor begun twice.
+// A finished attempt stays in flight until the turn with its result is durable, so it can be neither lost nor started twice.
 
 import type { CommandOf, Turn } from '../../domain/command.ts'
 import type { Actor, Millis, PlanId } from '../../domain/id.ts'
@@ -25,12 +25,12 @@ import type { Clock } from '../clock.ts'
 import type { Driven, DriveOptions } from '../engine.ts'
 import type { Rooms } from '../rooms.ts'
 import { Bell, onSignals } from './bell.ts'
-import { HANDS, type Hands } from './loop-effects.ts'
+import { LOOP_EFFECTS, type LoopEffects } from './loop-effects.ts'
 import { failureFor, HOLD_MS, isFailStop, ShortageMet, Standstill, shortageOf } from './shortage.ts'
 import { News } from './turn-news.ts'
 
-// Time as a plan lives it: dated by its journal, carried on by the monotonic clock. A wall clock that jumps back neither turns
-// it back nor makes it stand still, so a retry due in a second comes in a second.
+// The time of a plan: dated by its journal, continued by the monotonic clock. A wall clock that jumps back neither reverses nor stops it,
+// so a retry due in a second starts in a second.
 
 class PlanTime {
   readonly #clock: Clock
@@ -69,7 +69,7 @@ interface Flight {
 type Chore = 'commit' | 'rollback' | 'propose'
 
 export interface LoopOptions extends DriveOptions {
-  /** Processes of the owner that died were still running, and were ended before the plan was taken over. */
+  /** Processes of the dead owner were still running, and were killed before the takeover. */
   hasEndedProcesses?: boolean
 }
 
@@ -80,32 +80,30 @@ export class PlanLoop {
   readonly #options: LoopOptions
   readonly #bell = new Bell()
   readonly #flights = new Map<string, Flight>()
-  /** By task and visit; stays here until the turn that tells of it is durable, like a flight. */
+  /** By task and visit. Kept until the turn that contains the result is durable, like a flight. */
   readonly #preparing = new Set<string>()
   #news = new News()
-  /** Begun, and not yet durably told. */
   readonly #chores = new Set<Chore>()
   #working = 0
-  /** Fires when nothing new is to begin; a precondition being checked is then not waited for. */
+  /** Fires when nothing new may start; a running check of a precondition is then abandoned. */
   readonly #leaving = new AbortController()
   #stale = false
   #unknowns = 0
   #writing = false
-  /** By our last write: until then nobody else can have taken the plan. */
+  /** The lease is certainly ours until then, because of our last write. */
   #heldUntil = 0
-  /** Our own work lacks something: nothing new begins before it is tried again. */
+  /** A shortage of our own work: nothing new starts before the next try. */
   readonly #standstill: Standstill
-  /** The journal cannot be written for want of space. */
   readonly #unwritten: Standstill
-  /** After this the process must not write: the loop ends with it. */
+  /** After this error the process must not write; the loop ends with it. */
   #failStop: { readonly error: unknown } | null = null
   readonly #time: PlanTime
-  readonly #hands: Hands
-  readonly #notices: ReturnType<Hands['notices']>
-  readonly #scopes: ReturnType<Hands['scopeWaits']>
+  readonly #effects: LoopEffects
+  readonly #notices: ReturnType<LoopEffects['notices']>
+  readonly #scopes: ReturnType<LoopEffects['scopeWaits']>
 
-  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: LoopOptions, hands: Hands = HANDS) {
-    this.#hands = hands
+  constructor(rooms: Rooms, plan: PlanId, lease: Lease, options: LoopOptions, effects: LoopEffects = LOOP_EFFECTS) {
+    this.#effects = effects
     this.#rooms = rooms
     this.#plan = plan
     this.#lease = lease
@@ -114,8 +112,8 @@ export class PlanLoop {
     this.#standstill = new Standstill(rooms.clock, HOLD_MS)
     this.#unwritten = new Standstill(rooms.clock, options.holdMs ?? HOLD_MS)
     const { signal: leaving } = this.#leaving
-    this.#scopes = hands.scopeWaits(rooms, options.onWaiting)
-    this.#notices = hands.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
+    this.#scopes = effects.scopeWaits(rooms, options.onWaiting)
+    this.#notices = effects.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
   }
 
   async run(lost: AbortSignal): Promise<Driven> {
@@ -123,7 +121,7 @@ export class PlanLoop {
     const unlisten = this.#rooms.store.onChange(origin => {
       if (origin === 'elsewhere') this.#stale = true
       this.#scopes.changed()
-      // Our own turn is no news: the loop looks again as soon as it is written.
+      // Our own turn needs no ring: the loop looks again as soon as it is written.
       if (origin === 'elsewhere' || !this.#writing) ring()
     })
     const unheed = onSignals([this.#options.stop, this.#options.force, lost], ring)
@@ -166,21 +164,21 @@ export class PlanLoop {
       const wakeMs = next.wakeAt === null ? null : Math.max(0, next.wakeAt - this.#time.now())
       const soon = [this.#scopes.lookMs, wakeMs].filter(ms => ms !== null)
       await this.#bell.wait(this.#rooms.clock, waitMs ?? (soon.length === 0 ? null : Math.min(...soon)))
-      // What came while we waited is told before anybody looks again: the plan itself has not moved.
+      // Results that came while we waited are written before the state is evaluated again; the plan itself has not changed.
       const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale && waitMs === null
       if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
     }
   }
 
-  /** What we lack has not come: nothing is in flight that could still be told, so the loop ends and `resume` goes on later. */
+  /** The shortage lasts too long and nothing is in flight: the loop ends, and `resume` continues later. */
   #givenUp(state: PlanState, stopping: boolean): Driven | null {
     for (const flight of this.#flights.values()) if (!flight.ended) return null
     if (this.#working > 0) return null
     const still = this.#unwritten.shortage === null ? this.#standstill : this.#unwritten
     const { shortage } = still
     if (shortage === null || (!still.isHopeless && !stopping)) return null
-    const isTold = this.#news.isNone && state.status === 'paused'
-    return isTold ? { status: 'rested', rest: 'paused' } : { status: 'short', shortage }
+    const isRecorded = this.#news.isNone && state.status === 'paused'
+    return isRecorded ? { status: 'rested', rest: 'paused' } : { status: 'short', shortage }
   }
 
   readonly #onShortage = (shortage: Shortage): void => {
@@ -194,7 +192,7 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  /** Nothing is left to do here: does it stay for what others do? For a plan that somebody drives, unless others want our place. */
+  /** Stay although there is nothing to do? Yes for a plan with an interactive owner, unless other plans want the slot. */
   #stays(patienceMs: number): boolean {
     return this.#options.stay === true || (this.#scopes.isMoving && patienceMs === Number.POSITIVE_INFINITY)
   }
@@ -204,18 +202,18 @@ export class PlanLoop {
     return { status: 'rested', rest, ...(held.length === 0 ? {} : { held }) }
   }
 
-  /** Then declared outputs are looked at, where there are some; most plans have none, and then nothing is read. */
+  /** Also checks declared outputs. Most plans have none, and then nothing is read. */
   async #recover(): Promise<PlanState> {
     const { signs } = this.#rooms
-    // Without any sign nobody can say until when they lived: whatever differs is then asked about.
+    // Without a heartbeat file the end of the old attempts is unknown, so every difference is asked about.
     const lastSign = signs === undefined ? null : (signs.last(this.#plan) ?? 0)
     const state = await this.#sayRecover(lastSign === null ? {} : { lastSign })
     if (state.status !== 'active' || !leavesFiles(state)) return state
-    const lost = await this.#hands.lostOutputs(this.#rooms, state)
+    const lost = await this.#effects.lostOutputs(this.#rooms, state)
     return lost.length + state.lostOutputs.length === 0 ? state : await this.#sayRecover({ lost })
   }
 
-  /** Said until it is known to be written: before that, what seems to be under way may be what a dead owner left open. */
+  /** Repeated until it is known to be written: before that, open attempts may belong to a dead owner. */
   async #sayRecover(found: Pick<CommandOf<'recover'>, 'lastSign' | 'lost'>): Promise<PlanState> {
     for (;;) {
       let known = true
@@ -228,7 +226,6 @@ export class PlanLoop {
     }
   }
 
-  /** Begins every attempt the journal says is under way and that is not in flight yet. */
   #begin(state: PlanState, next: NextActions, stopping: boolean): void {
     for (const task of next.perform) {
       const key = `${task.definition.id}/${task.visit}/${task.attempt}`
@@ -237,7 +234,7 @@ export class PlanLoop {
       const flight = this.#takeOff(key, task, interruptible)
       const { visit, attempt } = task
       const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
-      // A budget of time counts until the last sign of life.
+      // A time budget counts until the last heartbeat.
       const unwatch = isLookedAt || state.budget !== null ? this.#rooms.signs?.watch(this.#plan) : undefined
       void this.#perform(state, task, flight).then(result => {
         unwatch?.()
@@ -252,7 +249,7 @@ export class PlanLoop {
       const interruptible = mayRunAgain(compensationEffect(state, task.definition.id))
       const flight = this.#takeOff(COMPENSATION, task, interruptible)
       void this.#perform(state, by, flight, action).then(result => {
-        // A compensation cut short stays open: whoever drives on makes it again or says that nobody knows.
+        // An interrupted compensation stays open: the next owner repeats it or records that its outcome is unknown.
         const { shortage } = this.#standstill
         if (result.status === 'interrupted' && result.begun === false && shortage !== null) {
           const failed = { status: 'failed', failure: failureFor(shortage) } as const
@@ -266,27 +263,27 @@ export class PlanLoop {
     const { commit, propose, rollback } = next
     if (commit !== null)
       this.#doChore('commit', async () => {
-        // Awaited first: a turn meanwhile begins a new list.
-        const done = await this.#hands.commit(this.#rooms, state, commit)
+        // Awaited before `#news` is read: a turn in between starts a new list.
+        const done = await this.#effects.commit(this.#rooms, state, commit)
         if (!this.#isShort('commit', done.failure)) this.#news.committed.push(done)
       })
     if (propose !== null)
       this.#doChore('propose', async () => {
-        const made = await this.#hands.propose(this.#rooms, state, propose)
+        const made = await this.#effects.propose(this.#rooms, state, propose)
         this.#news.proposed.push(made)
       })
-    // Nobody may be reading or writing files then.
+    // Only when no task reads or writes files.
     if (rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0)
       this.#doChore('rollback', async () => {
         if (!(await this.#isHeld())) return
-        const outcome = await this.#hands.rollBack(this.#rooms, state)
+        const outcome = await this.#effects.rollBack(this.#rooms, state)
         if (!this.#isShort('rollback', outcome.failure)) this.#news.rolledBack = { id: rollback.id, outcome }
       })
     for (const task of next.prepare) {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
-      void this.#hands.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
+      void this.#effects.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
         if (preparation.waits === undefined) this.#news.prepared.push(preparation)
         else {
           this.#scopes.add(preparation.waits)
@@ -299,7 +296,7 @@ export class PlanLoop {
     }
   }
 
-  /** A chore that met a shortage is not told of: it is begun again. */
+  /** A chore that met a shortage is not recorded: it is started again. */
   #isShort(chore: Chore, failure: Failure | undefined): boolean {
     const shortage = failure === undefined ? null : shortageIn(failure)
     if (shortage === null) {
@@ -330,7 +327,7 @@ export class PlanLoop {
       })
   }
 
-  /** Something given up has not ended yet, and would act beside this task or write the same files. Its end rings the bell. */
+  /** An aborted attempt that has not ended yet would interfere with this task or write the same files. Its end rings the bell. */
   #isInTheWay(state: PlanState, task: TaskState): boolean {
     for (const flight of this.#flights.values()) {
       if (flight.ended) continue
@@ -342,7 +339,7 @@ export class PlanLoop {
     return false
   }
 
-  /** Asked immediately before anything is done to the world: a process that slept longer than its lease must not act (L5). */
+  /** Checked immediately before any side effect: a process that slept longer than its lease must not act (L5). */
   readonly #isHeld = (): true | Promise<boolean> =>
     this.#rooms.clock.monotonic() < this.#heldUntil ? true : this.#askHolder()
 
@@ -363,10 +360,15 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  #perform(state: PlanState, task: TaskState, { stop }: Flight, action?: Parameters<Hands['perform']>[3]['action']) {
+  #perform(
+    state: PlanState,
+    task: TaskState,
+    { stop }: Flight,
+    action?: Parameters<LoopEffects['perform']>[3]['action'],
+  ) {
     const { onOutput, onNote, holdMs } = this.#options
     const name = task.definition.id
-    return this.#hands.perform(this.#rooms, state, task, {
+    return this.#effects.perform(this.#rooms, state, task, {
       owner: this.#lease.owner,
       isHeld: this.#isHeld,
       stop,
@@ -381,14 +383,14 @@ export class PlanLoop {
     })
   }
 
-  /** Ends what the plan no longer wants: cancelled, superseded, or paused and safe to make again. */
+  /** Stops attempts that are no longer wanted: cancelled, superseded, or paused and safe to repeat. */
   #interrupt(state: PlanState, stopping: boolean): void {
-    // Paused because we lack something: what runs may go on to its end, and is not made again for it.
+    // In a pause for lack of space, running attempts may finish; they are not repeated for it.
     const pausing = stopping || (state.status === 'paused' && state.shortage === null && !state.overBudget)
     const forced = this.#options.force?.aborted === true || state.halted
     for (const [key, flight] of this.#flights) {
       if (flight.ended || flight.stop.aborted) continue
-      // By name: a state that was read anew is made of other objects.
+      // By name, because a state that was read again consists of other objects.
       const name = flight.task.definition.id
       const task = state.tasks.get(name)
       const wanted =
@@ -398,7 +400,7 @@ export class PlanLoop {
             task.visit === flight.visit &&
             task.attempt === flight.attempt &&
             state.compensating === null
-      // A pause stops tasks; a compensation under way goes on, since something waits for it to end.
+      // A pause stops tasks. A running compensation continues, since something waits for its end.
       const mayEnd = flight.interruptible && (key === COMPENSATION ? stopping : pausing)
       if (!wanted || forced || mayEnd) flight.stop.abort()
     }
@@ -422,7 +424,6 @@ export class PlanLoop {
     if (taken.proposed.length > 0) this.#chores.delete('propose')
     if (taken.rolledBack !== null) {
       this.#chores.delete('rollback')
-      // It is in the journal now, and need not be told again.
       await this.#rooms.snapshots?.settled()
     }
     for (const { task, visit } of taken.prepared) this.#preparing.delete(`${task}/${visit}`)
@@ -451,7 +452,7 @@ export class PlanLoop {
         await this.#pauseUnwritten(shortage)
         return await this.#read()
       }
-      // A store that cannot say it again and again is broken: stop, and let a fresh process read what is true.
+      // A store that fails this way repeatedly is broken: stop, and let a new process read the true state.
       if (!(error instanceof CommitUnknown) || ++this.#unknowns > UNKNOWNS_MAX) throw error
       onUnknown?.()
       return await this.#read()
@@ -466,7 +467,7 @@ export class PlanLoop {
       : shortageOf(this.#rooms, error, 'Writing the event log')
   }
 
-  /** Nothing was written. A pause is small, and may still have room; what is in flight is said again later. */
+  /** Nothing was written. A pause is small and may still fit; results in flight are written later. */
   async #pauseUnwritten(cause: Shortage): Promise<void> {
     const isFirst = this.#unwritten.shortage === null
     this.#unwritten.meet(cause)
@@ -485,7 +486,7 @@ export class PlanLoop {
     return state
   }
 
-  /** Leaving: nothing of ours may live on. */
+  /** Leaving: none of our processes may live on. */
   async #land(): Promise<void> {
     this.#leaving.abort()
     for (const flight of this.#flights.values()) flight.stop.abort()

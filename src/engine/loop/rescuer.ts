@@ -1,5 +1,5 @@
-// Takes over plans whose owner is gone, and gives back claims whose agent is: once at the start, then every few seconds, until
-// told to stop. A plan that cannot be driven now is tried again at the next round.
+// Takes over plans whose owner died, and ends expired claims: once at the start, then every few seconds until stopped. A plan that cannot
+// be driven now is tried again in the next round.
 
 import type { PlanId } from '../../domain/id.ts'
 import { sweepClaims } from '../attempts/lapsed-claims.ts'

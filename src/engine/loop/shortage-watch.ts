@@ -1,5 +1,5 @@
-// In a process that lives long: plans that are paused because we lacked something go on by themselves when it is there again. Each
-// is asked about later and later, also when it went on and met the same again.
+// For long-lived processes: resumes plans that were paused for a shortage once it has passed. Each plan is checked at growing intervals,
+// also if it met the same shortage again after it was resumed.
 
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,9 +13,9 @@ import { unusableFolder } from './shortage.ts'
 const ENGINE = 'engine' as Actor
 const WAIT_FIRST_MS = 1_000
 const WAIT_MAX_MS = 60_000
-/** A plan that went on for so long is as good as one that never lacked anything. */
+/** A plan without a shortage for this long starts again with short intervals. */
 const FORGET_MS = 10 * 60_000
-/** So much must be free: a few small commits and a small capture. */
+/** This much must be free: enough for some small commits and a small capture. */
 const PROBE_BYTES = 64 * 1024
 const PROBE_HANDLES = 16
 
@@ -23,7 +23,6 @@ type WatchRooms = Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>
 
 interface Watched {
   waitMs: number
-  /** On the monotonic clock; null while the plan is not paused for want of something. */
   at: number | null
   seenAt: number
 }
@@ -51,7 +50,6 @@ export class ShortageWatch {
     else if (watched.at === null) Object.assign(watched, { at: now + watched.waitMs, seenAt: now })
   }
 
-  /** When somebody is to be asked about next, on the monotonic clock. */
   get nextAt(): number {
     let next = Number.POSITIVE_INFINITY
     for (const { at } of this.#plans.values()) next = Math.min(next, at ?? next)
@@ -70,14 +68,14 @@ export class ShortageWatch {
         continue
       }
       if (haltOf({ store }) !== null || !hasPassed(this.#rooms, state.shortage)) continue
-      // Whoever still holds it keeps what it knows and cannot write.
+      // An owner that is alive still holds results that it could not write.
       if ((await store.leases.holder(plan))?.alive === true) continue
       await store.update(plan, { type: 'resume' }, { actor: ENGINE })
     }
   }
 }
 
-/** Is there room again, as far as can be told by trying? */
+/** Has the shortage passed, as far as a try can tell? */
 export function hasPassed(rooms: WatchRooms, { kind }: Shortage): boolean {
   try {
     if (unusableFolder(rooms) !== null) return false
@@ -89,7 +87,7 @@ export function hasPassed(rooms: WatchRooms, { kind }: Shortage): boolean {
   }
 }
 
-/** Nothing is written into the workspace to find out. */
+/** Probes the state folder only: nothing is written into the workspace. */
 function hasSpace({ root, stateDir, clock }: WatchRooms): boolean {
   const { bavail, bsize } = statfsSync(root)
   if (bavail * bsize < PROBE_BYTES) return false

@@ -1,4 +1,8 @@
-// What the engine itself lacks (space, file handles, a folder): how it is recognised, what is held meanwhile, when the loop gives up.
+// Shortages of the engine itself (disk space, file handles, a missing folder): how they are recognised, which results are held meanwhile,
+// when the loop gives up.
+//
+// A shortage is an error of the operating system or of SQLite, or a folder that has disappeared. A failed fsync is never a shortage:
+// earlier writes may be lost silently, so the process stops (P12).
 
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { sep } from 'node:path'
@@ -17,12 +21,9 @@ import type { Store } from '../../stores/store.ts'
 import type { Clock } from '../clock.ts'
 import type { Rooms } from '../rooms.ts'
 
-// Recognises what the engine's own work lacks: an error of the operating system or of SQLite, or a folder that is no longer there.
-// A failed fsync is never a shortage: what was written before it may be lost without a word, so whoever met it stops (P12).
-
 type Folders = Pick<Rooms, 'root' | 'stateDir' | 'store'>
 
-/** Thrown by the engine's own work where a value has no place for it. */
+/** Thrown by the engine's own work where the return type has no place for it. */
 export class ShortageMet extends Error {
   override readonly name = 'ShortageMet'
   readonly shortage: Shortage
@@ -32,24 +33,25 @@ export class ShortageMet extends Error {
   }
 }
 
-/** An attempt that was cut off by a shortage on our side. The shortage is told to the loop and never journaled with the attempt. */
+/**
+ * An attempt that was interrupted by a shortage on our side. The loop learns of the shortage; the journal records only the interruption.
+ */
 export interface CutOff extends Interrupted {
   readonly shortage: Shortage
 }
 
-/** `begun: false` where it is certain that the attempt has done nothing. */
+/** `begun: false`: the attempt certainly did nothing. */
 export function cutOff(shortage: Shortage, begun?: false): CutOff {
   const reason = shortage.message
   return { status: 'interrupted', reason, shortage, begun }
 }
 
-/** A failure met before an attempt could begin: cut off when it was a shortage, else a failure of the attempt. */
+/** A failure before the attempt began: an interruption if it was a shortage, else a failure of the attempt. */
 export function beforeBegun(failure: Failure): Result | CutOff {
   const shortage = shortageIn(failure)
   return shortage === null ? { status: 'failed', failure } : cutOff(shortage, false)
 }
 
-/** The other way round: a shortage where a failure is asked for. */
 export const failureFor = ({ kind, code, message, hint }: Shortage): Failure => ({
   class: 'resource',
   message,
@@ -59,28 +61,28 @@ export const failureFor = ({ kind, code, message, hint }: Shortage): Failure => 
   shortage: kind,
 })
 
-/** Passes a value on; throws when it is a failure that tells of a shortage. */
+/** Passes a value through; throws if it is a failure caused by a shortage. */
 export function demandRoom<T extends { readonly ok: boolean }>(answer: T): T {
   const shortage = 'failure' in answer ? shortageIn(answer.failure as Failure) : null
   if (shortage !== null) throw new ShortageMet(shortage)
   return answer
 }
 
-/** What an error of our own work tells of, or which of our folders is gone; null when it is something else. */
+/** The shortage behind an error, or our missing folder; null for any other error. */
 export function shortageOf(folders: Folders, error: unknown, doing = "Planfold's own work"): Shortage | null {
   if (error instanceof ShortageMet) return error.shortage
   if (isFailStop(error)) return null
   return namedShortage(error, doing) ?? unusableFolder(folders)
 }
 
-/** Errors after which this process must not go on writing. */
+/** Errors after which this process must not write any more. */
 export function isFailStop(error: unknown): boolean {
   return error instanceof Error && FAIL_STOP.has(error.name)
 }
 
 const FAIL_STOP: ReadonlySet<string> = new Set(['CommitUnknown', 'StoreGone', 'SyncFailed'])
 
-/** As `shortageOf`, without a look at the folders. */
+/** Like `shortageOf`, without checking the folders. */
 export function namedShortage(error: unknown, doing: string): Shortage | null {
   if (!(error instanceof Error)) return null
   if (error.name === 'StoreFull') return made('disk-full', fullCode(codeOf(error.cause)), `${doing}: the disk is full`)
@@ -92,7 +94,7 @@ export function namedShortage(error: unknown, doing: string): Shortage | null {
 
 const SQLITE_FULL = 13
 const SQLITE_CANTOPEN = 14
-/** The shared memory file could not be made as large as it must be: the disk is full. */
+/** SQLite could not enlarge its shared memory file: the disk is full. */
 const SQLITE_IOERR_SHMSIZE = 10 | (19 << 8)
 
 function fromSqlite(code: number, doing: string): Shortage | null {
@@ -105,7 +107,6 @@ function fromSqlite(code: number, doing: string): Shortage | null {
 
 const OPEN_FILES = 'no more files can be opened'
 
-/** The code with which opening a file fails for want of handles; null when there are some. */
 function handlesShort(): string | null {
   try {
     closeSync(openSync('/dev/null', 'r'))
@@ -123,7 +124,7 @@ const made = (kind: ShortageKind, code: string, message: string): Shortage => ({
   hint: SHORTAGE_HINTS[kind],
 })
 
-/** Which of our folders, seen before, is no longer there. Whoever reaches a state folder inside the workspace has found both. */
+/** The folder of ours that existed before and is missing now. With a state folder inside the workspace, reaching it proves both. */
 export function missingFolder({ root, stateDir, store }: Folders): Shortage | null {
   const known = devices(store)
   const lost = missing('the state folder', stateDir, known)
@@ -149,7 +150,7 @@ function missing(what: string, path: string, known: Map<string, number>): Shorta
   }
 }
 
-/** As `missingFolder`, and whether they can be written: asked when something has gone wrong. */
+/** Like `missingFolder`, and also checks that they are writable. Called after an error. */
 export function unusableFolder(folders: Folders): Shortage | null {
   return (
     missingFolder(folders) ?? readOnly('the workspace', folders.root) ?? readOnly('the state folder', folders.stateDir)
@@ -166,7 +167,7 @@ function readOnly(what: string, path: string): Shortage | null {
   }
 }
 
-/** On which device each folder was when it was first looked at: a mount that vanishes leaves an empty folder behind. */
+/** The device of each folder when it was first used: an unmounted file system leaves an empty folder behind. */
 const DEVICES = new WeakMap<Store, Map<string, number>>()
 
 function devices(store: Store): Map<string, number> {
@@ -178,27 +179,30 @@ function devices(store: Store): Map<string, number> {
   return known
 }
 
-// Holds what is already known while our side lacks space or handles: a command has ended, and what it left cannot be stored yet.
-// The work of storing it is tried again, later and later, for as long as whoever drives has patience.
+// Holds results while we lack space or handles: a command has ended, and its result cannot be stored yet. Storing is retried at growing
+// intervals for as long as the owner's patience lasts.
 
 export interface HoldOptions {
   readonly onShortage?: (shortage: Shortage) => void
   readonly holdMs?: number
-  /** Fires when nothing is to be waited for any more. */
   readonly leaving?: AbortSignal
 }
 
-/** So long results are held in a process that is not a service. */
+/** How long results are held in a process that is not a service. */
 export const HOLD_MS = 5_000
-// A loop that cannot go on for want of something on our side: what it lacks, when it tries again, and when it gives up.
+// A loop that a shortage keeps from going on: what is lacking, when to try again, when to give up.
 
 const WAIT_FIRST_MS = 100
 const WAIT_MAX_MS = 5_000
 
-type Held<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly shortage: Shortage }
+type Retried<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly shortage: Shortage }
 
-/** `work` may be done several times; it throws what it lacks. Anything else it throws is passed on. */
-export async function retryWhileShort<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<Held<T>> {
+/** `work` may run several times; it throws a shortage to be retried. Other errors are passed on. */
+export async function retryWhileShort<T>(
+  rooms: Rooms,
+  options: HoldOptions,
+  work: () => Promise<T>,
+): Promise<Retried<T>> {
   const { clock } = rooms
   const until = clock.monotonic() + (options.holdMs ?? HOLD_MS)
   for (let waitMs = WAIT_FIRST_MS; ; waitMs = Math.min(WAIT_MAX_MS, waitMs * 2)) {
@@ -215,11 +219,11 @@ export async function retryWhileShort<T>(rooms: Rooms, options: HoldOptions, wor
   }
 }
 
-/** The value, or the shortage thrown. */
-export async function heldOrThrow<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<T> {
-  const held = await retryWhileShort(rooms, options, work)
-  if (!held.ok) throw new ShortageMet(held.shortage)
-  return held.value
+/** Like `retryWhileShort`, but throws the shortage. */
+export async function retryOrThrow<T>(rooms: Rooms, options: HoldOptions, work: () => Promise<T>): Promise<T> {
+  const retried = await retryWhileShort(rooms, options, work)
+  if (!retried.ok) throw new ShortageMet(retried.shortage)
+  return retried.value
 }
 
 function waited({ clock }: Rooms, ms: number, leaving: AbortSignal | undefined): Promise<void> {
@@ -251,7 +255,6 @@ export class Standstill {
     return this.#shortage
   }
 
-  /** It was met, for the first time or again. */
   meet(shortage: Shortage): void {
     const now = this.#clock.monotonic()
     if (this.#shortage === null) {
@@ -267,7 +270,7 @@ export class Standstill {
     this.#shortage = null
   }
 
-  /** Until it is tried again; null when nothing is lacking or it may be tried now. */
+  /** Time until the next try; null if nothing is lacking or it may be tried now. */
   get waitMs(): number | null {
     const waitMs = this.#retryAt - this.#clock.monotonic()
     return this.#shortage === null || waitMs <= 0 ? null : waitMs

@@ -1,24 +1,24 @@
-// What became true and is not in the journal yet. A turn takes all of it; when nobody knows whether the turn was written, it is
-// said again, which is harmless: what is settled already stays settled.
+// Results that are not in the journal yet. A turn takes all of them. If it is unknown whether the turn was written, it is sent again;
+// settled attempts stay settled.
 
 import type { Settlement, Turn } from '../../domain/command.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { Shortage } from '../../domain/shortage.ts'
 import type { Preparation } from '../attempts/prepare.ts'
 
-type Told<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
+type ItemOf<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
 
 export class News {
   settled: Settlement[] = []
   prepared: Preparation[] = []
-  compensated: Told<'compensated'>[] = []
-  committed: Told<'committed'>[] = []
+  compensated: ItemOf<'compensated'>[] = []
+  committed: ItemOf<'committed'>[] = []
   rolledBack: Turn['rolledBack'] | null = null
-  proposed: Told<'proposed'>[] = []
-  notices: Told<'notices'>[] = []
+  proposed: ItemOf<'proposed'>[] = []
+  notices: ItemOf<'notices'>[] = []
   shortage: Shortage | null = null
-  /** Notices said in a turn of which nobody knows whether it was written: looked for there, since nobody is told twice. */
-  unsure: Told<'notices'>[] = []
+  /** Notices in a turn that may not have been written. They are looked up in the journal, so that none is sent twice. */
+  unsure: ItemOf<'notices'>[] = []
 
   get isNone(): boolean {
     return (
@@ -33,10 +33,9 @@ export class News {
     )
   }
 
-  /** As a turn of the loop tells it. */
   turn(stopping: boolean, held: ReadonlySet<TaskName> = new Set()): Turn {
     const { settled, prepared, compensated, committed, rolledBack, proposed, notices, shortage } = this
-    // Filled in step by step: made for every step of a plan, and most tell only what ended.
+    // Filled field by field: a turn is built for every step of a plan, and most contain only ended attempts.
     const turn: { -readonly [K in keyof Turn]: Turn[K] } = { type: 'turn' }
     if (settled.length > 0) turn.settled = settled
     if (prepared.length > 0) Object.assign(turn, toldBy(prepared))
@@ -51,7 +50,7 @@ export class News {
     return turn
   }
 
-  /** What was taken before comes first. */
+  /** Results that were taken earlier come first. */
   again(taken: News): void {
     this.settled = [...taken.settled, ...this.settled]
     this.prepared = [...taken.prepared, ...this.prepared]
@@ -65,7 +64,7 @@ export class News {
 }
 
 function toldBy(all: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded' | 'gates' | 'restored'> {
-  // Where we lacked something, nothing is known of the task.
+  // A preparation that met a shortage says nothing about the task.
   const preparations = all.filter(({ shortage }) => shortage === undefined)
   if (preparations.length === 0) return {}
   const prepared = preparations.map(({ task, visit, prepared }) => ({ task, visit, prepared }))

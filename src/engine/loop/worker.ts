@@ -18,9 +18,8 @@ export class WorkerLocal implements Worker {
   readonly #rooms: Rooms
   #owner: Promise<Owner> | null = null
   readonly #driving = new Map<PlanId, Promise<unknown>>()
-  /** Somebody traces, and is told of all entries: a loop need not tell of its own. */
+  /** True if one tracer already receives all entries, so that loops need not trace their own. */
   #tellsAll = false
-  /** Under which fence each was driven here last. */
   readonly #fences = new Map<PlanId, number>()
 
   constructor(rooms: Rooms) {
@@ -55,18 +54,18 @@ export class WorkerLocal implements Worker {
     if (rooms.tracer === undefined) return await attend(this, rooms, options)
     const tell = (await lazy.tracerFeed()).entryTracer(rooms)
     this.#tellsAll = true
-    // What people and agents do is ours to tell of, and what our loops do; other processes tell of theirs.
+    // We trace our own loops and what people and agents do; other processes trace their own loops.
     const isOurs = ({ plan, fence }: Entry) => fence === null || this.#fences.get(plan) === fence
-    let told: Promise<void> = Promise.resolve()
+    let traced: Promise<void> = Promise.resolve()
     const onEntry = (entry: Entry): void => {
       options.onEntry?.(entry)
-      if (isOurs(entry)) told = tell(entry)
+      if (isOurs(entry)) traced = tell(entry)
     }
     await attend(this, rooms, { ...options, onEntry })
-    await told
+    await traced
   }
 
-  /** Also a plan that has ended may have somebody to tell of it. Whoever drives it tells by itself. */
+  /** A plan that has ended may have unsent notices too. A living owner sends them itself. */
   async tell(plan: PlanId, options: { readonly stop?: AbortSignal } = {}): Promise<void> {
     if (this.#rooms.publisher === undefined || this.#driving.has(plan)) return
     const telling = this.#tell(plan, options.stop ?? new AbortController().signal)
@@ -126,7 +125,7 @@ export class WorkerLocal implements Worker {
     return opened
   }
 
-  /** Null when our lease ran out before anybody told us. */
+  /** Null if our lease expired unnoticed. */
   async #claim(plan: PlanId, owner: Owner, over: string | null): Promise<Claimed | null> {
     try {
       return await this.#rooms.store.leases.claim(plan, owner, { over })
@@ -145,8 +144,7 @@ export class WorkerLocal implements Worker {
 
   async #take(plan: PlanId, owner: Owner, found: Pick<LoopOptions, 'hasEndedProcesses'> = {}): Promise<Lease | Driven> {
     const { store, processes } = this.#rooms
-    // What is left of a dead owner's processes ends before the plan is ours, not after: if we died in between, whoever takes
-    // over from us would be told of us, and never of them.
+    // Processes of a dead owner are killed before the plan is ours: if we died in between, our successor would only know of our processes.
     const holder = await store.leases.holder(plan)
     const over = holder === null || holder.alive ? null : holder
     if (over !== null) {
@@ -160,7 +158,7 @@ export class WorkerLocal implements Worker {
     return claimed.ok ? claimed.lease : { status: 'held', holder: claimed.holder }
   }
 
-  /** Some of a dead owner's processes were found alive: what its plans' files are now may be their work. */
+  /** Processes of a dead owner were found alive, so recent changes of its files may be their work. */
   async #livedUntilNow(owner: string): Promise<void> {
     const { store, signs } = this.#rooms
     if (signs === undefined) return
@@ -179,13 +177,13 @@ export class WorkerLocal implements Worker {
     try {
       const rooms = await this.#roomsFor(plan)
       if (rooms === null) return { status: 'rested', rest: 'paused' }
-      // Remembers where they are now.
+      // Records the devices of the folders while they exist.
       missingFolder(rooms)
       const loop = new PlanLoop(rooms, plan, taken, found)
       const driven = await this.#traced(plan, taken, () => loop.run(owner.lost))
       const hasEnded = driven.status === 'rested' && driven.rest === 'ended'
       if (hasEnded && rooms !== this.#rooms) await (await lazy.forkChanges()).storeForkEnd(this.#rooms, plan)
-      // What is left of these does no harm.
+      // Leftovers do no harm.
       if (hasEnded) await this.#forget(plan).catch(() => {})
       return driven
     } catch (error) {
@@ -197,7 +195,6 @@ export class WorkerLocal implements Worker {
     }
   }
 
-  /** Notes that only matter while the plan may go on. */
   async #forget(plan: PlanId): Promise<void> {
     const { store, signs } = this.#rooms
     signs?.forget(plan)
@@ -205,7 +202,6 @@ export class WorkerLocal implements Worker {
     if (state !== null && state.restored.length > 0) (await lazy.restoreScope()).forgetRestores(this.#rooms, state)
   }
 
-  /** What the loop writes is told to whoever traces, in the background. */
   async #traced<T>(plan: PlanId, { fence }: Lease, run: () => Promise<T>): Promise<T> {
     const { tracer, store } = this.#rooms
     if (tracer === undefined) return await run()
@@ -214,17 +210,17 @@ export class WorkerLocal implements Worker {
     const { traceJournal } = await lazy.tracerFeed()
     const stop = new AbortController()
     const takes = (entry: Entry) => entry.fence === fence
-    const told = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })
+    const tracing = traceJournal(this.#rooms, { plan, after: await store.position(), takes, stop: stop.signal })
     try {
       return await run()
     } finally {
       stop.abort()
-      // Nothing that goes wrong with a trace may touch the plan.
-      await told.catch(() => {})
+      // Trouble with tracing must not affect the plan.
+      await tracing.catch(() => {})
     }
   }
 
-  /** Null when the folder the plan works in is gone: it is paused before anything fails for want of it. */
+  /** Null if the plan's folder is missing: the plan is paused before a task fails for that. */
   async #roomsFor(plan: PlanId): Promise<Rooms | null> {
     const { store } = this.#rooms
     const state = await store.state(plan)
@@ -240,6 +236,6 @@ export class WorkerLocal implements Worker {
   }
 }
 
-/** A plan that is being undone goes on: what then fails is told for each task. */
+/** A plan that is being compensated continues; each compensation will fail on its own. */
 const isMoving = ({ status, compensating, rollback }: PlanState): boolean =>
   status === 'active' && compensating === null && rollback === null

@@ -1,5 +1,5 @@
-// What live streams are fed from: the journal of all plans by position, output by number, and a word whenever something was
-// committed, by this process or another. Only reads.
+// The source of live streams: the journal of all plans by position, output by number, and a signal for every commit of this process or
+// another. Reads only.
 
 import { planStatus, progress } from '../../domain/views/summary.ts'
 import type { Store } from '../../stores/store.ts'

@@ -1,11 +1,11 @@
-// Tells people what a plan says they are to be told, beside the loop and never in its way. What is to be told stands in the journal, and
-// so does that it was told: whoever drives the plan next goes on from there.
+// Sends the notifications of a plan, beside the loop and without delaying it. Both what is due and what was sent is in the journal, so the
+// next owner continues where the last one stopped.
 //
-//   entries ──► due ──► held while a review window is open ──► told (3 tries) ──► `notices` of the next turn ──► notice.sent
+//   entries ──► due ──► held while a review window is open ──► sent (3 tries) ──► `notices` of the next turn ──► notice.sent
 //
-// Only the owner of the plan tells, so two processes never tell the same. Between telling and the turn that says so an owner may die;
-// then it is told once more, under the same id. One batch is under way at a time, and its end is one turn: whatever is older than the
-// last notice in the journal has been told, apart from what still waits for a person, and that is looked for by its id.
+// Only the owner of the plan sends, so no two processes send the same notice. If an owner dies after sending and before the turn, the next
+// one sends it again under the same id. One batch is in flight at a time, and ends with one turn. So everything older than the last notice
+// in the journal was sent, apart from questions that are still open, which are looked up by id.
 
 import { createHash } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -25,10 +25,10 @@ import { lazy } from '../lazy-imports.ts'
 import { Bell } from '../loop/bell.ts'
 import { News } from '../loop/turn-news.ts'
 import type { Rooms } from '../rooms.ts'
-import { entryOf, type Told, ToldAlready } from './sent-notifications.ts'
+import { entryOf, type SentNotice, SentNotices } from './sent-notifications.ts'
 
-// How somebody who is told is called in the journal: by host or program, never by the whole address, since addresses of webhooks are
-// often secrets themselves. A few digits tell two of them apart.
+// The recipient's name in the journal: host or program, never the whole address, since webhook addresses are often secrets. A short hash
+// distinguishes two on one host.
 
 const NAME_MAX = 60
 
@@ -43,14 +43,14 @@ function labelOf(send: Notify['send']): string {
 }
 
 export interface Notices {
-  /** Called each time round. True while something is being told; nothing is waited for here. `resting`: whoever asks is about to leave. */
+  /** Called once per turn of the loop; does not wait. True while a message is being sent. `resting`: the loop is about to end. */
   look(state: PlanState, news: News, resting: boolean): boolean
 }
 
 export interface NotifierOptions {
   readonly owner: string
   readonly bell: Bell
-  /** Asked immediately before anybody is told (law L5). */
+  /** Checked immediately before each message (law L5). */
   readonly isHeld: () => true | Promise<boolean>
   readonly leaving: AbortSignal
 }
@@ -58,7 +58,7 @@ export interface NotifierOptions {
 const TRIES_MAX = 3
 const BACKOFF_MS = [1_000, 4_000] as const
 const AT_ONCE_MAX = 4
-/** Whoever is being told when we leave may end by itself. */
+/** A message in flight when we leave may take this long to finish. */
 const GRACE_MS = 2_000
 const FAILURE_MAX = 500
 
@@ -75,15 +75,15 @@ const say = (text: string): string => escapeForTerminal(text)
 export class Notifier implements Notices {
   readonly #rooms: Rooms
   readonly #options: NotifierOptions
-  readonly #already = new ToldAlready()
+  readonly #already = new SentNotices()
   #due: Due[] = []
-  /** Told, and not yet said in a turn. */
-  #told: Told[] = []
-  /** Said in a turn of which nobody knows whether it was written. */
-  #unsure: Told[] = []
-  /** All that is due is held back until then, unless more comes or we leave. */
+  /** Sent, and not yet in a turn. */
+  #sent: SentNotice[] = []
+  /** In a turn whose commit is unknown. */
+  #unsure: SentNotice[] = []
+  /** Due messages are held until then, unless more come or we leave. */
   #quietUntil: Millis | null = null
-  #busy: 'reading' | 'telling' | null = null
+  #busy: 'reading' | 'sending' | null = null
   #isBroken = false
   #timer: (() => void) | null = null
 
@@ -97,9 +97,9 @@ export class Notifier implements Notices {
     const { publisher } = this.#rooms
     const { notify = [] } = state.definition
     if (publisher === undefined || this.#isBroken) return false
-    if (notify.length === 0 && this.#told.length === 0) return false
+    if (notify.length === 0 && this.#sent.length === 0) return false
     this.#unsure.push(...news.unsure.splice(0))
-    news.notices.push(...this.#told.splice(0))
+    news.notices.push(...this.#sent.splice(0))
     if (this.#busy === null) {
       if (this.#already.version < state.version || this.#unsure.length > 0) this.#do('reading', () => this.#read(state))
       else if (!this.#options.leaving.aborted) this.#begin(state, resting)
@@ -107,10 +107,10 @@ export class Notifier implements Notices {
     return this.#busy !== null
   }
 
-  #do(what: 'reading' | 'telling', work: () => Promise<void>): void {
+  #do(what: 'reading' | 'sending', work: () => Promise<void>): void {
     this.#busy = what
     void work()
-      // A store that cannot be read will say so to the loop; whoever drives next tells what is left.
+      // The loop will meet the same store error; the next owner sends the rest.
       .catch(() => {
         this.#isBroken = true
       })
@@ -125,7 +125,7 @@ export class Notifier implements Notices {
     const unsure = this.#unsure
     const entries = await this.#already.readUpTo(this.#rooms.store, state)
     this.#unsure = []
-    this.#told.push(...unsure.filter(one => !this.#already.isWritten(one)))
+    this.#sent.push(...unsure.filter(one => !this.#already.isWritten(one)))
     const due = entries.flatMap((entry: Entry) => dueIn(entry))
     const wanted = due.filter(({ event, task }) => event.type !== 'task.readied' || hasName(state, task))
     this.#due.push(...wanted)
@@ -137,24 +137,23 @@ export class Notifier implements Notices {
     const digest = digestsDue(state, this.#already.digests, now)
     const isQuiet = this.#due.length === 0 || (!resting && this.#quietUntil !== null && now < this.#quietUntil)
     if (isQuiet && digest.now.length === 0) return this.#wakeAt(earlier(digest.next, this.#quietUntil), now)
-    this.#do('telling', async () => {
+    this.#do('sending', async () => {
       const { noticesFor, digestNotice } = await lazy.notices()
-      const telling = { say, word: this.#rooms.word ?? plainStep }
-      const { notices, held, until } = noticesFor(state, this.#due, now, { resting, ...telling })
+      const sending = { say, word: this.#rooms.word ?? plainStep }
+      const { notices, held, until } = noticesFor(state, this.#due, now, { resting, ...sending })
       this.#due = [...held]
       this.#quietUntil = until
       const messages = this.#messages(state, notices)
       for (const { send, to, since } of digest.now) {
-        const told = await (await lazy.audit()).digestSince(this.#rooms, state, since)
-        const notice = digestNotice(state, `digest.${now}`, since, told, telling)
+        const digest = await (await lazy.audit()).digestSince(this.#rooms, state, since)
+        const notice = digestNotice(state, `digest.${now}`, since, digest, sending)
         messages.push({ notice, send, to, ids: notice.ids })
         this.#already.digests.set(to, now)
       }
-      await this.#tellAll(state, messages)
+      await this.#sendAll(state, messages)
     })
   }
 
-  /** Each to everybody who wants that kind, once. */
   #messages({ definition: { notify = [] } }: PlanState, notices: readonly Notice[]): Message[] {
     return notices.flatMap(notice => {
       const wants = notify.filter(({ on }) => on?.includes(notice.kind) ?? true)
@@ -171,33 +170,33 @@ export class Notifier implements Notices {
     this.#timer = at === null ? null : this.#rooms.clock.after(Math.max(0, at - now), () => this.#options.bell.ring())
   }
 
-  async #tellAll(state: PlanState, messages: readonly Message[]): Promise<void> {
+  async #sendAll(state: PlanState, messages: readonly Message[]): Promise<void> {
     const { sandbox } = sandboxFor(this.#rooms, state, null)
-    const told: Told[] = []
-    /** Of what happened and was not told: what happened later is told again after it, so that nothing is passed over. */
+    const sent: SentNotice[] = []
+    /** Events after a failed one count as unsent too, so that none is lost. */
     let missed = Number.POSITIVE_INFINITY
     const line = [...messages]
     const worker = async (): Promise<void> => {
       for (let next = line.shift(); next !== undefined; next = line.shift()) {
         const { notice, send, to, ids } = next
         const refused = refusesNotice(state, send)
-        const failure = refused ?? (await this.#tell(send, notice, ids[0]!.id, sandbox))
-        if (failure === 'not told') {
+        const failure = refused ?? (await this.#send(send, notice, ids[0]!.id, sandbox))
+        if (failure === 'not sent') {
           if (notice.kind !== 'waiting') missed = Math.min(missed, entryOf(ids[0]!.id) ?? missed)
           continue
         }
         const more = failure === null ? {} : { failure: failure.slice(0, FAILURE_MAX) }
-        told.push(...ids.map(one => ({ ...one, kind: notice.kind, to, ...more })))
+        sent.push(...ids.map(one => ({ ...one, kind: notice.kind, to, ...more })))
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE_MAX }, worker))
-    const sure = told.filter(({ id, kind }) => kind === 'waiting' || (entryOf(id) ?? 0) <= missed)
+    const sure = sent.filter(({ id, kind }) => kind === 'waiting' || (entryOf(id) ?? 0) <= missed)
     for (const one of sure) this.#already.add(one)
-    this.#told.push(...sure)
+    this.#sent.push(...sure)
   }
 
-  /** Null when they were told; else why not. `not told`: because we leave, or the plan is not ours any more. */
-  async #tell(
+  /** Null if it was sent; else why not. `not sent`: we are leaving, or lost the lease. */
+  async #send(
     send: Notify['send'],
     notice: Notice,
     id: string,
@@ -209,12 +208,12 @@ export class Notifier implements Notices {
     let failure = ''
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       if (tries > 0) await pause(clock, BACKOFF_MS[tries - 1] ?? 0, leaving)
-      if (leaving.aborted || !(await this.#options.isHeld())) return 'not told'
+      if (leaving.aborted || !(await this.#options.isHeld())) return 'not sent'
       const late = graceful(clock, leaving)
       const published = await publisher!.publish(send, { id, kind: notice.kind, owner, body }, late.signal, sandbox)
       late.end()
       if (published.ok) return null
-      if (late.signal.aborted) return 'not told'
+      if (late.signal.aborted) return 'not sent'
       failure = published.failure
       if (!published.again) break
     }
@@ -222,14 +221,14 @@ export class Notifier implements Notices {
   }
 }
 
-/** Why the policy lets nobody be told this way; null when it does. It is written down as any other failure to tell. */
+/** Why the policy forbids this channel; null if it does not. Recorded like any other failure to send. */
 function refusesNotice(state: PlanState, send: Notify['send']): string | null {
   if ('webhook' in send) return refusesSending(state, 'webhooks')?.message ?? null
   const answer = commandAnswer(state, send.command)
   return answer.verdict === 'allow' ? null : commandReason(answer)
 }
 
-/** Only work that is somebody's waits for a person; anybody may claim the rest. */
+/** Only tasks assigned to a person wait for one; anybody may claim the rest. */
 const hasName = ({ tasks }: PlanState, task: TaskName | undefined): boolean =>
   task !== undefined && tasks.get(task)?.definition.assignee !== undefined
 
@@ -257,7 +256,7 @@ function digestsDue(
 const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
-/** Tells what is left to tell of a plan that nobody drives. What is under way there is left to whoever drives it next. */
+/** Sends pending notices of a plan that no process drives. Running work is left to the next owner. */
 export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Lease, stop: AbortSignal): Promise<void> {
   const { store, clock } = rooms
   const bell = new Bell()
@@ -268,7 +267,7 @@ export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Leas
   stop.addEventListener('abort', () => bell.ring(), { once: true })
   let state = await store.state(plan)
   while (state !== null && isIdle(state)) {
-    const telling = notices.look(state, news, true)
+    const sending = notices.look(state, news, true)
     if (news.notices.length > 0) {
       const command: Turn = { type: 'turn', notices: news.notices.splice(0), start: false }
       try {
@@ -279,12 +278,12 @@ export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Leas
         if (error instanceof CommitUnknown) return
         throw error
       }
-    } else if (telling) await bell.wait(clock, null)
+    } else if (sending) await bell.wait(clock, null)
     else return
   }
 }
 
-/** Nothing of it is under way, so nobody has to say first what was lost. */
+/** Nothing is running, so nothing has to be recovered first. */
 export const isIdle = ({ running, compensation, rollback, definition }: PlanState): boolean =>
   running.size === 0 && compensation === null && rollback === null && definition.notify !== undefined
 

@@ -1,5 +1,5 @@
-// What of a plan has been told, as its journal says it; and the entries in which something may stand that has not. Found once by
-// reading backwards from the end, no further than needed, and then followed.
+// Which notices of a plan have been sent, according to its journal, and which entries may contain unsent ones. Found once by reading
+// backwards from the end, no further than necessary, and then followed.
 
 import type { Turn } from '../../domain/command.ts'
 import type { Millis } from '../../domain/id.ts'
@@ -7,30 +7,29 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { inboxOf } from '../../domain/views/inbox.ts'
 import type { Entry, Store } from '../../stores/store.ts'
 
-export type Told = NonNullable<Turn['notices']>[number]
+export type SentNotice = NonNullable<Turn['notices']>[number]
 
 const PAGE = 200
 
-export class ToldAlready {
-  /** Read up to here; -1 before anything was. */
+export class SentNotices {
   version = -1
   readonly digests = new Map<string, Millis>()
   readonly #keys = new Set<string>()
   readonly #written = new Set<string>()
 
-  has({ id, to }: Pick<Told, 'id' | 'to'>): boolean {
+  has({ id, to }: Pick<SentNotice, 'id' | 'to'>): boolean {
     return this.#keys.has(`${id} ${to}`)
   }
 
-  isWritten({ id, to }: Pick<Told, 'id' | 'to'>): boolean {
+  isWritten({ id, to }: Pick<SentNotice, 'id' | 'to'>): boolean {
     return this.#written.has(`${id} ${to}`)
   }
 
-  add({ id, to }: Pick<Told, 'id' | 'to'>): void {
+  add({ id, to }: Pick<SentNotice, 'id' | 'to'>): void {
     this.#keys.add(`${id} ${to}`)
   }
 
-  /** The entries that have come, or, the first time, those in which something untold may stand. */
+  /** New entries; the first time, all entries that may contain something unsent. */
   async readUpTo(store: Store, state: PlanState): Promise<readonly Entry[]> {
     const entries = this.version < 0 ? await this.#backwards(store, state) : await this.#forwards(store, state)
     this.version = Math.max(this.version, state.version)
@@ -50,13 +49,13 @@ export class ToldAlready {
     return entries
   }
 
-  /** Until what waits longest had not begun to wait, and a notice of something that happened stands: before it all was told. */
+  /** Reads back to an entry before the oldest open question and with a sent notice of an event: everything before it was sent. */
   async #backwards(store: Store, state: PlanState): Promise<readonly Entry[]> {
-    // Nor does it matter when a digest was sent that is older than the longest time between two.
+    // The time of the last digest matters no longer than the longest interval.
     const everyMs = Math.max(0, ...(state.definition.notify ?? []).map(({ everyMs = 0 }) => everyMs))
     const waitsSince = Math.min(state.updatedAt - everyMs, ...inboxOf(state).map(({ since }) => since))
     const found: Entry[] = []
-    /** Of the last notice of something that happened, or of the revision that first wanted notices. */
+    /** The entry of the last sent notice, or of the revision that first wanted notices. */
     let floor: number | null = null
     let revised: number | null = null
     for (let after = state.version; after > 0; ) {
@@ -73,7 +72,7 @@ export class ToldAlready {
         }
         const isOld = entry.now < waitsSince
         if (floor !== null && isOld && entry.version < floor) return found.reverse()
-        // What happened before the floor was told; what began to wait there may still wait.
+        // Events before the floor were sent; questions asked there may still be open.
         found.push(floor === null || entry.version >= floor ? entry : { ...entry, events: waitingOnly(entry) })
       }
       after = from
@@ -91,14 +90,14 @@ export class ToldAlready {
   }
 }
 
-/** The places of events in their entry are part of their ids, so none may move: what is passed over becomes something nobody tells. */
+/** Ids of notices contain the index of the event in its entry, so skipped events are replaced, not removed. */
 function waitingOnly({ events }: Entry): Entry['events'] {
   return events.map(event => (HAPPENED.has(event.type) ? { type: 'note.added', text: '' } : event))
 }
 
 const HAPPENED: ReadonlySet<string> = new Set(['task.escalated', 'gate.decided', 'plan.finished'])
 
-/** The entry a notice tells of; null for a digest. */
+/** The entry of a notice; null for a digest. */
 export function entryOf(id: string): number | null {
   const version = Number.parseInt(id, 10)
   return Number.isNaN(version) ? null : version

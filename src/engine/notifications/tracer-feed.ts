@@ -1,4 +1,4 @@
-// Tells a tracer what ended, from the journal: what is traced is what happened, and the loop knows nothing of it.
+// Feeds the tracer from the journal, so that traces show what really happened and the loop knows nothing of them.
 
 import type { PlanId } from '../../domain/id.ts'
 import { OpenSpans } from '../../domain/views/trace.ts'
@@ -9,9 +9,9 @@ import type { Rooms } from '../rooms.ts'
 export interface TracingOptions {
   readonly after: Position
   readonly plan: PlanId
-  /** Whose entries are ours to tell of, so that two processes do not tell of the same. */
+  /** Entries that this process traces; others are traced by their own process. */
   readonly takes: (entry: Entry) => boolean
-  /** When it fires, what is written by then is still told. */
+  /** Entries written before it fires are still traced. */
   readonly stop: AbortSignal
 }
 
@@ -24,12 +24,12 @@ export async function traceJournal(rooms: Rooms, { after, plan, takes, stop }: T
     version = entry.version
     if (takes(entry)) await tell(entry)
   }
-  // Stopped because the plan rests: its last entries may not have come round yet.
+  // Stopped because the plan rests: its last entries may not have arrived yet.
   for (const entry of await rooms.store.read(plan, { after: version }))
     if (entry.position > after && takes(entry)) await tell(entry)
 }
 
-/** Tells the tracer of one entry after the other, in the order in which it is given them. Never fails. */
+/** Passes entries to the tracer, in order. Never fails. */
 export function entryTracer({ tracer, store }: Rooms): (entry: Entry) => Promise<void> {
   const open = new Map<PlanId, OpenSpans>()
   let last: Promise<void> = Promise.resolve()

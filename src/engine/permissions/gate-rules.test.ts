@@ -87,7 +87,7 @@ describe('an operator may not get past a gate:', () => {
     const done = await as('operator').submit(id, order)
     if (done.ok) throw new Error('it was not refused')
     expect(done.refusal.code).toBe('not-allowed')
-    expect(done.refusal.message).toContain('whoever runs a plan does not decide at its gates')
+    expect(done.refusal.message).toContain('deciding at gates needs the right to decide')
     expect(plainHint(done.refusal.hint ?? '')).toBe('propose it (propose kept), or ask an approver')
     expect(await engine.ask({ type: 'summary', plan: id })).toEqual(before)
     // A new face can do no better: the same order by the same caller through an engine made from theirs.

@@ -1,6 +1,5 @@
-// Whoever runs a plan does not approve it: an order that would get past a gate, or answer what a person is asked about a task, needs the
-// right to decide, whatever the order is called. Every order of a caller who may not decide comes by here. A draft may be changed
-// freely.
+// Separates running a plan from approving it: an order that would bypass a gate, or answer a question about a task, needs the right to
+// decide, whatever its type. Every order of a caller without that right is checked here. Drafts may be changed freely.
 
 import type { Command, Reset } from '../../domain/command.ts'
 import {
@@ -24,14 +23,14 @@ import type { Objection } from '../write-order.ts'
 
 const ASK = 'or ask an approver'
 
-/** The order as a caller who may not decide gives it; a refusal where it would make a plan that is past its gates already. */
+/** The order as a caller without the right to decide may give it; a refusal if it would create a plan that is already past its gates. */
 export function keepGates(order: Order): Order | Refusal {
   if (order.type === 'create') return refusePassed(order) ?? order
-  // A fork of theirs goes on from no approval that has work left to release.
+  // Their fork does not inherit approvals that still have work to release.
   return order.type === 'fork' ? { ...order, gates: 'asked again' } : order
 }
 
-/** What stands against a command of such a caller, asked of the plan as it is when the command is written. */
+/** Objects to a command of such a caller, given the state at the time of writing. */
 export const gateObjection: Objection = (state, command) => {
   const found =
     command.type === 'rollback'
@@ -40,7 +39,7 @@ export const gateObjection: Objection = (state, command) => {
   return found === null ? null : refusalOf(found, state.definition.name)
 }
 
-/** A plan may be made without gates, but with none that says it was passed when nobody has decided. */
+/** A plan may be created without gates, but not with gates that count as passed. */
 function refusePassed({ definition, imported = [] }: Extract<Order, { readonly type: 'create' }>): Refusal | null {
   if (imported.length === 0) return null
   const gates = new Set(
@@ -53,12 +52,12 @@ function refusePassed({ definition, imported = [] }: Extract<Order, { readonly t
   if (passed === undefined) return null
   return refuse(
     'not-allowed',
-    `the gate '${passed.task}' would count as passed; whoever runs a plan does not decide at its gates`,
-    `leave out how it stands, ${ASK}`,
+    `the gate '${passed.task}' would count as passed, and deciding at gates needs the right to decide`,
+    `leave out its status, ${ASK}`,
   )
 }
 
-/** A person is asked about a task: to try it again, to pass over it, or to write it otherwise, is an answer. */
+/** A person is asked about a task. Retrying, skipping or rewriting it would be an answer. */
 interface Answered {
   readonly type: 'answered'
   readonly task: TaskName
@@ -69,7 +68,7 @@ interface Answered {
 
 type Asked = 'unknown-outcome' | 'recovery' | 'replan' | 'verdict'
 
-/** To try it again is an answer to all of these but a verdict, which is asked for again; to pass over it is an answer to each. */
+/** A retry answers all of these but a verdict, which is asked for again; skipping answers all. */
 const ASKED: ReadonlySet<string> = new Set<Asked>(['unknown-outcome', 'recovery', 'replan', 'verdict'])
 const isAsked = (type: string): type is Asked => ASKED.has(type)
 
@@ -88,14 +87,13 @@ function answeredBy(state: PlanState, command: Command): Answered | null {
     case 'revise':
       return state.status === 'draft' ? null : answeredByRevising(state, command.definition)
     case 'propose':
-      // Where the policy lets proposals take effect, one is what a failure that asks for another plan asks for.
+      // If the policy applies proposals at once, this revision is what the failure asks for.
       return takesEffect(state) ? answeredByRevising(state, command.definition, 'replan') : null
     default:
       return null
   }
 }
 
-/** With a group goes all that belongs to it. */
 const isWithin = ({ definition: { id } }: TaskState, task: TaskName): boolean =>
   id === task || id.startsWith(`${task}/`)
 
@@ -105,11 +103,10 @@ function firstAsked(tasks: readonly TaskState[]): Answered | null {
   return null
 }
 
-/** Of tasks that would begin their next visit because of others. */
 const firstReopened = (state: PlanState, tasks: readonly TaskState[]): Answered | null =>
   firstAsked(tasks.filter(task => task.gate?.asks.type !== 'verdict' && !isLetAlone({ state }, task)))
 
-/** What failed and is written otherwise begins its next visit, with all that comes after it; what is not written is given up. */
+/** A failed task that is rewritten starts its next visit, with everything after it; a removed one is given up. */
 function answeredByRevising(state: PlanState, definition: PlanDefinition, but?: Asked): Answered | null {
   const failed = state.order.filter(task => hasFailed(task) && task.gate?.asks.type !== but)
   if (failed.length === 0) return null
@@ -124,13 +121,13 @@ function answeredByRevising(state: PlanState, definition: PlanDefinition, but?: 
 const takesEffect = ({ status, definition }: PlanState): boolean =>
   status !== 'draft' && definition.policy?.replan === 'auto'
 
-/** A rollback that would bring back an approval which does not stand any more. */
+/** A rollback that would restore an approval which is no longer valid. */
 interface Renewed {
   readonly type: 'renewed'
   readonly gate: TaskName
 }
 
-/** A rollback or undo may neither renew an approval nor answer what a person is asked. */
+/** A rollback or undo may neither renew an approval nor answer a question. */
 function renewedBy({ tasks }: PlanState, resets: readonly Reset[]): Renewed | Answered | null {
   for (const { task: name, status } of resets) {
     const task = tasks.get(name)
@@ -156,7 +153,7 @@ function releasedBy(state: PlanState, command: Command): Release | null {
     case 'revise':
       return state.status === 'draft' ? null : releasedByRevising(standing(), command.definition)
     case 'propose':
-      // Elsewhere somebody who may decide looks at it first.
+      // Otherwise a person with the right to decide reviews it first.
       return takesEffect(state) ? releasedByRevising(standing(), command.definition) : null
     default:
       return null
@@ -168,20 +165,16 @@ function refusalOf(found: Release | Answered | Renewed, plan: string): Refusal {
   const how = isProposable
     ? advise`propose it (${next('propose', { plan })})`
     : advise`see what is asked (${next('gates', { plan })})`
-  return refuse(
-    'not-allowed',
-    `${wordsOf(found)}; whoever runs a plan does not decide at its gates`,
-    advise`${how}, ${ASK}`,
-  )
+  return refuse('not-allowed', `${wordsOf(found)}; deciding at gates needs the right to decide`, advise`${how}, ${ASK}`)
 }
 
 function wordsOf(release: Release | Answered | Renewed): string {
   switch (release.type) {
     case 'answered':
-      if (release.asks === 'verdict') return `somebody is asked whether '${release.task}' is done`
+      if (release.asks === 'verdict') return `a person is asked whether '${release.task}' is done`
       return release.asks === 'unknown-outcome'
-        ? `nobody knows whether '${release.task}' happened, and somebody is asked`
-        : `'${release.task}' went wrong, and somebody is asked what then`
+        ? `it is unknown whether '${release.task}' happened, and a person is asked`
+        : `'${release.task}' failed, and a person is asked what to do`
     case 'renewed':
       return `the gate '${release.gate}' has not been passed, and would count as passed again`
     case 'skipped':

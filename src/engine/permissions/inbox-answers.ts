@@ -1,11 +1,11 @@
-// What waits for people is shown to everybody who may read; answers to it are offered to whoever may give them.
+// Inbox items are shown to everyone who may read; answers are offered only to callers who may give them.
 
 import type { InboxItem } from '../../domain/views/inbox.ts'
 import type { AnyQuery } from '../engine.ts'
 import type { AnswerOf, InboxEntry } from '../queries.ts'
 import type { Caller, Right } from '../roles.ts'
 
-/** By what is asked: an answer is an order like any other, see operations/answer-inbox.ts. */
+/** By the kind of question. An answer is an order like any other, see operations/answer-inbox.ts. */
 export const ANSWER_RIGHTS: { readonly [T in InboxItem['asks']['type']]: Right } = {
   approval: 'decide',
   consent: 'decide',
@@ -22,7 +22,7 @@ export const ANSWER_RIGHTS: { readonly [T in InboxItem['asks']['type']]: Right }
   rollback: 'operate',
 }
 
-/** What was found, with only those answers that the caller may give. */
+/** Removes answers that the caller may not give. */
 export function offerAnswers({ rights }: Caller, { type }: AnyQuery, found: unknown): unknown {
   const offered = (item: InboxEntry): InboxEntry =>
     rights.has(ANSWER_RIGHTS[item.asks.type]) ? item : { ...item, answers: [] }

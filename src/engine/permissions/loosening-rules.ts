@@ -1,6 +1,6 @@
-// What a person demands of a plan is not loosened by whoever works on it: a check is not taken away, a scope not widened, a budget not
-// raised, work that is unsafe to repeat not called safe, nothing that must be done made optional. Who may not decide proposes such a change. A plan that they made and started themselves, and that nobody else has approved
-// or revised since, is theirs to change.
+// Prevents callers without the right to decide from loosening what a person demanded of a plan: removing a check, widening a scope, raising
+// a budget, declaring unsafe work safe, making required work optional. They may propose such a change. They may change a plan that they
+// created and started themselves and that no other actor has approved or revised since.
 
 import { ownBudget } from '../../domain/budget/ledger.ts'
 import type { Command } from '../../domain/command.ts'
@@ -28,29 +28,29 @@ import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import type { Objection } from '../write-order.ts'
 
-/** Of a caller who may not decide. `told` is called when it stands against a command. */
+/** For a caller without the right to decide. `onRefusal` is called when it objects. */
 export const loosenObjection =
-  (told: () => void): Objection =>
+  (onRefusal: () => void): Objection =>
   (state, command) => {
     const after = definitionOf(state, command)
     const found = after === null ? null : loosenedBy(state, after)
     if (found === null) return null
-    told()
+    onRefusal()
     return refuse(
       'not-allowed',
-      `${found}; whoever works on a plan that others made does not loosen it`,
+      `${found}; loosening a plan that others made needs the right to decide`,
       advise`propose it (${next('propose', { plan: state.definition.name })}), or ask an approver`,
     )
   }
 
 function definitionOf({ status, definition }: PlanState, command: Command): PlanDefinition | null {
   if (command.type === 'revise') return command.definition
-  // Elsewhere somebody who may decide looks at it first.
+  // Otherwise a person with the right to decide reviews it first.
   const takesEffect = status !== 'draft' && definition.policy?.replan === 'auto'
   return command.type === 'propose' && takesEffect ? command.definition : null
 }
 
-/** The version up to which nobody else has made, started, revised or approved the plan; null when somebody has. */
+/** The version up to which no other actor has created, started, revised or approved the plan; null if one has. */
 export async function ownUntil({ store }: Rooms, plan: PlanId, actor: Actor): Promise<number | null> {
   const entries = await entriesAfter(store, plan, 0)
   const isOthers = entries.some(entry => entry.actor !== actor && entry.events.some(({ type }) => SETTLES.has(type)))
@@ -59,12 +59,11 @@ export async function ownUntil({ store }: Rooms, plan: PlanId, actor: Actor): Pr
 
 const SETTLES: ReadonlySet<string> = new Set(['plan.created', 'plan.started', 'plan.revised', 'gate.decided'])
 
-/** The first of what is looser, in words; null when nothing is. */
+/** The first thing that is looser, in words; null if none. */
 export function loosenedBy({ definition: before, tasks }: PlanState, after: PlanDefinition): string | null {
   const missing = firstMissing(before.done, after.done)
   if (missing !== null) return `the plan would be done without '${missing}'`
   const [old, written] = [byName(before), byName(after)]
-  /** It has not ended, and its checks hold back what comes after it. */
   const isGuard = (task: TaskDefinition | undefined): boolean =>
     task !== undefined && hasChecks(task) && !ENDED.has(tasks.get(task.id)?.status ?? 'pending')
   for (const task of old.values()) {
@@ -114,7 +113,7 @@ function modelsOf({ action }: TaskDefinition): readonly string[] | null {
 
 const TIMES = ['timeboxMs', 'timeoutMs', 'visits'] as const
 
-/** How much care a class takes after an unknown outcome: a person decides, the world is asked, files are set back first. */
+/** How careful the engine is after an unknown outcome: ask a person, run the probe, restore the files first. */
 const CARE: { readonly [effect in EffectClass]: number } = {
   unsafe: 3,
   probed: 2,
@@ -141,7 +140,7 @@ function looserEffect(
     : null
 }
 
-/** The plan could do without it, or somebody else could have it. */
+/** It became optional, or may be done by others. */
 function freed(was: TaskDefinition, is: TaskDefinition): string | null {
   if (is.optional === true && was.optional !== true) return 'would be optional'
   if (was.when !== is.when) return 'would be done under another condition'
@@ -153,7 +152,6 @@ function freed(was: TaskDefinition, is: TaskDefinition): string | null {
     : 'could be replaced by another task when it fails'
 }
 
-/** Directly, or through others. */
 function waitsFor(tasks: ReadonlyMap<TaskName, TaskDefinition>, task: TaskDefinition, need: TaskName): boolean {
   const queue = [...(task.needs ?? [])]
   const seen = new Set(queue)
@@ -168,7 +166,6 @@ function waitsFor(tasks: ReadonlyMap<TaskName, TaskDefinition>, task: TaskDefini
   return false
 }
 
-/** What a task does not say is as the plan says. */
 const filled = (task: TaskDefinition, { policy, defaults }: PlanDefinition): TaskDefinition => ({
   ...task,
   write: task.write ?? policy?.write,
@@ -207,7 +204,6 @@ function looserPolicy(before: PlanDefinition, after: PlanDefinition): string | n
 
 const STRICT: { readonly [mode in SandboxMode]: number } = { required: 2, preferred: 1, off: 0 }
 
-/** As a plan file calls them. */
 const RULE_KEYS: { readonly [key: string]: string } = { onFailure: 'on_failure' }
 
 function firstMissing(was: readonly Criterion[] = [], is: readonly Criterion[] = []): string | null {
@@ -217,14 +213,14 @@ function firstMissing(was: readonly Criterion[] = [], is: readonly Criterion[] =
 
 const ANYWHERE = 'anywhere'
 
-/** Without patterns it is everything. */
+/** No patterns means everything. */
 function firstWider(was: readonly string[] | undefined, is: readonly string[] | undefined): string | null {
   if (was === undefined) return null
   if (is === undefined) return ANYWHERE
   return is.find(pattern => !was.some(outer => isWithin(pattern, outer))) ?? null
 }
 
-/** Surely within: the same, or below a folder of which everything is meant. */
+/** Certainly within: equal, or below a folder with `/**`. */
 function isWithin(pattern: string, outer: string): boolean {
   if (pattern === outer || outer === '**') return true
   const folder = /^([^*?]+\/)(?:\*\*)?$/.exec(outer)?.[1]
@@ -234,7 +230,7 @@ function isWithin(pattern: string, outer: string): boolean {
 const isRaised = (was: number | undefined, is: number | undefined): boolean =>
   was !== undefined && (is === undefined || is > was)
 
-/** The same or less. What nobody said is the machine's, which may be less than what is said now. */
+/** Equal or less. Without a value the machine's default applies, which may be less than a new value. */
 const isKept = (was: number | undefined, is: number | undefined): boolean =>
   was === is || (was !== undefined && is !== undefined && is < was)
 

@@ -1,4 +1,4 @@
-// What a caller of some plans may order, and what they are answered: what lies outside is as if it were not there.
+// Orders and answers for callers with a limited scope: whatever is outside appears not to exist.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
@@ -24,7 +24,7 @@ export const isScoped = (caller: Caller): caller is ScopedCaller => caller.scope
 
 type Seen = (plan: PlanId) => Promise<boolean>
 
-/** Asked once a plan: what belongs to a session stays there. */
+/** Resolved once for each plan, since a plan never changes its session. */
 function seenBy({ store }: Rooms, { scope }: ScopedCaller): Seen {
   const known = new Map<PlanId, boolean>()
   return async plan => {
@@ -38,7 +38,7 @@ function seenBy({ store }: Rooms, { scope }: ScopedCaller): Seen {
   }
 }
 
-/** Of a plan whose journal cannot be read nobody knows the session, so nobody sees it by one. */
+/** Without a readable journal the session is unknown, so nobody sees the plan by it. */
 async function sessionOf(store: Rooms['store'], plan: PlanId): Promise<string | null> {
   try {
     return (await store.state(plan))?.session ?? null
@@ -53,14 +53,14 @@ async function isReferenceSeen({ store }: Rooms, isSeen: Seen, reference: string
   return found !== null && (await isSeen(found.plan))
 }
 
-/** Null when the order is within reach. */
+/** Null if the order is within the scope. */
 export async function refuseOutOfScope(
   rooms: Rooms,
   caller: ScopedCaller,
   plan: string | null,
   order: Order,
 ): Promise<Refusal | null> {
-  // A plan made outside the scope of its maker would be lost to them: only in a session of theirs may they make one.
+  // A plan created outside its creator's scope would be invisible to them: they may create plans only in their sessions.
   if (order.type === 'create')
     return (
       denyMaking(caller, order.session ?? null) ??
@@ -69,7 +69,7 @@ export async function refuseOutOfScope(
         order.imported?.map(({ result }) => result),
       )
     )
-  // About no plan at all: the engine says what is missing.
+  // Without a plan, the engine will report that.
   if (plan === null || plan === '') return null
   const isSeen = seenBy(rooms, caller)
   const found = await rooms.store.find(plan)
@@ -81,14 +81,14 @@ export async function refuseOutOfScope(
   }
   if (order.type === 'adopt') return await adoptionOutOfScope(rooms, isSeen, found.plan, order.into)
   if (order.type !== 'fork') return null
-  // It is another plan, in the session of this one.
+  // The new plan is in the session of this one.
   return denyMaking(caller, (await rooms.store.state(found.plan))?.session ?? null)
 }
 
-/** Whoever says that a task left certain bytes could then ask for them. They may hand on what the plan has, and no more. */
+/** Reporting an artifact by hash would give access to its bytes. They may only pass on artifacts that the plan has. */
 function refuseArtifacts(left: readonly Json[], results: readonly (Result | undefined)[] = []): Refusal | null {
-  const said = results.flatMap(result => artifactsIn(result?.outputs))
-  if (said.every(sha256 => left.includes(sha256))) return null
+  const reported = results.flatMap(result => artifactsIn(result?.outputs))
+  if (reported.every(sha256 => left.includes(sha256))) return null
   return refuse(
     'not-allowed',
     'an output names stored bytes that no task of this plan left',
@@ -99,7 +99,7 @@ function refuseArtifacts(left: readonly Json[], results: readonly (Result | unde
 const denyMaking = (caller: ScopedCaller, session: string | null): Refusal | null =>
   session !== null && isSessionInScope(caller.scope, session) ? null : deny(caller, 'session')
 
-/** It writes into the plan that is named, or into one above the fork. */
+/** It writes into the named plan, or an ancestor of the fork. */
 async function adoptionOutOfScope(
   rooms: Rooms,
   isSeen: Seen,
@@ -116,13 +116,13 @@ async function adoptionOutOfScope(
   return null
 }
 
-/** What was answered about a plan that is out of their reach by now is not answered again. */
+/** A repeated answer about a plan that left their scope is not given again. */
 export async function hideOutOfScope(rooms: Rooms, caller: ScopedCaller, done: Submitted): Promise<Submitted> {
   if (!done.ok || (await seenBy(rooms, caller)(done.plan))) return done
   return { ok: false, refusal: noPlanRefusal(done.name) }
 }
 
-/** What the caller is answered; throws NotAllowed for what is about all plans. */
+/** The answer within the scope; throws NotAllowed for queries about all plans. */
 export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: AnyQuery): Promise<unknown> {
   const isSeen = seenBy(rooms, caller)
   switch (query.type) {
@@ -137,7 +137,7 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
         ({ id }: PlanRow) => id,
         cursor => answer<'plans'>(rooms, { ...query, ...(cursor === undefined ? {} : { cursor }) }),
       )
-    // Looked for in these plans alone, so that the total tells nothing of others.
+    // Restricted in the query, so that the total reveals nothing about other plans.
     case 'overview':
       return await answer<'overview'>(rooms, { ...query, within: caller.scope })
     case 'tasks':
@@ -149,7 +149,7 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       )
     case 'attempts':
       return (await isSeen(query.plan)) ? await answer<'attempts'>(rooms, query) : { items: [], next: null }
-    // Looked for in these plans alone, so that `next` tells nothing of what is found in others.
+    // Restricted in the query, so that `next` reveals nothing about other plans.
     case 'search':
       return await answer<'search'>(rooms, { ...query, within: caller.scope })
     case 'inbox': {
@@ -165,7 +165,7 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       const fate = await answer<'inboxFate'>(rooms, query)
       return fate !== null && (await isSeen(fate.item.plan)) ? fate : null
     }
-    // Where the journal ends tells nothing of what is in it.
+    // The end of the journal reveals nothing about its contents.
     case 'position':
       return await answer<'position'>(rooms, query)
     default: {
@@ -179,7 +179,7 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
       if (other !== undefined && !(await isReferenceSeen(rooms, isSeen, other))) return null
       if (query.type === 'adoption' && (await adoptionOutOfScope(rooms, isSeen, found.plan, query.into)) !== null)
         return null
-      // A forecast from other plans would tell of them.
+      // A forecast from other plans would reveal something about them.
       if (query.type === 'budget') return await answer<'budget'>(rooms, { ...query, earlier: false })
       return query.type === 'next'
         ? await hideHolders(isSeen, await answer<'next'>(rooms, query))
@@ -188,7 +188,7 @@ export async function answerInScope(rooms: Rooms, caller: ScopedCaller, query: A
   }
 }
 
-/** Tasks that wait for files say so, and name the plans that hold them as far as these are within reach. */
+/** Tasks waiting for files name the holding plans only if these are in scope. */
 async function hideHolders(isSeen: Seen, found: AnswerOf<'next'>): Promise<AnswerOf<'next'>> {
   if (found === null || found.held.length === 0) return found
   const held = await Promise.all(found.held.map(async wait => ({ ...wait, by: await seenOf(wait.by, isSeen) })))
@@ -197,7 +197,7 @@ async function hideHolders(isSeen: Seen, found: AnswerOf<'next'>): Promise<Answe
   return { ...found, held, explained }
 }
 
-/** The same of what was submitted: a refusal because another plan holds the files names only a plan within reach. */
+/** The same for a refused order. */
 export async function hideHolder(rooms: Rooms, caller: ScopedCaller, done: Submitted): Promise<Submitted> {
   const holder = done.ok ? null : holderOf(done.refusal)
   if (done.ok || holder === null || (await seenBy(rooms, caller)(holder))) return done
@@ -210,7 +210,7 @@ async function seenOf<T extends { readonly plan: PlanId }>(items: readonly T[], 
   return seen
 }
 
-/** Pages that are looked through for one answer; who sees little gets a short page and goes on from there. */
+/** Pages read for one answer; with a small scope the page may be short and `next` continues. */
 const PAGES_MAX = 20
 
 async function pageInScope<T>(

@@ -1,11 +1,11 @@
-// Sessions and goals as a caller has them: appended to in their name, with the right to operate, and within their scope.
+// Sessions and goals for a caller: appends are in their name, need the right to operate, and stay within their scope.
 
 import { refuse } from '../../domain/refusal.ts'
 import type { Store, Streams } from '../../stores/store.ts'
 import type { Engine, OwnStreams } from '../engine.ts'
 import { type Caller, deny, denyWithout, isSessionInScope, NotAllowed, requireRight } from '../roles.ts'
 
-/** Sessions outside the scope are not there. */
+/** Sessions outside the scope appear not to exist. */
 export function ownSessions(store: Store, caller: Caller): Engine['sessions'] {
   const sessions = owned(store.sessions, caller)
   const { scope } = caller
@@ -25,7 +25,7 @@ export function ownSessions(store: Store, caller: Caller): Engine['sessions'] {
   }
 }
 
-/** Goals belong to no plan, and so to nobody's scope. */
+/** Goals belong to no plan, so no limited scope contains them. */
 export function ownGoals(store: Store, caller: Caller): Engine['goals'] {
   if (caller.scope === null) return owned(store.goals, caller)
   const refusal = deny(caller, 'all plans')

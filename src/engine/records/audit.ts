@@ -1,4 +1,4 @@
-// What is asked by whoever looks at a plan from outside: its trail, what happened since a time, and what is handed on at the end.
+// Records for an outside view of a plan: audit trail, history since a time, handoff.
 
 import { createHash } from 'node:crypto'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
@@ -18,7 +18,7 @@ import type { Rooms } from '../rooms.ts'
 import { type LinkTo, postmortemText, readmeText } from './handoff-text.ts'
 import { verifiedEntries, wholeJournal } from './verify-chain.ts'
 
-// What a plan demands and how each demand was judged, from its journal.
+// The criteria of a plan and their verdicts, from its journal.
 
 export async function contract({ store }: Rooms, plan: PlanId): Promise<Contract> {
   return contractOf(await wholeJournal(store, plan))
@@ -36,7 +36,7 @@ export function records(state: PlanState, tasks: readonly TaskState[]): Records 
   }
 }
 
-/** Only what the chain proves; behind a fault nothing is told. */
+/** Only what the hash chain proves; nothing after a broken entry. */
 export async function auditTrail(
   { store }: Rooms,
   { plan, name }: { readonly plan: PlanId; readonly name: string },
@@ -44,11 +44,11 @@ export async function auditTrail(
 ): Promise<AuditTrail> {
   const reader = new AuditReader(hashOf)
   const lines: AuditLine[] = []
-  const told = await verifiedEntries(store, plan, entry => {
+  const chain = await verifiedEntries(store, plan, entry => {
     const read = reader.read(entry)
     if (entry.now >= since) lines.push(...read)
   })
-  return { plan, name, ...told, lines }
+  return { plan, name, ...chain, lines }
 }
 
 const hashOf = (value: Json): Sha256 => createHash('sha256').update(canonicalJson(value)).digest('hex') as Sha256
@@ -77,7 +77,7 @@ export async function digestSince({ store, clock }: Rooms, state: PlanState, sin
 
 const PAGE = 500
 
-/** Times only rise from entry to entry, so where to begin is found by halving. */
+/** Times never decrease from entry to entry, so a binary search finds the first. */
 async function entriesSince(store: Store, { id, version }: PlanState, since: Millis): Promise<readonly Entry[]> {
   let [low, high] = [0, version]
   while (low < high) {

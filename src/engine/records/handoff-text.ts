@@ -1,6 +1,6 @@
-// The two documents a plan leaves behind, as Markdown: a short readme for whoever comes next, and a postmortem. Made from the facts
-// of the journal and, while the plan is unfinished, whether a process runs it: no clock, no folder, no machine, so the same journal of
-// a finished plan gives the same bytes. What people, plans and tasks said stays text.
+// The two documents a plan leaves as Markdown: a short readme for the next person, and a postmortem. Built from the journal alone and,
+// while the plan is unfinished, whether a process runs it: no clock, no folder, no machine name. So the same finished journal gives the
+// same bytes. Text of people, plans and tasks is escaped.
 
 import { placeText } from '../../domain/events/event-words.ts'
 import { next, plainStep, type Step, type Wording, wordHint } from '../../domain/hint.ts'
@@ -12,12 +12,12 @@ import { planWord, type TaskStatus } from '../../domain/status.ts'
 import { type HandedTask, type Handoff, isLeftOpen } from '../../domain/views/handoff.ts'
 import { markdownCode as code, inCell, markdownText as text } from '../../safety/text/markdown.ts'
 
-/** The first line of what we wrote: such a file may be written again. */
+/** The first line of generated files: a file with it may be overwritten. */
 export const HANDOFF_MARK = '<!-- planfold handoff -->'
 
 const ROWS_MAX = 200
 
-/** Where an artifact lies beside the documents; null when it does not. */
+/** The path of an artifact beside the documents; null if it is not there. */
 export type LinkTo = (sha256: string) => string | null
 const NOWHERE: LinkTo = () => null
 
@@ -27,7 +27,7 @@ export interface Layout {
   readonly now?: { readonly words: string; readonly interrupted: ReadonlySet<TaskName> }
 }
 
-/** A task that is called running although no process runs it was interrupted. */
+/** A task marked running that no process runs was interrupted. */
 function asShown(facts: Handoff, now: Layout['now']): Handed {
   const words = now?.words ?? planWord(facts.status)
   const status = ({ task, status: is }: HandedTask): ShownStatus => (now?.interrupted.has(task) ? 'interrupted' : is)
@@ -164,7 +164,6 @@ export function postmortemText(from: Handoff, { linkTo = NOWHERE, word = plainSt
   ])
 }
 
-/** What was asked in the middle of work, what was done about failures, who was called, what was proposed. */
 function judgedSections(facts: Handed): readonly (readonly string[])[] {
   return [
     section(
@@ -202,8 +201,8 @@ function judgedSections(facts: Handed): readonly (readonly string[])[] {
 }
 
 function document(title: string, parts: readonly (readonly string[])[]): string {
-  const told = parts.filter(({ length }) => length > 0).map(lines => lines.join('\n'))
-  return `${[HANDOFF_MARK, `# ${text(title)}`, ...told].join('\n\n')}\n`
+  const sections = parts.filter(({ length }) => length > 0).map(lines => lines.join('\n'))
+  return `${[HANDOFF_MARK, `# ${text(title)}`, ...sections].join('\n\n')}\n`
 }
 
 function section(title: string, rows: readonly string[], none?: string): readonly string[] {
@@ -222,18 +221,17 @@ function table(title: string, heads: readonly string[], rows: readonly (readonly
 function statusLine({ name, status, words, reason, tasks, startedAt, endedAt }: Handed): string {
   const counts = new Map<ShownStatus, number>()
   for (const { shown: each } of tasks) counts.set(each, (counts.get(each) ?? 0) + 1)
-  const told = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
+  const byStatus = Array.from(counts, ([each, number]) => `${number} ${each}`).join(', ')
   const took = startedAt === null || endedAt === null ? '' : ` in ${duration(endedAt - startedAt)}`
   const said = status === 'completed' ? '' : reasonBesides(status, reason)
   const why = said === '' ? '' : ` (${text(said)})`
-  return `Plan ${code(name)}: **${text(words)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${told}`}.`
+  return `Plan ${code(name)}: **${text(words)}**${took}${why}. ${tasks.length === 0 ? 'It has no tasks yet' : `${count(tasks.length, 'task')}: ${byStatus}`}.`
 }
 
 function openLine({ task, title, shown, reason }: ShownTask): string {
   return `- ${code(task)}${title === null ? '' : ` ${text(title)}`}: ${shown}${reason === null || reason === '' ? '' : `, ${text(reason)}`}`
 }
 
-/** What still waits for a person; of a plan that has ended, what nobody has answered. */
 const waitingLines = ({ waiting, endedAt, questions, proposals }: Handed): readonly string[] => [
   ...waiting.map(
     ({ task, asks, since }) =>
@@ -361,8 +359,8 @@ function times({ createdAt, startedAt, endedAt, lastAt, workMs }: Handed): reado
 
 function criterion(one: Criterion): string {
   if (one.type === 'prose') return text(one.text)
-  const told = one.text === undefined ? '' : `${text(one.text)}: `
-  return `${told}${code(one.type === 'check' ? command(one.command) : criterionText(one))}`
+  const prefix = one.text === undefined ? '' : `${text(one.text)}: `
+  return `${prefix}${code(one.type === 'check' ? command(one.command) : criterionText(one))}`
 }
 
 const command = (line: CommandLine): string => ('argv' in line ? JSON.stringify(line.argv) : line.script)
@@ -370,7 +368,7 @@ const count = numberOf
 const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
   items.reduce((total, item) => total + of(item), 0)
 
-/** In UTC, so that it does not matter where it is written. */
+/** In UTC, so that the machine's time zone does not matter. */
 const time = (at: Millis): string => `${new Date(at).toISOString().slice(0, 19)}Z`
 
 function duration(ms: number): string {

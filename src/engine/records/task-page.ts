@@ -1,5 +1,5 @@
-// What a page shows of one task, read from the whole journal of its plan: attempts, decisions, criteria, the end of its output; and
-// what an attempt changed in files, line by line.
+// What a page shows of one task, read from the whole journal: attempts, decisions, criteria, the end of its output; and what an attempt
+// changed in files, line by line.
 
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -46,7 +46,7 @@ export async function taskPage(
 }
 
 const FILES_MAX = 500
-/** So much text of patches in one answer; of files behind that only the names are told. */
+/** Limit of patch text in one answer; beyond it files are only named. */
 const PATCH_CHARS_MAX = 2_000_000
 
 export async function taskChanges(
@@ -56,14 +56,14 @@ export async function taskChanges(
   which: { readonly visit?: number; readonly attempt?: number },
 ): Promise<ChangesShown | null> {
   const { attempts } = taskHistory(await wholeJournal(rooms.store, state.id), task.definition.id)
-  const isMeant = (one: (typeof attempts)[number]): boolean =>
+  const isRequested = (one: (typeof attempts)[number]): boolean =>
     which.visit === undefined && which.attempt === undefined
       ? one.changes !== null
       : (which.visit === undefined || one.visit === which.visit) &&
         (which.attempt === undefined || one.attempt === which.attempt)
-  const meant = attempts.findLast(isMeant)
-  if (meant === undefined) return null
-  const { visit, attempt, changes } = meant
+  const found = attempts.findLast(isRequested)
+  if (found === undefined) return null
+  const { visit, attempt, changes } = found
   const all = changes === null ? [] : ((await readOthersChanges(rooms, changes)) ?? [])
   const files: FileShown[] = []
   let left = PATCH_CHARS_MAX
@@ -77,20 +77,20 @@ export async function taskChanges(
 
 async function fileShown({ store }: Rooms, change: Change, isWanted: boolean): Promise<FileShown> {
   const { path, before, after } = change
-  const told = {
+  const file = {
     path,
     change: before === null ? ('created' as const) : after === null ? ('deleted' as const) : ('changed' as const),
     before: sizeOf(before),
     after: sizeOf(after),
   }
-  const without = (why: string): FileShown => ({ ...told, patch: null, why })
+  const without = (why: string): FileShown => ({ ...file, patch: null, why })
   if (!isWanted) return without('too many changes to show all of them')
   if (isOther(before) || isOther(after)) return without('not a file')
   const hashes = { before: hashOf(before), now: hashOf(after) }
   if (hashes.before === hashes.now) return without('only its mode changed')
   const patch = await patchBetween(hashes, sha256 => store.blobs.get(sha256))
   if (patch === null) return without('too large to store: only its hash is known')
-  return patch.type === 'text' ? { ...told, patch: patch.lines, why: null } : without(patch.why)
+  return patch.type === 'text' ? { ...file, patch: patch.lines, why: null } : without(patch.why)
 }
 
 const isOther = (entry: TreeEntry | null): boolean => entry !== null && entry.type !== 'file'

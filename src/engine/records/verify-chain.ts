@@ -1,5 +1,4 @@
-// Entries of a journal with their chain proven, page by page: how far it is sound, and what is wrong behind that. A journal that was
-// altered is told of, not thrown at whoever asks.
+// Reads a journal and verifies its hash chain, page by page. A damaged journal is reported as a value, not thrown.
 
 import type { PlanId, Sha256 } from '../../domain/id.ts'
 import { ChainBroken, type Entry, type Store } from '../../stores/store.ts'
@@ -7,7 +6,7 @@ import type { Chain } from '../queries.ts'
 
 const PAGE = 200
 
-/** Hands every sound entry on, in order. */
+/** Passes every valid entry on, in order. */
 export async function verifiedEntries(
   store: Pick<Store, 'read'>,
   plan: PlanId,
@@ -18,7 +17,7 @@ export async function verifiedEntries(
   for (let limit = PAGE; ; ) {
     const page = await pageOf(store, plan, { after: entries, limit, previous: head })
     if (page instanceof ChainBroken) {
-      // What stands before it is sound, and told first.
+      // Entries before it are valid, and passed on first.
       const sound = page.version - 1 - entries
       if (sound > 0 && sound < limit) {
         limit = sound
@@ -56,13 +55,13 @@ export async function chainOf(
 ): Promise<Chain> {
   const wanted = new Set(versions)
   const at: { [version: number]: Sha256 } = {}
-  const told = await verifiedEntries(store, plan, ({ version, hash }) => {
+  const chain = await verifiedEntries(store, plan, ({ version, hash }) => {
     if (wanted.has(version)) at[version] = hash
   })
-  return { plan, name, ...told, at }
+  return { plan, name, ...chain, at }
 }
 
-/** All of it, for whoever can do nothing with a part: a broken chain is damage. */
+/** The whole journal; throws if the chain is broken, for callers that need all of it. */
 export async function wholeJournal(store: Pick<Store, 'read'>, plan: PlanId): Promise<readonly Entry[]> {
   const all: Entry[] = []
   for (let previous = ''; ; ) {

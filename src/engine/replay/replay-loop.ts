@@ -1,11 +1,11 @@
-// The real loop, driven again through its own past. It is given what was recorded, in the order in which it was recorded, and
-// must ask for every turn that the journal says it took: the same attempts carried out, the same preparations, in the same turn.
+// Re-enacts a journal with the real loop. The loop receives the recorded results in their recorded order, and must ask for every turn of
+// the journal: the same attempts, the same preparations, in the same turn.
 //
-//   entry of an owner ──► the loop stands still ──► hand it what this entry says had ended ──► does it ask for this very entry?
-//   any other entry   ──► the loop stands still ──► it happens ──► the loop is rung
+//   entry of an owner ──► wait until the loop is idle ──► deliver the results in this entry ──► does it ask for exactly this entry?
+//   any other entry   ──► wait until the loop is idle ──► append it ──► ring the loop
 //
-// The loop stands still when it asks to write, waits for its bell, or has returned; it does nothing else that takes time. An
-// owner that died leaves no last word, so a loop may want more than the journal holds; it may never want something else.
+// The loop is idle when it asks to write, waits for its bell, or has returned; nothing else takes time. The last results of an owner that
+// died may be missing, so a loop may ask for more than the journal holds; it may never ask for something else.
 
 import type { Command, Interrupted, RollbackOutcome, Settlement, Turn } from '../../domain/command.ts'
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
@@ -16,20 +16,19 @@ import type { PlanState } from '../../domain/state/state.ts'
 import { type Asked, type Entry, type Lease, LeaseLost, type Store, type Updated } from '../../stores/store.ts'
 import type { Preparation } from '../attempts/prepare.ts'
 import type { Clock } from '../clock.ts'
-import type { Hands } from '../loop/loop-effects.ts'
+import type { LoopEffects } from '../loop/loop-effects.ts'
 import { PlanLoop } from '../loop/plan-loop.ts'
 import type { News } from '../loop/turn-news.ts'
 import type { Difference } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { firstDifference } from './first-difference.ts'
 
-// What of a turn matters. A loop may tell of things that no longer change anything: an attempt that was given up meanwhile, a
-// preparation for a visit that is over, something said again because nobody knew whether it had been written. Two turns are the
-// same when what matters in them is.
+// The relevant part of a turn. A loop may report results that no longer change anything: an aborted attempt, a preparation for an ended
+// visit, a repetition after an unknown commit. Turns are equal if their relevant parts are.
 
 type Restored = NonNullable<Turn['restored']>
 
-/** The turn without ends of attempts that are not open, preparations of tasks that are not ready, and what `before` told. */
+/** The turn without ends of attempts that are not open, preparations of tasks that are not ready, and restores that `before` reported. */
 function effective(state: PlanState, command: Command, before: Restored): Partial<Turn> {
   if (command.type !== 'turn') return {}
   const { settled, prepared, restored, expanded, compensated, committed, rolledBack, gates, proposed, ...others } =
@@ -39,7 +38,7 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
     const task = state.tasks.get(name)
     return maySomethingStart(state) && task?.status === 'ready' && task.visit === visit
   }
-  const isRetold = (one: Restored[number]): boolean => before.some(told => firstDifference(told, one) === null)
+  const isRepeated = (one: Restored[number]): boolean => before.some(earlier => firstDifference(earlier, one) === null)
   return {
     ...rest,
     ...some(
@@ -50,10 +49,10 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
       'prepared',
       prepared?.filter(({ task, visit }) => waits(task, visit)),
     ),
-    // Every one of these leaves an event, so only a repetition may be passed over.
+    // Each of these leaves an event, so only a repetition may be skipped.
     ...some(
       'restored',
-      restored?.filter(one => !isRetold(one)),
+      restored?.filter(one => !isRepeated(one)),
     ),
     ...some(
       'expanded',
@@ -78,7 +77,7 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
       'committed',
       committed?.filter(one => state.uncommitted.some(({ task, visit }) => task === one.task && visit === one.visit)),
     ),
-    // It pauses a plan that moves, and changes no other.
+    // It pauses an active plan and changes no other.
     ...(shortage !== undefined && maySomethingStart(state) && state.rollback === null ? { shortage } : {}),
     ...(rolledBack !== undefined && state.rollback?.id === rolledBack.id && isReadyForRollback(state)
       ? { rolledBack }
@@ -86,7 +85,7 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
   }
 }
 
-/** Where nothing may start, nobody asks what was prepared. */
+/** If nothing may start, preparations do not matter. */
 const maySomethingStart = ({ status, compensating }: PlanState): boolean => status === 'active' && compensating === null
 
 function isIdle({ type: _, start: __, held: ___, ...news }: Partial<Turn>): boolean {
@@ -101,7 +100,7 @@ function isOpen(state: PlanState, { task: name, visit, attempt }: Omit<Settlemen
 const some = <K extends string, V>(key: K, list: readonly V[] | undefined) =>
   list === undefined || list.length === 0 ? {} : ({ [key]: list } as { readonly [key in K]: readonly V[] })
 
-// What a loop that is replayed has asked for and the record has not answered yet.
+// A call of the replayed loop that the record has not answered yet.
 
 interface Pending<T> {
   readonly stop: { readonly aborted: boolean } | undefined
@@ -109,7 +108,7 @@ interface Pending<T> {
   readonly answer: (value: T) => void
 }
 
-/** Everything that is asked of promises is done when the next round of the event loop begins. */
+/** All pending promise callbacks have run when the next round of the event loop begins. */
 const standsStill = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 const attemptKey = (of: { readonly task: string; readonly visit: number; readonly attempt: number }): string =>
@@ -126,8 +125,8 @@ const without = ({ task: _, ...rest }: NonNullable<Turn['restored']>[number]) =>
 
 const gateOf = ({ task: _, visit: __, ...gate }: NonNullable<Turn['gates']>[number]) => gate
 
-// Rooms for a replay: a loop that stands in them can ask for the state and say what it wants to write, and nothing else. There
-// is no runner, workspace or process in them, and whoever reaches for one is told so by an error: no side effects, by making.
+// Dependencies of a replayed loop: it can read the state and append, nothing else. Runners, workspace and processes throw, so a replay has
+// no side effects by construction.
 
 interface LoopStore {
   readonly update: Store['update']
@@ -140,7 +139,7 @@ function emptyRooms(store: LoopStore, clock: Clock, { owner }: Lease): Rooms {
   return {
     store: only<Store>('store', { ...store, leases: only<Store['leases']>('leases', { holder: async () => holder }) }),
     workspace: only('workspace', {}),
-    // Asked for a runner, it throws: a map without any would only say that there is none.
+    // Throws when a runner is requested; an empty map would only say that there is none.
     runners: only<Rooms['runners']>('runners', {}),
     processes: only('processes', {}),
     clock,
@@ -166,7 +165,7 @@ function forbidden(what: string): () => never {
   }
 }
 
-/** So often the loop is looked at again before it is said that it does not come. */
+/** How often the loop is checked before its entry counts as missing. */
 const LOOKS_MAX = 12
 
 type Committed = NonNullable<Turn['committed']>[number]
@@ -176,8 +175,8 @@ interface Mismatch extends Difference {
   readonly message: string
 }
 
-/** Retold: nobody could say whether a turn was written, so it was said again; by then it changed nothing but itself. */
-type Met = 'asked' | 'retold' | Mismatch
+/** `repeated`: a turn with unknown commit that was sent again, and changed nothing. */
+type Met = 'asked' | 'repeated' | Mismatch
 
 export class ReplayLoop {
   readonly #plan: PlanId
@@ -192,11 +191,11 @@ export class ReplayLoop {
   readonly #commits = new Map<string, Pending<Committed>>()
   readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
   readonly #proposals = new Map<string, Pending<Proposed>>()
-  /** The tasks that were passed over in the turn that is met. */
+  /** Tasks that the current turn skipped because their files were reserved. */
   readonly #scopes = { ...NOBODY_WAITS, names: new Set<TaskName>() }
-  /** Where the loop hears who was told, and of which turn it has heard that. */
+  /** Where the loop receives sent notices, and the turn whose notices it has received. */
   #news: News | null = null
-  #heard: Turn | null = null
+  #delivered: Turn | null = null
   #tells = false
   #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
   #listener: (() => void) | null = null
@@ -205,7 +204,7 @@ export class ReplayLoop {
   #lost = new AbortController()
   #running: Promise<void>
   #now = 0
-  /** What the last turn said was set back. Nothing else may be said again. */
+  /** Restores that the last turn recorded; only these may be repeated. */
   #restored: NonNullable<Turn['restored']> = []
   readonly answered = { attempts: 0, preparations: 0, compensations: 0, commits: 0, rollbacks: 0, proposals: 0 }
 
@@ -246,15 +245,15 @@ export class ReplayLoop {
         }
       }
     }
-    if (command.type === 'turn' && isIdle(this.#effective(command)) && !isIdle(command)) return 'retold'
+    if (command.type === 'turn' && isIdle(this.#effective(command)) && !isIdle(command)) return 'repeated'
     return said ?? { path: '$.command', actual: command.type, message: 'the loop would have waited here' }
   }
 
-  /** One look at a loop that is on its way: null when it may still come. */
+  /** One check of a running loop: null if its turn may still come. */
   async #turn(turn: Turn): Promise<'asked' | (Mismatch & { readonly final: boolean }) | null> {
     if (turn.start === false) this.#stop.abort()
     this.#scopes.names = new Set(turn.held)
-    // What the record tells of and the loop has not begun may stand behind something it gave up, whose end left no entry.
+    // Results in the record may be queued behind an aborted attempt whose end left no entry.
     if (this.#misses(turn) && this.#releaseAborted(turn) > 0 && this.#asked === null) return null
     const delivered = this.#deliver(turn)
     if (this.#asked === null) {
@@ -266,13 +265,12 @@ export class ReplayLoop {
     const said = this.#effective(typeof asked === 'function' ? asked() : asked)
     const difference = firstDifference(said, this.#effective(turn), '$.command')
     if (difference === null) return 'asked'
-    // It told of nothing that matters: such a turn changes nothing and leaves no entry, or it comes again with more to say.
+    // An irrelevant turn leaves no entry, or comes again with more results.
     if (isIdle(said)) this.#answer([])
-    return { ...difference, message: 'the loop would have said something else in this turn', final: !isIdle(said) }
+    return { ...difference, message: 'the loop would have recorded something else in this turn', final: !isIdle(said) }
   }
 
-  /** The entry stands. A loop that asked for it is told so, any other is rung. */
-  happened({ command, events }: Entry, met: 'asked' | 'retold' | 'elsewhere'): void {
+  happened({ command, events }: Entry, met: 'asked' | 'repeated' | 'elsewhere'): void {
     if (met !== 'elsewhere') this.#restored = (command.type === 'turn' ? command.restored : undefined) ?? []
     if (met === 'asked') this.#answer(events)
     else this.#listener?.()
@@ -283,7 +281,6 @@ export class ReplayLoop {
     this.#now = Math.max(this.#now, now)
   }
 
-  /** Its owner is gone, or the journal ends. */
   async close(): Promise<void> {
     this.#lost.abort()
     this.#asked?.refuse(new LeaseLost(ENDS))
@@ -323,7 +320,7 @@ export class ReplayLoop {
       { now: () => this.#now, monotonic: () => this.#now, after: () => () => {} },
       lease,
     )
-    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#hands(lost))
+    const loop = new PlanLoop(rooms, this.#plan, lease, { stop: this.#stop.signal, stay: true }, this.#effects(lost))
     try {
       await loop.run(lost)
     } catch (error) {
@@ -332,8 +329,8 @@ export class ReplayLoop {
     this.#returned = true
   }
 
-  /** They touch nothing: what they are asked to do waits here until the record says how it ended. */
-  #hands(lost: AbortSignal): Hands {
+  /** Without side effects: each call waits here until the record says how it ended. */
+  #effects(lost: AbortSignal): LoopEffects {
     return {
       perform: (_rooms, _state, task, { action, stop }) => {
         const of = { task: task.definition.id, visit: task.visit, attempt: task.attempt }
@@ -352,19 +349,18 @@ export class ReplayLoop {
       commit: (_rooms, _state, { task, visit }) =>
         new Promise(answer => this.#commits.set(`${task}/${visit}`, { ...STAYS, answer })),
       rollBack: (_rooms, { rollback }) =>
-        // The loop looks at its lease before it asks for this, and may have lost it by then.
+        // The loop checks its lease before this call, and may have lost it by then.
         lost.aborted
           ? Promise.resolve(NOTHING)
           : new Promise(answer => this.#rollbacks.set(rollback?.id ?? '', { ...STAYS, answer })),
-      // Whose files other plans held is known from the record as well.
-      // What was found stands in the entry.
+      // Reserved files are known from the record, too. Lost outputs are in the entry.
       lostOutputs: async () => [],
       scopeWaits: () => this.#scopes,
-      // Who was told is heard from the record; until then the loop stays, since somebody may be told of its end.
+      // Sent notices come from the record. Until then the loop stays, since its end may cause another.
       notices: () => ({
         look: ({ definition }, news) => {
           this.#news = news
-          // Somebody may still have been being told when a revision took that away.
+          // A notice may have been in flight when a revision removed its channel.
           this.#tells ||= definition.notify !== undefined
           return this.#tells
         },
@@ -392,7 +388,6 @@ export class ReplayLoop {
     return command !== undefined && (typeof command === 'function' ? 'turn' : command.type) === type
   }
 
-  /** Hands over what the turn says had ended, to whom was asked for it. */
   #deliver(turn: Turn): number {
     const before = this.#answers()
     for (const { result, ...settled } of turn.settled ?? [])
@@ -403,10 +398,10 @@ export class ReplayLoop {
       if (give(this.#commits, `${committed.task}/${committed.visit}`, committed)) this.answered.commits++
     if (turn.rolledBack !== undefined && give(this.#rollbacks, turn.rolledBack.id, turn.rolledBack.outcome))
       this.answered.rollbacks++
-    // Not counted: nobody waits for it, so the loop must be rung.
-    if (turn.notices !== undefined && this.#news !== null && this.#heard !== turn) {
+    // Not counted: the loop does not await it, so it must be rung.
+    if (turn.notices !== undefined && this.#news !== null && this.#delivered !== turn) {
       this.#news.notices.push(...turn.notices)
-      this.#heard = turn
+      this.#delivered = turn
     }
     if (turn.shortage !== undefined && this.#news !== null) this.#news.shortage = turn.shortage
     for (const made of turn.proposed ?? [])
@@ -433,7 +428,7 @@ export class ReplayLoop {
     return Object.values(this.answered).reduce((sum, count) => sum + count, 0)
   }
 
-  /** Does the turn tell of something that matters, and that the loop has not under way? */
+  /** Does the turn contain a relevant result of something that the loop has not started? */
   #misses(turn: Turn): boolean {
     const { settled, prepared, committed, rolledBack, proposed } = this.#effective(turn)
     return (
@@ -445,9 +440,9 @@ export class ReplayLoop {
     )
   }
 
-  /** What was given up and ended without a word in the journal, because by then it changed nothing. */
+  /** Ends aborted calls that left no entry because they changed nothing. */
   #releaseAborted(turn: Turn): number {
-    const told = new Set((turn.settled ?? []).map(attemptKey))
+    const settled = new Set((turn.settled ?? []).map(attemptKey))
     const before = this.#attempts.size + this.#preparations.size
     for (const [key, { matters, answer, of }] of this.#preparations) {
       if (matters()) continue
@@ -455,7 +450,7 @@ export class ReplayLoop {
       answer({ ...of, prepared: {}, restored: null })
     }
     for (const [key, { stop, matters, answer }] of this.#attempts) {
-      if (stop?.aborted !== true || matters() || told.has(key)) continue
+      if (stop?.aborted !== true || matters() || settled.has(key)) continue
       this.#attempts.delete(key)
       answer({ status: 'interrupted', reason: 'stopped' })
     }
@@ -470,9 +465,9 @@ export class ReplayLoop {
 const NOBODY_WAITS = { lookMs: null, isMoving: false, list: [], add() {}, changed() {}, async look() {} }
 const COMPENSATION = '~compensation'
 const ENDS = 'the record of this owner ends here'
-/** What is not given up in the middle. */
+/** For calls that are never aborted. */
 const STAYS = { stop: undefined, matters: () => true }
-/** Said to a loop that writes no more. */
+/** Answers a loop that writes no more. */
 const NOTHING: RollbackOutcome = { changes: null, paths: 0 }
 const NO_PROPOSAL: Proposed = { task: '' as TaskName, base: '' as Sha256, none: ENDS }
 const NO_COMMIT: Committed = { task: '' as TaskName, visit: 0, operations: [] }

@@ -1,7 +1,5 @@
-// Is this what happened? Reads a journal entry by entry and decides every one again: the same state, command and time must lead
-// to the same events. What an owner wrote is also re-enacted: the real loop, with what was recorded in its hands, must ask for
-// the same turns. Only reads; the plan is the same afterwards, whatever is found. The first fault is told, and the rest is not
-// looked at.
+// Verifies a journal by deciding every entry again: the same state, command and time must lead to the same events. Turns of owners are also
+// re-enacted: the real loop, given the recorded results, must ask for the same turns. Reads only. Stops at the first fault.
 
 import { createHash } from 'node:crypto'
 import type { Command, CommandType, Turn } from '../../domain/command.ts'
@@ -18,17 +16,17 @@ import type { Difference, Replay, ReplayFault } from '../queries.ts'
 import { firstDifference } from './first-difference.ts'
 import { ReplayLoop } from './replay-loop.ts'
 
-// Which words of a journal this program knows. An entry of a newer program is refused by name, not called a divergence: the rules
-// that would judge it are not here. The compiler keeps the lists whole.
-
-/** What this program does not know in the entry; null when it knows all of it. */
+/**
+ * The first command or event type that this version does not know, or null. Such an entry is reported as unknown, not as a divergence,
+ * because its rules are not here. The compiler checks that the lists are complete.
+ */
 function unknownWord({ command, events }: Entry): string | null {
   if (!isWord(COMMANDS, command)) return `holds the command ${typeOf(command)}, ${NEWER}`
   const event = events.find(one => !isWord(EVENTS, one))
   return event === undefined ? null : `holds the event ${typeOf(event)}, ${NEWER}`
 }
 
-/** Why the entry is decided again and not re-enacted; null when it is a turn a loop can be driven through. */
+/** Why the entry is only decided again; null if a loop can re-enact it. */
 function onlyRedecided({
   command,
   fence,
@@ -51,7 +49,7 @@ const isWord = (words: object, of: unknown): boolean =>
 const typeOf = (of: unknown): string =>
   typeof of === 'object' && of !== null && 'type' in of ? JSON.stringify(of.type) : 'without a type'
 
-/** What a turn learns to say must be added here, and `ReplayLoop` must learn to hand it over. */
+/** A new field of a turn must be added here and delivered by `ReplayLoop`. */
 const TURN_WORDS: Readonly<Record<keyof Turn, true>> = {
   type: true,
   settled: true,
@@ -116,7 +114,7 @@ export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: str
     for (let limit = PAGE; fault === null; ) {
       const page = await readPage(store, plan, replaying, limit)
       if (page instanceof ChainBroken) {
-        // What stands before it is judged first.
+        // Entries before it are judged first.
         const sound = page.version - 1 - replaying.entries
         if (sound > 0 && sound < limit) limit = sound
         else fault = chainFault(page)
@@ -131,7 +129,7 @@ export async function replay(store: Pick<Store, 'read'>, plan: PlanId, name: str
   } finally {
     await replaying.close()
   }
-  return { plan, name, ok: fault === null, ...replaying.told(), fault }
+  return { plan, name, ok: fault === null, ...replaying.report(), fault }
 }
 
 async function readPage(
@@ -222,7 +220,7 @@ class Replaying {
     this.#loop = null
   }
 
-  told(): Pick<Replay, 'entries' | 'reenacted' | 'redecidedOnly' | 'trace' | 'head'> {
+  report(): Pick<Replay, 'entries' | 'reenacted' | 'redecidedOnly' | 'trace' | 'head'> {
     return {
       entries: this.entries,
       reenacted: { ...this.#sum },
@@ -232,7 +230,7 @@ class Replaying {
     }
   }
 
-  /** Every owner has a loop of its own: the one before it died, or let go. */
+  /** Every owner has its own loop: the previous one died or released the plan. */
   async #loopOf({ fence, now }: Entry): Promise<ReplayLoop> {
     if (this.#loop?.fence === fence) return this.#loop
     await this.close()
@@ -241,7 +239,7 @@ class Replaying {
     return this.#loop
   }
 
-  /** What no rule of the domain says and the store keeps: places, times and fences only rise. */
+  /** Guaranteed by the store rather than the domain: positions, times and fences never decrease. */
   #unordered({ position, now, fence }: Entry): (Difference & { readonly message: string }) | null {
     const last = this.#last
     if (position <= last.position)
@@ -253,7 +251,6 @@ class Replaying {
     return null
   }
 
-  /** Afterwards the state is the fold with this entry, if it was decided as it is. */
   #decide({ version, command, now, events }: Entry): Difference | null {
     const decided = this.#ask(command, now)
     if (!Array.isArray(decided))

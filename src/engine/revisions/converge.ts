@@ -1,5 +1,5 @@
-// The definition of done, judged against the workspace as it is, outside any task; and what is to be added to the plan for what does
-// not hold. Each criterion comes with what was seen: how the check ended and the end of what it printed.
+// Judges the definition of done against the current workspace, outside any task, and proposes tasks for criteria that do not hold. Each
+// verdict has evidence: the exit of the check and the end of its output.
 
 import { keyText } from '../../domain/budget/budget-text.ts'
 import { budgetView } from '../../domain/budget/budget-view.ts'
@@ -19,7 +19,6 @@ import type { Converging } from '../queries.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** So much of what a check printed is told, from its end. */
 const SEEN_MAX = 1_000
 
 export type Asked<T extends Command['type']> =
@@ -71,7 +70,7 @@ async function judgeOne(
   return { ...judged, evidence: evidence === undefined ? printed : `${evidence}: ${printed}` }
 }
 
-/** The revision that adds a task for each criterion that did not hold in the last round. */
+/** The revision with one task for each criterion that did not hold in the last round. */
 export async function append(
   rooms: Rooms,
   state: PlanState,

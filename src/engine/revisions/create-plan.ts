@@ -1,4 +1,4 @@
-// Makes a plan, and starts one: by which rules, whether files are looked at, and how the world stands.
+// Creates and starts plans: under which policy, with which tracking of files, and with a stamp of the workspace.
 
 import { hasBudget, hasLayerBudget } from '../../domain/budget/ledger.ts'
 import type { CommandOf } from '../../domain/command.ts'
@@ -19,7 +19,7 @@ import type { Order, Submitted } from '../orders.ts'
 import type { Rooms } from '../rooms.ts'
 import { submitted, type Writing, writerOf } from '../write-order.ts'
 
-// A new plan, under its own name or, when that is taken, under a numbered one.
+// Larger plans yield to the event loop before they are written.
 
 const YIELD_TASKS = 1_000
 
@@ -32,14 +32,14 @@ export async function create(
   const { actor, once } = writing
   const isOutside = writing.isPerson !== true || (order.source !== undefined && order.source.dialect !== 'planfold')
   const writer = isOutside ? undefined : writerOf(writing, { written: order.written, whole: true })
-  // A copy of a plan is as foreign as that plan, task by task.
+  // A copied plan has the same authors as its origin, task by task.
   const copied = order.origin !== undefined && order.source === undefined ? await store.state(order.origin) : null
   for (let tries = 1; tries <= NAME_TRIES_MAX; tries++) {
     const name = tries === 1 ? order.definition.name : (`${order.definition.name}-${tries}` as PlanName)
     const definition: PlanDefinition = { ...order.definition, name }
     const { origin, session, conversation, goal, agent, source, imported } = order
     const hash = definitionHash(definition)
-    // Hashing a large definition takes a while, and so does writing it; others are answered in between.
+    // Hashing and writing a large definition blocks; other requests are answered in between.
     if (definition.tasks.length > YIELD_TASKS) await new Promise<void>(resolve => setImmediate(resolve))
     const updated = await store.create(
       {
@@ -76,7 +76,7 @@ export async function create(
 
 export type Starting =
   | { readonly ok: true; readonly start: Omit<CommandOf<'start'>, 'type'> }
-  /** What is to hold around the plan cannot be known, or cannot be kept here. */
+  /** The surrounding policy is unknown, or cannot be enforced here. */
   | { readonly ok: false; readonly refusal: Refusal }
 
 export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
@@ -97,12 +97,12 @@ export async function startOf(rooms: Rooms, plan: PlanId): Promise<Starting> {
 
 type PolicyNow = { readonly ok: true; readonly policy: PolicyAgain } | { readonly ok: false; readonly refusal: Refusal }
 
-/** A plan that somebody takes up again, paused or ended, goes on under the policy of then. Empty: it is the same as before. */
+/** Resuming a paused or ended plan applies the current policy. Empty if it is unchanged. */
 export async function policyAnew(rooms: Rooms, state: PlanState | null): Promise<PolicyNow> {
   return state?.status === 'active' ? { ok: true, policy: {} } : await policyOnResume(rooms, state)
 }
 
-/** The same; but a plan that waits or runs keeps its layers, and takes on top those that say something else by now. */
+/** The same; but an active or waiting plan keeps its layers, and adds those that have changed. */
 export async function policyOnResume(rooms: Rooms, state: PlanState | null): Promise<PolicyNow> {
   if (state === null || state.status === 'draft' || rooms.policy === undefined) return { ok: true, policy: {} }
   const read = await rooms.policy()
@@ -116,7 +116,7 @@ export async function policyOnResume(rooms: Rooms, state: PlanState | null): Pro
   return { ok: true, policy: { policy, ...(changed.length === 0 ? {} : { changed }) } }
 }
 
-/** Tasks that are not in the person's file, and that they did not write before. */
+/** Tasks that are not in the person's file and that they did not write before. */
 export function keptOthers(
   state: PlanState,
   { tasks }: PlanDefinition,
@@ -126,7 +126,7 @@ export function keptOthers(
   return others.length === 0 ? {} : { others }
 }
 
-/** A person who starts a draft approves what a planner wrote without a model; of anything else only what they were shown. */
+/** Starting a draft approves what a planner without a model wrote; of anything else only what was shown. */
 export async function approvedBy(
   { store }: Rooms,
   plan: PlanId,

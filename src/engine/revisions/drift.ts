@@ -1,5 +1,5 @@
-// What has moved since the plan became what it is: the commit, files, by whose hand; and what was expected and did not hold. A
-// revision is stamped with how the world stood when it took effect. What is as the plan's own tasks left it is no drift.
+// What has changed since the definition took effect: commit and files, and by whom; and criteria that did not hold. Each revision is
+// stamped with the state of the workspace. Changes by the plan's own tasks are no drift.
 
 import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -18,7 +18,7 @@ import { changeTime } from '../rollback/change-owner.ts'
 import { changesOf, composeSince, entriesAfter, followFiles, isSame, scopesIn } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** The stamp for a plan; a draft gets its own when it is started. */
+/** The stamp of a plan; a draft is stamped when it is started. */
 export async function stampOf(rooms: Rooms, plan: PlanId, when?: 'begun'): Promise<{ readonly stamp?: Standing }> {
   const state = await rooms.store.state(plan)
   if (state === null || (when === 'begun' && state.status === 'draft')) return {}
@@ -26,7 +26,7 @@ export async function stampOf(rooms: Rooms, plan: PlanId, when?: 'begun'): Promi
   return made === undefined ? {} : { stamp: made }
 }
 
-/** How the world stands when a definition takes effect: the commit, and all files where the plan looks at them anyway. */
+/** The state of the workspace when a definition takes effect: the commit, and all files if the plan tracks them. */
 async function stamp(rooms: Rooms, state: PlanState): Promise<Standing | undefined> {
   if (isGone(rooms)) return undefined
   const { definition } = state
@@ -42,7 +42,7 @@ export async function drift(
   state: PlanState,
   { files: wanted = true }: { readonly files?: boolean | undefined } = {},
 ): Promise<Drift> {
-  // Without files only the stamp itself is read, however long the journal is.
+  // Without files only the stamp is read, however long the journal is.
   const after = wanted ? 0 : Math.max(0, state.stampedEntry - 1)
   const entries = wanted
     ? await entriesAfter(rooms.store, state.id, 0)
@@ -70,7 +70,7 @@ function stampIn(entries: readonly Entry[]): {
     for (const event of events) {
       if (event.type === 'plan.started' || event.type === 'plan.revised')
         last = { at: now, version, standing: event.stamp ?? null }
-      // Written before revisions were stamped, or by a rule while the plan ran: a checkpoint tells as well.
+      // Recorded before revisions had stamps, or by a rule while the plan ran: a checkpoint serves as well.
       else if (event.type === 'checkpoint.taken' && last.standing === null)
         last = { at: now, version, standing: event.standing }
     }
@@ -108,7 +108,7 @@ async function movedFiles(
     const written = await composeSince(rooms, since, { until, scopeOf: scopesIn(state) })
     const left = new Map(written.changes.map(({ path, after }) => [path, after]))
     const writers = await writersIn(rooms, then?.snapshot === undefined ? entries : since)
-    const told = (change: Change): DriftedFile => ({
+    const driftedFile = (change: Change): DriftedFile => ({
       path: change.path,
       what: change.before === null ? 'created' : change.after === null ? 'deleted' : 'changed',
       by: left.has(change.path) && isSame(left.get(change.path) ?? null, change.after) ? 'plan' : 'somebody',
@@ -120,12 +120,12 @@ async function movedFiles(
       const moved = written.changes.map(change => ({ ...change, after: now.get(change.path) ?? null }))
       const undone = undoneOf(written.changes, now)
       const earlier = await movedEarlier(rooms, until, at, left)
-      return { files: [...moved.filter(isMoved), ...undone, ...earlier].map(told), basis: 'written', lacks }
+      return { files: [...moved.filter(isMoved), ...undone, ...earlier].map(driftedFile), basis: 'written', lacks }
     }
     const found = await rooms.snapshots.diff(then.snapshot, 'now')
     if (!found.ok) return { ...NONE, lacks: found.failure.message }
     const lacks = found.left.length === 0 ? null : `${numberOf(found.left.length, 'path')} could not be looked into`
-    // What the plan wrote and the comparison does not show stands as it stood before: somebody has taken it back.
+    // If the plan wrote a path and the comparison shows no change, a person has reverted it.
     const shown = new Set(found.changes.map(({ path }) => path))
     const missing = written.changes.filter(({ path, before, after }) => !shown.has(path) && !isSame(before, after))
     const now = await nowAt(
@@ -133,14 +133,14 @@ async function movedFiles(
       missing.map(({ path }) => path),
     )
     const undone = undoneOf(missing, now)
-    return { files: [...found.changes.filter(isMoved), ...undone].map(told), basis: 'whole', lacks }
+    return { files: [...found.changes.filter(isMoved), ...undone].map(driftedFile), basis: 'whole', lacks }
   } catch (error) {
     if (!(error instanceof MissingChanges)) throw error
     return { ...NONE, lacks: error.message }
   }
 }
 
-/** What the plan wrote before the revision and not since, where somebody has changed it since. */
+/** Paths that the plan wrote only before the revision, and a person has changed since. */
 async function movedEarlier(
   rooms: Rooms,
   until: readonly Entry[],
@@ -162,7 +162,7 @@ async function movedEarlier(
     .filter(change => isMoved(change) && changeTime(rooms.root, change.path) > stampedAt)
 }
 
-/** Changes of the plan that are gone: what stands there now stood there before it. */
+/** Changes of the plan that are gone: the file is as it was before them. */
 const undoneOf = (written: readonly Change[], now: ReadonlyMap<string, TreeEntry | null>): readonly Change[] =>
   written.flatMap(({ path, before, after }) => {
     const stands = now.get(path) ?? null
@@ -170,7 +170,7 @@ const undoneOf = (written: readonly Change[], now: ReadonlyMap<string, TreeEntry
     return isSame(stands, before) && isMoved(change) ? [change] : []
   })
 
-/** A folder that comes or goes with its files says nothing of its own. */
+/** Folders come and go with their files. */
 const isMoved = ({ before, after }: Change): boolean =>
   !isSame(before, after) && (before ?? after)?.type !== 'directory' && (after ?? before)?.type !== 'directory'
 
@@ -197,7 +197,6 @@ async function nowAt(rooms: Rooms, paths: readonly string[]): Promise<ReadonlyMa
   return new Map(found.ok ? found.entries.map(({ path, entry }) => [path, entry]) : [])
 }
 
-/** What was judged and did not hold, of tasks that stand so now. */
 function unmetOf({ order }: PlanState): readonly UnmetCriterion[] {
   return order.flatMap(({ definition: { id }, status, gate, result }): readonly UnmetCriterion[] => {
     const isOpen = status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'

@@ -1,4 +1,8 @@
-// Changes of a plan that clients build task by task: queued for each plan, hashed as a whole, written in one commit for each batch.
+// Revisions that clients build task by task. For a started plan they are queued and written in batches: orders that arrive while a batch is
+// written form the next one, so that many writers share one stamp of the workspace and one commit. None is refused for being slower: each
+// order is applied to the result of the one before it, inside the transaction.
+//
+//   empty ─order→ batch of one: stamp ─→ written, one commit ─→ the orders that came meanwhile are the next batch ─→ … ─→ empty
 
 import type { Command, CommandOf } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -19,15 +23,9 @@ import type { Rooms } from '../rooms.ts'
 import { noPlan, type Objection, submitted, type Writing, write, writerOf } from '../write-order.ts'
 import { stampOf } from './drift.ts'
 
-// Orders that change the tasks of a plan which has begun, one queue for each plan. Whoever comes while a batch is written waits for
-// the next one, so that many writers share one look at the workspace and one commit, and nobody is refused because another was
-// quicker: each order is worked out from the plan as the one before it left it, inside the transaction.
-//
-//   empty ─order→ batch of one: stamp ─→ written, one commit ─→ the orders that came meanwhile are the next batch ─→ … ─→ empty
-
 type Stamp = { readonly stamp?: Standing }
 
-/** Must reach the store before it first awaits anything: orders of one batch then share a commit. */
+/** Must reach the store before its first await: orders of one batch then share a commit. */
 type Write = (stamp: Stamp) => Promise<Submitted>
 
 interface Waiting {
@@ -36,12 +34,11 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** A transaction holds up everybody else for as long as it takes to work out what is in it. */
+/** Bounds how long a batch blocks other transactions. */
 const BATCH_MAX = 32
 
 const queues = new WeakMap<Store, Map<PlanId, Waiting[]>>()
 
-/** Settles when the order is durable or refused. */
 function queueEdit(rooms: Rooms, plan: PlanId, write: Write): Promise<Submitted> {
   const plans = queues.get(rooms.store) ?? new Map<PlanId, Waiting[]>()
   queues.set(rooms.store, plans)
@@ -57,7 +54,7 @@ function queueEdit(rooms: Rooms, plan: PlanId, write: Write): Promise<Submitted>
   })
 }
 
-/** Never rejects: what goes wrong is told to those it happened to. */
+/** Never rejects; errors go to the orders concerned. */
 async function writeBatches(rooms: Rooms, plan: PlanId, waiting: Waiting[], emptied: () => void): Promise<void> {
   while (waiting.length > 0) {
     const batch = waiting.splice(0, BATCH_MAX)
@@ -68,16 +65,13 @@ async function writeBatches(rooms: Rooms, plan: PlanId, waiting: Waiting[], empt
       for (const { reject } of batch) reject(error)
     }
   }
-  // In the same step as the look at the queue: nobody can have come in between.
+  // Synchronous with the check of the queue, so that no order is added in between.
   emptied()
 }
 
-// Orders of clients that keep a plan here task by task, made into commands: additions to a draft, revisions made from the definition
-// as it stands, annotations, evaluations, and the last word about a plan.
-
 type OrderOf<T> = Extract<RevisingOrder, { readonly type: T }>
 
-/** Worked out inside the transaction, whatever others write meanwhile. A plan that has begun is stamped, so its changes queue. */
+/** Applied inside the transaction to the current definition. A started plan gets a stamp, so its revisions are queued. */
 export async function edit(
   rooms: Rooms,
   plan: PlanId,
@@ -101,7 +95,7 @@ export async function edit(
 }
 
 const NO_OBJECTION: Objection = () => null
-/** Answered to nobody: a draft was started in the very moment. */
+/** Internal: the draft was started at this very moment. */
 const HAS_BEGUN = refuse('conflict', 'the plan has begun')
 
 /** Without a stamp only a draft can be changed. */
@@ -144,7 +138,7 @@ function editedBy(state: PlanState, order: RevisingOrder): PlanDefinition | Refu
   }
 }
 
-/** The list of a draft that is not sealed goes on growing: what is made of it has a list of its own. */
+/** The list of an unsealed draft keeps growing, so the result gets its own. */
 function outlined(definition: PlanDefinition, order: OrderOf<'outline'>): PlanDefinition {
   const tasks = [...definition.tasks]
   return outlinedBy({ ...definition, tasks }, order)
@@ -192,7 +186,7 @@ function reordered(definition: PlanDefinition, { order }: OrderOf<'reorder'>): P
     byName.delete(name)
     first.push(task)
   }
-  // Lists follow the numbers of the tasks, so these follow the order.
+  // Lists follow the numbers of the tasks, so these must follow the order.
   const tasks = [...first, ...byName.values()].map((task, index) => withSequence(task, index + 1))
   return { ...definition, tasks }
 }
@@ -233,12 +227,11 @@ const named = (tasks: readonly TaskName[]): string =>
 
 const CHANGEABLE: readonly string[] = WRITTEN.map(({ name }) => name).filter(name => name !== 'id')
 
-// Seals a draft to which tasks were added one by one: a revision with the same definition gives it the hash that everything from
-// then on is bound to.
+// Sealing a draft whose tasks were added one by one: a revision with the same definition gives it the hash that everything later refers to.
 
 const TRIES_MAX = 20
 
-/** Seals where it must, and again when tasks came in between. An expected version is the one before the plan was sealed. */
+/** Seals if necessary, again if tasks were added in between. An expected version means the one before sealing. */
 export async function sealed(
   rooms: Rooms,
   plan: PlanId,
@@ -249,7 +242,7 @@ export async function sealed(
   for (let tries = 1; ; tries++) {
     const state = await rooms.store.state(plan)
     let version = expectedVersion
-    // Whoever expects another version is refused as ever.
+    // Any other expected version is refused as usual.
     if (state !== null && isOpen(state) && (expectedVersion ?? state.version) === state.version) {
       const made = await seal(rooms, state, actor)
       if (!made.ok && (!isOvertaken(made) || expectedVersion !== undefined || tries >= TRIES_MAX)) return made
@@ -267,7 +260,7 @@ const isOpen = (state: PlanState): boolean => isUnsealed(state) && state.status 
 
 async function seal(rooms: Rooms, state: PlanState, actor: Actor): Promise<Submitted> {
   const { id, version } = state
-  // The list of a draft that is not sealed goes on growing.
+  // The list of an unsealed draft keeps growing.
   const definition = { ...state.definition, tasks: [...state.definition.tasks] }
   const rationale = `${numberOf(definition.tasks.length, 'task')}, added one by one`
   const command = { type: 'revise', definition, hash: definitionHash(definition), rationale } as const

@@ -1,4 +1,5 @@
-// Changing a plan while it lives: proposals, convergence, drift.
+// Turns orders about revisions into commands: a proposal gets its id and hash, the definition of done is judged, tasks are made for what is
+// missing. Also answers queries about proposals.
 
 import type { Command } from '../../domain/command.ts'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -18,12 +19,9 @@ import { type Writing, writerOf } from '../write-order.ts'
 import { append, assess } from './converge.ts'
 import { stampOf } from './drift.ts'
 
-// Orders about changing the plan, made into commands: a proposal gets its id and hash, the definition of done is judged, tasks are
-// made for what is missing. And what is asked about proposals.
-
 type Replanning = Exclude<ReplanningOrder, { readonly type: 'judge' }>
 
-/** Carries an order out; `update` writes a command to the plan. */
+/** `update` writes a command to the plan. */
 export async function replan(
   rooms: Rooms,
   plan: PlanId,
@@ -51,7 +49,7 @@ export async function replan(
   })
 }
 
-/** A revision is the person's own when they were shown every command it writes. */
+/** A revision is the person's own if every command in it was shown to them. */
 function isShown(state: PlanState | null, id: string, shown: readonly TaskName[]): boolean {
   const proposal = state?.proposals.find(one => one.id === id)
   if (state === null || proposal === undefined) return false
@@ -70,7 +68,7 @@ async function commandFor(
     case 'append':
       return await append(rooms, state, order)
     case 'propose': {
-      const { type, expectedRevision, ...said } = order
+      const { type, expectedRevision, ...rest } = order
       if (expectedRevision !== undefined && expectedRevision !== state.revision)
         return {
           ok: false,
@@ -83,7 +81,7 @@ async function commandFor(
       const definition = keepItems(state.definition, order.definition)
       const hash = definitionHash(definition)
       const id = inboxId(`${state.id}/proposal/${state.version}/${hash}`)
-      return { ok: true, command: { type, ...said, definition, hash, base: state.hash, id, by: actor } }
+      return { ok: true, command: { type, ...rest, definition, hash, base: state.hash, id, by: actor } }
     }
     default:
       return order satisfies never
@@ -94,7 +92,6 @@ export async function proposals(rooms: Rooms, plan: PlanId): Promise<readonly Pr
   return proposalsOf(await entriesAfter(rooms.store, plan, 0))
 }
 
-/** A proposal that waits no longer: what became of it, instead of that there is none. */
 async function whyGone(rooms: Rooms, plan: PlanId, id: string, refusal: Refusal): Promise<Refusal> {
   const card = (await proposals(rooms, plan)).findLast(one => one.id === id)
   if (refusal.code !== 'not-found' || card === undefined || card.fate.status === 'waiting') return refusal

@@ -1,5 +1,5 @@
-// What a rule of the plan proposes after a failure: the plan with more tasks in it, written out in the rule or made of a template.
-// They stand beside the task that failed, and its next visit comes after them.
+// The revision that a recovery rule proposes after a failure: the plan with additional tasks, written in the rule or made from a template.
+// They are placed beside the failed task, whose next visit needs them.
 
 import { lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ type Made<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; 
 const STOCK = fileURLToPath(new URL('../../../templates/', import.meta.url))
 
 export async function propose(rooms: Rooms, state: PlanState, task: TaskState): Promise<Proposal | NoProposal> {
-  // The state is live; what is asked about is taken before the first wait.
+  // The state is live; read it before the first await.
   const { id: plan, definition, hash: base, version } = state
   const { id, recover = [] } = task.definition
   const asks = task.gate?.asks
@@ -62,7 +62,6 @@ export async function propose(rooms: Rooms, state: PlanState, task: TaskState): 
   }
 }
 
-/** The rule that was chosen for the failure which is being asked about. */
 async function lastRule(rooms: Rooms, { id: plan }: PlanState, task: TaskName): Promise<number | null> {
   let rule: number | null = null
   for (const { events } of await entriesAfter(rooms.store, plan, 0))
@@ -91,7 +90,7 @@ async function tasksOf(
   return { ok: false, why: `the template '${template}' cannot be used here: ${why}` }
 }
 
-/** One's own goes before a stock one of the same name. Only a name that is a name becomes part of a path. */
+/** A user's template wins over a stock one. Only a valid name becomes part of a path. */
 async function templateText({ stateDir }: Rooms, name: string): Promise<string | null> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) return null
   for (const folder of [join(stateDir, 'templates'), STOCK]) {
@@ -102,7 +101,7 @@ async function templateText({ stateDir }: Rooms, name: string): Promise<string |
   return null
 }
 
-/** The plan with these tasks beside the one that failed, under names that are free there; it needs all of them. */
+/** The plan with these tasks beside the failed one, renamed where necessary; it needs all of them. */
 export function withAdded(
   definition: PlanDefinition,
   failed: TaskName,
@@ -119,7 +118,7 @@ export function withAdded(
     }
     const added = renameTasks({ name: definition.name, tasks: add }, renames).tasks
     names.push(...added.map(({ id }) => id))
-    // Whoever is only led to by an outcome sleeps until then; it is not waited for.
+    // A task that is only reached by an outcome is dormant, so it is not needed.
     const led = new Set(added.flatMap(({ on = {} }) => Object.values(on).flat()))
     const needed = added.map(({ id }) => id).filter(id => !led.has(id))
     return [
@@ -136,7 +135,7 @@ export function withAdded(
 
 type Change = (siblings: readonly TaskDefinition[], at: number) => readonly TaskDefinition[]
 
-/** Changes the list in which a task is written. Below a task that is several, each is written once. */
+/** Changes the list that contains the task; for an expanded task the list of its template. */
 function within(
   tasks: readonly TaskDefinition[],
   words: readonly string[],

@@ -1,5 +1,5 @@
-// What a visit of a task changes in the workspace: its files are looked at before and after. Where it declares what it writes,
-// only that scope is; else all files are. The change set is stored as a blob and named in the result.
+// The files that a visit of a task changes: compared before and after. With a declared scope only that is compared, otherwise all files.
+// The change set is stored as a blob, and the result names it.
 
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
@@ -13,13 +13,13 @@ import { changedUnstored, uncoveredOf } from './uncovered-paths.ts'
 
 export type Look = Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched'>
 
-/** All files as they are before a task that declares no scope; nothing where they are not looked at. */
+/** A snapshot of all files before a task without a scope; empty if files are not tracked. */
 export async function snapshotBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
   if (rooms.snapshots === undefined || !isWatched(state, task.definition)) return {}
   return just === undefined ? await lookAtAll(rooms, state) : { before: just }
 }
 
-/** Before work in a place of its own: what a task declares, when it keeps to that, else everything. */
+/** Before work in a task worktree: the declared scope, if there is one, else all files. */
 export async function snapshotWorktree(
   rooms: Rooms,
   state: PlanState,
@@ -36,7 +36,7 @@ async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
   return taken.ok ? { before: taken.manifest } : { unwatched: taken.failure.message }
 }
 
-/** Before an agent begins with a task it has claimed. */
+/** Captures the files before an agent works on a claimed task. */
 export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
   const { write } = task.definition
   if (!isWatched(state, task.definition)) return {}
@@ -51,17 +51,17 @@ export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: Task
   return { preimage: captured.manifest, ...(around?.ok === true ? { around: around.manifest } : {}) }
 }
 
-/** Files that say what is ignored are looked at even where they ignore themselves: nothing is hidden by a new one. */
+/** Ignore files are included even if they ignore themselves, so that a new one cannot hide anything. */
 export const scopesAround = (state: PlanState): readonly string[] => [...scopesOf(state), ...IGNORE_FILES]
 
 const IGNORE_FILES = ['.gitignore', '.planfoldignore', '*/.gitignore', '*/.planfoldignore']
 
-/** What is different since; null when nobody looked before. Throws what it lacks, so that it can be tried again. */
+/** Null if nothing was captured before. Throws a shortage, so that it can be retried. */
 export async function changesSince(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
   return (await footprintSince(rooms, state, look, null)).wrote
 }
 
-/** The same, with what has changed since the task began and could not be stored. */
+/** The same, plus changes that could not be stored. */
 export async function footprintSince(
   rooms: Rooms,
   state: PlanState,
@@ -74,7 +74,7 @@ export async function footprintSince(
     preimage === undefined ? seenSince(rooms, state, before!) : rooms.workspace.changesSince(preimage),
     gitStanding(rooms),
   ])
-  // What cannot be looked at now is known when somebody asks: the snapshot before it is kept, and named in the journal.
+  // If files cannot be read now, the changes can be computed later: the earlier snapshot is kept and named in the journal.
   if (!demandRoom(found).ok) {
     const reason = found.ok ? undefined : found.failure?.message
     const scope = preimage === undefined || task === null ? null : scopeOf(state.definition, task.definition)
@@ -95,14 +95,14 @@ export async function keepChanges(rooms: Rooms, changes: readonly Change[]): Pro
   return changes.length === 0 ? null : await rooms.store.blobs.put(Buffer.from(JSON.stringify(changes)))
 }
 
-/** A change set that was stored; throws when it is missing, since nothing can be said without it. */
+/** Throws if the change set is missing, since nothing can be decided without it. */
 export async function readChanges(rooms: Rooms, id: Sha256): Promise<readonly Change[]> {
   const stored = await rooms.store.blobs.get(id)
   if (stored === null) throw new MissingChanges(id)
   return JSON.parse(Buffer.from(stored).toString()) as readonly Change[]
 }
 
-/** A change set of another plan; null when it is missing. Its loss must not stop a plan that did not lose anything. */
+/** A change set of another plan; null if it is missing, so that one plan's loss does not stop another. */
 export async function readOthersChanges(rooms: Rooms, id: Sha256): Promise<readonly Change[] | null> {
   try {
     return await readChanges(rooms, id)
@@ -112,7 +112,7 @@ export async function readOthersChanges(rooms: Rooms, id: Sha256): Promise<reado
   }
 }
 
-/** A change set that the journal names is not in the content store. */
+/** A change set that the journal names is missing from the content store. */
 export class MissingChanges extends Error {
   override readonly name = 'MissingChanges'
   constructor(id: Sha256) {
@@ -120,7 +120,7 @@ export class MissingChanges extends Error {
   }
 }
 
-/** Everything a checkpoint holds besides the plan itself. `short`: what to do when there is no room to store the files. */
+/** The files and commit of a checkpoint. `short`: what to do if there is no space to store the files. */
 export async function standingNow(
   rooms: Rooms,
   state: PlanState,
@@ -144,7 +144,7 @@ export async function standingNow(
   return { ...files, ...(git === null ? {} : { git }), about: rooms.about }
 }
 
-/** What tasks declare to write is captured even where it is ignored. */
+/** Declared scopes are captured even if they are ignored. */
 const scopesOf = ({ definition }: Pick<PlanState, 'definition'>): readonly string[] => declaredScopes(definition)
 
 export function declaredScopes(definition: PlanDefinition): readonly string[] {

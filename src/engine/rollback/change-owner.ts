@@ -1,4 +1,4 @@
-// Whose a change is: when a path was changed last, and which of several visits that overlapped in time it is credited to.
+// Whose a change is: when a path changed last, and to which of several overlapping visits a change is credited.
 
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,10 +10,7 @@ import type { Entry } from '../../stores/store.ts'
 import type { Rooms } from '../rooms.ts'
 import { readChanges } from './attempt-changes.ts'
 
-// When a path was changed last, by the file system's own mark, and which paths were changed since an attempt ended: nobody of
-// that attempt was alive then, so these are somebody else's work.
-
-/** Of a path that is gone: when the nearest folder that is still there was changed. */
+/** The last change of a path by its ctime; for a deleted path, that of the nearest existing folder. */
 export function changeTime(root: string, path: string): Millis {
   for (let at = path; ; at = dirname(at)) {
     const stat = lstatSync(join(root, at), { throwIfNoEntry: false })
@@ -22,16 +19,19 @@ export function changeTime(root: string, path: string): Millis {
   }
 }
 
-/** When a folder was made; null where the file system does not say, or it was moved or its mode changed since. */
+/** Creation time of a folder; null if the file system does not tell, or if it was moved or its mode changed since. */
 export function madeAt(root: string, path: string): Millis | null {
   const stat = lstatSync(join(root, path), { throwIfNoEntry: false })
   return stat?.isDirectory() === true && stat.ctimeMs === stat.mtimeMs ? stat.birthtimeMs : null
 }
 
-/** So many are named; where there are more, nobody can say which. */
+/** More paths than this are not listed, and then the owner is unknown. */
 const PATHS_MAX = 1_000
 
-/** Where all files are compared: the paths that changed after its last attempt. Null when nobody knows when that was. */
+/**
+ * With snapshots of all files: paths that changed after the last attempt ended, which are therefore another's work. Null if that time is
+ * unknown.
+ */
 export async function editedSinceEnd(rooms: Rooms, { prepared }: TaskState): Promise<readonly string[] | null> {
   const { before, ended } = prepared ?? {}
   if (before === undefined || ended?.at === undefined) return null
@@ -42,22 +42,20 @@ export async function editedSinceEnd(rooms: Rooms, { prepared }: TaskState): Pro
   return edited.length > PATHS_MAX ? null : edited
 }
 
-// Whose a change is, where visits of one plan overlapped in time. All files are compared around a task that declares no scope, so
-// its change set also holds what others did meanwhile. What a task with a declared scope tells of is its own, whoever saw it too.
-// Two tasks without a scope that overlapped cannot be told apart: they are one writer, and are rolled back together or not at all.
+// Credits changes when visits of one plan overlap in time. The change set of a task without a scope contains everything that changed
+// meanwhile. A change recorded by a task with a declared scope belongs to that task. Overlapping tasks without scopes cannot be separated:
+// they count as one writer, and are rolled back together or not at all.
 
 interface Span {
   readonly task: TaskName
   readonly isScoped: boolean
   readonly from: number
-  /** Where its last attempt ended; endless while one is open. */
   to: number
-  readonly told: { readonly at: number; readonly changes: Sha256 }[]
+  readonly recorded: { readonly at: number; readonly changes: Sha256 }[]
 }
 
 export class ChangeCredit {
   readonly #spans: ReadonlyMap<string, Span>
-  /** By change set: the paths it names. */
   readonly #paths: ReadonlyMap<Sha256, ReadonlySet<string>>
 
   private constructor(spans: ReadonlyMap<string, Span>, paths: ReadonlyMap<Sha256, ReadonlySet<string>>) {
@@ -68,36 +66,39 @@ export class ChangeCredit {
   static async of(rooms: Rooms, entries: Iterable<Entry>): Promise<ChangeCredit> {
     const spans = spansOf(entries)
     const paths = new Map<Sha256, ReadonlySet<string>>()
-    // Only where a task without a scope ran beside another can there be any doubt.
+    // Doubt exists only if a task without a scope overlapped another.
     const all = [...spans.values()]
     const doubtful = all.filter(span => all.some(other => other !== span && !other.isScoped && overlap(span, other)))
-    for (const { changes } of doubtful.flatMap(({ told }) => told))
+    for (const { changes } of doubtful.flatMap(({ recorded }) => recorded))
       if (!paths.has(changes)) paths.set(changes, new Set((await readChanges(rooms, changes)).map(({ path }) => path)))
     return new ChangeCredit(spans, paths)
   }
 
-  /** Does this change of a task without a scope belong to one with a scope, that ran beside it and told of it afterwards? */
+  /** Does this change in the snapshot of a task without a scope belong to an overlapping task with a scope, recorded later? */
   isOthers(event: Event, path: string): boolean {
-    return this.#isToldBeside(event, path, (told, at) => told > at)
+    return this.#isRecordedBeside(event, path, (recordedAt, at) => recordedAt > at)
   }
 
-  /** Had one with a scope beside it written the path? Then this one may have looked during that, or have written over it later. */
+  /**
+   * Had an overlapping task with a scope written the path before? Then this snapshot may contain a state in between, or this task may have
+   * overwritten it.
+   */
   isPerhapsOthers(event: Event, path: string): boolean {
-    return this.#isToldBeside(event, path, (told, at) => told < at)
+    return this.#isRecordedBeside(event, path, (recordedAt, at) => recordedAt < at)
   }
 
-  #isToldBeside(event: Event, path: string, when: (told: number, at: number) => boolean): boolean {
+  #isRecordedBeside(event: Event, path: string, when: (recordedAt: number, at: number) => boolean): boolean {
     const [span, at] = this.#find(event)
     if (span === undefined || span.isScoped) return false
     return [...this.#spans.values()].some(
       other =>
         other.isScoped &&
         overlap(span, other) &&
-        other.told.some(told => when(told.at, at) && this.#paths.get(told.changes)?.has(path) === true),
+        other.recorded.some(one => when(one.at, at) && this.#paths.get(one.changes)?.has(path) === true),
     )
   }
 
-  /** Tasks without a scope that ran beside these and saw the same changes: nobody can tell whose they are. */
+  /** Overlapping tasks without a scope that recorded the same changes. */
   sharedWith(tasks: readonly TaskName[]): readonly TaskName[] {
     const loose = [...this.#spans.values()].filter(({ isScoped }) => !isScoped)
     const ours = loose.filter(({ task }) => tasks.includes(task))
@@ -109,16 +110,16 @@ export class ChangeCredit {
     return [...new Set(theirs.filter(other => ours.some(one => isShared(one, other))).map(({ task }) => task))]
   }
 
-  #pathsOf({ told }: Span): ReadonlySet<string> {
-    return new Set(told.flatMap(({ changes }) => [...(this.#paths.get(changes) ?? [])]))
+  #pathsOf({ recorded }: Span): ReadonlySet<string> {
+    return new Set(recorded.flatMap(({ changes }) => [...(this.#paths.get(changes) ?? [])]))
   }
 
   #find(event: Event): readonly [Span | undefined, number] {
     const wrote = wroteIn(event)
     if (!('task' in event) || !('visit' in event) || wrote === undefined) return [undefined, 0]
     const span = this.#spans.get(`${event.task}/${event.visit}`)
-    const told = span?.told.find(({ changes }) => changes === wrote.changes)
-    return [span, told?.at ?? 0]
+    const own = span?.recorded.find(({ changes }) => changes === wrote.changes)
+    return [span, own?.at ?? 0]
   }
 }
 
@@ -140,14 +141,14 @@ function spansOf(entries: Iterable<Entry>): ReadonlyMap<string, Span> {
             isScoped: event.preimage !== undefined,
             from: at,
             to: Number.POSITIVE_INFINITY,
-            told: [],
+            recorded: [],
           })
       } else if (isAttemptEnd(event)) {
         const span = spans.get(`${event.task}/${event.visit}`)
         if (span === undefined) continue
         span.to = at
         const changes = wroteIn(event)?.changes
-        if (changes != null) span.told.push({ at, changes })
+        if (changes != null) span.recorded.push({ at, changes })
       }
     }
   }

@@ -1,4 +1,4 @@
-// What is asked about checkpoints: all of them, one with what the plan knew there, and what differs between two.
+// Queries about checkpoints: list, one with the plan's state at that entry, and the difference between two.
 
 import { type CheckpointName, isCheckpointName } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -67,20 +67,20 @@ export async function difference(
   return { ok: true, basis: 'written', changes: isBack ? turned : seen, left: [] }
 }
 
-/** What the word means; an entry without a checkpoint has no files, and what the plan knew there is known all the same. */
+/** An entry without a checkpoint has no files, but the plan's state is known. */
 function checkpointAt(
   entries: readonly Entry[],
   word: string,
 ): (Omit<Checkpoint, 'why'> & Pick<CheckpointCard, 'why'>) | Refusal {
-  const meant = resolveEntry(entries, word)
-  if ('code' in meant) return meant
-  const { version, checkpoint: taken } = meant
+  const entry = resolveEntry(entries, word)
+  if ('code' in entry) return entry
+  const { version, checkpoint: taken } = entry
   if (taken !== null) return taken
   const at = entries.find(entry => entry.version === version)?.now ?? 0
   return { name: word as CheckpointName, version, at, task: null, why: 'entry', paths: null, standing: {} }
 }
 
-/** Each name stands for one checkpoint, and for nothing else that can be gone to. */
+/** A checkpoint name must be unique and must not look like another reference. */
 export async function refuseName(rooms: Rooms, state: PlanState, name: string): Promise<Refusal | null> {
   if (!isCheckpointName(name))
     return refuse('invalid', `'${name}' is not a valid name for a checkpoint`, 'use letters, digits, dots and dashes')

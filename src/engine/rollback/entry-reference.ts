@@ -1,6 +1,5 @@
-// What a word for a place in a plan's history means: the one resolver for rollback, fork and checkpoints. A word is the name of a
-// checkpoint or the beginning of exactly one such name, the number of an entry, a task (where it had ended last), or
-// `before:TASK` (where it began last).
+// Resolves a reference to a place in a plan's history, for rollback, fork and checkpoints: the name of a checkpoint or an unambiguous
+// prefix of it, the number of an entry, a task (the end of its last visit), or `before:TASK` (the start of its last visit).
 
 import type { Event } from '../../domain/event.ts'
 import { tasksOf } from '../../domain/events/event-row.ts'
@@ -17,7 +16,7 @@ import type { Entry } from '../../stores/store.ts'
 export interface EntryReference {
   readonly version: number
   readonly checkpoint: Checkpoint | null
-  /** In words, when a task was named: `after build`, `before pack`. */
+  /** For people, if a task was named: `after build`, `before pack`. */
   readonly label?: string
 }
 
@@ -73,7 +72,7 @@ export function resolveEntry(entries: readonly Entry[], word: string): EntryRefe
   )
 }
 
-/** The entry in which a task, or the first of a group, last began, and the one in which it last ended. */
+/** The entry in which a task, or the first task of a group, last started, and the entry in which it last ended. */
 function movesOf(entries: readonly Entry[], name: string) {
   const state = newState()
   let [begun, ended]: [number | null, number | null] = [null, null]
@@ -83,14 +82,14 @@ function movesOf(entries: readonly Entry[], name: string) {
     for (const event of events) evolve(state, event, now)
     const task = state.tasks.get(name as TaskName)
     if (events.some(event => begins(event, name))) {
-      // Attempts of one visit, and tasks of one group, begin where the first of them did.
+      // All attempts of a visit, and all tasks of a group, count from the first start.
       if (task === undefined || task.visit !== visit || begun === null) begun = version
       visit = task?.visit ?? 0
     }
     const isOwn = events.some(event => tasksOf(event).includes(name as TaskName))
     if (!isOwn && !events.some(event => event.type === 'rollback.finished')) continue
     const hasEnded = task !== undefined && ENDED.has(task.status)
-    // An undo brings back that it had ended; it ended where its own work did.
+    // An undo restores the ended state, but the task ended where its own work did.
     if (hasEnded && !hadEnded && (isOwn || ended === null)) ended = version
     hadEnded = hasEnded
   }

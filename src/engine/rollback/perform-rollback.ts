@@ -1,6 +1,5 @@
-// Carries out the rollback that the journal says was started: files first, then refs. Whatever stands in a file and is not what
-// the plan left there stops it before anything is changed, unless somebody chose. A rollback that was cut off is finished, not
-// begun again.
+// Performs the rollback that the journal has started: files first, then refs. If a file differs from what the plan left there, nothing is
+// changed unless a person has chosen what to do. An interrupted rollback is completed, not started again.
 
 import type { Adoption, RollbackOutcome } from '../../domain/command.ts'
 import { advise, next, quoted } from '../../domain/hint.ts'
@@ -12,7 +11,7 @@ import { gitOperationsSince } from '../../domain/views/git-operations.ts'
 import type { Entry } from '../../stores/store.ts'
 import { commitMessage } from '../../workspace/git/git.ts'
 import type { Change, Choice, LeftOut, RolledBack } from '../../workspace/workspace.ts'
-import { heldFailure } from '../files/held-files.ts'
+import { reservedFailure } from '../files/held-files.ts'
 import { settleUnfinished } from '../files/kept-files.ts'
 import { lazy } from '../lazy-imports.ts'
 import { failureFor, isFailStop, shortageOf } from '../loop/shortage.ts'
@@ -21,9 +20,6 @@ import { keepChanges, MissingChanges, readChanges } from './attempt-changes.ts'
 import { foldersOf, leftUnclaimed, unclaimedWords } from './unclaimed-paths.ts'
 import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
-// How an adoption is carried out, besides its files: what shall stand at each path, and the commit on the plan's branch when the
-// plan commits the work of its tasks.
-
 const ENGINE = 'engine' as Actor
 
 async function toAdopt(rooms: Rooms, { changes }: Adoption): Promise<readonly Change[]> {
@@ -31,7 +27,10 @@ async function toAdopt(rooms: Rooms, { changes }: Adoption): Promise<readonly Ch
   return all.map(({ path, before, after }) => ({ path, before: after, after: before }))
 }
 
-/** Under a key of its own: carried out twice, it is one commit. A no of git is told; the files are adopted all the same. */
+/**
+ * The commit on the plan's branch, if the plan commits the work of its tasks. Its key makes it idempotent. A git failure is reported; the
+ * files are adopted anyway.
+ */
 async function commitAdopted(
   rooms: Rooms,
   state: PlanState,
@@ -52,12 +51,12 @@ async function commitAdopted(
   return { done: made.done, left: [{ path: '.git', reason: `not committed: ${made.failure.message}` }] }
 }
 
-const TOLD_MAX = 100
+const LEFT_MAX = 100
 
 export async function rollBack(rooms: Rooms, state: PlanState): Promise<RollbackOutcome> {
   const under = state.rollback
   if (under === null) throw new Error('bug: no rollback is under way')
-  // The state is live; what is asked for is taken before the first wait.
+  // The state is live; read it before the first await.
   const { id: plan, definition } = state
   try {
     const all = await entriesAfter(rooms.store, plan, 0)
@@ -90,17 +89,17 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
       under.adopts === undefined
         ? await refs(rooms, { plan, name: definition.name, actor: ENGINE }, under, entries)
         : await commitAdopted(rooms, state, under, rolled?.changed ?? [])
-    const told = (rolled?.left ?? []).map(one => ({ ...one, ...doubtAbout(under, written, one.path) }))
-    const left = [...written.uncovered, ...told, ...written.aside, ...git.left]
+    const withDoubts = (rolled?.left ?? []).map(one => ({ ...one, ...doubtAbout(under, written, one.path) }))
+    const left = [...written.uncovered, ...withDoubts, ...written.aside, ...git.left]
     const kept = distinct([...written.kept, ...(rolled?.kept ?? []), ...writtenOver(written, rolled?.changed ?? [])])
     return {
       changes: rolled === null ? null : await keepChanges(rooms, rolled.changed),
       paths: rolled?.changed.length ?? 0,
       ...(rolled === null ? {} : { saved: rolled.saved }),
       adopted: under.adopts?.name,
-      // What an adoption left is still to be adopted, however many.
-      ...(left.length === 0 ? {} : { left: under.adopts === undefined ? left.slice(0, TOLD_MAX) : left }),
-      // However many: what somebody wrote is stored, and only this names it.
+      // Everything an adoption left must be adopted later, so the list is not cut.
+      ...(left.length === 0 ? {} : { left: under.adopts === undefined ? left.slice(0, LEFT_MAX) : left }),
+      // Never cut: stored versions of a person's edits are named only here.
       ...(kept.length === 0 ? {} : { kept }),
       ...(git.done.length === 0 ? {} : { git: git.done }),
     }
@@ -117,7 +116,7 @@ export async function rollBack(rooms: Rooms, state: PlanState): Promise<Rollback
   }
 }
 
-/** A choice holds, whatever is known since about who wrote it: treated as chosen, and backed up where it is replaced. */
+/** A choice stays valid even if more is known now about the author: the file is treated as chosen, and backed up if it is replaced. */
 function asChosen(under: RollbackUnderWay, written: Written): Written {
   const isChosen = (path: string): boolean =>
     written.underWay.has(path) ? choiceFor(under, path) !== undefined : isKept(under, path)
@@ -127,12 +126,12 @@ function asChosen(under: RollbackUnderWay, written: Written): Written {
   }
 }
 
-/** What is perhaps somebody else's and nobody included stays, with its folders, and is told. */
+/** Files that may be another's, and were not included, stay and are reported, with their folders. */
 function withoutUnclaimed(under: RollbackUnderWay, written: Written): Written {
   const left = leftUnclaimed(written.unclaimed, under)
   if (left.size === 0) return written
   const folders = foldersOf(left)
-  // What an earlier rollback has reverted does not stay.
+  // Files that an earlier rollback has reverted do not stay.
   const differs = new Set(written.seen.map(({ path }) => path))
   const remaining = [...left].filter(path => differs.has(path))
   const stay = remaining.map(path => ({ path, reason: unclaimedWords(written.unclaimed.get(path)!) }))
@@ -145,7 +144,7 @@ function withoutUnclaimed(under: RollbackUnderWay, written: Written): Written {
 
 type Kept = Written['kept'][number]
 
-/** What stood there was not what the plan had left: somebody's work, replaced because somebody chose so. */
+/** The file differed from what the plan had left: a person's work, replaced by a person's choice. */
 function writtenOver({ changes }: Written, changed: readonly Change[]): readonly Kept[] {
   const left = new Map(changes.map(({ path, after }) => [path, after]))
   return changed.flatMap(({ path, before }) => {
@@ -163,10 +162,10 @@ const stopped = (failure: Failure, conflicts?: readonly string[]): RollbackOutco
   changes: null,
   paths: 0,
   failure,
-  conflicts: conflicts === undefined ? undefined : conflicts.slice(0, TOLD_MAX),
+  conflicts: conflicts === undefined ? undefined : conflicts.slice(0, LEFT_MAX),
 })
 
-/** Null when the plan wrote nothing since. */
+/** Null if the plan wrote nothing since. */
 async function files(
   rooms: Rooms,
   plan: PlanId,
@@ -195,9 +194,9 @@ async function files(
         retryable: true,
       },
     }
-  const refuse = async () => (under.adopts === undefined ? null : await heldNow(rooms, plan, changes))
-  const held = await refuse()
-  if (held !== null) return { ok: false, failure: held }
+  const refuse = async () => (under.adopts === undefined ? null : await reservedNow(rooms, plan, changes))
+  const reserved = await refuse()
+  if (reserved !== null) return { ok: false, failure: reserved }
   await snapshots.settled()
   const target = await snapshots.compose(changes.map(({ path, before }) => [path, before] as const))
   if (!target.ok) return target
@@ -212,14 +211,14 @@ async function files(
   return await snapshots.rollback(target.manifest, writeSet, { choices, about, refuse })
 }
 
-/** Was free when the adoption was ordered; a task may have begun to work there since. */
-async function heldNow(rooms: Rooms, plan: PlanId, changes: readonly Change[]): Promise<Failure | null> {
+/** The files were free when the adoption was ordered; a task may have reserved them since. */
+async function reservedNow(rooms: Rooms, plan: PlanId, changes: readonly Change[]): Promise<Failure | null> {
   const state = await rooms.store.state(plan)
   const paths = changes.map(({ path }) => path)
-  return state === null ? null : await heldFailure(rooms, state, paths)
+  return state === null ? null : await reservedFailure(rooms, state, paths)
 }
 
-/** Nobody is there to choose when a failed plan goes back by itself: what may be another plan's work stays, and is told. */
+/** An automatic rollback cannot ask: what may be another plan's work stays and is reported. */
 const ownChoice = (
   { because }: RollbackUnderWay,
   path: string,
@@ -231,7 +230,7 @@ function doubtAbout({ because }: RollbackUnderWay, { doubted }: Written, path: s
   return plan === undefined ? {} : { reason: `plan '${plan}' worked here at the same time and may have written it` }
 }
 
-/** What to do where somebody has worked since; undefined when nobody said. */
+/** What to do with a file that a person edited since; undefined if they have not chosen. */
 export function choiceFor(
   { choices, every, force }: Pick<RollbackUnderWay, 'choices' | 'every' | 'force'>,
   path: string,
@@ -240,15 +239,14 @@ export function choiceFor(
   return own ?? every ?? (force === true ? 'take' : undefined)
 }
 
-/** Named, and chosen to stay: also where nobody but the plan has worked. */
 const isKept = ({ choices }: Pick<RollbackUnderWay, 'choices'>, path: string): boolean =>
   choices !== undefined && Object.hasOwn(choices, path) && choices[path] === 'keep'
 
-/** A rollback of some files or some tasks leaves refs alone. */
+/** A rollback of some files or tasks leaves refs alone. */
 export const touchesGit = (under: Pick<RollbackUnderWay, 'keepGit' | 'filesOnly' | 'paths' | 'tasks'>): boolean =>
   under.keepGit !== true && under.filesOnly !== true && under.paths === undefined && under.tasks === undefined
 
-/** What others may have is only reverted when somebody says so. */
+/** Commits that others may have fetched are reverted only with `force`. */
 export const whenPushed = ({ force }: Pick<RollbackUnderWay, 'force'>): 'revert' | 'refuse' =>
   force === true ? 'revert' : 'refuse'
 

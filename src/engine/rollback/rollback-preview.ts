@@ -1,5 +1,5 @@
-// Works out what a rollback means before anybody decides about it: the journal is folded up to the entry, laid beside the plan as
-// it stands, and the files are looked at. The same working-out makes the preview and the command.
+// Computes what a rollback would do: folds the journal up to the entry, compares that with the current state, and looks at the files. Used
+// by the preview and by the command itself.
 
 import { actionFacts, sandboxedCommand } from '../../domain/actions/actions.ts'
 import type { Reset, Rollback } from '../../domain/command.ts'
@@ -27,7 +27,6 @@ import { choiceFor, touchesGit, whenPushed } from './perform-rollback.ts'
 import { foldersOf, leftUnclaimed, unclaimedWords } from './unclaimed-paths.ts'
 import { claimsIn, composeSince, entriesAfter, scopesIn, splitAt, type Written } from './write-set.ts'
 
-/** Everything but what only the moment of asking gives. */
 export type Worked = Extract<RollbackPreview, { ok: true }> & {
   readonly command: Omit<Rollback, 'id' | 'at'>
   readonly unsure: readonly TaskName[]
@@ -132,7 +131,7 @@ export async function workOut(
   }
 }
 
-/** Nobody can say which of them wrote what: they go back together or not at all. */
+/** Tasks whose changes cannot be separated go back together or not at all. */
 function inseparable({ definition }: PlanState, tasks: readonly TaskName[], shared: readonly TaskName[]): Refusal {
   const named = [...tasks, ...shared]
   return refuse(
@@ -143,7 +142,7 @@ function inseparable({ definition }: PlanState, tasks: readonly TaskName[], shar
   )
 }
 
-/** What is perhaps somebody else's says so; where it is not included, it stays, and so do its folders. */
+/** Marks files that may be another's. Unless they are included they stay, and so do their folders. */
 function markUnclaimed(
   written: Written,
   command: Worked['command'],
@@ -165,7 +164,7 @@ function doubtAbout({ doubted }: Written, path: string): { readonly why?: string
   return plan === undefined ? {} : { why: `plan '${plan}' worked here at the same time and may have written it` }
 }
 
-/** Why it may not be done as asked; null when it may. */
+/** Why it must not be done as asked; null if it may. */
 export function objection(worked: Worked, plan: string): Refusal | null {
   const undecided = worked.files.filter(
     ({ path, conflict }) => conflict !== undefined && choiceFor(worked.command, path) === undefined,
@@ -235,10 +234,10 @@ function beforeLastRollback(entries: readonly Entry[]): HistoryPoint | Refusal {
     for (const event of events) {
       if (event.type === 'rollback.started') begun = { version, kind: event.kind }
       if (event.type !== 'rollback.finished' || begun === null) continue
-      // An adoption that changed nothing must not hide what was done before it.
+      // An adoption without changes must not hide what was done before it.
       if (begun.kind === 'adopt' && event.changes === null && last !== null) continue
       const adopted = event.adopted === undefined ? {} : { adopted: event.adopted }
-      // An undo of an undo is a redo, and what undoes that is an undo once more.
+      // An undo of an undo is a redo; undoing that is an undo again.
       const redoes: Pick<HistoryPoint, 'redoes'> =
         begun.kind === 'undo' && last?.redoes === undefined ? { redoes: true } : {}
       last = { to: begun.version - 1, checkpoint: null, ...adopted, ...redoes }
@@ -250,7 +249,7 @@ function beforeLastRollback(entries: readonly Entry[]): HistoryPoint | Refusal {
   )
 }
 
-/** When only files go back, every task stays as it is. */
+/** If only files are reverted, every task keeps its state. */
 function meaningFrom(now: PlanState, entries: readonly Entry[], to: number, ask: RollbackAsk): Meaning {
   if (ask.filesOnly === true || ask.files !== undefined) return { resets: [], compensate: [] }
   return ask.tasks === undefined ? meaningOf(entries, now, to) : meaningFor(entries, now, ask.tasks)
@@ -304,7 +303,7 @@ async function previewRefs(
   return previewed.ok ? previewed.value : refuse('conflict', previewed.failure.message, previewed.failure.hint)
 }
 
-/** Tasks that have run and reached outside, as far as anybody said, and what appeared beside their scopes. */
+/** Tasks with side effects outside the workspace, and new files outside their scopes. */
 function staying(
   state: PlanState,
   resets: readonly Reset[],
@@ -325,7 +324,7 @@ function staying(
   const reached = resets.flatMap(({ task: name, status }): Worked['stays'] => {
     const task = state.tasks.get(name)
     if (task === undefined || status !== 'pending' || task.attempt === 0 || compensate.includes(name)) return []
-    // What nobody knows is a question of its own.
+    // An unknown outcome is listed separately.
     if (state.unsureCompensated.includes(name)) return []
     const { effect, action, compensate: own } = task.definition
     const why = unseen.get(name)
@@ -344,7 +343,9 @@ function staying(
 
 const BESIDE_NAMED_MAX = 5
 
-/** What single tasks lead to runs again whenever it was decided; what is asked anew, or not yet, has nothing to lose. */
+/**
+ * Tasks behind a gate that was passed for single tasks run again anyway; a gate that asks again, or has not been reached, loses nothing.
+ */
 const isStanding =
   ({ tasks }: PlanState) =>
   ({ task }: Reset): boolean => {
@@ -352,7 +353,7 @@ const isStanding =
     return status !== 'pending' && status !== 'waiting'
   }
 
-/** By people, in these entries, about tasks that will run again. What a rollback brings back as it was has its older decision. */
+/** Decisions of people in these entries about tasks that will run again. A task that is restored as it was keeps its older decision. */
 function decisionsLost(resets: readonly Reset[], since: readonly Entry[]): Worked['decisionsLost'] {
   const again = new Set(resets.filter(({ status }) => status === 'pending').map(({ task }) => task))
   const last = new Map<TaskName, Worked['decisionsLost'][number]>()
@@ -362,7 +363,7 @@ function decisionsLost(resets: readonly Reset[], since: readonly Entry[]): Worke
   return [...last.values()]
 }
 
-/** Visits since then whose files nobody looked at although they may have written, and why. */
+/** Visits since then whose changes were not captured although they may have written files, and why. */
 function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<TaskName, string> {
   const unseen = new Map<TaskName, string>()
   const seen = new Set<string>()
@@ -379,7 +380,7 @@ function unseenSince(state: PlanState, since: readonly Entry[]): ReadonlyMap<Tas
   return unseen
 }
 
-/** In the files that go back. Who works apart writes in a worktree, and what comes of it is the refs that are taken back. */
+/** Only in the files that are reverted. A task worktree is merged, so its changes are reverted with the refs. */
 function mayWrite({ definition }: PlanState, task: TaskDefinition): boolean {
   const { changesFiles, watched } = actionFacts(task.action)
   if (usesTaskWorktrees(definition) || (changesFiles !== true && watched !== true)) return false

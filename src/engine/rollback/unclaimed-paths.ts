@@ -1,5 +1,5 @@
-// Paths that no task declares, and that changed while a task without a scope ran. All files are compared around such a task, so a person's
-// edits are among what it is credited with. A rollback names these paths and leaves them, unless somebody includes them.
+// Paths that no task declares and that changed while a task without a scope ran. All files are compared around such a task, so its changes
+// may include a person's edits. A rollback lists these paths and leaves them, unless they are explicitly included.
 
 import type { Rollback } from '../../domain/command.ts'
 import type { TaskName } from '../../domain/id.ts'
@@ -7,24 +7,24 @@ import type { TreeEntry } from '../../workspace/workspace.ts'
 
 interface Credited {
   readonly isClaimed: boolean
-  /** A task that keeps to its scope has told of it, or a rollback of the plan has changed it. */
+  /** Recorded by a task with a scope, or changed by a rollback of the plan. */
   readonly isDeclared: boolean
   readonly looseTask: TaskName | null
   readonly states: readonly (TreeEntry | null)[]
 }
 
-/** By path, the task that ran. */
+/** By path: the task that ran. */
 export function unclaimedIn(
   known: ReadonlyMap<string, Credited>,
   kind: Rollback['kind'] | undefined,
 ): ReadonlyMap<string, TaskName> {
-  // A folder with something in it that a task declares is there for that.
+  // A folder that contains a declared file exists for that file.
   const folders = new Set<string>()
   for (const [path, { isClaimed }] of known) if (isClaimed) for (const folder of foldersAbove(path)) folders.add(folder)
   const unclaimed = new Map<string, TaskName>()
   for (const [path, { isClaimed, looseTask, isDeclared, states }] of known) {
     const isFolder = states.every(state => state === null || state.type === 'directory')
-    // To undo a rollback is to bring back all that it changed.
+    // Undoing a rollback restores everything that it changed.
     const isCertain = isClaimed || (kind === 'undo' && isDeclared) || (isFolder && folders.has(path))
     if (looseTask !== null && !isCertain) unclaimed.set(path, looseTask)
   }
@@ -37,7 +37,7 @@ export function* foldersAbove(path: string): Iterable<string> {
 
 type Including = Pick<Rollback, 'includeUnclaimed' | 'force' | 'choices' | 'paths'>
 
-/** Those that nobody included: neither all of them, nor this one by its name. */
+/** Paths that were included neither by name nor all together. */
 export function leftUnclaimed(
   unclaimed: ReadonlyMap<string, TaskName>,
   { includeUnclaimed, force, choices = {}, paths = [] }: Including,
@@ -47,7 +47,7 @@ export function leftUnclaimed(
   return new Set([...unclaimed.keys()].filter(path => !isNamed(path)))
 }
 
-/** What stays keeps the folders it lies in. */
+/** A file that stays keeps its folders. */
 export const foldersOf = (left: ReadonlySet<string>): ReadonlySet<string> =>
   new Set([...left].flatMap(path => [...foldersAbove(path)]))
 

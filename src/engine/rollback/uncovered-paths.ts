@@ -1,5 +1,5 @@
-// What a task changed and nobody could store: too big, too many, no regular file. It is named when the task ends and when it is rolled back, because
-// a rollback leaves it as it is.
+// Changes of a task that could not be stored: files that are too big, too many, or not regular. They are listed when the task ends and when
+// it is rolled back, because a rollback leaves them.
 
 import { lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { LeftOut } from '../../workspace/workspace.ts'
 import type { Rooms } from '../rooms.ts'
 
 const NAMED_MAX = 100
-/** File systems mark changes by a clock that is a little late. */
+/** Timestamps of file systems lag slightly behind the clock. */
 const MARK_LATE_MS = 10
 
 export function uncoveredOf(all: readonly UncoveredPath[]): { readonly uncovered?: Uncovered } {
@@ -18,7 +18,7 @@ export function uncoveredOf(all: readonly UncoveredPath[]): { readonly uncovered
   return all.length === 0 ? {} : { uncovered: { paths, ...(more > 0 ? { more } : {}) } }
 }
 
-/** Of what could not be stored: that which was changed since then, or is gone. */
+/** Unstored files that were changed since then, or are gone. */
 export function changedUnstored({ root }: Rooms, left: readonly LeftOut[], since: Millis): readonly UncoveredPath[] {
   return left.flatMap(({ path, reason }): readonly UncoveredPath[] => {
     const stat = statOf(root, path)
@@ -27,7 +27,7 @@ export function changedUnstored({ root }: Rooms, left: readonly LeftOut[], since
   })
 }
 
-/** What an attempt named, as far as it is still there, or was there before. */
+/** Unstored files of an attempt that still exist, or existed before it. */
 export function unstoredBy({ root }: Rooms, { uncovered }: Result): readonly UncoveredPath[] {
   const { paths = [], more } = uncovered ?? {}
   return [
@@ -42,7 +42,7 @@ export const leftUncovered = ({ path, reason, gone }: UncoveredPath): LeftOut =>
   uncovered: true,
 })
 
-/** Undefined where nothing stands; null for a name that is no text, or cannot be looked at, of which nobody can say. */
+/** Undefined if nothing exists there; null if it cannot be read, or its name is not valid text. */
 export function statOf(root: string, path: string): Stats | null | undefined {
   if (/\p{Surrogate}/u.test(path)) return null
   try {

@@ -1,5 +1,5 @@
-// What stood at every path a plan wrote, followed through its journal: what it had left there by some entry, and what stood
-// there before it came where it came later.
+// The write set of a plan since an entry of its journal: one change for each path, from the content before the first change to what the
+// last change left. If another wrote in between, the content before that counts, so that their work appears as an edit.
 
 import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
@@ -17,25 +17,22 @@ import { ChangeCredit, changeTime, madeAt } from './change-owner.ts'
 import { foldersAbove, unclaimedIn } from './unclaimed-paths.ts'
 import { changedUnstored, leftUncovered, unstoredBy } from './uncovered-paths.ts'
 
-// What a plan wrote since an entry, as one change for each path: what stood there before the first of its changes, and what the
-// last of them left. Where somebody else wrote in between, what the plan left before that counts, so that it is told as an edit.
-
 export { changesOf, entriesAfter } from '../files/other-plans.ts'
 
 export interface Written {
   readonly changes: readonly Change[]
-  /** What stood at each path before the first of these changes and after the last, whoever wrote in between; only what differs. */
+  /** Content of each path before the first of these changes and after the last, whoever wrote in between; only differences. */
   readonly seen: readonly Change[]
-  /** Versions that stood between two changes of the plan and were not of its making. */
+  /** Versions between two changes of the plan that the plan did not make. */
   readonly kept: readonly { readonly path: string; readonly sha256: Sha256 }[]
   readonly shared: readonly TaskName[]
   readonly aside: readonly LeftOut[]
   readonly uncovered: readonly LeftOut[]
-  /** Where somebody seems to have worked since, it may have been another plan: by path, which. */
+  /** Paths that may have been edited by another plan: its name. */
   readonly doubted: ReadonlyMap<string, string>
-  /** Perhaps others' work: undeclared, and changed while this task without a scope ran. An undo does not ask again. */
+  /** Paths that may be another's work: undeclared, and changed while this task without a scope ran. An undo does not ask again. */
   readonly unclaimed: ReadonlyMap<string, TaskName>
-  /** Paths of work that was still under way when the rollback was ordered: whoever ordered it was asked about them. */
+  /** Paths of attempts that were running when the rollback was ordered; the person was asked about them. */
   readonly underWay: ReadonlySet<string>
 }
 
@@ -44,9 +41,9 @@ interface WrittenBy {
   readonly rollback?: string | undefined
   readonly paths?: readonly string[] | undefined
   readonly tasks?: readonly TaskName[] | undefined
-  /** The plan itself, and since when: what other plans wrote in the same files is found. */
+  /** The plan itself and a time, to find what other plans wrote in the same files since. */
   readonly beside?: Beside | undefined
-  /** The entries before: what was under way then and never said what it wrote is looked at as well. */
+  /** The earlier entries: visits that were open at their end and never recorded their changes are examined too. */
   readonly until?: Iterable<Entry> | undefined
   readonly scopeOf?: ((task: TaskName) => readonly string[]) | undefined
   readonly claimedBy?: ((task: TaskName) => readonly string[]) | undefined
@@ -54,20 +51,20 @@ interface WrittenBy {
 
 interface Known {
   target: TreeEntry | null
-  /** How many visits had begun before its first change, where that was a rollback's; else null. */
+  /** How many visits had started before its first change, if that was a rollback's; else null. */
   readonly setBackAfter: number | null
   left: TreeEntry | null
   readonly states: (TreeEntry | null)[]
   readonly changes: Change[]
   isBroken: boolean
-  /** A task that declares it has told of it, so it is the plan's own. */
+  /** Recorded by a task that declares the path, so it is the plan's own. */
   isDeclared: boolean
   isClaimed: boolean
   looseTask: TaskName | null
-  toldAt: Millis
+  recordedAt: Millis
 }
 
-/** The journal before and behind the entry that is gone to. For an undo, attempts that the rollback ended count as ended before it. */
+/** The journal up to the target entry and after it. For an undo, attempts that the rollback ended count as ended before it. */
 export function splitAt(
   entries: readonly Entry[],
   { to, kind }: { readonly to: number; readonly kind: 'rollback' | 'undo' | 'adopt' },
@@ -82,13 +79,13 @@ export function splitAt(
   return { until: [...until, ...pick(true)], since: [...pick(false), ...since.slice(finished + 1)] }
 }
 
-/** `entries` are those behind the entry that is gone to, in order. */
+/** `entries` are those after the target entry, in order. */
 export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: WrittenBy = {}): Promise<Written> {
   const known = new Map<string, Known>()
   const kept: { path: string; sha256: Sha256 }[] = []
   const visits = new Map<string, Visit>()
-  const told: Sha256[] = []
-  begunIn(by, visits, told)
+  const recorded: Sha256[] = []
+  begunIn(by, visits, recorded)
   const since = [...entries]
   const credit = await ChangeCredit.of(rooms, [...(by.until ?? []), ...since])
   const shared = by.tasks === undefined ? [] : credit.sharedWith(by.tasks)
@@ -100,7 +97,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const uncovered = new Map<string, UncoveredPath>()
   let isOrdered = false
   const isWanted = (path: string): boolean => by.paths === undefined || isNamed(by.paths, path)
-  const add = (change: Change, event: Event, toldAt: Millis): void => {
+  const add = (change: Change, event: Event, recordedAt: Millis): void => {
     const { path, before, after } = change
     if (!isWanted(path)) return
     const isRollback = event.type === 'rollback.finished'
@@ -120,7 +117,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         isDeclared,
         isClaimed,
         looseTask,
-        toldAt,
+        recordedAt,
       }
       known.set(path, { ...one, setBackAfter })
       return
@@ -132,7 +129,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     seen.isDeclared ||= isDeclared
     seen.isClaimed ||= isClaimed
     seen.looseTask ??= looseTask
-    seen.toldAt = toldAt
+    seen.recordedAt = recordedAt
     seen.states.push(before, after)
     seen.changes.push(change)
     if (!seen.isBroken) seen.left = after
@@ -142,7 +139,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       if (event.type === 'rollback.started' && event.id === by.rollback) isOrdered = true
       const task = 'task' in event ? event.task : undefined
       const isOurs = by.tasks === undefined || (task !== undefined && by.tasks.includes(task))
-      if (isOurs) follow(visits, event, told.length, now)
+      if (isOurs) follow(visits, event, recorded.length, now)
       const visit = 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
       if (isOrdered && visit !== undefined && isAttemptEnd(event)) visit.wasUnderWay = true
       if (isOurs && 'result' in event)
@@ -151,7 +148,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       if (changes === null) continue
       for (const change of ownChanges(
         await readChanges(rooms, changes),
-        await leftBy(rooms, told.slice(visit?.from ?? told.length)),
+        await leftBy(rooms, recorded.slice(visit?.from ?? recorded.length)),
       )) {
         if (credit.isOthers(event, change.path)) continue
         if (visit !== undefined && isInScopeBeside(visit, change.path, visits.values(), by)) continue
@@ -164,7 +161,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
         )
           halves.push({ change, left: one.left, since: visit.look.before })
         if (isOurs) add(change, event, now)
-        // What a rollback or undo of the plan put back is Planfold's own doing, not somebody's.
+        // Content that a rollback of this plan restored was written by Planfold, not by a person.
         else if (event.type !== 'rollback.finished') others.push(change)
         if (visit?.wasUnderWay === true) underWay.add(change.path)
         if (visit !== undefined && isDoubted(visit, change.path) && !isFolderOf(rooms, visit, change))
@@ -174,14 +171,14 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     }
   }
   await dropHalves(rooms, halves, known)
-  // The first that looked decides, so it comes last.
+  // The visit with the earliest snapshot decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
     if (visit.isOpen)
-      for (const path of await addUnknown(rooms, visit, at, known, by, told.slice(visit.from), uncovered))
+      for (const path of await addUnknown(rooms, visit, at, known, by, recorded.slice(visit.from), uncovered))
         if (visit.wasUnderWay) underWay.add(path)
   for (const other of others) {
     const one = known.get(other.path)
-    // Seen by both, so perhaps not ours: as if somebody had edited it, so that a person chooses.
+    // Both tasks saw the change, so it may not be ours: treated as an edit, so that a person chooses.
     if (one !== undefined && isSeenToo(one, other)) one.left = one.target
   }
   const { aside, doubted } = await tellApart(rooms, by, known, visits)
@@ -190,7 +187,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     if (one !== undefined && !isExplained(doubt, ends)) one.left = one.target
   }
   keepFoldersOf(known, kept)
-  // What stays keeps the folders it lies in.
+  // A file that stays keeps its folders.
   for (const path of aside.keys()) for (const folder of foldersAbove(path)) known.delete(folder)
   return {
     changes: [...known].map(([path, { target, left }]) => ({ path, before: target, after: left })),
@@ -208,15 +205,14 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   }
 }
 
-/** Told by a task without a scope of a path that one with a scope, which ran beside it, had told of before. */
+/** Recorded by a task without a scope, for a path that an overlapping task with a scope had recorded before. */
 interface Half {
   readonly change: Change
   readonly left: TreeEntry | null
-  /** All files as they were before the task that told it. */
   readonly since: Sha256
 }
 
-/** Seen while another task was still writing, when what stands there now is what that task left: nobody has been there since. */
+/** Drops changes seen while another task was still writing, if the file is now as that task left it. */
 async function dropHalves(rooms: Rooms, halves: readonly Half[], known: ReadonlyMap<string, Known>): Promise<void> {
   for (const { change, left, since } of halves) {
     const one = known.get(change.path)
@@ -224,14 +220,14 @@ async function dropHalves(rooms: Rooms, halves: readonly Half[], known: Readonly
     const found = await rooms.snapshots?.diff(since, 'now')
     if (found?.ok !== true) continue
     const now = found.changes.find(({ path }) => path === change.path)
-    // Where nothing differs from what stood before the task, that is what stands there.
+    // No difference to the snapshot means: the content is that of the snapshot.
     if (!isSame(now === undefined ? change.before : now.after, left)) continue
     one.left = left
     one.states.push(left)
   }
 }
 
-/** Without a declared scope, a task is credited with what other plans did meanwhile. What is surely theirs is left alone. */
+/** Removes changes that certainly belong to other plans: without a declared scope, a task is credited with them too. */
 async function tellApart(
   rooms: Rooms,
   { beside }: WrittenBy,
@@ -242,7 +238,7 @@ async function tellApart(
   const doubted = new Map<string, string>()
   const others = await otherPlans(rooms, beside)
   const loose = [...visits.values()].filter(({ look }) => look.before !== undefined)
-  // A rollback of another plan waits for nobody. What it put back while a task of ours ran, that task was seen to change.
+  // A rollback of another plan does not respect reservations, so a task of ours may have recorded what it restored.
   for (const [path, one] of [...known]) {
     const theirs = others.changes.filter(other => other.path === path)
     const plan = theirs.find(
@@ -252,40 +248,43 @@ async function tellApart(
     aside.set(path, `plan '${plan}' was rolled back there at the same time`)
     known.delete(path)
   }
-  // Otherwise a declared scope is reserved across plans: nobody else wrote there.
+  // Declared scopes are reserved across plans, so only undeclared paths are in doubt.
   for (const [path, one] of [...known].filter(([, { isDeclared }]) => !isDeclared)) {
     const seen = others.changes.filter(other => other.path === path && isSeenToo(one, other))
-    // Nobody knows what our attempt wrote, and the other plan has told of this: it is theirs.
-    const isUntold = one.toldAt === Number.POSITIVE_INFINITY
+    // Our attempt recorded nothing, and the other plan recorded this change: it is theirs.
+    const isUnrecorded = one.recordedAt === Number.POSITIVE_INFINITY
     const declared =
-      seen.find(({ isDeclared }) => isDeclared || isUntold)?.plan ??
+      seen.find(({ isDeclared }) => isDeclared || isUnrecorded)?.plan ??
       loose.map(({ began, over }) => others.declaredBy(path, began, over)).find(plan => plan !== null)
     if (declared !== undefined) {
       aside.set(path, `it is the work of plan '${declared}', which ran at the same time`)
       known.delete(path)
       continue
     }
-    // Who is still at it will tell only later what it wrote: until then it may be this.
-    const untold = others.untoldBy(one.toldAt)
-    const plan = seen[0]?.plan ?? untold ?? others.loose
+    // A running task will record its changes later; this may be one of them.
+    const unfinished = others.unfinishedBy(one.recordedAt)
+    const plan = seen[0]?.plan ?? unfinished ?? others.loose
     if (plan === null) continue
     doubted.set(path, plan)
-    // Seen by both, or perhaps the other's: as if somebody had edited it, so that it stays.
-    if (seen.length > 0 || untold !== null) one.left = one.target
+    // Both may have made it: treated as an edit, so that it stays.
+    if (seen.length > 0 || unfinished !== null) one.left = one.target
   }
   return { aside, doubted }
 }
 
 const isSameChange = (a: Change, b: Change): boolean => isSame(a.before, b.before) && isSame(a.after, b.after)
 
-/** Just what another plan's rollback did there; or the end of what its task wrote in its own scope, of which we may have seen only a part. */
+/**
+ * Identical to what another plan's rollback did; or the final state of a declared file of another plan, of which our snapshot may show an
+ * intermediate state.
+ */
 const isTheirs = (ours: Change, theirs: readonly OthersChange[]): boolean =>
   theirs.some(other => isSameChange(ours, other) || (other.isDeclared && isSame(ours.after, other.after)))
 
 const isSeenToo = ({ changes }: Known, other: Change): boolean =>
   changes.some(ours => isSame(ours.before, other.before) || isSame(ours.after, other.after))
 
-/** What somebody put into a folder the plan had made, and the plan then took away with it, comes back: so the folder stays. */
+/** A file that a person put into a folder of the plan, and that the plan removed with it, is restored; so its folders stay. */
 function keepFoldersOf(known: Map<string, Known>, kept: { path: string; sha256: Sha256 }[]): void {
   for (const [path, { target }] of [...known]) {
     if (target === null) continue
@@ -296,7 +295,7 @@ function keepFoldersOf(known: Map<string, Known>, kept: { path: string; sha256: 
         above.target = above.states.find(state => state?.type === 'directory') ?? { type: 'directory', mode: 0o755 }
         continue
       }
-      // Where a file stood before, nothing can lie below it.
+      // If the target is a file, nothing can be below it.
       if (target.type === 'file') kept.push({ path, sha256: target.sha256 })
       known.delete(path)
       break
@@ -306,37 +305,38 @@ function keepFoldersOf(known: Map<string, Known>, kept: { path: string; sha256: 
 
 type Look = { readonly preimage?: Sha256 | undefined; readonly before?: Sha256 | undefined }
 
-/** What stood before a visit began, and whether an attempt of it has not said yet what it wrote. */
+/** The state of a visit: its snapshot, and whether an attempt has not recorded its changes yet. */
 interface Visit {
   readonly task: TaskName
   look: Look
   readonly from: number
   isOpen: boolean
-  /** The rollback that is carried out has ended it. */
+  /** Ended by the rollback that is being performed. */
   wasUnderWay: boolean
-  /** An attempt of it ended nobody knows when: what was written until the next one may be somebody else's. */
+  /** The end of one of its attempts is unknown: changes until the next attempt may be another's. */
   isUnsure: boolean
-  /** It was so, and nobody looked before the next attempt began. */
+  /** Was unsure, and no snapshot was taken before the next attempt. */
   isDoubtful: boolean
   readonly began: Millis
-  /** When it ended; endless while it has not. */
   over: Millis
-  /** Changed between two of its attempts, and so somebody else's. */
   readonly edited: Set<string>
-  /** What changed later than this is not its work; null while an attempt runs, or when nobody knows. */
+  /** Later changes are not its work; null while an attempt runs, or if unknown. */
   endedAt: Millis | null
   readonly ran: { readonly from: Millis; readonly to: Millis }[]
   beganLast: Millis
 }
 
-/** A folder that was made while an attempt of the visit ran is its work, whoever has put something into it since. */
+/** A folder created while an attempt of the visit ran is its work, even if others have put files into it since. */
 function isFolderOf({ root }: Rooms, { ran }: Visit, { path, before, after }: Change): boolean {
   if (after?.type !== 'directory' || before?.type === 'directory') return false
   const made = madeAt(root, path)
   return made !== null && ran.some(({ from, to }) => from <= made && made <= to)
 }
 
-/** Of a task without a scope: does the path lie in the scope of one beside it that has not told yet what it wrote? Then it is that one's. */
+/**
+ * For a task without a scope: is the path in the scope of an overlapping task that has not recorded its changes yet? Then it belongs to
+ * that task.
+ */
 function isInScopeBeside(visit: Visit, path: string, all: Iterable<Visit>, { scopeOf: declared }: WrittenBy): boolean {
   if (visit.look.before === undefined || declared === undefined) return false
   for (const other of all) {
@@ -349,32 +349,32 @@ function isInScopeBeside(visit: Visit, path: string, all: Iterable<Visit>, { sco
 const isDoubted = ({ isUnsure, isDoubtful, edited }: Visit, path: string): boolean =>
   isUnsure || isDoubtful || edited.has(path)
 
-/** A change that may be somebody else's, although this visit told it. */
+/** A change that may be another's although this visit recorded it. */
 interface Doubt {
   readonly change: Change
-  /** All that speaks against it: the path changed between two attempts of the visit. */
+  /** The only doubt is that the path changed between two attempts of the visit. */
   readonly isEdit: boolean
 }
 
-/** Changed between two attempts, but by another task of the plan, and left just as that task left it: nobody else was there. */
+/** Changed between two attempts, but by another task of the plan, and unchanged since that task ended. */
 const isExplained = ({ isEdit, change }: Doubt, ends: readonly Change[]): boolean =>
   isEdit && ends.some(({ path, after }) => path === change.path && isSame(after, change.after))
 
-/** What had begun before the entry that is gone to, and what was told until then: that is not to be undone. */
-function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, told: Sha256[]): void {
+/** Collects visits that started before the target entry, and change sets recorded until then: those are not undone. */
+function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, recorded: Sha256[]): void {
   for (const { events, now } of until) {
     for (const event of events) {
       const changes = changesOf(event)
-      if (changes !== null) told.push(changes)
+      if (changes !== null) recorded.push(changes)
       if (!('task' in event) || event.task === undefined || tasks?.includes(event.task) === false) continue
-      follow(visits, event, told.length, now)
+      follow(visits, event, recorded.length, now)
       const visit = isAttemptEnd(event) && 'visit' in event ? visits.get(`${event.task}/${event.visit}`) : undefined
       if (visit !== undefined) visit.isOpen = false
     }
   }
 }
 
-/** All files are looked at before the first attempt of a visit only; a later one is held against the same look. */
+/** Only the first attempt of a visit takes a snapshot of all files; later attempts are compared with the same one. */
 function follow(visits: Map<string, Visit>, event: Event, from: number, now: Millis): void {
   if (event.type === 'attempt.started') {
     const { preimage, before } = event
@@ -388,7 +388,7 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
       if (event.edited === undefined) known.isDoubtful ||= known.isUnsure
       else known.isUnsure = false
       for (const path of event.edited ?? []) known.edited.add(path)
-      // A person's edits that were kept belong to what stood before.
+      // Kept edits of a person belong to the content before the attempt.
       if (preimage !== undefined) known.look = { preimage, before }
     } else if (preimage !== undefined || before !== undefined)
       visits.set(key, {
@@ -410,7 +410,7 @@ function follow(visits: Map<string, Visit>, event: Event, from: number, now: Mil
     const visit = visits.get(`${event.task}/${event.visit}`)
     if (visit === undefined) return
     if (event.wrote !== undefined) return closeVisit(visit, now)
-    // A scope is set back before the next attempt; all files are not.
+    // A scope is restored before the next attempt; without a scope nothing is.
     if (visit.look.before !== undefined) visit.isUnsure = true
     visit.endedAt = event.byUs === true ? now : event.lastSign === undefined ? null : event.lastSign + SIGN_SLACK_MS
     if (visit.endedAt !== null) visit.ran.push({ from: visit.beganLast, to: visit.endedAt })
@@ -429,13 +429,13 @@ function closeVisit(visit: Visit, now: Millis): void {
   visit.isOpen = false
 }
 
-async function leftBy(rooms: Rooms, told: readonly Sha256[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
+async function leftBy(rooms: Rooms, recorded: readonly Sha256[]): Promise<ReadonlyMap<string, TreeEntry | null>> {
   const left = new Map<string, TreeEntry | null>()
-  for (const id of told) for (const { path, after } of await readChanges(rooms, id)) left.set(path, after)
+  for (const id of recorded) for (const { path, after } of await readChanges(rooms, id)) left.set(path, after)
   return left
 }
 
-/** Without what was told since it began and before the entry that is gone to: not its work, or not to be undone. */
+/** Without changes recorded between its start and the target entry: not its work, or not to be undone. */
 function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, TreeEntry | null>): readonly Change[] {
   if (others.size === 0) return changes
   return changes.flatMap(change => {
@@ -444,7 +444,7 @@ function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, Tree
   })
 }
 
-/** Its end is unknown: what changed before that is its work, the rest is told as an edit. Returns paths known only from this. */
+/** The end of the attempt is unknown: earlier changes are its work, later ones are treated as edits. Returns paths known only from here. */
 async function addUnknown(
   rooms: Rooms,
   visit: Visit,
@@ -481,7 +481,7 @@ async function addUnknown(
     const isLookedAt = preimage === undefined || inScope(by.scopeOf?.(visit.task) ?? [], path)
     if (!isSetBack(one) || !isLookedAt || differs.has(path)) continue
     if (others.has(path)) one.target = others.get(path) ?? null
-    // It stands as it stood before.
+    // Restored to its earlier content.
     else known.delete(path)
   }
   const added: string[] = []
@@ -501,7 +501,7 @@ async function addUnknown(
       isDeclared: preimage !== undefined,
       isClaimed: preimage !== undefined || inScope(by.claimedBy?.(visit.task) ?? [], path),
       looseTask: preimage === undefined ? visit.task : null,
-      toldAt: Number.POSITIVE_INFINITY,
+      recordedAt: Number.POSITIVE_INFINITY,
       setBackAfter: null,
     })
   }
@@ -521,26 +521,26 @@ function isNamed(patterns: readonly string[], path: string): boolean {
 
 const trimmed = (pattern: string): string => (pattern.endsWith('/') ? pattern.slice(0, -1) : pattern)
 
-/** What each task of a plan declares to write, as the plan stands now. */
+/** The declared scope of each task, by the current definition. */
 export function scopesIn({ definition, tasks }: PlanState): NonNullable<WrittenBy['scopeOf']> {
   const scopes = new Map(Array.from(tasks.values(), task => [task.definition.id, scopeOf(definition, task.definition)]))
   return task => scopes.get(task) ?? []
 }
 
-/** With what it says in `effects`. */
+/** Includes `effects`. */
 export function claimsIn(state: PlanState): NonNullable<WrittenBy['claimedBy']> {
   const scopes = scopesIn(state)
   return task => [...scopes(task), ...(state.tasks.get(task)?.definition.effects ?? [])]
 }
 
-/** `stands`: has this event happened, in what is followed? All that come after the first that has not, have not either. */
+/** Follows files through the journal. `stands`: is the event part of it? The events end with the first that is not. */
 export async function followFiles(
   entries: Iterable<Entry>,
   read: (changes: Sha256) => Promise<readonly Change[]>,
   stands: (entry: Entry, event: Event) => boolean,
 ): Promise<Map<string, TreeEntry | null>> {
   const at = new Map<string, TreeEntry | null>()
-  /** What failed attempts wrote, until it is set back before the next one. */
+  /** Changes of failed attempts, until they are restored before the next attempt. */
   const failed = new Map<TaskName, Change[]>()
   for (const entry of entries) {
     for (const event of entry.events) {

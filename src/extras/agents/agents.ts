@@ -8,7 +8,7 @@ import type { CodingAgents } from '../../operations/agents/coding-agents.ts'
 
 export { listAgents } from './find-agent.ts'
 export { agentFaults, loginOf } from './known-agents.ts'
-export { lentLogins as allowedLogins } from './login/agent-login.ts'
+export { agentsWithLogin } from './login/agent-login.ts'
 export { startableAgents } from './startable-agents.ts'
 
 export const openRunner: CodingAgents['openRunner'] = async ({ tree, models, engine, now, stateDir }) => {

@@ -1,4 +1,4 @@
-// The agents that have passed `planfold agents test` on this machine, kept among the person's settings: the last pass of each. It is a
+// The agents that passed `planfold agents test` on this machine, with the time of the last pass; kept in the user's settings. It is a
 // recommendation and allows nothing.
 
 import { isMap, type Json } from '../../domain/json.ts'
@@ -14,7 +14,7 @@ const FILE = 'agent-tests.json'
 const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder outside the workspace'
 const outsideOf = ({ root }: TestPlace): Outside => [{ folder: root, is: 'the workspace' }]
 
-/** A pass counts for the version that was tried. */
+/** A pass is valid for the tested version. */
 export async function recordPass(
   place: TestPlace,
   { name, version }: Pick<KnownAgent, 'name' | 'version'>,
@@ -29,7 +29,7 @@ export async function recordPass(
   })
 }
 
-/** Since when each of the agents fits, as it is installed now; null: it was not tried, or in another version. */
+/** Since when each agent has passed in its installed version; null if it has not. */
 export async function withPasses<T extends Pick<KnownAgent, 'name' | 'version' | 'status'>>(
   place: TestPlace,
   agents: readonly T[],

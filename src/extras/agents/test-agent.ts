@@ -1,5 +1,5 @@
-// Tries a coding agent: a small folder with a failing test, a plan with one `agent` task, and a model that follows a script. Nothing is
-// asked of a real model, and nothing of the workspace is touched. It fits if the test passes afterwards, and only then.
+// Tests a coding agent: a small folder with a failing test, a plan with one `agent` task, and a model that follows a script. No real model
+// is called, and the workspace is not touched. The agent fits only if the test passes afterwards.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,12 +12,12 @@ import type { AgentRow } from './agent-settings.ts'
 
 export interface AgentTest {
   readonly agent: string
-  /** Did the test pass afterwards, as the journal says? */
+  /** Did the test pass according to the journal? */
   readonly fits: boolean
   readonly why: string | null
   readonly hint: string | null
   readonly durationMs: number
-  /** What it asked of the model, by our count. */
+  /** Its calls to the model, by our count. */
   readonly calls: number | null
   readonly tokens: number | null
   readonly log: string
@@ -30,10 +30,9 @@ export interface AgentTestRoom {
   readonly signal: AbortSignal
 }
 
-/** The name of the script that the model follows. */
 export const TEST_SCRIPT = 'edit'
 
-/** What the model says, step by step; see `agent-script.ts`. */
+/** The answers of the model, step by step; see `agent-script.ts`. */
 export const TEST_STEPS = [
   { read: 'sum.js' },
   { edit: ['sum.js', 'a - b', 'a + b'] },
@@ -50,7 +49,7 @@ export function makeTestFolder(root: string): void {
   )
 }
 
-/** A model that the scripted one answers as, by the protocol of the agent. */
+/** The model name under which the script answers, by protocol. */
 const TEST_MODELS: { readonly [wire in NonNullable<AgentRow['wire']>]: string } = {
   anthropic: 'anthropic/scripted',
   'openai-chat': 'local/scripted',

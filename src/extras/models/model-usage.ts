@@ -1,4 +1,4 @@
-// What models were asked from this state folder, and what it cost: the list of calls, added up by model.
+// Usage and cost of models from this state folder: its list of calls, summed up by model.
 
 import { addUsage, NO_USAGE, roundUsd } from '../../domain/model-use.ts'
 import type { ModelCallRecord, Models, ModelUsageSum } from '../../runners/models.ts'

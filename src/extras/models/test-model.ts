@@ -1,5 +1,4 @@
-// Does a model answer? One small question that is answered with JSON, so that the key, the name, the protocol and structured answers
-// are tried at once.
+// Tests a model with one small question that is answered in JSON: key, name, protocol and structured output at once.
 
 import type { Failure } from '../../domain/result.ts'
 import type { ModelCost, Models, ModelUsage } from '../../runners/models.ts'

@@ -1,5 +1,5 @@
-// A coding agent that works the external tasks of a plan, so that nobody has to claim them: which one, and the plan as it is then. The
-// choice is a revision of the plan, with the agent under `extra.worker`, so that the file of the plan need not say it.
+// A coding agent that works the external tasks of a plan, so that they need not be claimed. The choice is stored as a revision, with the
+// agent under `extra.worker`, so the plan file need not contain it.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { type Json, mapOf } from '../../domain/json.ts'
@@ -17,14 +17,13 @@ export interface AgentWorker {
   readonly model: string | null
 }
 
-/** The agent that was chosen to work the plan; null when none was. */
 export function workerOf({ extra }: Pick<PlanDefinition, 'extra'>): AgentWorker | null {
   const { agent, model } = mapOf(extra?.worker)
   if (typeof agent !== 'string' || !isAgentName(agent)) return null
   return { agent, model: typeof model === 'string' ? model : null }
 }
 
-/** The plan with its external tasks worked by the agent: all that it may work, or only those named. */
+/** The plan with its external tasks turned into agent tasks: all that the agent may work, or only those named. */
 export function withWorker(
   definition: PlanDefinition,
   worker: AgentWorker,
@@ -59,7 +58,7 @@ function mapExternal(
   })
 }
 
-/** A document that says nothing of the agents that were chosen since leaves them their tasks. */
+/** Applies an earlier choice of agents to a document that does not mention it. */
 export function keepWorker(before: PlanDefinition, after: PlanDefinition): PlanDefinition {
   const { worker } = before.extra ?? {}
   if (worker === undefined || workerOf(after) !== null) return after
@@ -75,7 +74,7 @@ export function keepWorker(before: PlanDefinition, after: PlanDefinition): PlanD
 const workedIn = (definition: PlanDefinition): readonly TaskName[] =>
   allTasks(definition).flatMap(({ id, action }) => (action.type === 'agent' ? [id] : []))
 
-/** What the agent has to do: external tasks that have not ended and that nobody has claimed. */
+/** External tasks that have not ended and are unclaimed. */
 export async function openWork(engine: Pick<CallerEngine, 'ask'>, plan: PlanId): Promise<readonly TaskName[]> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   return cards
@@ -91,7 +90,7 @@ export type Assigned =
     }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** Lets the agent work the open external tasks of a plan, or one of them. What somebody has claimed stays theirs. */
+/** Lets the agent work the open external tasks of a plan, or one of them. Claimed tasks stay with their claimants. */
 export async function assignWorker(
   engine: CallerEngine,
   plan: PlanId,
@@ -102,7 +101,7 @@ export async function assignWorker(
     ...submit
   }: {
     readonly task?: TaskName | undefined
-    /** What else becomes of a draft that the agent works as a whole. */
+    /** Further changes of a draft that the agent works as a whole. */
     readonly finish?: (definition: PlanDefinition) => PlanDefinition
   } & SubmitOptions = {},
 ): Promise<Assigned> {
@@ -146,17 +145,17 @@ export async function assignWorker(
   return revised.ok ? { ok: true, tasks: worked, submitted: revised } : { ok: false, refusal: revised.refusal }
 }
 
-// Which agent, when nobody names one.
+// How many plans to search for the agent used last.
 
 const LOOKED_AT_MAX = 20
 
 export type WorkerChoice =
   | { readonly status: 'chosen'; readonly agent: string; readonly why: 'named' | 'used before' | 'only one' }
-  /** Several are installed, and none was used here. */
+  /** Several are installed, and none was used here before. */
   | { readonly status: 'several'; readonly agents: readonly string[] }
   | { readonly status: 'missing'; readonly agent: string | null }
 
-/** The one that is named, else the one last used here, else the only one that is installed. */
+/** The named one, else the one last used here, else the only one installed. */
 export async function chooseWorker(
   engine: Pick<CallerEngine, 'ask'> | null,
   agents: readonly { readonly name: string; readonly status: string }[],

@@ -1,4 +1,4 @@
-// The tasks that an agent has in hand: which work is meant where no task is named, and where it may write.
+// The tasks that an agent has claimed: the default when a command names no task, and the scope in which the agent may write.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -9,7 +9,7 @@ export interface ClaimedTask {
   readonly by: string
 }
 
-/** Of these names, in one plan or in all. */
+/** Claimed under these names, in one plan or in all. */
 export async function claimedTasks(
   engine: Pick<Engine, 'ask'>,
   agents: readonly string[],
@@ -23,7 +23,6 @@ export async function claimedTasks(
   const rows = new Map(pages.flatMap(({ items }) => items).map(row => [row.id, row]))
   const claimed: ClaimedTask[] = []
   for (const { plan: of, name, assignee } of rows.values()) {
-    // Nobody has it: Planfold runs it.
     if (assignee === null) continue
     const by = (await engine.ask({ type: 'task', plan: of, task: name }))?.claimedBy
     if (by !== null && by !== undefined && agents.includes(by)) claimed.push({ plan: of, task: name, by })
@@ -32,5 +31,5 @@ export async function claimedTasks(
 }
 
 const OWN_MAX = 20
-/** A task may be meant for somebody, and be claimed by another: so many in work are looked at for that. */
+/** A task assigned to one name may be claimed under another, so this many running tasks are checked. */
 const OTHERS_MAX = 50

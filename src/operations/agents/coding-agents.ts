@@ -20,7 +20,7 @@ export interface CodingAgents {
   /** How an agent is signed in on this machine; null: it has no login that could be used. */
   loginOf(place: SettingsPlace, agent: string): Promise<AgentLogin | null>
   /** Those that may use the person's own login. */
-  allowedLogins(place: SettingsPlace): Promise<readonly string[]>
+  agentsWithLogin(place: SettingsPlace): Promise<readonly string[]>
   /** What is wrong with the agents that a plan names. */
   agentFaults(place: SettingsPlace, named: readonly NamedAgent[]): Promise<readonly AgentFault[]>
   /** Drafting by an agent, which only reads. */

@@ -1,5 +1,5 @@
-// Several changes of a plan in one call of an agent: tasks added or changed, removed, put in order. They become one revision, so all of
-// them are made or none; a preview makes none and says what would change.
+// Several changes of a plan in one call: tasks added, changed, removed or reordered. They become one revision, so all are made or none. A
+// preview only shows what would change.
 
 import { stepsIn } from '../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
@@ -14,16 +14,16 @@ import { type CurrentPlan, type PreparedRevision, prepareRevision, readCurrentPl
 import type { CallerEngine } from '../run-plan.ts'
 
 export interface PlanEdits {
-  /** Task documents of the plan format. One whose id the plan has changes the keys it names; any other is added. */
+  /** Task documents of the plan format. An existing id changes the keys that are given; a new id adds a task. */
   readonly tasks?: readonly JsonObject[]
   readonly remove?: readonly string[]
-  /** These first, in this order; the others behind them, as they were. */
+  /** These first, in this order; the others follow unchanged. */
   readonly order?: readonly string[]
 }
 
 export interface EditOptions {
   readonly rationale?: string | undefined
-  /** Refused when the plan has another by then; without it the edits are made on the plan as it is. */
+  /** Refused if the plan has another revision by then; without it the edits apply to the current one. */
   readonly expectedRevision?: number | undefined
   readonly preview?: boolean
   readonly submit?: SubmitOptions
@@ -32,10 +32,9 @@ export interface EditOptions {
 export type PlanEdited =
   | { readonly status: 'edited'; readonly done: Extract<Submitted, { readonly ok: true }>; readonly what: Changed }
   | { readonly status: 'preview' | 'unchanged'; readonly what: Changed }
-  /** The caller may not make the change: a person accepts or declines it. `why` says which part of it. */
+  /** The caller may not make the change, so it was proposed to a person. `why` says which part needs that. */
   | { readonly status: 'proposed'; readonly what: Changed; readonly why: string }
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** Nothing was written; each fault says where. */
   | { readonly status: 'unsound'; readonly faults: readonly Fault[] }
 
 export interface Changed {
@@ -43,7 +42,7 @@ export interface Changed {
   readonly fates: readonly Fate[]
 }
 
-/** Others may revise the plan between the look and the order; then it is looked at again. */
+/** The plan may be revised between reading and ordering; then try again. */
 const TRIES_MAX = 64
 
 export async function editPlan(
@@ -86,7 +85,6 @@ export async function editPlan(
   }
 }
 
-/** Only somebody who may decide makes the change, and anybody may propose it. */
 const isProposable = ({ code, hint }: Refusal): boolean =>
   code === 'not-allowed' && hint !== undefined && stepsIn(hint).some(step => step.next === 'propose')
 
@@ -138,7 +136,7 @@ function prepare(current: CurrentPlan, { tasks = [], remove = [], order = [] }: 
   return { status: 'unsound', faults }
 }
 
-/** Those the plan has stand as they stand there, so that a change of two moves neither; new ones come last. */
+/** Existing tasks keep their places, so that changing two of them moves neither; new ones come last. */
 function inOrder(tasks: readonly JsonObject[], known: readonly string[]): JsonObject[] {
   const place = ({ id }: JsonObject): number => {
     const at = known.indexOf(String(id))

@@ -1,5 +1,5 @@
-// An agent asks a person to undo a task. It may ask; files go back only when a person says so, so this leaves a question in the inbox
-// that says what would be undone and how.
+// An agent asks a person to undo a task. Files are restored only after approval, so this creates an inbox question that says what would be
+// undone.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import type { Field } from '../../domain/plan.ts'
@@ -11,14 +11,14 @@ import type { CallerEngine } from '../run-plan.ts'
 
 export interface RollbackRequest {
   readonly why: string
-  /** How a person does it, in the words of their face. */
+  /** The command for a person, as the face words it. */
   readonly command: (plan: string, task: TaskName) => string
   readonly submit?: SubmitOptions
 }
 
 export type RollbackRequested =
   | { readonly status: 'asked'; readonly done: Extract<Submitted, { readonly ok: true }> }
-  /** Nobody can be asked in a plan that has ended. */
+  /** An ended plan takes no questions. */
   | { readonly status: 'ended'; readonly plan: PlanStatus; readonly command: string }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
@@ -45,7 +45,7 @@ const FORM: readonly Field[] = [{ name: 'answer', type: 'choice', choices: ['don
 const GONE = refuse('not-found', 'there is no such plan')
 const FILES_SHOWN = 20
 
-/** What would be undone, in words: `undo a: restore x.txt, remove y.txt`. Nothing is changed. */
+/** What would be undone: `undo a: restore x.txt, remove y.txt`. */
 export async function undoneBy(
   engine: CallerEngine,
   { plan, task }: Target,

@@ -1,5 +1,4 @@
-// An agent resumes a plan. It takes back its own pause, and one that Planfold made; what somebody else paused stays paused until they
-// resume it.
+// Resumes a plan for an agent. The agent may lift its own pause and automatic ones, but not the pause of a person.
 
 import type { PlanId } from '../../domain/id.ts'
 import { reasonBesides } from '../../domain/phrases.ts'
@@ -9,7 +8,7 @@ import type { EngineInProcess, SubmitOptions, Submitted } from '../../engine/eng
 
 type AgentEngine = Pick<EngineInProcess, 'ask' | 'submit' | 'caller'>
 
-/** Somebody may pause the plan, or move it on, between the look and the order; then it is looked at again. */
+/** The plan may change between reading and ordering; then try again. */
 const TRIES_MAX = 64
 
 export async function resumeOwnPause(

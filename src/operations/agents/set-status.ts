@@ -1,7 +1,7 @@
-// Sets a task to a status in one call, as agents that keep a list of steps do. Every status is an order with its rules: to begin is to
-// claim, to be done is to report, and what is reported is checked.
+// Sets the status of a task in one call, for agents that keep a list of steps. Every status is an order with its rules: running is a claim,
+// done is a report, and reports are checked.
 //
-//   running: claim      done, failed: (claim,) report      skipped: skip      pending: opened again when it has ended
+//   running: claim      done, failed: (claim,) report      skipped: skip      pending: reopened if it has ended
 
 import { advise, quoted } from '../../domain/hint.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
@@ -19,20 +19,20 @@ export interface StatusAsk {
   readonly status: WantedStatus
   readonly outputs?: JsonObject | undefined
   readonly outcome?: string | undefined
-  /** Patterns of what changed outside its scope, and is somebody else's. */
+  /** Patterns of changes outside the scope that the task did not make. */
   readonly notMine?: readonly string[] | undefined
-  /** How it is known to be done; kept with the outputs, as `evidence`. */
+  /** How it is known to be done; stored with the outputs as `evidence`. */
   readonly evidence?: string | undefined
-  /** Why it failed, or is skipped or opened again. */
+  /** Why it failed, is skipped or reopened. */
   readonly reason?: string | undefined
-  /** Of a failure: may it be tried again, and as which failure mode was it recognised? */
+  /** For a failure: may it be retried, and which failure mode is it? */
   readonly retryable?: boolean | undefined
   readonly mode?: string | undefined
-  /** Of the claim; without one the claim must be the caller's. */
+  /** The token of the claim; without one the claim must be the caller's. */
   readonly token?: string | undefined
-  /** Under which name claims are the caller's: `pending` gives such a one back, `running` leaves it as it is. */
+  /** The caller's name: `pending` gives up a claim of that name, `running` keeps it. */
   readonly me?: string | undefined
-  /** Who sets a task to `done` that is completed already is not refused; who reports it is. */
+  /** Accept `done` for a completed task, which a report refuses. */
   readonly mayBeDone?: boolean
   readonly submit?: SubmitOptions
 }
@@ -41,7 +41,6 @@ type Accepted = Extract<Submitted, { readonly ok: true }>
 
 export type StatusSet =
   | { readonly status: 'set'; readonly done: Accepted; readonly unaccepted: Unaccepted | null }
-  /** It was so before. */
   | { readonly status: 'unchanged' }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
@@ -83,13 +82,13 @@ async function report(
   const { submit = {} } = ask
   let { token } = ask
   if (!isClaimed && token === undefined) {
-    // A key belongs to one order: the claim before the report is made without it, and is asked for only while nobody has it.
+    // The idempotency key belongs to the report. The claim goes without it, and only if the task is unclaimed.
     const claimed = await engine.submit(target.plan, { type: 'claim', task: target.task })
     if (!claimed.ok) return { status: 'refused', refusal: claimed.refusal }
     token = claimed.claim?.token
   }
-  const said = workReport(ask)
-  const reported = await reportTask(engine, target, said, { token, submit })
+  const work = workReport(ask)
+  const reported = await reportTask(engine, target, work, { token, submit })
   if (reported.status === 'refused') return reported
   return { status: 'set', done: reported.accepted, unaccepted: reported.unaccepted }
 }
@@ -97,8 +96,8 @@ async function report(
 function workReport({ status, outputs, outcome, notMine, evidence, reason, retryable, mode }: StatusAsk): WorkReport {
   if (status !== 'done')
     return { status: 'failed', why: { message: reason ?? 'reported as failed', retryable }, mode, outputs }
-  const isSaid = evidence === undefined || outputs?.evidence !== undefined
-  return { status: 'done', outputs: isSaid ? outputs : { ...outputs, evidence }, outcome, notMine }
+  const hasEvidence = evidence === undefined || outputs?.evidence !== undefined
+  return { status: 'done', outputs: hasEvidence ? outputs : { ...outputs, evidence }, outcome, notMine }
 }
 
 const outcome = (done: Submitted): StatusSet =>

@@ -1,5 +1,4 @@
-// Marks criteria of a task as met, with evidence. It is a claim of whoever says so, kept beside the task: Planfold checks what it can
-// check when the task is reported.
+// Marks criteria of a task as met, with evidence. This is a statement of the caller; Planfold checks what it can when the task is reported.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
@@ -11,14 +10,14 @@ import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import type { CallerEngine } from '../run-plan.ts'
 
 export type Ticked =
-  /** `criteria`: those that were ticked now. `done` of `all` are ticked by now. */
+  /** `criteria`: those ticked now. `done` of `all` are ticked in total. */
   | { readonly status: 'ticked'; readonly criteria: readonly string[]; readonly done: number; readonly all: number }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 
-/** Others may tick at the same time, and each writes all that is ticked by then: whoever was slower looks again. */
+/** Each write contains all ticked criteria, so after a concurrent one it is repeated. */
 const TRIES_MAX = 64
 
-/** Each is named by its text, or by its number in the order in which a briefing lists them. All are ticked, or none. */
+/** Criteria by text, or by number in the order of the briefing. All are ticked, or none. */
 export async function tickCriteria(
   engine: CallerEngine & { readonly caller: { readonly actor: string } },
   { plan, task }: { readonly plan: PlanId; readonly task: TaskName },
@@ -32,7 +31,7 @@ export async function tickCriteria(
     const { all, ticked } = found
     const names: string[] = []
     for (const word of wanted) {
-      const name = criterionMeant(all, word)
+      const name = findCriterion(all, word)
       if (name === undefined) return refused(unknownCriterion(task, word, all))
       names.push(name)
     }
@@ -47,9 +46,8 @@ export async function tickCriteria(
   }
 }
 
-/** By its text, or by its number. */
-export const criterionMeant = (all: readonly string[], word: string): string | undefined =>
-  all.find(one => isMeant(one, word)) ?? (/^\d{1,4}$/.test(word) ? all[Number(word) - 1] : undefined)
+export const findCriterion = (all: readonly string[], word: string): string | undefined =>
+  all.find(one => isSameText(one, word)) ?? (/^\d{1,4}$/.test(word) ? all[Number(word) - 1] : undefined)
 
 const refused = (refusal: Refusal): Ticked => ({ status: 'refused', refusal })
 
@@ -58,7 +56,7 @@ function unknownCriterion(task: string, word: string, all: readonly string[]): R
   return refuse('unknown-reference', `'${task}' has no acceptance check '${word}'`, hint)
 }
 
-/** What a task must meet, and what somebody has ticked of it; null where there is no such task. */
+/** The criteria of a task, and which are ticked; null if there is no such task. */
 export async function criteriaOf(
   engine: Pick<Engine, 'ask'>,
   plan: PlanId,
@@ -73,10 +71,10 @@ export async function criteriaOf(
 const criteriaIn = ({ preconditions, accept, postconditions }: Briefing): readonly string[] =>
   [...preconditions, ...accept, ...postconditions].map(criterionText)
 
-/** As it was shown: on one line, escaped, and cut where it was long. */
-function isMeant(criterion: string, word: string): boolean {
-  const [shown, said] = [criterion, word].map(text => escapeForTerminal(text).trim()) as [string, string]
-  return shown === said || (said.length > CUT_MIN && said.endsWith('…') && shown.startsWith(said.slice(0, -1)))
+/** Compares with the text as it was shown: on one line, escaped, and cut if it was long. */
+function isSameText(criterion: string, word: string): boolean {
+  const [shown, given] = [criterion, word].map(text => escapeForTerminal(text).trim()) as [string, string]
+  return shown === given || (given.length > CUT_MIN && given.endsWith('…') && shown.startsWith(given.slice(0, -1)))
 }
 
 const CUT_MIN = 100

@@ -1,7 +1,7 @@
-// How many tokens a text takes, without a tokenizer: four characters are one token in plain English. What tokenizers cut smaller, such as
-// punctuation, long words without a meaning, other scripts and emoji, counts for more, so that a budget holds for them as well.
+// Estimates the tokens of a text without a tokenizer: four characters per token in plain English. Text that tokenizers split smaller counts
+// more: punctuation, long random words, other scripts, emoji. So a budget holds for them as well.
 
-/** Never less than a quarter of the characters. */
+/** At least a quarter of the characters. */
 export const tokensOf = (text: string): number => Math.ceil(unitsOf(text) / UNITS)
 
 /** Quarters of a token, for sums that are rounded once. */
@@ -14,7 +14,7 @@ export function unitsOf(text: string): number {
 
 export const UNITS = 4
 
-/** No word of a language is longer: a hash, a key, or somebody's joke. */
+/** Longer words are hashes or keys. */
 const WORD_MAX = 20
 
 function wordUnits(word: string): number {
@@ -22,7 +22,7 @@ function wordUnits(word: string): number {
   return /\d/.test(word) ? word.length * 2 : Math.max(UNITS, word.length)
 }
 
-/** Rare signs are one token for each of their bytes. */
+/** Rare characters cost one token per byte. */
 function signUnits(sign: string): number {
   const code = sign.codePointAt(0)!
   if (sign === ' ') return 1
@@ -33,7 +33,7 @@ function signUnits(sign: string): number {
   return code < 0x10000 ? 12 : 16
 }
 
-/** How many of the lines fit; at least one. `reserved` is what is said besides. */
+/** How many lines fit, at least one. `reserved` is shown besides. */
 export function linesWithin(lines: readonly string[], maxTokens: number, reserved: string): number {
   let room = maxTokens * UNITS - unitsOf(reserved)
   for (const [at, line] of lines.entries()) {
@@ -43,7 +43,7 @@ export function linesWithin(lines: readonly string[], maxTokens: number, reserve
   return lines.length
 }
 
-/** The beginning that fits, with `…` where something was cut. */
+/** Cuts to what fits and appends `…`. */
 export function cutTo(text: string, units: number): string {
   if (unitsOf(text) <= units) return text
   const characters = [...text]

@@ -1,22 +1,22 @@
-// An agent that somebody names to work a plan: is it known, is it installed here, and which model does it ask?
+// Checks an agent that is named to work a plan: is it known and installed, and which model does it use?
 
 import { type Refusal, refuse } from '../../domain/refusal.ts'
 import type { Models } from '../../runners/models.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
 import type { AgentWorker } from './agent-worker.ts'
 
-/** `model`: what it asks when nobody names another; null: its own. `needsModel`: it has neither. */
+/** `model`: its default; null: its own. `needsModel`: it has neither. */
 export type StartableAgent = KnownAgent & { readonly model?: string | null }
 
-/** With the default of the settings, where an agent can ask it. One that is lent a login has a model with it. */
+/** Adds the default model of the settings, if the agent supports it. An agent with the user's login brings its own model. */
 export function withStandardModel(
   agents: readonly KnownAgent[],
   { default: standard, models }: Awaited<ReturnType<Models['list']>>,
-  lent: readonly string[],
+  withLogin: readonly string[],
 ): readonly StartableAgent[] {
   const found = models.find(({ name }) => name === standard)
   return agents.map(agent => {
-    if (lent.includes(agent.name)) return { ...agent, model: null, needsModel: false }
+    if (withLogin.includes(agent.name)) return { ...agent, model: null, needsModel: false }
     return agent.wire !== null && found?.wires.includes(agent.wire) === true
       ? { ...agent, model: found.name, needsModel: false }
       : agent
@@ -25,7 +25,7 @@ export function withStandardModel(
 
 export interface WorkerRequest {
   readonly agent: string
-  /** `provider/name`; the agent's own when absent. */
+  /** `provider/name`; the agent's own if absent. */
   readonly model?: string | undefined
 }
 
@@ -51,6 +51,5 @@ export function findWorker(agents: readonly StartableAgent[], { agent, model }: 
   return { ok: true, worker: { agent, model: model ?? found.model ?? null } }
 }
 
-/** How an agent is installed. */
 export const installHint = ({ install }: Pick<KnownAgent, 'install'>): string =>
   `${install === null ? 'install it' : `npm install -g ${install}`}; its program must be on PATH`

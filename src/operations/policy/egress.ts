@@ -1,5 +1,5 @@
-// Everything that leaves the machine, with where it goes, what is sent, and who said so. Addresses are shown without what may be secret
-// in them.
+// All data that leaves the machine: where it goes, what is sent, and who configured it. Addresses are shown without parts that may be
+// secret.
 
 import { actionFacts } from '../../domain/actions/actions.ts'
 import { modelRequest } from '../../domain/actions/model-action.ts'
@@ -21,7 +21,7 @@ export interface EgressSources {
   readonly plan: PlanDefinition | null
   readonly layers: readonly PolicyLayer[]
   readonly models: ModelList
-  /** Where traces go; null when they go nowhere. */
+  /** Null if traces are off. */
   readonly traces: { readonly endpoint: string; readonly variable: string } | null
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
 }
@@ -45,7 +45,6 @@ export function egressOf(sources: EgressSources): readonly Egress[] {
   ]
 }
 
-/** The models that a plan names. */
 export const modelsIn = (plan: PlanDefinition): readonly string[] => [
   ...new Set([
     ...(plan.defaults?.model === undefined ? [] : [plan.defaults.model]),
@@ -53,7 +52,7 @@ export const modelsIn = (plan: PlanDefinition): readonly string[] => [
   ]),
 ]
 
-/** All that could be asked; with a plan, those that it asks. */
+/** All configured models; with a plan, those that it uses. */
 function modelsOf({ plan, models }: EgressSources): readonly Egress[] {
   const listed = (name: string): Egress => {
     const found = models.models.find(one => one.name === name)
@@ -115,23 +114,22 @@ function networkOf({ plan, layers, rules }: EgressSources): readonly Egress[] {
     to(rule, from === 'user' ? 'your rule for all workspaces' : 'your rule for this workspace'),
   )
   if (plan === null) return [...limits, ...own]
-  const said = (use: TaskDefinition['network'], from: string): readonly Egress[] =>
+  const networkEgress = (use: TaskDefinition['network'], from: string): readonly Egress[] =>
     use === undefined ? [] : networkWords(readNetwork(use)).map(word => to(word, from))
   const isOpen = plan.policy?.network === undefined && limits.length === 0
   return [
     ...limits,
     ...own,
-    ...said(plan.policy?.network, 'policy of the plan'),
+    ...networkEgress(plan.policy?.network, 'policy of the plan'),
     ...allTasks(plan).flatMap(task => {
       const runs = task.action.type === 'run' && task.network === undefined && isOpen
       return runs
         ? [to('any address; none where a sandbox is required', `task ${task.id} has no \`network\``)]
-        : said(task.network, `task ${task.id}`)
+        : networkEgress(task.network, `task ${task.id}`)
     }),
   ]
 }
 
-/** Actions that go out by themselves. */
 function actionsOf({ id, action }: TaskDefinition): readonly Egress[] {
   const from = `task ${id}`
   const url = actionFacts(action).address?.(action) ?? null
@@ -150,6 +148,6 @@ function plainAddress(text: string): string {
   return `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`
 }
 
-/** The rest of a webhook's address often is its key. */
+/** The path of a webhook is often its secret. */
 const hostOnly = (text: string): string =>
   URL.canParse(text) ? `${new URL(text).protocol}//${new URL(text).host}/…` : text

@@ -1,4 +1,4 @@
-// The user's own rules as a person changes and reads them. A command that a task runs is no person: it may not widen its own wall.
+// The user's own rules, for a person to read and change. A command run by a task is refused: it must not widen its own sandbox.
 
 import type { TaskName } from '../../domain/id.ts'
 import { COMMAND_WORDS_MAX } from '../../domain/limits.ts'
@@ -29,19 +29,19 @@ export interface RuleOrder {
   readonly person: Person
 }
 
-/** True when it was not there before. */
+/** True if it is new. */
 export async function allowNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
   const parsed = parseNetworkRule(order.address)
   if (!parsed.ok) return { ok: false, failure: failure('logic', parsed.message, parsed.hint) }
   return (await beyondOrganisation(place, order.address)) ?? (await change(place, 'add', order))
 }
 
-/** True when it was there. What plans allow themselves stays as it is. */
+/** True if it existed. Permissions in plans stay. */
 export async function removeNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
   return await change(place, 'remove', order)
 }
 
-/** Into one of the person's lists; null: out of all of them. True when that is new. */
+/** Into one of the user's lists; null: out of all of them. True if that is a change. */
 export async function setCommandRule(
   place: UserRulesPlace,
   { rule, into, person }: { readonly rule: CommandRule; readonly into: CommandList | null; readonly person: Person },
@@ -54,12 +54,12 @@ export async function setCommandRule(
     const layers = await readPolicyLayers(place)
     if (!layers.ok) return layers
     const beyond = commandBeyond(layers.value, rule)
-    if (beyond !== null) return no('policy', beyond, 'ask whoever administers this machine')
+    if (beyond !== null) return no('policy', beyond, 'ask the administrator of this machine')
   }
   return await changeUserCommands(place, { rule, into }, person)
 }
 
-/** What the organisation says against it, in a sentence; null when it says nothing. */
+/** The objection of the organisation's policy, in a sentence; null if there is none. */
 function commandBeyond(layers: readonly PolicyLayer[], rule: CommandRule): string | null {
   for (const layer of layers) {
     const against = layer.from === 'organisation' ? ruleAgainst(layer.policy.commands ?? {}, rule) : null
@@ -74,20 +74,19 @@ async function beyondOrganisation(place: UserRulesPlace, address: string): Promi
   const layers = await readPolicyLayers(place)
   if (!layers.ok) return layers
   const beyond = addressBeyond(layers.value, address)
-  return beyond === null ? null : no('policy', beyond, 'ask whoever administers this machine')
+  return beyond === null ? null : no('policy', beyond, 'ask the administrator of this machine')
 }
 
 const no = (kind: 'policy' | 'logic', message: string, hint: string) =>
   ({ ok: false, failure: failure(kind, message, hint) }) as const
 
 export interface PlanNetwork {
-  /** What the plan says for all its tasks; null when it says nothing. */
+  /** The plan's rule for all its tasks; null if it has none. */
   readonly policy: NetworkUse | null
-  /** Tasks that say something of their own. */
+  /** Tasks with rules of their own. */
   readonly tasks: readonly (NetworkUse & { readonly task: TaskName })[]
 }
 
-/** What a plan says about the network, and where. */
 export function planNetwork(plan: PlanDefinition): PlanNetwork {
   const saying = allTasks(plan).flatMap(({ id, network }) =>
     network === undefined ? [] : [{ task: id, ...readNetwork(network) }],

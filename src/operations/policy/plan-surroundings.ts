@@ -1,5 +1,5 @@
-// What around a plan will refuse it, or parts of it: the policies of organisation, user and project, secrets nobody named, runners,
-// agents and databases that are not there, write scopes that hold too much. Told before anything runs, by the same rules that judge when it runs.
+// Why a plan or parts of it would be refused here: policies of organisation, user and project, undefined secrets, missing runners, agents
+// and databases, write scopes that are too large. Found before the plan runs, with the rules that apply when it runs.
 
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,10 +24,10 @@ import { type FaultyPolicy, readPolicyLayers } from '../../safety/policy/policy-
 import { refusedWrite } from '../../safety/policy/refused-write.ts'
 import { readSecretSources } from '../../safety/secrets/secret-sources.ts'
 
-/** `error`: the plan will not start. `warning`: a task will fail or wait, unless something changes before it. */
+/** `error`: the plan will not start. `warning`: a task will fail or wait unless something changes first. */
 export interface SurroundingFault extends DefinitionFault {
   readonly severity: 'error' | 'warning'
-  /** Where it is, when that is not the plan, which the message then says as well; null: in no text. */
+  /** The place, if that is not in the plan, and the message that names it; null: in no text. */
   readonly elsewhere?: ElsewhereFault | null
 }
 
@@ -35,7 +35,6 @@ export interface ElsewhereFault {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** That line. */
   readonly source: string
   /** Without its place. */
   readonly message: string
@@ -44,7 +43,7 @@ export interface ElsewhereFault {
 export async function surroundingFaults(
   place: SettingsPlace,
   definition: PlanDefinition,
-  /** Of the program that will run the plan; null when they are not known, and nothing is said about them. */
+  /** Runners of the program that will run the plan; null if unknown, and then not checked. */
   runners: readonly string[] | null = [],
 ): Promise<readonly SurroundingFault[]> {
   const tasks = allTasks(definition)
@@ -73,7 +72,7 @@ async function policyFaults(
   ]
 }
 
-/** Why the policies cannot be read, each fault of a file at its place; empty when they can. */
+/** Faults in policy files, each at its place. */
 export async function unreadablePolicy(place: SettingsPlace): Promise<readonly SurroundingFault[]> {
   const faulty: FaultyPolicy[] = []
   const read = await readPolicyLayers(place, one => faulty.push(one))
@@ -96,27 +95,27 @@ function faultsIn({ file, text, diagnostics }: FaultyPolicy): readonly Surroundi
     }))
 }
 
-/** What is asked about or denied; one line for each task and rule. */
+/** Commands that need approval or are denied; one line for each task and rule. */
 function commandFaults(under: UnderPolicy, task: TaskDefinition): readonly SurroundingFault[] {
-  const told = new Map<string, SurroundingFault>()
+  const faults = new Map<string, SurroundingFault>()
   for (const command of commandsOf(task)) {
     const answer = commandAnswer(under, command)
     if (answer.verdict === 'allow') continue
     const why = commandReason(answer)
     const isDenied = answer.verdict === 'deny'
-    const said = commandText(command)
-    told.set(why, {
+    const text = commandText(command)
+    faults.set(why, {
       severity: 'warning',
       task: task.id,
       message: isDenied
-        ? `'${task.id}' will fail: '${said.slice(0, 80)}' is not run, ${why}`
+        ? `'${task.id}' will fail: '${text.slice(0, 80)}' is not run, ${why}`
         : `'${task.id}' will wait for a person: ${why}`,
       hint: isDenied
-        ? 'do without it, or have the rule changed by whoever made it'
+        ? 'do without it, or ask the author of the rule to change it'
         : advise`answer it when it asks: ${quoted('inbox')}`,
     })
   }
-  return [...told.values()]
+  return [...faults.values()]
 }
 
 function writeFaults(layers: readonly PolicyLayer[], task: TaskDefinition): readonly SurroundingFault[] {
@@ -198,13 +197,13 @@ async function databaseFaults(root: string, task: TaskDefinition): Promise<reado
     .map(fault => ({ severity: 'warning', task: task.id, key: 'db', ...fault }))
 }
 
-/** Scopes that hold too much to be captured: the task would fail, because it could not be reverted. */
+/** Scopes too large to be captured: the task would fail, because it could not be reverted. */
 async function scopeFaults(
   place: SettingsPlace,
   definition: PlanDefinition,
   tasks: readonly TaskDefinition[],
 ): Promise<readonly SurroundingFault[]> {
-  // The same scope is looked at once, and so many files in all: that takes a second or two.
+  // Each scope is read once, up to a total number of files, which takes a second or two.
   const known = new Map<string, string | null>()
   const looks = { left: 2 * CAPTURED_ENTRIES_MAX }
   const faults: SurroundingFault[] = []
@@ -219,7 +218,7 @@ async function scopeFaults(
   return faults
 }
 
-/** As the end of a sentence; null when it can be captured, as far as could be seen. */
+/** As the end of a sentence; null if it can be captured, as far as was seen. */
 async function scopeExcess(place: SettingsPlace, scope: readonly string[], looks: { left: number }) {
   const [count, megabytes] = [CAPTURED_ENTRIES_MAX.toLocaleString('en'), CAPTURED_FILE_MAX_BYTES / 1024 ** 2]
   let entries = 0
@@ -235,7 +234,7 @@ async function scopeExcess(place: SettingsPlace, scope: readonly string[], looks
   return null
 }
 
-/** One that is not there is made by the task, or by one before it. */
+/** A missing database may be created by an earlier task. */
 async function notDatabase(
   root: string,
   { file }: DbRequest,
@@ -259,7 +258,7 @@ async function missingMigrations(
   }))
 }
 
-/** Null when it cannot be read, or is no file. */
+/** Null if it is unreadable, or no regular file. */
 async function headOf(path: string): Promise<string | null> {
   try {
     const file = await open(path, 'r')

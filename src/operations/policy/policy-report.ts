@@ -1,4 +1,4 @@
-// The policy in effect as a person reads it: each line with where it comes from. Lines that a stricter layer makes idle are left out.
+// The effective policy for a person: each line with its source. Lines that a stricter layer overrides are left out.
 
 import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -28,10 +28,9 @@ export interface PolicyLine {
   readonly task?: string
 }
 
-/** The layers as the files say now. */
 export const currentLayers = (place: SettingsPlace): Promise<Answer<readonly PolicyLayer[]>> => readPolicyLayers(place)
 
-/** Who changed the person's own rules, oldest first. */
+/** Changes of the user's own rules, oldest first. */
 export const policyChanges = (place: SettingsPlace): Promise<Answer<readonly PolicyChange[]>> =>
   answering('reading who changed your rules', () => readChanges(place))
 

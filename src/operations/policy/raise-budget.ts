@@ -1,4 +1,4 @@
-// Adds to the budget of a plan, or of one of its groups or tasks, in the amounts that people write.
+// Adds to the budget of a plan, group or task, in the units that people write.
 
 import type { Amounts } from '../../domain/budget/amounts.ts'
 import { PRICE_CURRENCY } from '../../domain/budget/amounts.ts'
@@ -9,7 +9,6 @@ import type { Order } from '../../engine/engine.ts'
 
 export type BudgetMore = Omit<Budget, 'exceeded' | 'large'>
 
-/** The order, or why there is none. */
 export function raiseOrder(more: BudgetMore, task: TaskName | null): Order | Refusal {
   const { cost, ...rest } = more
   if (cost !== undefined && cost.currency !== PRICE_CURRENCY)

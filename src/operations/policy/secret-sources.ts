@@ -1,4 +1,4 @@
-// Where the user's secrets come from, as a person says and reads it. A command that a task runs is no person.
+// The sources of the user's secrets, for a person to read and change. A command run by a task is refused.
 
 import type { Failure } from '../../domain/result.ts'
 import type { SecretSource } from '../../format/settings/secret-settings.ts'
@@ -25,7 +25,7 @@ export async function listSecrets(
   return { ok: true, value: { file, secrets: Object.entries(sources).map(([name, source]) => ({ name, source })) } }
 }
 
-/** False: it was there already. */
+/** False: unchanged. */
 export async function setSecret(place: SecretsPlace, name: string, source: SecretSource): Promise<Answer<boolean>> {
   const refused = refuseTask(place)
   if (refused !== null) return refused
@@ -37,7 +37,7 @@ export async function setSecret(place: SecretsPlace, name: string, source: Secre
   return await changeSecretSource(place, name, source)
 }
 
-/** Null when it can be read now; else why not. */
+/** Null if it is readable. */
 export async function secretFault(place: SecretsPlace, name: string): Promise<Failure | null> {
   const fetched = await fetchSecrets(place, [name])
   return fetched.ok ? null : fetched.failure

@@ -1,5 +1,4 @@
-// What tasks can be carried out here: each runner with what it says of itself, the schema of its action, and whether this machine has
-// what it needs.
+// What tasks can run here: each runner with its description, the schema of its action, and whether this machine has what it needs.
 
 import { actionFacts } from '../../domain/actions/actions.ts'
 import type { Hint } from '../../domain/hint.ts'
@@ -13,16 +12,15 @@ import type { Finding } from './doctor.ts'
 export interface Capability {
   readonly action: ActionType
   readonly does: string
-  /** The classes its tasks have when they declare none. */
+  /** The effect classes of tasks that declare none. */
   readonly effects: readonly EffectClass[]
   readonly risks: readonly string[]
-  /** What a dry run and an approval show. */
   readonly dryRun: string
-  /** `partly`: it works, and something is weaker or missing; `why` says what. */
+  /** `partly`: it works, but something is weaker or missing, see `why`. */
   readonly works: 'yes' | 'partly' | 'no'
   readonly why: string | null
   readonly repair: Hint | null
-  /** JSON Schema of what stands under the key. */
+  /** JSON Schema of the action. */
   readonly schema: JsonObject
 }
 
@@ -89,7 +87,7 @@ function taskSchemas(): JsonObject {
     readonly items?: { readonly $ref?: string; readonly properties?: JsonObject }
   }
   if (items?.properties !== undefined) return items.properties
-  // A schema that holds itself stands apart.
+  // Recursive schemas are in `$defs`.
   const { $defs = {} } = planJsonSchema() as {
     readonly $defs?: { readonly [name: string]: { readonly properties?: JsonObject } }
   }

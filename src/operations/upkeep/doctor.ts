@@ -1,6 +1,5 @@
-// Is this machine, and this state folder, fit for work? Each part is tried, not asked for its name: a store is made, a sandbox must
-// hold, a connection out of it must fail. Every finding that is not `ok` says what to do. Nothing of the state folder is changed, and
-// it need not be there.
+// Checks whether this machine and this state folder work. Each part is really tried: a store is created, a sandbox must hold, a connection
+// out of it must fail. Every finding other than `ok` has a repair. The state folder is not changed, and need not exist.
 
 import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, lstatSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
@@ -22,7 +21,7 @@ export interface Finding {
   readonly part: DoctorPart
   readonly status: 'ok' | 'warning' | 'problem'
   readonly message: string
-  /** What to do about it; null when there is nothing to do. */
+  /** Null if there is nothing to do. */
   readonly repair: Hint | null
 }
 
@@ -54,9 +53,9 @@ export interface DoctorRooms {
   readonly environment: Variables
   readonly now: () => number
   readonly models: Pick<Models, 'list'>
-  /** Opens the state folder only to look: when a plan was last written, null when there is none. */
+  /** Opens the state folder read-only: the time of the last write, or null. */
   readStore(): Promise<Tried<number | null>>
-  /** Makes a store in this folder, which is nobody else's. */
+  /** Creates a store in an empty folder. */
   makeStore(folder: string): Promise<Tried<null>>
   readonly nodeVersion?: string
   readonly sandbox?: Sandbox
@@ -88,7 +87,7 @@ const problem = finding('problem')
 const NODE_MIN = [20, 19] as const
 const GIT_MIN = [2, 38] as const
 
-/** Nothing starts under a policy that cannot be used. Where there is none, there is nothing to tell. */
+/** Nothing starts under an unusable policy. */
 async function policyFindings({ environment, root, stateDir }: DoctorRooms): Promise<readonly Finding[]> {
   const read = await readPolicyLayers({ environment, root, stateDir })
   if (!read.ok) return [problem('policy', `no plan can start: ${read.failure.message}`, read.failure.hint)]
@@ -101,7 +100,7 @@ function nodeFinding(version: string): Finding {
   return problem('node', `Node ${version} is too old`, `install Node ${NODE_MIN.join('.')} or newer`)
 }
 
-/** A store of its own, with the settings and the version that every store demands. */
+/** A new store, with the settings and the SQLite version that every store demands. */
 async function sqliteFinding({ makeStore }: DoctorRooms): Promise<Finding> {
   let folder: string
   try {
@@ -133,33 +132,33 @@ async function gitFinding({ root, environment }: DoctorRooms): Promise<Finding> 
       'there is no git program on the PATH, so plans cannot commit',
       `${needed}, outside the workspace`,
     )
-  const said = await new Promise<string>(resolve =>
+  const text = await new Promise<string>(resolve =>
     execFile(program, ['--version'], { cwd: '/', env: { PATH }, timeout: 5_000 }, (_, stdout) => resolve(stdout)),
   )
-  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(said)?.[1]
+  const version = /(\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1]
   if (version === undefined) return problem('git', `${program} does not say its version`, needed)
   if (!isAtLeast(version, GIT_MIN)) return problem('git', `git ${version} is too old`, needed)
   return fine('git', `git ${version} (${program})`)
 }
 
-/** Why commands cannot be shut in here, tried anew; null when they can. */
+/** Why commands cannot be sandboxed here; null if they can. */
 export async function whyNoSandbox({
   root,
   environment,
 }: Pick<DoctorRooms, 'root' | 'environment'>): Promise<Failure | null> {
-  const standing = await bubblewrap({ environment, outside: [root] }).check()
-  return standing.ok ? null : standing.failure
+  const checked = await bubblewrap({ environment, outside: [root] }).check()
+  return checked.ok ? null : checked.failure
 }
 
 async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> {
   const { root, environment } = rooms
   const sandbox = rooms.sandbox ?? bubblewrap({ environment, outside: foreignFolders(root, environment.HOME) })
-  const standing = await sandbox.check()
-  if (!standing.ok) {
-    const { message, hint = 'install bubblewrap 0.8 or newer' } = standing.failure
+  const checked = await sandbox.check()
+  if (!checked.ok) {
+    const { message, hint = 'install bubblewrap 0.8 or newer' } = checked.failure
     return [warning('sandbox', `commands cannot be sandboxed: ${message}`, hint)]
   }
-  const holds = fine('sandbox', `bubblewrap ${standing.version} (${standing.program}) works`)
+  const holds = fine('sandbox', `bubblewrap ${checked.version} (${checked.program}) works`)
   const trial = await tryConnection(sandbox, environment)
   if ('fault' in trial)
     return [
@@ -180,7 +179,7 @@ async function sandboxFindings(rooms: DoctorRooms): Promise<readonly Finding[]> 
 
 const NODE_INSIDE = 'put the folder of the node program on PATH, so that it can be seen inside'
 
-/** Only what is wrong: what holds is in the guide, and seldom of interest. */
+/** Only wrong values; valid ones are rarely of interest. */
 function limitFindings({ environment }: DoctorRooms): readonly Finding[] {
   return machineLimits(environment).faults.map(fault =>
     problem('sandbox', `${fault}; the default limit is used`, 'write a size such as 8GiB, and a number such as 2000'),
@@ -197,18 +196,18 @@ function diskFinding({ stateDir }: DoctorRooms): Finding {
   try {
     const { bavail, bsize } = statfsSync(folder)
     const free = bavail * bsize
-    const said = `${Math.floor(free / MEGABYTE)} MB free at ${folder}`
-    if (free < FREE_MIN_BYTES) return problem('disk', said, FREE_SPACE)
-    if (free < FREE_GOOD_BYTES) return warning('disk', said, 'free some space before long plans')
-    return fine('disk', said)
+    const text = `${Math.floor(free / MEGABYTE)} MB free at ${folder}`
+    if (free < FREE_MIN_BYTES) return problem('disk', text, FREE_SPACE)
+    if (free < FREE_GOOD_BYTES) return warning('disk', text, 'free some space before long plans')
+    return fine('disk', text)
   } catch (error) {
     return problem('disk', `${folder} cannot be checked: ${wordsOf(error)}`, 'check the disk and who may enter')
   }
 }
 
-/** No clock that is right shows an earlier time: this program is younger. */
+/** A correct clock cannot be earlier than this program. */
 const EARLIEST = Date.UTC(2026, 0, 1)
-/** Clocks of machines that share a folder differ a little. */
+/** Clocks of machines that share a folder differ slightly. */
 const AHEAD_MS = 60_000
 const SET_CLOCK =
   'set the clock of this machine, for instance by turning on NTP; the order of entries is kept meanwhile'
@@ -233,7 +232,7 @@ async function stateFindings({ stateDir, now, readStore }: DoctorRooms): Promise
     const clock = early === null ? fine('clock', 'the clock is OK') : problem('clock', early, SET_CLOCK)
     return [clock, fine('state', `no data in ${stateDir} yet`)]
   }
-  // SQLite takes an empty file for a store in which nothing was ever written.
+  // SQLite treats an empty file as a new store.
   const isCut = sizeOf(database) < HEADER_BYTES && sizeOf(`${database}-wal`) === 0
   const read = isCut ? CUT_OFF : await readStore()
   const written = Math.max(changedAt(database), changedAt(`${database}-wal`), read.ok ? (read.value ?? 0) : 0)
@@ -264,7 +263,7 @@ function changedAt(file: string): number {
 const shownAhead = (ms: number): string =>
   ms < 3_600_000 ? `${Math.ceil(ms / 60_000)} minutes` : `${Math.ceil(ms / 3_600_000)} hours`
 
-/** Only its owner may read the state: it holds what commands printed. */
+/** Only the owner may read the state folder: it holds output of commands. */
 function permissionFinding({ stateDir }: DoctorRooms): Finding {
   try {
     const stat = lstatSync(stateDir, { throwIfNoEntry: false })
@@ -326,7 +325,7 @@ async function modelFindings({ models }: DoctorRooms): Promise<readonly Finding[
   ]
 }
 
-/** The folder itself, or the nearest one above it that is there. */
+/** The folder itself, or its nearest existing parent. */
 function nearest(folder: string): string {
   let at = folder
   while (!existsSync(at) && at !== dirname(at)) at = dirname(at)

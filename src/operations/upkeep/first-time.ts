@@ -1,10 +1,10 @@
-// What a person is told once for this machine, remembered by an empty file among their settings.
+// Hints shown once per machine, remembered by an empty file in the user's settings.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { settingsFile } from '../../safety/files/private-file.ts'
 
-/** True once for each name; where nothing can be kept, every time. */
+/** True once for each name; always, if nothing can be stored. */
 export function isFirstTime(environment: { readonly [name: string]: string | undefined }, name: string): boolean {
   const path = settingsFile(environment, `told-${name}`)
   if (path === null) return true

@@ -6,7 +6,7 @@ import { entriesQuery } from '../../format/wire/events.ts'
 import { orderBody } from '../../format/wire/orders.ts'
 import { queryBody } from '../../format/wire/queries.ts'
 import { streamBody } from '../../format/wire/streams.ts'
-import { orderUnsaid } from '../../operations/decide-gate.ts'
+import { missingSightOf } from '../../operations/decide-gate.ts'
 import { refuseRoute } from '../auth/denial-text.ts'
 import { LIMITS } from '../limits.ts'
 import { isProblem, refused } from '../problem.ts'
@@ -32,7 +32,7 @@ export const engineDoorRoutes = [
       if (denial !== null) return denial
       const order = await orderFrom(engine, plan, asked)
       if (isProblem(order)) return order
-      const unsaid = plan === null ? null : await orderUnsaid(engine, plan, order)
+      const unsaid = plan === null ? null : await missingSightOf(engine, plan, order)
       if (unsaid !== null) return refused(unsaid, { plan })
       const expectedVersion = said ?? call.expectedVersion
       const submitted = await submit(call, plan, order, {

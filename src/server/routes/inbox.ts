@@ -18,7 +18,7 @@ import {
   type InboxAnswered,
   type LackingFor,
 } from '../../operations/answer-inbox.ts'
-import { decideReview, sightUnsaid } from '../../operations/decide-gate.ts'
+import { decideReview, missingSight } from '../../operations/decide-gate.ts'
 import type { PreparedRevision } from '../../operations/revise-plan.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
@@ -455,7 +455,7 @@ async function judge(
 ): Promise<Answer> {
   return await withProposal(call, async (plan, card) => {
     const asks = verdict === 'accepted' && card.fate.status === 'waiting' ? card.hash : null
-    const unsaid = sightUnsaid(`proposal '${card.id}'`, asks, { hash, unseen })
+    const unsaid = missingSight(`proposal '${card.id}'`, asks, { hash, unseen })
     if (unsaid !== null) return refused(unsaid, { plan })
     const seen = (hash ?? card.hash) as Sha256
     const sight = unseen === true ? { unseen } : {}

@@ -219,7 +219,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         text,
         ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
       }))
-      const asked = { plan, said, choice: presentFields(choice) }
+      const asked = { plan, newComments: said, choice: presentFields(choice) }
       const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
         const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
         return isProblem(proposed) ? { problem: proposed } : proposed.proposal

@@ -1,6 +1,6 @@
-// The content store on disk: `blobs/ab/<rest of the hash>`, or in a pack together with others. A blob is written beside its
-// place, synced, renamed, and its folder synced, so it is there whole or not at all; what is read is verified against its
-// name. `blobs/pins/` holds small named notes; what they name is reachable.
+// The content store on disk: `blobs/ab/<rest of the hash>`, or in a pack with others. A blob is written to a temporary file, synced,
+// renamed, and its folder synced, so it exists complete or not at all; reads are verified against the hash. `blobs/pins/` holds small named
+// notes; blobs they name are reachable.
 
 import { hash } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
@@ -34,17 +34,17 @@ export interface BlobsOptions {
   readonly now: () => Millis
   readonly newId: () => string
   readonly failpoint?: ((name: string) => void) | undefined
-  /** How many bytes snapshots may bring the store to; bodies of the journal and outputs are never refused. */
+  /** The size limit for snapshots; bodies of the journal and outputs are never refused. */
   readonly quotaBytes?: number | undefined
 }
 
 export class BlobsFiles implements ContentStore, SnapshotBlobs {
   readonly #options: BlobsOptions
-  /** Folders known to exist durably, so that their parents need no further sync. */
+  /** Folders that are durable, so that their parents need no further sync. */
   readonly #folders = new Set<string>()
   readonly #packs: Packs
   readonly #pins: Pins
-  /** Bytes on disk as counted last, with what was written here since; null when not counted yet. */
+  /** Bytes on disk at the last count, plus what was written since; null before the first count. */
   #used: number | null = null
 
   constructor(options: BlobsOptions) {
@@ -58,7 +58,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     const path = this.#path(id)
     const there = await stat(path).catch(absent)
     if (there?.size === bytes.length) {
-      // In use from now on, so that it is not pruned before it is referenced.
+      // Marks it as used, so that it is not pruned before it is referenced.
       if ((await utimes(path, this.#seconds(), this.#seconds()).catch(absent)) !== null) return id
     }
     const temporary = `${dirname(path)}.${this.#options.newId()}.tmp`
@@ -87,7 +87,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     return this.getNow(id)
   }
 
-  /** Stores them all, small ones together; they are durable when this answers. */
+  /** Batched; all are durable on return. */
   async putMany(contents: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<readonly Sha256[]> {
     const batch = this.batch()
     const ids: Sha256[] = []
@@ -119,7 +119,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     })
   }
 
-  /** Says that these are used from now on, so that they are not collected; answers with those that are not here. */
+  /** Marks blobs as used, so that they are not collected; returns the missing ones. */
   touch(ids: Iterable<Sha256>): readonly Sha256[] {
     const touched = new Set<Sha256>()
     const missing: Sha256[] = []
@@ -144,7 +144,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     return bytes
   }
 
-  /** The same without waiting, for bodies that must be durable before the transaction they belong to. */
+  /** Synchronous, for bodies that must be durable before their transaction. */
   putNow(bytes: Uint8Array): Sha256 {
     const id = hash('sha256', bytes) as Sha256
     const path = this.#path(id)
@@ -169,7 +169,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
 
   getNow(id: Sha256): Uint8Array | null {
     const path = this.#path(id)
-    // Where it is known to be first: asking for a file that is not there costs more than reading one.
+    // The known place first: a failed open costs more than a read.
     const bytes =
       (this.#packs.knows(id) ? this.#packs.read(id) : null) ??
       absentAsNull(() => readFileSync(path)) ??
@@ -188,7 +188,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     return loose?.mtimeMs ?? this.#packs.storedAt(id)
   }
 
-  /** For the collector: moved aside, checked for use since `before`, then deleted. In a pack marked until `tidy`. */
+  /** For the collector: renames, checks for use since `before`, then deletes. In a pack, marks it until `tidy`. */
   remove(id: Sha256, before: Millis = Number.POSITIVE_INFINITY): boolean {
     const path = this.#path(id)
     if (this.#packs.has(id)) this.#packs.markDead(id)
@@ -204,7 +204,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     return true
   }
 
-  /** Before collecting: puts back what a dead collector had moved aside. */
+  /** Before a collection: restores what an interrupted one had renamed. */
   bringBack(): void {
     this.#packs.bringBack()
     this.#packs.reload()
@@ -216,7 +216,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     }
   }
 
-  /** After collecting: packs give up what was marked, and temporaries nobody is writing any more are swept. */
+  /** After a collection: rewrites packs without the marked blobs, and removes abandoned temporary files. */
   async tidy(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }> {
     const { folder, now, newId } = this.#options
     const failpoint = (name: string) => this.#options.failpoint?.(name)
@@ -237,7 +237,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
       yield id
     }
     for (const id of [...this.#packs.ids()]) if (!loose.has(id)) yield id
-    // A pack whose index is damaged stands for everything that can no longer be found in it.
+    // A damaged pack stands for all blobs that can no longer be found in it.
     yield* this.#packs.damaged.keys()
   }
 
@@ -262,7 +262,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     if (this.#used !== null) this.#used += bytes
   }
 
-  /** Counted anew before saying no: another process may have made room. */
+  /** Counts again before refusing, because another process may have freed space. */
   #demandRoom(bytes: number, waiting: number): void {
     const quota = this.#options.quotaBytes
     if (quota === undefined) return
@@ -289,7 +289,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
 
   async #makeFolder(folder: string): Promise<void> {
     if (this.#folders.has(folder)) return
-    // Not with `recursive`: Node then says that the folder is missing where the disk is full.
+    // Without `recursive`, which makes Node report a missing folder when the disk is full.
     makeFolder(folder, 0o700)
     await syncFolder(dirname(folder))
     this.#folders.add(folder)

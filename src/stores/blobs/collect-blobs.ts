@@ -1,4 +1,4 @@
-// What nobody needs any more is taken out: pins that keep blobs alive, and the collector.
+// Garbage collection of blobs, and the pins that keep blobs alive.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -15,7 +15,7 @@ import {
   writePack,
 } from './pack-files.ts'
 
-// Small durable notes beside the blobs, each under a name. What they name by hash is reachable until they are taken away.
+// Small durable named notes beside the blobs. Blobs that they name by hash are reachable until the note is removed.
 
 export class Pins {
   readonly #options: { readonly folder: string; readonly now: () => Millis; readonly newId: () => string }
@@ -26,7 +26,7 @@ export class Pins {
     this.#folder = join(options.folder, 'pins')
   }
 
-  /** Only 'written': after a power cut the note of this name may be the one before. */
+  /** `written`: after a power failure the previous note may return. */
   pin(name: string, note: string, until: 'durable' | 'written' = 'durable'): void {
     const path = this.#path(name)
     const temporary = `${path}.${this.#options.newId()}.tmp`
@@ -64,9 +64,8 @@ export class Pins {
   }
 }
 
-// The collector's work on packs. A pack with nothing alive in it is taken out; one that is mostly dead, or one of many small
-// ones, is written anew with what lives. The new pack is durable before the old one goes, so a crash leaves both, never
-// neither. A pack somebody touched meanwhile stays.
+// Collection in packs. A pack without live blobs is removed; one that is mostly dead, or one of many small ones, is rewritten. The new pack
+// is durable before the old one is removed, so a crash leaves both, never neither. A pack in use stays.
 
 interface Collecting {
   readonly packs: Packs
@@ -75,7 +74,7 @@ interface Collecting {
   readonly failpoint: (name: string) => void
   readonly read: (id: Sha256) => Uint8Array | null
   readonly syncFolder: (folder: string) => Promise<void>
-  /** The folder whose forgotten temporaries are removed, with those of packs and pins. */
+  /** The folder to clean of abandoned temporary files, like those of packs and pins. */
   readonly sweep: string
 }
 
@@ -96,7 +95,7 @@ export async function collect(room: Collecting, before: Millis): Promise<{ blobs
     if (next.members.length > 0) {
       const name = await writePack(room, next)
       await room.syncFolder(packs.folder)
-      // The same members again are the same pack.
+      // The same members would yield the same pack.
       known.delete(name)
     }
     for (const { name, live, deadBytes } of olds) {
@@ -112,7 +111,7 @@ export async function collect(room: Collecting, before: Millis): Promise<{ blobs
   for (const pack of survey) {
     const { name, live, deadBytes } = pack
     const worth = live.length === 0 || deadBytes >= sizeOf(live) || (merged.has(name) && small.length > 1)
-    // Whoever touched it lately may need the dead ones too.
+    // A recent user may need the dead blobs too.
     if (!worth || (packs.timeOf(name) ?? before) >= before) continue
     const contents = readAll(room, live)
     if (contents === null) continue
@@ -126,7 +125,7 @@ export async function collect(room: Collecting, before: Millis): Promise<{ blobs
   return freed
 }
 
-/** Null when one of them is damaged: then the pack stays as it is, for whoever has to look at it. */
+/** Null when a blob is damaged: then the pack stays for inspection. */
 function readAll(room: Collecting, live: readonly { readonly id: Sha256 }[]): readonly [Sha256, Uint8Array][] | null {
   const found: [Sha256, Uint8Array][] = []
   for (const { id } of live) {

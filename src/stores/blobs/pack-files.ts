@@ -1,4 +1,4 @@
-// Packs: many small blobs in one file with an index. How they are written, read and filled.
+// Packs: many small blobs in one file with an index.
 
 import { hash } from 'node:crypto'
 import {
@@ -42,7 +42,7 @@ export function syncFolderNow(folder: string): void {
   }
 }
 
-/** A full disk gets its own error, and so does a failed sync, after which the process must stop. */
+/** Turns ENOSPC and a failed sync, after which the process must stop, into errors of their own. */
 export function full(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (syscall === 'fsync' || syscall === 'fdatasync')
@@ -54,16 +54,14 @@ export function full(error: unknown): unknown {
     : error
 }
 
-// One pack: many small blobs in one file, so that a first capture need not sync each of them. The blobs come first, one after
-// the other, then an index of them, then its position; the file is named by the hash of its index, so it describes and
-// proves itself and needs no second file beside it.
+// A pack: many small blobs in one file, so that a first capture need not sync each of them. The blobs are followed by an index and its
+// position; the file is named by the hash of its index, so it verifies itself and needs no second file.
 //
 //   blob … blob │ id (32 bytes), length (u32) for each, in order │ count (u32), "PFPACK1\n"
 
 export const PACK_BYTES = 4 * 1024 * 1024
-/** Larger blobs get a file of their own. */
 const PACKED_MAX_BYTES = 1024 * 1024
-/** More is not held in memory; one large blob alone may be. */
+/** The memory limit, which a single large blob may exceed. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 
 const ROW_BYTES = 36
@@ -159,11 +157,11 @@ function readAt(file: number, position: number, length: number): Buffer | null {
   return bytes
 }
 
-// The packs of a content store: which blob lies in which, kept in memory and read again whenever the folder has changed.
-// Other processes may add packs, or rewrite them, at any moment; a pack that is gone sends us back to the folder.
+// The packs of a content store: an in-memory map from blob to pack, reloaded whenever the folder has changed. Other processes may add or
+// rewrite packs at any moment; a missing pack causes a reload.
 //
-// A pack is never just deleted. It is moved to `<name>.gone`, its time is looked at once more, and it comes back when
-// somebody has touched it meanwhile. A reader finds it under either name, also when the collector died in between.
+// A pack is not deleted directly. It is renamed to `<name>.gone`, its time is checked again, and it is restored if it was used meanwhile.
+// Readers find it under either name, even after the collector died.
 
 export const GONE = '.gone'
 
@@ -187,7 +185,7 @@ export class Packs {
   }
 
   has = (id: Sha256): boolean => this.#find(id) !== null
-  /** As far as is known without looking at the folder again. */
+  /** Without checking the folder again. */
   knows = (id: Sha256): boolean => this.#places.has(id)
   sizeOf = (id: Sha256): number | null => this.#find(id)?.member.length ?? null
 
@@ -218,13 +216,13 @@ export class Packs {
     return listed(this.folder).reduce((sum, name) => sum + (sizeAt(join(this.folder, name)) ?? 0), 0)
   }
 
-  /** Marks the blob as used from now on. False when it is not here after all. */
+  /** Marks the blob as used. False when it is missing. */
   touch(id: Sha256, touched: Set<Sha256>): boolean {
     for (let tried = 0; tried < 3; tried++) {
       const found = this.#find(id)
       if (found === null) return false
       if (touched.has(found.pack.name)) return true
-      // By its own name only: under the other it may be on its way out.
+      // By its own name only: under the other it may be deleted soon.
       const path = join(this.folder, `${found.pack.name}.pack`)
       if (absentAsNull(() => utimesSync(path, this.#now() / 1000, this.#now() / 1000)) !== null) {
         touched.add(found.pack.name)
@@ -244,7 +242,7 @@ export class Packs {
     this.#find(id)?.pack.dead.add(id)
   }
 
-  /** Every pack, for the collector: what lives in it and how many of its bytes do not. */
+  /** For the collector: the live members of every pack, and its dead bytes. */
   survey(): readonly { readonly name: Sha256; readonly live: readonly Member[]; readonly deadBytes: number }[] {
     return [...this.#packs.values()].map(({ name, members, dead }) => {
       const live = members.filter(({ id }) => !dead.has(id) && this.#places.get(id)?.pack.name === name)
@@ -259,7 +257,7 @@ export class Packs {
     for (const { dead } of this.#packs.values()) dead.clear()
   }
 
-  /** Takes a pack out unless somebody has relied on it since; true when it is gone. */
+  /** Removes a pack unless it was used since; true when it is gone. */
   remove(name: Sha256, before: Millis, failpoint: (name: string) => void): boolean {
     const [path, gone] = this.#pathsOf(name) as [string, string]
     failpoint('pack.remove:before')
@@ -275,7 +273,7 @@ export class Packs {
     return true
   }
 
-  /** Puts back what a dead collector had renamed. */
+  /** Restores packs that an interrupted collector had renamed. */
   bringBack(only?: Sha256): void {
     for (const entry of listed(this.folder)) {
       if (!entry.endsWith(`.pack${GONE}`) || (only !== undefined && !entry.startsWith(only))) continue
@@ -319,7 +317,7 @@ export class Packs {
       }
     }
     for (const pack of [...this.#packs.values()]) if (!there.has(pack.name)) this.#forget(pack)
-    // A folder that changed within this tick may change again without its time showing it.
+    // A folder that changed within this tick may change again without a new mtime.
     this.#seen = stat !== undefined && Number(stat.mtimeNs / 1_000_000n) > this.#now() - 100 ? '' : seen
   }
 
@@ -331,14 +329,14 @@ export class Packs {
   #forget(pack: Pack): void {
     this.#packs.delete(pack.name)
     for (const { id } of pack.members) if (this.#places.get(id)?.pack === pack) this.#places.delete(id)
-    // The same blob may lie in another pack too.
+    // Another pack may have the same blob.
     for (const other of this.#packs.values()) {
       for (const member of other.members)
         if (!this.#places.has(member.id)) this.#places.set(member.id, { pack: other, member })
     }
   }
 
-  /** When it was last relied upon. */
+  /** The time of last use. */
   timeOf(name: Sha256): Millis | null {
     for (const path of this.#pathsOf(name)) {
       const stat = statSync(path, { throwIfNoEntry: false })
@@ -359,7 +357,7 @@ export function listed(folder: string): readonly string[] {
 
 export const sizeAt = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-/** Not being there is an answer, anything else is an error. */
+/** ENOENT becomes null, any other error is thrown. */
 export function absentAsNull<T>(work: () => T): T | null {
   try {
     return work()
@@ -374,19 +372,19 @@ export function absent(error: unknown): null {
   throw error
 }
 
-// Stores many blobs at once: small ones travel in packs, written and synced in the background while the next ones are
-// collected. Nothing counts as stored before `close` has answered; a crash before that leaves whole packs or temporaries.
+// Stores many blobs: small ones in packs, written and synced in the background while the next ones are collected. Nothing counts as stored
+// before `close` returns; a crash leaves complete packs or temporary files.
 
 interface BatchRoom {
   readonly packs: Packs
   readonly now: () => Millis
   readonly newId: () => string
   readonly failpoint: (name: string) => void
-  /** Is it stored by itself already? Then it counts as used from now on. */
+  /** Is it stored in a file of its own? Then marks it as used. */
   readonly touchLoose: (id: Sha256) => boolean
   readonly putLoose: (bytes: Uint8Array) => Promise<Sha256>
   readonly syncFolder: (folder: string) => Promise<void>
-  /** Refuses when so many more bytes would be too many, besides those of this batch that are not on disk yet. */
+  /** Refuses when this many more bytes would exceed the limit, besides the pending ones of this batch. */
   readonly demandRoom: (bytes: number, waiting: number) => void
   readonly full: (error: unknown) => unknown
 }
@@ -472,7 +470,7 @@ export class BatchPacks implements Batch {
   }
 }
 
-/** Writes one pack beside its place, syncs it and gives it its name; the folder is synced by the caller. */
+/** Writes a pack to a temporary file, syncs and renames it; the caller syncs the folder. */
 export async function writePack(
   room: Pick<BatchRoom, 'packs' | 'now' | 'newId' | 'failpoint'>,
   pack: PackBytes,

@@ -1,4 +1,4 @@
-// What an append promises: found again, in order, without gaps, shared commits, nothing written twice.
+// Appends: read back in order, without gaps, in shared commits, each once.
 
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../domain/command.ts'
@@ -113,7 +113,7 @@ export function appendingContract(what: string, setup: Setup): void {
           ),
         ),
       )
-      // Refused, nothing is written, so everybody behind finds the same.
+      // A refused command writes nothing, so the later ones see the same state.
       expect(updates.map(updated => (updated.ok ? updated.version : updated.refusal.code))).toEqual([
         2,
         3,

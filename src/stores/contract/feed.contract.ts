@@ -1,4 +1,4 @@
-// What live streams are fed from: entries of all plans by position, output of all tasks by number.
+// The feeds of live streams: entries of all plans by position, output of all tasks by number.
 
 import { describe, expect, it } from 'vitest'
 import { external, name, plan } from '../../testing/index.ts'

@@ -1,4 +1,4 @@
-// What the tests of every store stand on: a storage that several processes open, time moved by hand, plans in one line.
+// Test support for stores: storage that several processes open, a fake clock, one-line plans.
 
 import type { Command } from '../../domain/command.ts'
 import type { Actor, PlanId } from '../../domain/id.ts'
@@ -9,15 +9,14 @@ import type { Store, Updated } from '../store.ts'
 
 export interface Harness {
   readonly clock: FakeClock
-  /** Another process on the same storage, with caches of its own. Closed when the test ends. */
+  /** Another process on the same storage, with its own caches. Closed at the end of the test. */
   open(host?: Partial<Host>): Promise<Store>
-  /** How often something was made durable. */
   commits(): number
 }
 
 export type Setup = (options?: { readonly foldEvery: number }) => Promise<Harness>
 
-/** One process on a storage of its own. */
+/** One process with its own storage. */
 export async function one(setup: Setup) {
   const harness = await setup()
   return { ...harness, store: await harness.open() }
@@ -26,7 +25,7 @@ export async function one(setup: Setup) {
 export const ana = 'ana' as Actor
 export const engine = 'engine' as Actor
 
-/** Wall and monotonic time, moved by hand and apart from each other. */
+/** Wall and monotonic time, advanced separately. */
 export class FakeClock implements Clock {
   wall = 1_767_225_600_000
   ticks = 1_000
@@ -42,7 +41,6 @@ export function fakeHost(facts: Partial<Host> = {}): Host {
   return { host: 'here', boot: 'boot-1', pids: 'pids-1', pid: 100, startTime: '5', isRunning: () => true, ...facts }
 }
 
-/** Two tasks, one after the other. */
 export const two = (title: string) => plan(title, task('a'), task('b', { needs: ['a'] }))
 
 export async function given(store: Store, definition: PlanDefinition, number = 1): Promise<PlanId> {
@@ -60,7 +58,7 @@ export async function must(store: Store, id: PlanId, command: Command) {
   return ok(await store.update(id, command, { actor: ana }))
 }
 
-/** The question of a gate is made, in its first visit. */
+/** The prepared question of a gate in its first visit. */
 export const asking = (gate: string): Command => ({
   type: 'turn',
   prepared: [{ task: name(gate), visit: 1, prepared: {} }],
@@ -74,7 +72,7 @@ export const asking = (gate: string): Command => ({
   ],
 })
 
-/** Starts the plan and carries every task out, one a turn. */
+/** Starts the plan and runs every task, one per turn. */
 export async function carryOut(store: Store, id: PlanId, turns = Number.POSITIVE_INFINITY): Promise<void> {
   await must(store, id, START)
   let { state } = await must(store, id, { type: 'turn' })

@@ -1,4 +1,4 @@
-// Who may write: leases, fences, takeovers.
+// Leases, fences, takeovers.
 
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'

@@ -1,4 +1,4 @@
-// Lists: every filter, every order, every page.
+// Lists: every filter, order and page.
 
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../domain/command.ts'
@@ -7,7 +7,7 @@ import { external, gate, numberedPlanId, numberedSha, plan, START, task } from '
 import { BadCursor, type OverviewQuery, type Page, type PlanQuery, type Store, type TaskQuery } from '../store.ts'
 import { ana, asking, given, must, ok, one, type Setup } from './harness.contract.ts'
 
-/** All pages, one row each, in a line. */
+/** All pages, one row each. */
 async function walk<Q, R>(list: (query: Q) => Promise<Page<R>>, query: Q, limit = 2): Promise<readonly R[]> {
   const rows: R[] = []
   let cursor: string | undefined
@@ -23,7 +23,7 @@ async function walk<Q, R>(list: (query: Q) => Promise<Page<R>>, query: Q, limit 
 
 const STATUSES = ['draft', 'active', 'paused', 'blocked', 'completed', 'failed', 'cancelled'] as const
 
-/** Thirty plans, of three agents, three goals and three sessions, in every status; of those that may be, every second is archived. */
+/** Thirty plans of three agents, three goals and three sessions, in every status; every second archivable one is archived. */
 async function many(store: Store) {
   const made: { id: PlanId; name: string; status: string; archived: boolean; agent: string; goal: string }[] = []
   for (let number = 1; number <= 30; number++) {
@@ -143,14 +143,14 @@ export function listsContract(what: string, setup: Setup): void {
       expect(await names({ within: { plans: [plain] } })).toEqual(['plain'])
       expect(await names({ within: { sessions: ['none'] } })).toEqual([])
 
-      // Nothing was tried again in them, and no rollback was stopped.
+      // None has a retry or a stopped rollback.
       expect((await store.plans({ status: 'completed', unsettled: true })).items).toEqual([])
       const counted = async (query: OverviewQuery) => {
         const { total, statuses } = await store.overview(query)
         return [total, Object.fromEntries(Object.entries(statuses).filter(([, count]) => count > 0))]
       }
       expect(await counted({})).toEqual([3, { active: 1, completed: 2 }])
-      // Whatever status is asked for, and among whichever: how many there are in the others is told as well.
+      // The counts of other statuses do not depend on the filters.
       expect(await counted({ status: 'active' })).toEqual([1, { active: 1, completed: 2 }])
       expect(await counted({ status: 'completed', among: [wide, asked] })).toEqual([1, { active: 1, completed: 2 }])
       expect(await counted({ text: 'pla' })).toEqual([1, { completed: 1 }])
@@ -168,7 +168,7 @@ export function listsContract(what: string, setup: Setup): void {
       ])
       const [row] = (await store.overview({ among: [wide] })).items
       expect(row).toMatchObject({ tokens: null, cost: null, counts: (await store.state(wide))!.counts })
-      // A cursor of one order is none of another.
+      // A cursor is only valid for its order.
       await expect(store.overview({ order: 'name', cursor: page.next! })).rejects.toBeInstanceOf(BadCursor)
     })
 
@@ -253,7 +253,7 @@ export function listsContract(what: string, setup: Setup): void {
         '1g',
       ])
       expect(await of({ statuses: ['completed'], order: 'recent' })).toEqual([])
-      // Whoever takes it in hand, it is listed with whom it names.
+      // A claim does not change the assignee in the list.
       await must(store, ids[1]!, { type: 'claim', task: 't0' as never, token: 'tok', by: 'cleo' })
       expect(await of({ assignee: 'ann', status: 'running' })).toEqual(['2t0'])
       expect(await of({ assignee: 'cleo' })).toEqual([])

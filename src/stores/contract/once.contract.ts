@@ -1,4 +1,4 @@
-// Asking twice with the same key is asking once.
+// Idempotency keys.
 
 import { describe, expect, it } from 'vitest'
 import type { Actor } from '../../domain/id.ts'

@@ -1,4 +1,4 @@
-// Files reserved across plans: taken with the attempt that starts, let go with the visit, looked at inside the transaction.
+// Files reserved across plans: taken when an attempt starts, released with the visit, checked inside the transaction.
 
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
@@ -11,7 +11,7 @@ const at = (...paths: readonly string[]): Omit<Reserves, 'seen'> => ({ root: '..
 
 export function reservationsContract(what: string, setup: Setup): void {
   describe(`${what}: files reserved across plans`, () => {
-    /** Two plans with a task `a` each that writes below `sc`, both started. */
+    /** Two started plans, each with a task `a` that writes below `sc`. */
     async function scene() {
       const { open, ...harness } = await one(setup)
       const { store } = harness
@@ -26,7 +26,7 @@ export function reservationsContract(what: string, setup: Setup): void {
       return { ...harness, open, store, p, q }
     }
 
-    /** Starts `a` as the loop does: what was reserved is told together with what was prepared. */
+    /** Starts `a` as the loop does, with its reservation in the preparation. */
     async function start(store: Store, id: PlanId, wanted: Omit<Reserves, 'seen'>, seen?: number) {
       const looked = seen ?? (await store.reservations.holders(id, wanted)).seen
       const state = (await store.state(id))!

@@ -1,4 +1,4 @@
-// Search: what is found, by which words, and when it is no longer.
+// Search: what is found, by which words, and until when.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { ana, carryOut, given, must, one, type Setup } from './harness.contract.
 const log = (plan: PlanId, text: string, to = 'a') =>
   ({ plan, task: name(to), visit: 1, attempt: 1, stream: 'stdout', at: 7, text }) as const
 
-/** What was found, in a word each. */
+/** One word for each hit. */
 async function found(store: Store, text: string, query: Partial<SearchQuery> = {}): Promise<readonly string[]> {
   const { items, complete } = await store.search({ text, ...query })
   expect(complete).toBe(true)

@@ -1,4 +1,4 @@
-// What stands beside the journal: claims, task output, sessions and goals.
+// Tables beside the journal: claims, task output, sessions and goals.
 
 import { describe, expect, it } from 'vitest'
 import { external, name, numberedPlanId, numberedSha, plan, START, succeeded } from '../../testing/index.ts'
@@ -21,7 +21,7 @@ export function besideContract(what: string, setup: Setup): void {
       expect(await store.claims.touch(id, a, token, 1_000)).toBe(1_000)
       clock.pass(999)
       expect(await store.claims.lapsed()).toEqual([])
-      // What is not said stays as it was asked for last.
+      // An omitted duration stays as it was.
       expect(await store.claims.touch(id, a, token)).toBe(1_000)
       clock.pass(999)
       expect(await store.claims.lapsed(id)).toEqual([])
@@ -98,7 +98,7 @@ export function besideContract(what: string, setup: Setup): void {
       ])
       expect((await store.logs.read({ plan: id, task: name('a') })).map(log => log.text)).toEqual(['one\n', 'three\n'])
       expect(await store.logs.read({ plan: id, after: all[0]!.seq, limit: 1 })).toEqual([all[1]])
-      // From the end backwards, and in order all the same.
+      // The last ones, still in ascending order.
       const texts = async (query: object) => (await store.logs.read({ plan: id, ...query })).map(log => log.text)
       expect(await texts({ before: Number.POSITIVE_INFINITY, limit: 2 })).toEqual(['two\n', 'three\n'])
       expect(await texts({ before: all[2]!.seq, limit: 1 })).toEqual(['two\n'])
@@ -159,13 +159,13 @@ export function besideContract(what: string, setup: Setup): void {
         { type: 'session.opened', title: 'Talk' },
         { type: 'message.added', ...message, plan: made.state.id },
       ])
-      // Asked again under its key, nothing is said twice.
+      // A repeated request adds no second message.
       expect(await make(1, 'first')).toMatchObject({ ok: true, replayed: true })
-      // A plan that is refused leaves no message, and no session.
+      // A refused plan leaves no message and no session.
       expect(await make(2, 'first', 's2')).toMatchObject({ ok: false, refusal: { code: 'exists' } })
       expect(await store.sessions.get('s2')).toBeNull()
       expect(await store.sessions.get('s1')).toMatchObject({ messages: 1 })
-      // Where nothing can be said, no plan is made.
+      // With a closed session no plan is created.
       await store.sessions.append('s1', [{ type: 'session.closed' }], { actor: ana })
       expect(await make(3, 'third')).toMatchObject({ ok: false, refusal: { code: 'illegal-transition' } })
       expect(await store.find('third')).toBeNull()

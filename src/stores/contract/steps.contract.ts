@@ -1,4 +1,4 @@
-// Steps: what attempts took, summed up.
+// Steps: sums over attempts.
 
 import { describe, expect, it } from 'vitest'
 import type { PlanId } from '../../domain/id.ts'
@@ -10,7 +10,7 @@ import { ana, given, must, ok, one, type Setup } from './harness.contract.ts'
 
 const HOUR_MS = 60 * 60_000
 
-/** Begins what is next in line and settles it. */
+/** Starts the next task and settles it. */
 async function settle(store: Store, id: PlanId, result: Result | null): Promise<void> {
   const { state } = await must(store, id, { type: 'turn' })
   const [running] = state.running
@@ -75,7 +75,7 @@ export function stepsContract(what: string, setup: Setup): void {
       expect(await sums(store, { by: 'capability' })).toEqual([{ group: 'run', ...row }])
       expect(await sums(store, { by: 'agent' })).toEqual([{ group: 'engine', ...row }])
       expect(await sums(store, { by: 'day' })).toEqual([{ group: '2026-01-01T00:00:00.000Z', ...row }])
-      // The other count, kept with the rows of attempts, says the same.
+      // The independent sums over attempt rows agree.
       const [metric] = await store.metrics(id)
       expect(metric).toMatchObject({ attempts: 3, succeeded: 1, failed: 1, lost: 1, retries: 2 })
       expect((await store.check()).faults).toEqual([])

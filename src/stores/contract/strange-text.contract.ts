@@ -1,5 +1,5 @@
-// Text that SQLite does not keep as it is: a NUL ends it, half of a character is no UTF-8. Whatever door it came through, the
-// rows are what the fold says, and nobody's rows pass for another's.
+// Text that SQLite cannot store as it is: a NUL ends it, a lone surrogate is no UTF-8. The rows must equal the fold, and no row may pass
+// for another.
 
 import { describe, expect, it } from 'vitest'
 import { external, name, numberedPlanId, numberedSha, plan, START, succeeded } from '../../testing/index.ts'
@@ -24,7 +24,7 @@ export function strangeTextContract(what: string, setup: Setup): void {
       for (const key of ['session', 'goal', 'agent']) expect((await store.plans({ [key]: 'x' })).items).toEqual([])
       expect((await store.tasks({ assignee: odd })).items).toMatchObject([{ title: `${KEPT}b`, kind: KEPT }])
       expect((await store.tasks({ assignee: 'x' })).items).toEqual([])
-      // What the journal holds is what was said.
+      // The journal has the original text.
       expect((await store.state(id))!.definition.title).toBe(`${odd}b`)
       const revised = { ...definition, title: `${odd}c` }
       await must(store, id, { type: 'revise', definition: revised, hash: numberedSha(2), rationale: 'why' })

@@ -131,7 +131,7 @@ export function upkeepContract(what: string, setup: Setup): void {
       expect(await store.blobs.get(saved)).not.toBeNull()
       clock.pass(2_000)
       expect(await prune()).toMatchObject({ plans: 1, held: 0 })
-      // Nobody can ask for it any more.
+      // They are no longer needed.
       expect([store.blobs.pinned(note), await store.blobs.get(saved)]).toEqual([null, null])
     })
 
@@ -146,7 +146,7 @@ export function upkeepContract(what: string, setup: Setup): void {
   })
 }
 
-/** The state by folding every entry from the first. */
+/** Folds every entry from the first. */
 async function fullFold(store: Store, id: PlanId) {
   const state = newState()
   for (let after = 0; ; after = state.version) {

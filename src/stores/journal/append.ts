@@ -1,6 +1,5 @@
-// The one write path. Inside the locked transaction: look at the head, check lease and version, catch up, ask the domain,
-// append one entry, write what it changes in the query tables. Everything before the first write may fail alone; after it,
-// the whole transaction stands or falls.
+// The only write path. Inside the locked transaction: read the head, check lease and version, catch up, decide, append one entry, update
+// the query tables. A failure before the first write fails this request only; a later one fails the whole transaction.
 
 import type { Command, CommandOf } from '../../domain/command.ts'
 import { decide } from '../../domain/decide.ts'
@@ -23,14 +22,14 @@ export interface Appending {
   readonly blobs: BodyBlobs
   readonly clock: Clock
   readonly host: Host
-  /** The length of a lease of this process that its own writes may renew. */
+  /** The duration of a lease that this process may renew by writing. */
   readonly leaseMsOf: (owner: string) => number | undefined
-  /** Resuming replays about this many events at most, or one for each task when there are more: folds are not free. */
+  /** Resuming replays at most about this many events, or one for each task if there are more, because folds are expensive. */
   readonly foldEvery: number
   readonly foldDue: (plan: PlanId, kept: Kept) => void
 }
 
-/** Asks once: with a key that was used, the first answer is given again and `write` is not called. */
+/** For a repeated key, returns the first answer without calling `write`. */
 export function withKey(
   tables: Tables,
   room: Appending,
@@ -112,7 +111,7 @@ export function updatePlan(
         refusal: refuse('exists', `a plan named '${taken.name}' exists already`, 'choose another name'),
       }
   }
-  // Time does not run backwards within a plan, whatever the wall clock does.
+  // Time never runs backwards within a plan, even if the wall clock does.
   const now = Math.max(room.clock.now(), head.at, options.notBefore ?? 0)
   const decision = ask(room.states, plan, kept, command, now)
   if (!decision.ok) return decision
@@ -138,7 +137,7 @@ function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: nu
   try {
     return decide(kept.state, command, now)
   } catch (bug) {
-    // It may be half changed and must not be used again.
+    // It may be partly changed.
     states.drop(plan)
     throw bug
   }
@@ -160,7 +159,7 @@ function demandLease(
   }
 }
 
-/** A busy writer leaves the heartbeat's thread little time, so its commits renew a lease that is a third used up. */
+/** A busy writer leaves the heartbeat thread little time, so commits also renew a lease after a third of its time. */
 function renewOnTheWay(tables: Tables, { leaseMsOf }: Appending, head: Head, now: number): void {
   const leaseMs = leaseMsOf(head.owner!)
   if (leaseMs === undefined || head.ownerExpires! - now > (leaseMs * 2) / 3) return
@@ -197,7 +196,7 @@ function append(tables: Tables, room: Appending, plan: PlanId, kept: Kept, happe
   return { ok: true, version, position, events, state, heldUntil }
 }
 
-/** The hold of an agent begins and ends with the entry: one that dies before its first heartbeat must lapse too. */
+/** The lease of a claim begins with its entry, so that it expires even if the agent dies before its first heartbeat. */
 function followClaim(tables: Tables, room: Appending, { no, state }: Kept, event: Event): void {
   const isEnd = isAttemptEnd(event)
   if (!isEnd && (event.type !== 'attempt.started' || event.claim === undefined)) return

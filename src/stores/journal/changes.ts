@@ -1,4 +1,4 @@
-// Who is told that something was committed: listeners, the live tail, and what was written last.
+// Notifications about commits: listeners, the live tail, and recent entries.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Entry, Position } from '../store.ts'
@@ -6,8 +6,8 @@ import type { Tables, Transactions } from '../tables.ts'
 import { type BodyBlobs, readEntry, type StoredEntry } from './entry.ts'
 import { EntryVerifier, type VerifiedEntries } from './verified-entries.ts'
 
-// The entries this process committed last, as they were written. Whoever follows the journal need not read back from the store what
-// was written here a moment ago. They are kept as text, so that nothing in them moves on with a state, and only while somebody follows.
+// The entries that this process committed last, so that followers need not read them back from the store. Kept as text, so that they cannot
+// change with a state, and only while someone follows.
 
 const KEPT_MAX = 1_000
 const CHARS_MAX = 4_000_000
@@ -20,11 +20,11 @@ interface RecentEntry {
 export class Recent {
   #followers = 0
   #pending: RecentEntry[] = []
-  /** Consecutive positions: after a write by another process they start anew. */
+  /** Consecutive positions: cleared by a write of another process. */
   #entries: RecentEntry[] = []
   #chars = 0
 
-  /** Entries are kept until what is returned is called. */
+  /** Keeps entries until the returned function is called. */
   follow(): () => void {
     this.#followers++
     return () => {
@@ -37,7 +37,7 @@ export class Recent {
     return this.#followers > 0
   }
 
-  /** Written inside a transaction; invisible before `committed`. */
+  /** Called inside a transaction; visible after `committed`. */
   wrote(plan: PlanId, entry: StoredEntry): void {
     this.#pending.push({ plan, entry })
   }
@@ -57,7 +57,7 @@ export class Recent {
     this.#chars = 0
   }
 
-  /** What this process wrote right behind a position. Null: not at hand, so only the store can tell. */
+  /** The entries of this process directly after a position. Null: not in memory, so read the store. */
   since(after: Position, limit: number): readonly RecentEntry[] | null {
     const [first] = this.#entries
     if (first === undefined || after + 1 < first.entry.position) return null
@@ -70,15 +70,15 @@ export class Recent {
     if (last !== undefined && last.entry.position + 1 !== one.entry.position) this.forget()
     this.#entries.push(one)
     this.#chars += one.entry.body?.length ?? 0
-    // Half of them at once: taking away the first of many again and again would cost more.
+    // Half of them together, because repeated shifting costs more.
     while (this.#entries.length > KEPT_MAX || this.#chars > CHARS_MAX)
       for (const { entry } of this.#entries.splice(0, Math.ceil(this.#entries.length / 2)))
         this.#chars -= entry.body?.length ?? 0
   }
 }
 
-// Who wants to know that something was committed, and the live tail made of it. Listeners are called after the commit, never
-// inside it. Commits of other processes are noticed by `poll`, which runs only while somebody listens.
+// Listeners for commits, and the live tail on top. Listeners are called after the commit, never inside it. Commits of other processes are
+// noticed by `poll`, which runs only while there are listeners.
 
 const POLL_MS = 100
 const HOLD_MS = 2 ** 30
@@ -86,7 +86,7 @@ const PAGE = 200
 
 type Listener = (origin: 'here' | 'elsewhere') => void
 
-/** How a call is put off, and how a look is taken again and again. A simulation brings its own. */
+/** How a call is deferred and a poll repeated. A simulation brings its own. */
 interface Turns {
   readonly later?: (turn: () => void) => void
   readonly every?: (ms: number, look: () => void) => () => void
@@ -99,14 +99,14 @@ export class Changes {
   #stopPolling: (() => void) | null = null
   #announced = false
 
-  /** `poll` says whether another process committed since it was last asked. */
+  /** `poll` returns whether another process committed since the last call. */
   constructor(poll: (() => boolean) | null, turns: Turns = {}) {
     this.#poll = poll
     this.#turns = turns
   }
 
   listen(listener: Listener): () => void {
-    // A wrapper of its own, so that the same function may listen twice.
+    // A wrapper, so that the same function can be registered twice.
     const call: Listener = origin => listener(origin)
     this.#listeners.add(call)
     if (this.#stopPolling === null && this.#poll !== null) {
@@ -156,9 +156,8 @@ interface Watching {
 }
 
 /**
- * Everything behind `after`, then live. It listens before it reads, so a commit between the two is never missed; it reads by
- * position, so none is seen twice. Once it has caught up, what this process writes it takes from memory; the store is looked at for
- * what others write, and may have pruned.
+ * Everything after `after`, then live. It subscribes before it reads, so no commit is missed; it reads by position, so none is seen
+ * twice. After catching up, entries of this process come from memory; the store is read for those of others.
  */
 export async function* watchEntries(
   room: Watching,
@@ -169,9 +168,9 @@ export async function* watchEntries(
   let after = options.after
   let wake = () => {}
   let moved = true
-  // False from the end of reading the store until another process commits: only then memory is as good.
+  // False from the end of the store until another process commits: only then can memory be used.
   let isElsewhere = true
-  // That end. What is missing before it was pruned, though it may be in memory.
+  // That end. Earlier gaps are pruned entries, even if they are still in memory.
   let end: Position = 0
   const rouse = () => {
     moved = true
@@ -196,7 +195,7 @@ export async function* watchEntries(
   })
   const stopFollowing = recent?.follow()
   signal.addEventListener('abort', rouse)
-  // Waiting for the next entry keeps the process alive.
+  // Keeps the process alive while it waits.
   const hold = setInterval(() => {}, HOLD_MS)
   try {
     while (!signal.aborted) {

@@ -1,4 +1,4 @@
-// Proves a journal from end to end, folds it again and compares every row.
+// Verifies journals from end to end, folds them again and compares every row.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Event } from '../../domain/event.ts'
@@ -16,9 +16,8 @@ import { type AttemptRecord, attemptAfter, planRecord, project, taskRecord } fro
 import { refold, streamHash } from './streams.ts'
 import { entryOf } from './verified-entries.ts'
 
-// Is what is stored true? Folds every journal again from its first entry and demands that the hash chain holds, that every
-// query row is what the fold says (law L2), that stored folds are the fold at their version, and that blobs are there.
-// It only reports; nothing is ever repaired here.
+// Verifies the store. Folds every journal from its first entry and requires that the hash chain holds, that every query row equals the fold
+// (law L2), that stored folds equal the fold at their version, and that blobs exist. It only reports, never repairs.
 
 const PAGE = 500
 const RESTORE = 'restore the state folder from a copy; do not run this plan'
@@ -36,7 +35,7 @@ export interface CheckBlobs extends BodyBlobs {
   bytesUsed(): number
 }
 
-/** Yields after each plan, so that a large store does not hold the event loop. */
+/** Yields after each plan, so that a large store does not block the event loop. */
 export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean): Generator<void, CheckReport> {
   const faults: Fault[] = []
   const unread: { plan: PlanId; why: string }[] = []
@@ -100,7 +99,7 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
   }
 }
 
-/** Of a plan that was written by rules this program does not know: it is not damaged, and no more than this can be checked. */
+/** For a plan with unknown rules: it is not damaged, and cannot be checked further. */
 function checkChain(tables: Tables, no: number, plan: PlanId): number {
   let version = 0
   let hash: string = GENESIS
@@ -268,7 +267,7 @@ function blobsOf(event: Event): readonly Sha256[] {
 
 const named = (...ids: readonly (Sha256 | null | undefined)[]): readonly Sha256[] => ids.filter(id => id != null)
 
-/** The contents a list of changes tells of: without them nobody could go back. */
+/** The contents in a list of changes, which a rollback needs. */
 function contentsOf(event: Event, blobs: CheckBlobs): readonly Sha256[] {
   const id =
     event.type === 'rollback.finished' || event.type === 'files.restored'
@@ -285,7 +284,7 @@ function contentsOf(event: Event, blobs: CheckBlobs): readonly Sha256[] {
     })
 }
 
-/** Outputs that were too large for the journal, or no JSON, are named by their hash. */
+/** Outputs that are too large for the journal, or no JSON, are named by their hash. */
 function artifactsOf(outputs: JsonObject | undefined): readonly Sha256[] {
   return Object.values(outputs ?? {}).flatMap(output => {
     const id = output !== null && typeof output === 'object' && 'artifact' in output ? output.artifact : null
@@ -293,11 +292,11 @@ function artifactsOf(outputs: JsonObject | undefined): readonly Sha256[] {
   })
 }
 
-/** Through JSON and back: what is absent and what is undefined become the same. */
+/** Removes the difference between absent and undefined. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-// A stretch of a journal, proven: every entry goes on with the hash before it, none is missing, and the journal ends no earlier
-// than it is known to have reached. What is wrong is named with its entry.
+// Verifies part of a journal: every entry continues the hash chain, none is missing, and the journal does not end before a version it is
+// known to have reached. A fault names its entry.
 
 export function chained(
   plan: PlanId,

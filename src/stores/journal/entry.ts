@@ -1,6 +1,5 @@
-// How one entry is written and chained. The body is JSON text `{v, command, events}`; the hash covers the hash before it,
-// everything that stands beside the body, and the body. Both stores write exactly this, so a journal can be carried from
-// one to the other.
+// The format of an entry and its hash chain. The body is JSON text `{v, command, events}`; the hash covers the previous hash, all columns
+// beside the body, and the body. All stores write exactly this, so a journal can be moved between them.
 
 import { hash } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
@@ -11,7 +10,7 @@ import { PAYLOAD_MAX_BYTES } from '../../domain/limits.ts'
 import { knowsRules, RULES } from '../../domain/rules-number.ts'
 import { type Entry, type Position, StoreDamaged } from '../store.ts'
 
-/** What a table keeps of an entry. Exactly one of `body` and `blob` is set: large bodies stand deflated in the content store. */
+/** The columns of an entry. Exactly one of `body` and `blob` is set: large bodies are compressed in the content store. */
 export interface StoredEntry {
   readonly position: Position
   readonly version: number
@@ -23,7 +22,7 @@ export interface StoredEntry {
   readonly hash: Sha256
 }
 
-/** The content store as the journal uses it, inside a transaction and therefore without waiting. */
+/** The content store as the journal uses it: synchronous, because it is called inside a transaction. */
 export interface BodyBlobs {
   putNow(bytes: Uint8Array): Sha256
   getNow(id: Sha256): Uint8Array | null
@@ -43,11 +42,11 @@ export interface NewEntry {
   readonly events: readonly Event[]
 }
 
-/** Makes the row of an entry; a body too large for a row is durable in `blobs` when this returns. */
+/** A body that is too large for a row is durable in `blobs` on return. */
 export function sealEntry(previous: string, entry: NewEntry, blobs: BodyBlobs): StoredEntry {
   const { command, events } = entry
   const text = JSON.stringify({ v: ENTRY_VERSION, command, events })
-  // A string this short cannot be too long in bytes; only longer ones are measured.
+  // A string this short cannot exceed the limit in UTF-8.
   const large = text.length > PAYLOAD_MAX_BYTES / 3 && Buffer.byteLength(text) > PAYLOAD_MAX_BYTES
   const blob = large ? blobs.putNow(deflateSync(text, { level: 3 })) : null
   const { position, version, now: at, actor, fence } = entry
@@ -56,13 +55,13 @@ export function sealEntry(previous: string, entry: NewEntry, blobs: BodyBlobs): 
   return row
 }
 
-/** Reads a row back, demanding that it continues the chain after `previous`. */
+/** Verifies that the row continues the chain after `previous`. */
 export function openEntry(previous: string, plan: PlanId, stored: StoredEntry, blobs: BodyBlobs): Entry {
   demandChain(previous, plan, stored)
   return readEntry(plan, stored, blobs)
 }
 
-/** Only the events, for folding: a command makes nothing true. */
+/** Only the events, for folding. */
 export function openEvents(
   previous: string,
   plan: PlanId,
@@ -87,7 +86,7 @@ function demandChain(previous: string, plan: PlanId, stored: StoredEntry): void 
 
 export function entryHash(previous: string, plan: PlanId, row: Omit<StoredEntry, 'hash'>): Sha256 {
   const { position, version, at, actor, fence, body, blob } = row
-  // As JSON writes a list, which takes longer when it is asked to.
+  // Built by hand, which is faster than JSON.stringify of a list.
   const beside = `[${position},${JSON.stringify(plan)},${version},${at},${JSON.stringify(actor)},${fence}]`
   return hash('sha256', `${previous}\n${beside}\n${blob === null ? body : `blob ${blob}`}`) as Sha256
 }
@@ -111,7 +110,7 @@ interface Body {
   readonly events: readonly Event[]
 }
 
-/** Bodies of older programs become today's here; there is one format so far. What this program does not know is refused. */
+/** Converts bodies of older releases; there is only one format so far. Unknown formats are refused. */
 function upcast(body: Body): Body {
   if (body.v !== ENTRY_VERSION) throw new UnknownFormat('format', body.v, ENTRY_VERSION)
   if (!isTyped(body.command) || !Array.isArray(body.events) || !body.events.every(isTyped))
@@ -121,13 +120,13 @@ function upcast(body: Body): Body {
   return body
 }
 
-/** An altered entry may hold anything, but every event must have a type. */
+/** An altered entry may have any content, but every event needs a type. */
 const isTyped = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
 
 const NEWER = 'use the planfold that wrote it'
 
-/** The entry was written by a program that knew more than this one, or something else. */
+/** The entry was written by a newer release, or is no entry. */
 export class UnknownFormat extends Error {
   constructor(what: 'format' | 'rules', found: unknown, known: number) {
     super(`it has ${what} ${JSON.stringify(found) ?? 'of no number'}, and this program knows ${known}; ${NEWER}`)

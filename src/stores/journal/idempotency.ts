@@ -1,5 +1,5 @@
-// Asking twice is the same as asking once. A key is looked up and kept in the transaction of what it is used for, so that
-// either both are durable or neither is; whoever asks again with the same key gets the first answer.
+// Idempotency keys. A key is looked up and stored in the transaction it is used for, so either both are durable or neither; a repeated key
+// gets the first answer.
 
 import type { Actor, Millis, PlanId } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -41,7 +41,7 @@ export function answerAgain(tables: Tables, room: { states: States; blobs: BodyB
   }
 }
 
-/** Keeps what was answered; a refusal is not kept, because it may be another time. */
+/** Refusals are not stored, because they may change. */
 export function remember(
   tables: Tables,
   actor: Actor,

@@ -1,4 +1,4 @@
-// The folded states of plans, kept in memory and stored now and then; and answers that hold until the next commit.
+// The folded states of plans, in memory and stored at intervals; and answers that are valid until the next commit.
 
 import { hash as digest } from 'node:crypto'
 import { deflate, inflateSync } from 'node:zlib'
@@ -13,13 +13,12 @@ import { type Entry, type Found, StoreDamaged } from '../store.ts'
 import type { Head, StoredFold, Tables } from '../tables.ts'
 import { type BodyBlobs, GENESIS, openEvents } from './entry.ts'
 
-// The folds at hand. Keeps the states of the plans used last, opens others from a stored fold and the tail behind it, and
-// catches up with what other processes committed. Whatever is read is verified against the hash chain first: a plan
-// whose journal contradicts itself is never run.
+// Caches the states of the most recent plans, opens others from a stored fold and the entries after it, and catches up with commits of
+// other processes. Everything read is verified against the hash chain first: a plan with an inconsistent journal never runs.
 
 const KEPT_MAX = 32
 const PAGE = 500
-/** Of stored folds; one of another format is not used. */
+/** Stored folds of another format are ignored. */
 const FOLD_FORMAT = 3
 
 export interface Kept {
@@ -27,7 +26,7 @@ export interface Kept {
   readonly state: PlanState
   hash: string
   definitionVersion: number
-  /** Events folded since the last stored fold; what a resume would have to replay. */
+  /** Events since the last stored fold, which a resume must replay. */
   tail: number
 }
 
@@ -47,7 +46,7 @@ export class States {
   /** The state at the head's version. Throws `StoreDamaged` when the journal does not lead there. */
   at(tables: Tables, plan: PlanId, head: Head): Kept {
     let kept = this.#kept.get(plan)
-    // A number that changed, or a past that is shorter than what we saw, is another plan's history: start afresh.
+    // Another plan number, or a shorter journal, means another plan: start again.
     if (kept !== undefined && (kept.no !== head.no || kept.state.version > head.version)) kept = undefined
     if (kept !== undefined && kept.state.version === head.version) {
       this.#keep(plan, kept)
@@ -63,7 +62,7 @@ export class States {
     return kept
   }
 
-  /** Is this the state at hand? One that was dropped is not. */
+  /** Is this the cached state? A dropped one is not. */
   holds(plan: PlanId, state: PlanState): boolean {
     return this.#kept.get(plan)?.state === state
   }
@@ -85,14 +84,14 @@ export class States {
     this.#touched.clear()
   }
 
-  /** Forgets every state the transaction changed; they will be read again from the journal. */
+  /** Drops all states that the transaction changed, to be read again from the journal. */
   rolledBack(): void {
     for (const plan of this.#touched) this.#kept.delete(plan)
     this.#touched.clear()
   }
 
   #keep(plan: PlanId, kept: Kept): void {
-    // Re-inserting moves it to the young end of the map; with one plan at hand it is there already.
+    // Moves it to the end of the map, which is in order of use.
     if (this.#kept.size > 1 || !this.#kept.has(plan)) {
       this.#kept.delete(plan)
       this.#kept.set(plan, kept)
@@ -130,15 +129,15 @@ function catchUp(tables: Tables, plan: PlanId, kept: Kept, upTo: number, blobs: 
   }
 }
 
-// ── stored folds ───────────────────────────────────────────────────────────────────────────────────────────────────
+// Stored folds
 
-/** Starts from the stored fold if it is good, else from nothing: the journal leads to the same state. */
+/** From a valid stored fold, else from an empty state: the journal leads to the same state. */
 function openFold(tables: Tables, plan: PlanId, no: number, blobs: BodyBlobs): Kept {
   const fold = tables.journal.fold(no)
   const last = fold === null ? null : tables.journal.entry(no, fold.version)
   if (fold === null || last === null || foldHash(last.hash, fold.body) !== fold.hash) return emptyKept(no)
   const packed = unpackStored(fold)
-  // A fold of rules that this program does not know is not used: the entry that names them is refused.
+  // A fold of unknown rules is ignored: the entry that names them is refused.
   if (packed === null || !knowsRules(packed.rules)) return emptyKept(no)
   const state = unpackFold(packed, () => definitionAt(tables, plan, no, fold.definitionVersion, blobs))
   state.version = fold.version
@@ -154,10 +153,10 @@ function definitionAt(tables: Tables, plan: PlanId, no: number, version: number,
   throw new StoreDamaged(`entry ${version} of plan ${plan} holds no definition`)
 }
 
-/** The fold as text. Cheap next to compressing it, which `packStored` leaves to another thread. */
+/** Cheap compared to the compression, which `packStored` runs in another thread. */
 export const foldText = (state: PlanState): string => JSON.stringify({ format: FOLD_FORMAT, ...packFold(state) })
 
-/** A stored fold from its text; the state may move on meanwhile. */
+/** Compresses a fold from its text; the state may have changed meanwhile. */
 export async function packStored(
   text: string,
   at: { version: number; definitionVersion: number; hash: string },
@@ -185,7 +184,7 @@ export class Glances {
   readonly #found = new Map<string, Found>()
   readonly #seen = new Map<PlanId, PlanState>()
 
-  /** `moment` differs after every commit of somebody else; without it nothing is kept. */
+  /** `moment` changes with every commit of another process; without it nothing is cached. */
   constructor(moment: (() => number) | undefined, states: States) {
     this.#moment = moment
     this.#states = states
@@ -195,14 +194,14 @@ export class Glances {
     const known = this.#isNow() ? this.#found.get(reference) : undefined
     if (known !== undefined) return known
     const found = look()
-    // A task may be taken away by a revision, a plan only by pruning.
+    // A revision may remove a task; only pruning removes a plan.
     if (found !== null && found.task === null && this.#at !== null) keep(this.#found, reference, found)
     return found
   }
 
   state(plan: PlanId, look: () => PlanState | null): PlanState | null {
     const known = this.#isNow() ? this.#seen.get(plan) : undefined
-    // A state that a failed transaction had changed was dropped, and must not be seen again.
+    // A state changed by a failed transaction was dropped and must not be returned.
     if (known !== undefined && this.#states.holds(plan, known)) return known
     const state = look()
     if (state !== null && this.#at !== null) keep(this.#seen, plan, state)
@@ -214,7 +213,7 @@ export class Glances {
     this.#seen.clear()
   }
 
-  /** The moment is asked for before anything is looked up: what is kept may be newer than it, never older. */
+  /** Called before any lookup, so that cached values may be newer than the moment, never older. */
   #isNow(): boolean {
     if (this.#moment === undefined) return false
     const now = this.#moment()

@@ -1,5 +1,5 @@
-// What an entry changes in the query tables: a pure function of the entry and the state after it. Stores write the changes
-// in the transaction of the entry (law L2); `check` computes them again from the journal and compares.
+// The changes of an entry in the query tables: a pure function of the entry and the state after it. Stores write them in the transaction of
+// the entry (law L2); `check` computes them again and compares.
 
 import type { Event } from '../../domain/event.ts'
 import { tasksOf } from '../../domain/events/event-row.ts'
@@ -36,7 +36,6 @@ export interface TaskRecord {
   readonly name: TaskName
   readonly title: string | null
   readonly kind: string | null
-  /** Who holds it, or else whom the definition names. */
   readonly assignee: string | null
   readonly status: TaskStatus
   readonly visit: number
@@ -50,16 +49,16 @@ export interface AttemptRecord extends Omit<AttemptRow, 'task'> {
 }
 
 export interface Changes {
-  /** True when more of the plan's own row changed than `done` and `updatedAt`. */
+  /** True when the plan's row changed in more than `done` and `updatedAt`. */
   readonly planMoved: boolean
   readonly state: PlanState
-  /** The tasks whose rows changed; `all` when the definition did or the whole plan was cancelled. */
+  /** The changed tasks; `all` for a new definition or a cancelled plan. */
   readonly tasks: readonly TaskState[] | 'all'
   readonly added: readonly TaskState[]
   readonly attempts: readonly AttemptChange[]
 }
 
-/** A start makes the row of an attempt, an end completes it. An end nobody started stands for both. */
+/** A start adds the row of an attempt, an end completes it. An end without a start does both. */
 export type AttemptChange =
   | {
       readonly type: 'started'
@@ -213,7 +212,7 @@ export function attemptAfter(before: AttemptRecord | undefined, change: AttemptC
   }
 }
 
-/** As it is shown: the runner's own measure, or else the time between start and end. */
+/** The duration as shown: measured by the runner, else from start to end. */
 export function attemptRow(record: AttemptRecord, task: TaskName): AttemptRow {
   const { ordinal: _, ...row } = record
   const between = record.endedAt === null ? null : record.endedAt - record.startedAt

@@ -1,7 +1,6 @@
-// Takes out what nobody needs: archived plans that have not moved since a given time, and blobs no journal leads to any
-// more. Blobs are kept when in doubt: every 64-digit hexadecimal word in a body, or in a blob reached from one, counts as
-// a reference, and blobs younger than the given time stay, because somebody may be about to name them. What a damaged blob
-// named nobody can say: then no blob is removed at all.
+// Removes archived plans that are unchanged since a given time, and blobs that no journal refers to. In doubt a blob stays: every 64-digit
+// hexadecimal word in a body, or in a blob reached from one, counts as a reference, and newer blobs stay, because a process may be about to
+// refer to them. The references of a damaged blob are unknown, so then no blob is removed.
 
 import type { Event } from '../../domain/event.ts'
 import type { Millis, PlanId, Sha256 } from '../../domain/id.ts'
@@ -16,11 +15,11 @@ import { readEntry } from './entry.ts'
 export interface PruneBlobs extends CheckBlobs {
   storedAt(id: Sha256): Millis | null
   sizeOf(id: Sha256): number
-  /** False when it was used since `before`, or when it is removed later, in `tidy`. */
+  /** False when it was used since `before`, or is removed later, in `tidy`. */
   remove(id: Sha256, before: Millis): boolean
-  /** Undoes what a collector that died has left half done. */
+  /** Restores what an interrupted collector left. */
   bringBack?(): void
-  /** Ends a collection: says what went only now. */
+  /** Ends a collection; returns what was removed only now. */
   tidy?(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }>
   pins?(): Iterable<readonly [name: string, note: string]>
   unpin(name: string): void
@@ -30,7 +29,7 @@ const PAGE = 200
 const WORD = /\b[0-9a-f]{64}\b/g
 
 export async function prune(
-  /** `forget`: called as soon as plans are gone, long before their blobs are. */
+  /** `forget`: called when plans are removed, long before their blobs. */
   room: { transactions: Transactions; blobs: PruneBlobs; now: Millis; forget?: () => void },
   options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean },
 ): Promise<Pruned> {
@@ -49,7 +48,7 @@ export async function prune(
     })
   } else if (numbers.length > 0) {
     await transactions.write(tables => {
-      // Looked at again under the lock: a plan may have moved since.
+      // Checked again under the lock: a plan may have changed since.
       for (const no of tables.upkeep.prunable(options.before)) {
         if (!gone.has(no)) continue
         const plan = tables.journal.planOf(no)
@@ -60,13 +59,13 @@ export async function prune(
       }
     })
     room.forget?.()
-    // The journal that could have told of them is gone.
+    // Their journal is gone, so it will never record them.
     for (const plan of pruned) for (const [name] of notesOf(notes, plan)) blobs.unpin(name)
   }
   if (!options.dryRun) blobs.bringBack?.()
-  // Listed before references are collected: a blob that appears later is not a candidate.
+  // Listed before references are collected, so that newer blobs are no candidates.
   const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
-  // Only now, after the plans are gone: one that moved just in time is still there, and so is all it names.
+  // Collected after plans are removed: a plan that changed just in time still keeps its blobs.
   const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? gone : new Set()))
   let count = 0
   for (const id of candidates) {
@@ -84,7 +83,7 @@ export async function prune(
   return { plans: numbers.length, entries, blobs: count, bytes, held: due.length - numbers.length }
 }
 
-/** Was anything set back in this plan so lately that it must still be there to be restored? */
+/** Were files of this plan reverted so recently that they must remain restorable? */
 function isRestorable(
   room: { readonly tables: Tables; readonly blobs: PruneBlobs; readonly notes: Notes; readonly now: Millis },
   no: number,
@@ -92,7 +91,7 @@ function isRestorable(
   const { tables, blobs, notes, now } = room
   const plan = tables.journal.planOf(no)
   let keptMs = RESTORED_KEPT_MS
-  /** What the policy around the plan leaves of it. */
+  /** The limit from the policy layers. */
   let keptMaxMs = Number.POSITIVE_INFINITY
   let last: Millis | null = null
   let moved: Millis | null = null
@@ -113,7 +112,7 @@ function isRestorable(
     }
     if (page.length === 0) break
   }
-  // One that was cut off before the journal told of it was not later than the last entry.
+  // A restore that was interrupted before it was journaled was no later than the last entry.
   if (plan !== null && notesOf(notes, plan.id).some(([, note]) => !isTold(note, saved))) last = moved
   return last !== null && last + Math.min(keptMs, keptMaxMs) > now
 }
@@ -158,7 +157,7 @@ function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): Re
     }
   }
   for (const [, note] of blobs.pins?.() ?? []) name(note)
-  // Grows while it is walked: a blob that is a manifest names others. What a directory holds as files is not read.
+  // Grows during iteration, because manifests name other blobs. File contents are not read.
   const contents = new Set<Sha256>()
   for (const id of found) {
     const bytes = blobs.getNow(id)
@@ -174,7 +173,7 @@ function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): Re
 
 const TREE = Buffer.from('PFTREE1\n')
 
-/** The manifest of one directory says up front what it refers to (docs/formats/snapshots.md). */
+/** A directory manifest lists its references first (docs/formats/snapshots.md). */
 function namedByTree(bytes: Uint8Array): { readonly trees: readonly Sha256[]; readonly files: readonly Sha256[] } {
   const tree = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const start = TREE.length + 8

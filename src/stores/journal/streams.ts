@@ -1,5 +1,5 @@
-// Sessions and goals: small streams of events beside the plans, hash-chained like them. Each stream's current row is the
-// fold of its events by a pure function below, kept in the same transaction.
+// Sessions and goals: small streams of events beside the plans, hash-chained like them. The current row of a stream is the fold of its
+// events by a pure function, stored in the same transaction.
 
 import { hash } from 'node:crypto'
 import type { Actor, Millis, PlanId, Sha256 } from '../../domain/id.ts'
@@ -132,7 +132,7 @@ export function refuseToTalk(tables: Tables, session: string): Refusal | null {
   return isClosed ? refuse('illegal-transition', `the session '${session}' is closed`, 'open another one') : null
 }
 
-/** Writes what a session holds of a plan that was just made, inside the transaction that made it. */
+/** The messages of a session about a new plan, inside the transaction that creates the plan. */
 export function sessionMessages(
   tables: Tables,
   clock: Clock,
@@ -146,7 +146,7 @@ export function sessionMessages(
     ...(message === undefined ? [] : [{ type: 'message.added', ...message, plan } as const]),
   ]
   const told = appendToStream(tables, { kind: 'session', fold: foldSession, clock }, session, events, { actor })
-  // The plan is written already: it must not stay without what was said.
+  // The plan is written already, and must not be committed without its messages.
   if (!told.ok) throw new Error(`bug: session ${session} took no message: ${told.refusal.message}`)
 }
 
@@ -165,7 +165,7 @@ export function streamHash(
   return hash('sha256', `${previous}\n${JSON.stringify([kind, id, version, at, actor])}\n${body}`) as Sha256
 }
 
-/** A session exists from its first event on; only `session.opened` gives it a title. */
+/** A session exists from its first event; only `session.opened` gives it a title. */
 export const foldSession: Fold<SessionEvent, SessionRow> = (before, event, { id, version, now }) => {
   const row: SessionRow = {
     ...(before ?? { id, title: '', status: 'open', messages: 0, createdAt: now }),
@@ -200,7 +200,7 @@ export const foldGoal: Fold<GoalEvent, GoalRow> = (before, event, { id, version,
   if (before === null) return refuse('not-found', `there is no goal ${id}`, 'set it first')
   switch (event.type) {
     case 'goal.changed': {
-      // Only what a goal has, and only with the type it has there; other keys stay in the journal for later programs.
+      // Only known keys of the right type; other keys stay in the journal for later releases.
       const { title, parent, priority, criteria } = event.changes
       return {
         ...before,

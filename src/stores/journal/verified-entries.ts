@@ -1,6 +1,6 @@
-// Rows of the journal as entries, each held against the hash chain of its plan: what was altered or taken out is told as damage with
-// its place, never shown as true. The entry before the first one of a plan is looked up once; from then on each row is verified by
-// the one before it, so that following a journal costs one hash for each entry.
+// Rows of the journal as entries, verified against the hash chain of their plan: a changed or missing row is reported as damage at its
+// place, never returned as valid. The entry before a plan's first row is looked up once; then each row is verified by the previous one, so
+// that following a journal costs one hash per entry.
 
 import type { PlanId } from '../../domain/id.ts'
 import { ChainBroken, type Entry } from '../store.ts'
@@ -14,7 +14,7 @@ export interface VerifiedEntries {
   readonly fault: ChainBroken | null
 }
 
-/** How many plans are remembered; for others the entry before is looked up again. */
+/** The cache size; for other plans the previous entry is looked up again. */
 const PLANS_MAX = 1_000
 
 export class EntryVerifier {

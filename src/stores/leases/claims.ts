@@ -1,5 +1,5 @@
-// An agent's hold on an external task. The journal says who holds it; how long the hold lasts stands beside the journal, so
-// that heartbeats cost one small row and no entry.
+// Claims of agents on external tasks. The journal has the claimant; the lease is stored beside the journal, so that a heartbeat costs one
+// small row and no entry.
 
 import type { Command } from '../../domain/command.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
@@ -40,7 +40,7 @@ export function claimsOn(room: Keeping): Claims {
         for (const claim of tables.claims.all(no)) {
           if (!isLapsed(room, claim)) continue
           const task = tables.projections.taskName(claim.no, claim.ordinal)
-          // A row may outlive its claim: the task was reported or taken back. Such rows are swept here.
+          // Removes rows whose task was reported or released.
           if (task !== null && heldToken(room, tables, claim.plan, task)?.token === claim.token) {
             found.push({ plan: claim.plan, task, token: claim.token })
           } else stale.push(claim)
@@ -68,12 +68,12 @@ export function claimUntil(
   return { ordinal, token, boot: host.boot, expires, until: clock.now() + lease, lease }
 }
 
-/** Within one boot the monotonic clock tells; after a restart of the machine only the wall clock can. */
+/** By the monotonic clock within one boot; after a restart only by the wall clock. */
 function isLapsed({ clock, host }: Pick<Keeping, 'clock' | 'host'>, claim: ClaimRecord): boolean {
   return claim.boot === host.boot ? claim.expires <= clock.monotonic() : claim.until <= clock.now()
 }
 
-/** Checked in the transaction that ends the claim, because a heartbeat may have come since. Null when it has lapsed. */
+/** Checked in the transaction that ends the claim, because of a possible late heartbeat. Null when it has expired. */
 export function refuseAlive(
   tables: Tables,
   room: Pick<Keeping, 'clock' | 'host'>,

@@ -1,4 +1,4 @@
-// The machine and the process a store runs in, and the time it tells. Handed in by compose.ts; tests hand in others.
+// The machine and process of a store, and its monotonic time. Passed in by compose.ts; tests pass their own.
 
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -6,23 +6,23 @@ import type { Millis } from '../../domain/id.ts'
 
 export interface Clock {
   now(): Millis
-  /** Milliseconds that never jump, counted alike by every process of one boot of the machine. */
+  /** Milliseconds that never jump, the same for all processes of one boot. */
   monotonic(): number
 }
 
 export interface Host {
   readonly host: string
-  /** Differs after every restart of the machine. */
+  /** Changes with every restart of the machine. */
   readonly boot: string
-  /** The namespace in which `pid` means something: two containers may share a boot, yet not their processes. */
+  /** The pid namespace: two containers may share a boot, but not their pids. */
   readonly pids: string
   readonly pid: number
-  /** Tells this process from a later one with the same pid. */
+  /** Distinguishes processes with a reused pid. */
   readonly startTime: string
   isRunning(pid: number, startTime: string): boolean
 }
 
-/** The real one. Where there is no /proc, a process counts as running while its pid answers. */
+/** Without /proc, a process counts as running while its pid answers. */
 export function thisHost(pid: number): Host {
   return {
     host: hostname(),
@@ -37,12 +37,12 @@ export function thisHost(pid: number): Host {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat; the second field may hold spaces and brackets, so counting starts behind the last one. */
+/** Field 22 of /proc/<pid>/stat; the second field may contain spaces and brackets, so counting starts after the last bracket. */
 function startTimeOf(pid: number): string | null {
   const stat = readOr(`/proc/${pid}/stat`, '')
   if (stat === '') return null
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // A zombie has ended; only its parent does not know yet.
+  // A zombie has ended; its parent has not collected it.
   return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null)
 }
 

@@ -1,14 +1,14 @@
-// Who drives a plan. One lease per process covers all its plans; every claim raises the plan's fence, and the fence is
-// checked inside every append. A lapsed lease is never renewed: its owner has to notice and stop.
+// Leases: which process drives a plan. One lease per process covers all its plans; every claim increments the plan's fence, which every
+// append checks. An expired lease is never renewed: its owner has to notice and stop.
 //
-//   free ─claim→ held ─release→ free          held, and its owner gone or lapsed ─claim→ held by another, fence + 1
+//   free ─claim→ held ─release→ free          held, and its owner dead or expired ─claim→ held by another, fence + 1
 
 import type { PlanId } from '../../domain/id.ts'
 import { type Claimed, type Holder, LeaseLost, type Leases, type Owner, StoreFull } from '../store.ts'
 import type { OwnerRecord, Tables, Transactions } from '../tables.ts'
 import type { Clock, Host } from './host.ts'
 
-/** Keeps a lease renewed from outside the event loop; calls `lost` when it could not. */
+/** Renews a lease outside the event loop; calls `lost` when it could not. */
 export type Heartbeat = (
   lease: { readonly id: string; readonly leaseMs: number },
   lost: () => void,
@@ -18,14 +18,14 @@ export interface LeaseOptions {
   readonly transactions: Transactions
   readonly clock: Clock
   readonly host: Host
-  /** Absent: leases are renewed only by calling `renew`, as a simulation does. */
+  /** Absent: leases are renewed only by `renew`, as in a simulation. */
   readonly heartbeat?: Heartbeat
   readonly newId: () => string
 }
 
 const LEASE_DEFAULT_MS = 10_000
 
-/** Going is no work that may fail for want of space. */
+/** Releasing a lease must not fail because of a full disk. */
 function passOverFull(error: unknown): void {
   if (!(error instanceof StoreFull)) throw error
 }
@@ -52,7 +52,7 @@ export class LeasesOnTables implements Leases {
     const stop = async () => {
       if (!this.#owners.delete(id)) return
       await beat?.stop()
-      // The next process finds this one gone, and removes its row.
+      // The next process finds the owner dead and removes its row.
       await transactions.write(tables => tables.owners.remove(id)).catch(passOverFull)
     }
     this.#owners.set(id, { leaseMs, lost, stop })
@@ -107,7 +107,7 @@ export class LeasesOnTables implements Leases {
     }
   }
 
-  /** The length of a lease that is kept alive; undefined when it is renewed by hand only, or not ours. */
+  /** The duration of a lease with a heartbeat; undefined for others. */
   renewable(owner: string): number | undefined {
     return this.#room.heartbeat === undefined ? undefined : this.#owners.get(owner)?.leaseMs
   }
@@ -130,7 +130,7 @@ export class LeasesOnTables implements Leases {
     return this.#holds(owner) && (owner.pids !== host.pids || host.isRunning(owner.pid, owner.startTime))
   }
 
-  /** Another boot means the machine restarted since: whoever that was is gone. */
+  /** After a restart of the machine the owner is dead. */
   #holds(owner: OwnerRecord): boolean {
     return owner.boot === this.#room.host.boot && owner.expires > this.#room.clock.monotonic()
   }

@@ -1,10 +1,10 @@
-// Files reserved across all plans. A row is written in the transaction of the `attempt.started` that reserves them, and ends in the
-// transaction of the entry that ends the visit. Whether files are free is looked at inside the transaction that takes them, so
-// two plans never hold overlapping files. Rows are a function of the journal: `check` compares them, `rebuild` writes them again.
+// Files reserved across all plans. A row is written in the transaction of the `attempt.started` that reserves them, and ended in that of
+// the entry that ends the visit. Conflicts are checked inside the transaction, so two plans never hold overlapping files. Rows are a
+// function of the journal: `check` compares them, `rebuild` writes them again.
 //
-//   free ─attempt.started→ held ─visit is over→ ended (kept for a while) ─→ forgotten
+//   free ─attempt.started→ held ─visit is over→ ended (kept for a while) ─→ deleted
 //
-// Ended rows are kept because files are captured before they are taken: whoever held and left them in between has changed them.
+// Ended rows are kept because files are captured before they are reserved: a reservation that began and ended in between has changed them.
 
 import type { Command, Turn } from '../../domain/command.ts'
 import type { Event } from '../../domain/event.ts'
@@ -26,7 +26,7 @@ import type { States } from '../journal/plan-states.ts'
 import type { Position, Reservations, ScopeHolder } from '../store.ts'
 import type { ReservationRow, Tables, Transactions } from '../tables.ts'
 
-/** Ended rows are kept while fewer entries than this were written since. */
+/** Ended rows are kept for this many entries. */
 const KEPT_ENTRIES = 20_000
 
 export function reservationsOn({ transactions }: { readonly transactions: Transactions }): Reservations {
@@ -44,7 +44,7 @@ export function reservationsOn({ transactions }: { readonly transactions: Transa
   }
 }
 
-/** Without tasks whose files another plan holds, or held since they were looked at: those are prepared again later. */
+/** Removes tasks whose files another plan holds, or held since their capture: those are prepared again later. */
 export function granted(tables: Tables, no: number, command: Command): Command | Refusal {
   if (command.type === 'claim' && command.prepared?.reserves !== undefined) {
     const { reserves } = command.prepared
@@ -62,14 +62,14 @@ export function granted(tables: Tables, no: number, command: Command): Command |
   return { ...command, prepared, held: [...(command.held ?? []), ...held] } satisfies Turn
 }
 
-/** After an entry: writes what the events have taken, and ends what they have let go. */
+/** After an entry: adds the reservations of its events, and ends released ones. */
 export function followReservations(
   tables: Tables,
   no: number,
   state: PlanState,
   entry: { readonly events: readonly Event[]; readonly position: Position; readonly now: number },
 ): void {
-  // A draft holds nothing, and grows by entries whose cost must not grow with it.
+  // A draft holds nothing, and appending to it must have constant cost.
   if (state.startedAt === null) return
   const { events, position, now } = entry
   let isTouched = false
@@ -105,7 +105,7 @@ export async function rebuildAllReservations(transactions: Transactions, states:
   }
 }
 
-/** Most plans reserve nothing, and then no row is looked for. */
+/** Fast path: most plans reserve nothing. */
 function declaresScopes(definition: PlanDefinition): boolean {
   let declares = scoped.get(definition)
   if (declares === undefined) {
@@ -117,7 +117,7 @@ function declaresScopes(definition: PlanDefinition): boolean {
 
 const scoped = new WeakMap<PlanDefinition, boolean>()
 
-/** Which events can end a visit, or let its files go in the middle of it. */
+/** Events that end a visit, or release its files. */
 function mayRelease({ type }: Event): boolean {
   switch (type) {
     case 'attempt.started':
@@ -160,7 +160,7 @@ function isFree(tables: Tables, no: number, wanted: Reserves): boolean {
   return endedMeanwhile(tables, no, wanted).length === 0
 }
 
-/** Reservations that began and ended since the files were looked at: what was captured may be half of what they wrote. */
+/** Reservations that began and ended since the capture, which may have caught half of their changes. */
 function endedMeanwhile(tables: Tables, no: number, wanted: Reserves): readonly ReservationRow[] {
   return tables.reservations.endedSince(wanted.seen).filter(row => isInTheWay(tables, no, wanted, row))
 }

@@ -1,6 +1,5 @@
-// Catches search and steps up with the journal and the output. Nothing of it happens while a plan runs: it is done for whoever
-// asks, and by the janitor, in batches of one transaction each that hold their mark. Killed between two batches, nothing is
-// lost or done twice; two processes that catch up at the same time do so one behind the other.
+// Catches search and steps up with the journal and the output, never while a plan runs: on demand, and by the janitor, in batches of one
+// transaction that includes the position. So a crash between batches loses and repeats nothing; concurrent processes take turns.
 
 import type { PlanId } from '../../domain/id.ts'
 import { limitOf, openCursor, pageOf } from '../cursor.ts'
@@ -20,8 +19,8 @@ import { PlanIndexing, type PlanSource } from './index-entry.ts'
 import type { FoundText, IndexTable, Marks } from './search-tables.ts'
 import { printed, snippetOf, wordsOf } from './words.ts'
 
-// Search: plans first, then tasks, then output, each newest first. A cursor names the kind it stopped in and the row, so that
-// a page costs what it shows and not what was shown before.
+// Search: plans first, then tasks, then output, each newest first. A cursor has the kind and the row, so that a page costs only what it
+// shows.
 
 const KINDS = ['plan', 'task', 'log'] as const
 const EMPTY = { items: [], next: null }
@@ -47,13 +46,13 @@ export function search(tables: Tables, query: SearchQuery): Page<SearchHit> {
   return pageOf('hits', query, rows, limit, show, ({ at, found }) => [at, found.key])
 }
 
-/** A batch holds up the commits of others, so it is small. */
+/** Small, because a batch delays other commits. */
 const ENTRIES_MAX = 1_000
 const ENTRY_BYTES_MAX = 2 * 1024 * 1024
 const PAGE = 100
 const LOG_BYTES_MAX = 512 * 1024
 const LOG_PAGE = 4
-/** Of one task; what it printed after that is kept and not found. */
+/** For one task; later output is stored but not searchable. */
 const LOG_OF_TASK_MAX_BYTES = 10 * 1024 * 1024
 
 interface Room {
@@ -69,9 +68,9 @@ export class CatchingUp {
     this.#room = room
   }
 
-  /** With everything that is committed by now. False when this process may not, or cannot, write. */
+  /** Up to the last commit. False when this process cannot write. */
   run(): Promise<boolean> {
-    // One behind the other: what one caught up, the next finds done.
+    // Serialised: what one run caught up, the next finds done.
     const run = this.#last.then(() => catchUp(this.#room))
     this.#last = run.catch(() => {})
     return run
@@ -93,7 +92,7 @@ async function catchUp({ transactions, blobs }: Room): Promise<boolean> {
 
 const ends = (tables: Tables): Marks => ({ position: tables.journal.lastPosition(), log: tables.index.lastLog() })
 
-/** The marks are read under the lock: another process may have come first. */
+/** Positions are read under the lock, because another process may have been faster. */
 function batch(tables: Tables, blobs: BodyBlobs): Marks {
   const before = tables.index.marks()
   const after = { position: indexEntries(tables, blobs, before.position), log: indexLogs(tables.index, before.log) }
@@ -118,7 +117,7 @@ function indexEntries(tables: Tables, blobs: BodyBlobs, from: number): number {
       }
       plan.indexing.apply(eventsOf(stored.plan, stored, blobs), stored.at)
     }
-    // Behind the last entry there may be those of plans that were pruned.
+    // Later positions may be those of pruned plans.
     if (page.length < PAGE) {
       position = Math.max(position, tables.journal.lastPosition())
       break
@@ -135,7 +134,7 @@ function indexEntries(tables: Tables, blobs: BodyBlobs, from: number): number {
   return position
 }
 
-/** How much a body that stands in the content store is taken to be. */
+/** The assumed size of a body in the content store. */
 const LARGE = 512 * 1024
 
 const sourceOf = (index: IndexTable, no: number): PlanSource => ({
@@ -144,7 +143,7 @@ const sourceOf = (index: IndexTable, no: number): PlanSource => ({
   step: (task, visit, attempt) => index.step(no, task, visit, attempt),
 })
 
-/** An entry that cannot be read tells nothing; `check` says that it is damaged, and search goes on behind it. */
+/** An unreadable entry is skipped; `check` reports it. */
 function eventsOf(plan: PlanId, stored: Parameters<typeof readEntry>[1], blobs: BodyBlobs): Entry['events'] {
   try {
     return readEntry(plan, stored, blobs).events

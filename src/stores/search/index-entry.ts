@@ -1,5 +1,5 @@
-// What an entry adds to search and steps: texts of plans and tasks, and attempts with what they took. A pure function of the
-// journal, so that it can be caught up at any time, by anybody, and checked afterwards.
+// What an entry adds to search and steps: texts of plans and tasks, and attempts with their use. A pure function of the journal, so that it
+// can be computed at any time, by any process, and checked.
 
 import type { Event } from '../../domain/event.ts'
 import type { Millis, TaskName } from '../../domain/id.ts'
@@ -13,10 +13,10 @@ import { keptOrNull, keptText } from './storable-text.ts'
 const TEXT_MAX = 64 * 1024
 const NAMES_MAX = 50
 const NAME_MAX = 100
-/** Half of a character; text in the store is whole. */
+/** A lone surrogate; stored text has none. */
 const HALF = /\p{Surrogate}/gu
 
-/** What is known of one plan so far, and where to read what is not at hand. */
+/** The known facts of a plan, and where to read others. */
 export interface PlanSource {
   doc(task: TaskName | null): Doc | null
   docs(): readonly Doc[]
@@ -28,7 +28,7 @@ export class PlanIndexing {
   readonly #docs = new Map<TaskName | null, Doc | null>()
   readonly #steps = new Map<string, Step>()
   readonly #changed = new Set<TaskName | null>()
-  /** Looked at when the next attempt needs it, or at the end: of many revisions in a row only the last counts. */
+  /** Read when the next attempt needs it, or at the end: of several revisions only the last counts. */
   #definition: PlanDefinition | null = null
   #added: TaskDefinition[] = []
 
@@ -67,7 +67,7 @@ export class PlanIndexing {
           const { task, visit, attempt } = event
           const key = keyOf(event)
           const open = this.#steps.get(key) ?? this.#source.step(task, visit, attempt)
-          // An end nobody started stands for both.
+          // An end without a start does both.
           const step = open ?? { task, visit, attempt, startedAt: now, agent: ENGINE, ...this.#meant(task) }
           const result = event.type === 'attempt.lost' ? null : event.result
           this.#keep({ ...step, ended: endOf(result, now, now - step.startedAt) })
@@ -78,7 +78,7 @@ export class PlanIndexing {
     }
   }
 
-  /** What has changed: texts to be put or, when null, dropped; and steps. */
+  /** New or removed (null) texts; and steps. */
   changes(): { readonly docs: readonly (readonly [TaskName | null, Doc | null])[]; readonly steps: Iterable<Step> } {
     this.#define()
     return {
@@ -162,7 +162,7 @@ function taskDoc(task: TaskDefinition): Doc {
   }
 }
 
-/** A text in the store ends at its first NUL, so there is none in it; and no half of a character. */
+/** Stored text contains no NUL and no lone surrogates. */
 const textOf = (...parts: readonly (string | undefined)[]): string =>
   parts
     .filter(part => part !== undefined && part !== '')
@@ -193,7 +193,7 @@ function endOf(result: Result | null, at: Millis, between: number): StepEnd {
 
 const reportedUse = (outputs: JsonObject): JsonObject => ({ ...objectOf(outputs.metrics), ...objectOf(outputs.usage) })
 
-/** Of a model task we counted ourselves; its outputs are what the model said. */
+/** Measured use of a model task, because its outputs are only the model's words. */
 const countedUse = ({ usage, cost }: NonNullable<Result['model']>): JsonObject => ({
   input_tokens: usage.inputTokens,
   output_tokens: usage.outputTokens,
@@ -203,7 +203,7 @@ const countedUse = ({ usage, cost }: NonNullable<Result['model']>): JsonObject =
 const objectOf = (value: Json | undefined): JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}
 
-/** What an agent reports is not believed to be a number until it is one. */
+/** Null unless it is a number. */
 const amount = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : null
 

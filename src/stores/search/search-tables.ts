@@ -1,21 +1,18 @@
-// The inner door to what is caught up from the journal only when somebody asks for it: texts to be found, and steps to be
-// counted. Everything here but the marks is a pure function of the journal up to a position (`indexing.ts`), and of the output
-// up to a number.
+// The inner door to the data that is caught up from the journal on demand: search texts, and steps. Everything but the marks is a pure
+// function of the journal up to a position (`index-entry.ts`), and of the output up to a number.
 
 import type { Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { PlanSet, Position, SearchHit, StepsQuery } from '../store.ts'
 
-/** How far it was caught up: the position of an entry, and the number of a piece of output. */
 export interface Marks {
   readonly position: Position
   readonly log: number
 }
 
-/** What can be found of a plan (`task` is null) or of one of its tasks. */
+/** The searchable text of a plan (`task` is null) or of a task. */
 export interface Doc {
   readonly task: TaskName | null
   readonly kind: string | null
-  /** What a task needs, or else how it is carried out. */
   readonly capabilities: readonly string[]
   readonly text: string
 }
@@ -68,7 +65,6 @@ export interface SearchWhere {
   readonly archived: boolean
 }
 
-/** Something that was found, with all of its text. `key` is where the next page goes on. */
 export interface FoundText extends Pick<SearchHit, 'at' | 'log'> {
   readonly key: number
   readonly plan: PlanId
@@ -96,10 +92,10 @@ export interface IndexTable {
 
   /** Newest first, with a key below `before`. */
   find(kind: SearchHit['kind'], where: SearchWhere, before: number, limit: number): readonly FoundText[]
-  /** Oldest first, behind the one given. */
+  /** Oldest first, after the given one. */
   ended(where: StepsWhere, after: EndedStep | null, limit: number): readonly EndedStep[]
 
   clear(): void
-  /** What does not fit together, apart from what the journal says. */
+  /** Internal contradictions, without comparing with the journal. */
   faults(): readonly string[]
 }

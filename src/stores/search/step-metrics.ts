@@ -1,5 +1,5 @@
-// Sums over attempts that have ended, by plan, agent, capability, kind or time. One vocabulary of outcomes: succeeded, failed,
-// lost; the rate of success is the first out of all three. Read page by page, with turns for others in between.
+// Sums over ended attempts by plan, agent, capability, kind or time. The success rate is the share of succeeded among succeeded, failed and
+// lost. Read page by page, yielding in between.
 
 import { successRate } from '../../domain/views/summary.ts'
 import { limitOf, seal, unseal } from '../cursor.ts'

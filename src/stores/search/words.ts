@@ -1,5 +1,5 @@
-// Words, as search sees them: letters and digits in a row, without regard to case and accents. The same words whichever store
-// looks for them; SQLite's tokenizer `unicode61` cuts text like this too.
+// Words for search: sequences of letters and digits, without case and accents. The same in every store, and as SQLite's tokenizer
+// `unicode61` splits text.
 
 const WORD = /[\p{L}\p{N}\p{Co}\p{M}]+/gu
 const SNIPPET_MAX = 200
@@ -12,10 +12,10 @@ const BELL = String.fromCharCode(7)
 /** Colours, cursor movements, links and titles. */
 const SEQUENCES = new RegExp(`${ESC}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${BELL}${ESC}]{0,1000}(?:${BELL}|${ESC}\\\\))`, 'g')
 
-/** Output without what only a terminal understands: a word in colour is that word. */
+/** Output without terminal sequences, so that a coloured word is found. */
 export const printed = (text: string): string => (text.includes(ESC) ? text.replaceAll(SEQUENCES, '') : text)
 
-/** What somebody looks for, word by word; whatever else they wrote means nothing. Empty when there is no word in it. */
+/** Ignores all other characters. Empty without words. */
 export function wordsOf(text: string): readonly string[] {
   const words = text.normalize('NFC').match(WORD) ?? []
   return [...new Set(words.map(word => word.slice(0, wholeCharacter(word, WORD_MAX))))]
@@ -39,7 +39,7 @@ export interface Snippet {
   readonly matches: readonly (readonly [number, number])[]
 }
 
-/** The text around the first word that was looked for, in one line, and where such words stand in it. */
+/** One line around the first hit, and the positions of hits in it. */
 export function snippetOf(text: string, words: readonly string[]): Snippet {
   const wanted = words.map(folded)
   let start: number | null = null
@@ -60,7 +60,7 @@ export function snippetOf(text: string, words: readonly string[]): Snippet {
   }
 }
 
-/** Not between the two halves of one character. */
+/** Not inside a surrogate pair. */
 const wholeCharacter = (text: string, at: number): number => ((text.charCodeAt(at) & 0xfc00) === 0xdc00 ? at - 1 : at)
 
 const folded = (word: string): string => word.normalize('NFD').replaceAll(/\p{M}/gu, '').normalize('NFC').toLowerCase()

@@ -1,4 +1,4 @@
-// A process that searches, and is killed at the commit it is told: `catching-up.process.fixture.ts FOLDER POINT NTH`.
+// A process that searches and is killed at a given commit: `catch-up.process.fixture.ts FOLDER POINT NTH`.
 
 import { thisHost } from '../leases/host.ts'
 import { StoreSqlite } from './store-sqlite.ts'

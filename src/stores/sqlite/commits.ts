@@ -1,9 +1,9 @@
-// Group commit. Requests made in one turn of the event loop share one IMMEDIATE transaction, started from `setImmediate` so
-// that timers and sockets get their turn between commits. Another process's write lock is waited for without blocking.
+// Group commit. Requests of one turn of the event loop share one IMMEDIATE transaction, started from `setImmediate` so that timers and
+// sockets are served between commits. Another process's write lock is awaited without blocking.
 //
 //   idle ─write→ scheduled ─setImmediate→ flushing ─commit→ idle       flushing ─busy→ scheduled (after a while)
 //   flushing ─error before COMMIT→ rolled back, all refused            COMMIT fails in the disk → broken, for ever
-//   the file is no longer where it was opened → broken, for ever: SQLite would go on writing to what nobody can find
+//   the file is no longer where it was opened → broken, for ever: SQLite would go on writing to a deleted file
 
 import type { Changes, Recent } from '../journal/changes.ts'
 import type { States } from '../journal/plan-states.ts'
@@ -30,14 +30,14 @@ export interface CommitOptions {
   readonly changes: Changes
   readonly clock: Clock
   readonly failpoint?: ((name: string) => void) | undefined
-  /** How long another process may hold the write lock before a request is given up. */
+  /** How long to wait for the write lock of another process. */
   readonly busyMs: number
   readonly isThere: () => boolean
 }
 
 const GROUP_MAX = 256
 const BACKOFF_MAX_MS = 4
-/** Looking costs about as much as a small read. */
+/** The check costs about as much as a small read. */
 const LOOK_EVERY_MS = 100
 
 export class Commits implements Transactions {
@@ -54,7 +54,7 @@ export class Commits implements Transactions {
 
   constructor(room: CommitOptions) {
     this.#room = room
-    // Of the connection that writes: it counts the commits of all others.
+    // Of the writing connection: it counts the commits of all others.
     this.#moment = room.writer.connection.prepareLists('PRAGMA data_version')
   }
 
@@ -66,7 +66,7 @@ export class Commits implements Transactions {
     })
   }
 
-  /** One consistent moment, on a connection that no writer can block. */
+  /** One consistent snapshot, on a connection that no writer can block. */
   read<T>(work: (tables: Tables) => T): T {
     const gone = this.#gone()
     if (gone !== null) throw gone
@@ -79,7 +79,7 @@ export class Commits implements Transactions {
     }
   }
 
-  /** Asked of SQLite once in a turn of the event loop: what arrives later is answered later. */
+  /** Asked once per turn of the event loop: later commits are seen later. */
   moment(): number {
     if (this.#known !== null) return this.#known
     setImmediate(() => {
@@ -142,7 +142,7 @@ export class Commits implements Transactions {
     }
   }
 
-  /** A newer program may have migrated the tables meanwhile, whose meaning this one cannot know. */
+  /** A newer release may have migrated the tables meanwhile. */
   #refuseNewer(): void {
     const found = this.#room.writer.connection.pragma('user_version') as number
     if (found <= SCHEMA_VERSION) return
@@ -163,7 +163,7 @@ export class Commits implements Transactions {
       return
     }
     if (writer.tables.writes === before) {
-      // Only questions and refusals: there is nothing to make durable.
+      // Only reads and refusals: nothing to make durable.
       this.#rollback()
       states.committed()
       for (const answer of answers) answer()
@@ -193,10 +193,10 @@ export class Commits implements Transactions {
     } catch (error) {
       const code = sqliteCode(error)
       this.#rollback()
-      // No commit record can have reached the log in these cases.
+      // In these cases no commit record can have reached the log.
       if (code === SQLITE_FULL || code === SQLITE_BUSY || code === SQLITE_CONSTRAINT) return named(error)
-      // The record may be in the log although the sync failed, and a later sync would not tell: this process must not
-      // write again. Whoever opens the file next sees what is true.
+      // The record may be in the log although the sync failed, and a later sync would not report that: this process must not write again.
+      // The next process to open the file sees the truth.
       const unknown = 'the disk failed during a commit; nobody can say whether it happened'
       return this.#break(new CommitUnknown(unknown, { cause: error }))
     }
@@ -229,7 +229,7 @@ export class Commits implements Transactions {
   }
 }
 
-/** A full disk gets its own name, whoever met it: SQLite or the blobs. */
+/** A full disk gets its own error, from SQLite or the blobs. */
 function named(error: unknown): Error {
   const { code } = error as NodeJS.ErrnoException
   const full = sqliteCode(error) === SQLITE_FULL || code === 'ENOSPC' || code === 'EDQUOT'

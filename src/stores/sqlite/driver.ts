@@ -1,4 +1,4 @@
-// The thin adapter around the SQLite driver: the only file that imports it. Prepared statements are kept by their text.
+// The adapter of the SQLite driver: the only file that imports it. Prepared statements are cached by their text.
 
 import { DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite'
 
@@ -37,7 +37,6 @@ export class Connection {
     return statement
   }
 
-  /** Rows as lists: quicker where every microsecond counts. */
   prepareLists(sql: string): ListStatement {
     let statement = this.#lists.get(sql)
     if (statement === undefined) {
@@ -51,7 +50,7 @@ export class Connection {
     this.#database.exec(sql)
   }
 
-  /** For the transactions that write, of which every step is one: nothing is parsed anew. */
+  /** Cached statements for write transactions. */
   begin(): void {
     this.prepare('BEGIN IMMEDIATE').run()
   }
@@ -72,7 +71,7 @@ export class Connection {
   }
 }
 
-/** The primary result code of an error of SQLite, e.g. 5 for BUSY; null for any other error. */
+/** The primary result code of an SQLite error, e.g. 5 for BUSY; null for any other error. */
 export function sqliteCode(error: unknown): number | null {
   const code = (error as { readonly errcode?: unknown } | null)?.errcode
   return typeof code === 'number' ? code & 0xff : null

@@ -1,5 +1,5 @@
-// Tables of somebody else's SQLite file, only to be read. The file itself is opened read-only; one with a write-ahead log would
-// get files beside it even so, and is therefore read from a copy.
+// Read-only access to tables of another program's SQLite file. A file with a write-ahead log would get files beside it even when opened
+// read-only, so it is copied first.
 
 import { closeSync, copyFileSync, existsSync, mkdtempSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ export type ForeignTables =
   | { readonly ok: true; readonly tables: ReadonlyMap<string, readonly ForeignRow[]> }
   | { readonly ok: false; readonly message: string; readonly hint: string }
 
-/** More rows than this in one table are refused, not left out. */
+/** A larger table is refused, not truncated. */
 const ROWS_MAX = 200_000
 const COPY_MAX_BYTES = 2 * 1024 * 1024 * 1024
 const BUSY_MS = 2_000
@@ -93,7 +93,7 @@ function plain(row: { readonly [column: string]: null | number | string | Uint8A
   )
 }
 
-/** The header says whether the file is written through a write-ahead log. */
+/** Does the header say that the file has a write-ahead log? */
 function hasWriteAheadLog(path: string): boolean {
   const head = headOf(path)
   return head[18] === 2 || head[19] === 2 || existsSync(`${path}-wal`)

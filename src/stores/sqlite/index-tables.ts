@@ -1,5 +1,5 @@
-// Search and steps in SQLite: texts with a full-text index beside them that keeps no text of its own, and one row for each
-// attempt. The full-text index is asked for whole words in quotes, so nothing anybody writes is an operator.
+// Search and steps in SQLite: texts with an external-content full-text index, and one row for each attempt. Queries are quoted words, so no
+// input is an operator.
 
 import type { PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type {
@@ -111,7 +111,7 @@ export function sqliteIndex(sql: Connection, wrote: () => void): IndexTable {
   }
 }
 
-/** Every word is a word, whatever it says, and the beginning of one. */
+/** Each word as a quoted prefix. */
 export const matching = (words: readonly string[]): string => words.map(word => `"${word}"*`).join(' AND ')
 
 function addWords(sql: Connection, docNo: number, task: TaskName | null, text: string): void {
@@ -194,7 +194,7 @@ function findLogs(
     }))
 }
 
-/** Along the index that leads there with the fewest rows: one plan's, one agent's, or those of a time. */
+/** Uses the most selective index: plan, agent or time. */
 function endedSteps(sql: Connection, asked: StepsWhere, after: EndedStep | null, limit: number): readonly EndedStep[] {
   const { no, agent, capability, kind, since, until } = asked
   const where = new Conditions()

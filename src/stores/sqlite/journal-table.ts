@@ -1,5 +1,5 @@
-// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are kept as 32 bytes. The heads
-// of plans being written stay in memory for as long as nobody else has written to the file, which SQLite tells.
+// The journal in SQLite: plans, heads, entries and stored folds. One entry is one row; hashes are 32 bytes. Heads of plans being written
+// are cached until another connection writes to the file, which SQLite reports.
 
 import type { Actor, PlanId, PlanName, Sha256 } from '../../domain/id.ts'
 import type { Recent } from '../journal/changes.ts'
@@ -8,7 +8,7 @@ import type { PlanRecord } from '../journal/projection.ts'
 import type { Head, JournalTable, StoredFold } from '../tables.ts'
 import type { Connection, ListStatement, Row, Statement, Value } from './driver.ts'
 
-/** Hashes as text, made by SQLite: many small buffers would cost more than the rows. */
+/** Hashes as text, made by SQLite: many small buffers would be slower. */
 export const ENTRY = 'e.position, e.version, e.at, e.actor, e.fence, e.body, lower(hex(e.blob)), lower(hex(e.hash))'
 const HEADS_MAX = 1_000
 
@@ -18,7 +18,7 @@ const LAST_POSITION = `max(coalesce((SELECT max(position) FROM entries), 0),
 export class SqliteJournal implements JournalTable {
   readonly #sql: Connection
   readonly #wrote: () => void
-  /** The statements of every append, looked up once. */
+  /** The statements of every append, prepared once. */
   readonly #head: ListStatement
   readonly #entries: ListStatement
   readonly #position: Statement
@@ -27,7 +27,7 @@ export class SqliteJournal implements JournalTable {
   readonly #dataVersion: ListStatement
   readonly #heads = new Map<number, Head>()
   #lastPosition: number | null = null
-  /** Filled anew for every entry; SQLite takes a copy. */
+  /** Reused for every entry; SQLite copies it. */
   readonly #hash = Buffer.alloc(32)
   #seen: Value | undefined
 
@@ -46,7 +46,7 @@ export class SqliteJournal implements JournalTable {
     this.#dataVersion = sql.prepareLists('PRAGMA data_version')
   }
 
-  /** To be called when a transaction that writes has begun: what is in memory holds if no other connection wrote since. */
+  /** Call after a write transaction began: the cache is valid if no other connection has written. */
   begun(): 'as it was' | 'moved' {
     const now = this.#dataVersion.get()?.[0]
     if (now === this.#seen) return 'as it was'
@@ -55,7 +55,7 @@ export class SqliteJournal implements JournalTable {
     return 'moved'
   }
 
-  /** To be called when a transaction was undone, or a row of heads or owners was written by other hands than ours. */
+  /** Call after a rollback, or after a row of heads or owners was written elsewhere. */
   forget(): void {
     this.#heads.clear()
     this.#lastPosition = null
@@ -96,7 +96,7 @@ export class SqliteJournal implements JournalTable {
   }
 
   since(after: number, limit: number, no: number | null) {
-    // The plus keeps the planner on the position: a live tail is short, a plan's index is not.
+    // The plus forces the planner to use the position: a live tail is short, a plan's index is not.
     const one = no === null ? '' : 'AND +e.plan_no = ?'
     return this.#sql
       .prepareLists(`SELECT ${ENTRY}, p.id AS plan FROM entries e JOIN plans p ON p.plan_no = e.plan_no
@@ -145,7 +145,7 @@ export class SqliteJournal implements JournalTable {
     this.#hash.write(hash, 'hex')
     const known = this.#heads.get(no)
     this.#insert.run(position, no, version, at, actor, fence, done, body, stored, this.#hash)
-    // An owner writes step after step and says where it ended when it lets go; everybody else says it at once.
+    // An owner records the reached version when it releases the plan; other writers at once.
     if (fence === null) this.#reach.run(version, no)
     if (this.#seen === undefined) return
     this.#lastPosition = position
@@ -196,13 +196,13 @@ export function hex(value: Value | undefined): Sha256 {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex') as Sha256
 }
 
-// The journal of the connection that writes: also remembers what it wrote for whoever follows in this process.
+// The journal of the writing connection, which also remembers its entries for followers in this process.
 
 const NAMES_MAX = 1_000
 
 export class NotingJournal extends SqliteJournal {
   readonly #recent: Recent
-  /** Of plans by their numbers, which are given once: only a plan that was undone leaves its number to another. */
+  /** By plan number, which is unique; only a rolled back plan leaves its number to another. */
   readonly #names = new Map<number, PlanId>()
 
   constructor(sql: Connection, wrote: () => void, recent: Recent) {

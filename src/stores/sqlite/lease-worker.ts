@@ -1,9 +1,8 @@
-// Renews a lease from a thread of its own, with a connection of its own: a busy event loop does not lose its plans. The
-// thread's program is kept as text, because it must start the same way from dist/*.js and from src/*.ts; it is a module of its
-// own address, so that no package.json of the folder we stand in has a say in it. It reads the
-// machine's monotonic clock itself, which all threads and processes of one boot share. A stopped process stops its threads
-// too; when it wakes up late, the renewal finds the lease lapsed and says so. A renewal need not survive a power cut, after
-// which the boot is another one anyway, so this connection alone does not sync: no flush is spent on heartbeats.
+// Renews a lease in its own thread with its own connection, so that a busy event loop does not lose its plans. The program of the thread is
+// a text, because it must start equally from dist/*.js and src/*.ts; it has its own module address, so that no package.json of the current
+// folder affects it. It reads the machine's monotonic clock, which all threads and processes of one boot share. A stopped process stops its
+// threads too; when it wakes up late, the renewal finds the lease expired and reports that. A renewal need not survive a power failure, so
+// this connection does not sync.
 
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
@@ -42,7 +41,7 @@ parentPort.once('message', () => stop('stopped'))
 beat()
 `
 
-/** It holds one row; small limits, so that the thread costs next to nothing. */
+/** Small limits, because it handles one row. */
 const SMALL = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 }
 
 export function threadHeartbeat(path: string): Heartbeat {
@@ -55,7 +54,7 @@ export function threadHeartbeat(path: string): Heartbeat {
     let stopping = false
     const ended = new Promise<void>(resolve => worker.once('exit', () => resolve()))
     worker.on('message', word => word === 'lost' && lost())
-    // A thread that cannot renew is as good as a lost lease; the fence keeps everybody safe meanwhile.
+    // A thread that cannot renew counts as a lost lease; the fence protects other processes meanwhile.
     worker.on('error', () => stopping || lost())
     worker.unref()
     return {

@@ -1,5 +1,5 @@
-// Brings a file to the schema of this program, step by step. Each step is one transaction: killed at any statement, the
-// file has the old schema or the new one. A file from a newer program, of another one, or from before the first release is left alone.
+// Migrates a file to the schema of this release, step by step. Each step is one transaction: after a crash the file has the old schema or
+// the new one. A file of a newer release, of another program, or from before the first release is not touched.
 
 import type { Millis } from '../../domain/id.ts'
 import type { Host } from '../leases/host.ts'
@@ -33,7 +33,7 @@ export function refuseForeignFile(connection: Connection, known = SCHEMA_VERSION
   }
 }
 
-/** Of one moment: another process may be making the store just now. */
+/** From one snapshot, because another process may be creating the store. */
 function signsOf(connection: Connection): { application: unknown; empty: boolean; version: number } {
   connection.exec('BEGIN')
   try {
@@ -45,7 +45,7 @@ function signsOf(connection: Connection): { application: unknown; empty: boolean
   }
 }
 
-/** A running program must not have its tables changed. */
+/** The tables of a running program must not change. */
 export function refuseWhileDriven(connection: Connection, host: Host, monotonic: number, known = SCHEMA_VERSION): void {
   const version = connection.pragma('user_version') as number
   if (version === 0 || version >= known) return
@@ -59,7 +59,7 @@ export function refuseWhileDriven(connection: Connection, host: Host, monotonic:
   }
 }
 
-/** Throws BUSY when another process migrates at this moment; the caller tries again. */
+/** Throws BUSY when another process is migrating; the caller retries. */
 export function migrate(connection: Connection, options: Migrating): void {
   const migrations = options.migrations ?? MIGRATIONS
   const known = migrations.at(-1)!.number
@@ -68,7 +68,7 @@ export function migrate(connection: Connection, options: Migrating): void {
     if ((connection.pragma('user_version') as number) >= migration.number) continue
     connection.exec('BEGIN IMMEDIATE')
     try {
-      // Looked at again under the lock: another process may have been quicker.
+      // Checked again under the lock: another process may have been faster.
       if ((connection.pragma('user_version') as number) < migration.number) step(connection, migration, options)
       options.failpoint?.('migration:commit')
       connection.exec('COMMIT')

@@ -1,4 +1,4 @@
-// Plans and tasks in SQLite: the rows that are written with every entry, and the lists made of them.
+// Plans and tasks in SQLite: the rows that are written with every entry, and their lists.
 
 import { type PlanId, type PlanName, type TaskName, taskId } from '../../domain/id.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
@@ -17,8 +17,6 @@ import {
 import type { AttemptRow, Page, TaskQuery, TaskRow } from '../store.ts'
 import type { Connection, Row, Statement, Value } from './driver.ts'
 import { OFF_COURSE, oneOf } from './schema.ts'
-
-// The query tables in SQLite, as entries change them: rows of plans, tasks and attempts.
 
 export class SqliteProjections {
   readonly #sql: Connection
@@ -90,7 +88,7 @@ export class SqliteProjections {
     }
   }
 
-  /** Only what moves: SQLite writes every index anew that holds a column it is told to set, changed or not. */
+  /** Only changed columns, because SQLite rewrites every index with a column in SET, changed or not. */
   #movePlan(no: number, state: PlanState): void {
     const { status, archived, startedAt, endedAt } = planRecord(state)
     this.#sql
@@ -112,7 +110,7 @@ export class SqliteProjections {
     this.#moveTask.run(status, visit, attempt, startedAt, endedAt, assigneeOf(task), no, ordinal)
   }
 
-  /** Writes only the rows that differ: a definition may be large and its change small. */
+  /** Only the rows that differ: a definition may be large and its change small. */
   #replaceTasks(no: number, state: PlanState): void {
     const there = this.#storedTasks(no)
     for (const task of state.order) {
@@ -165,7 +163,7 @@ export class SqliteProjections {
     this.#renameTask.run(name, title, kind, sequence, status, visit, attempt, startedAt, endedAt, assignee, no, ordinal)
   }
 
-  /** The usual case in one statement: the task moves because its attempt began or ended. False when it is not that simple. */
+  /** The usual case in one statement: the task changes because its attempt began or ended. False for other cases. */
   #moveWithAttempt(no: number, task: TaskState, change: AttemptChange): boolean {
     const { status, visit, attempt, startedAt, endedAt, ordinal } = task
     const assignee = assigneeOf(task)
@@ -212,7 +210,7 @@ export class SqliteProjections {
       const { status, durationMs, exit, failureClass } = change
       const end = () => this.#end.run(status, at, durationMs, exit, failureClass, no, ordinal, visit, attempt).changes
       if (end() > 0) return
-      // An end nobody started stands for both.
+      // An end without a start does both.
       this.#setAside.run(no, ordinal)
       this.#start.run(visit, attempt, at, no, ordinal)
       end()
@@ -289,7 +287,7 @@ export function attemptOf(row: Row): AttemptRecord {
   }
 }
 
-// A WHERE clause that grows by what is asked; absent values ask nothing.
+// A WHERE clause built from conditions; absent values are skipped.
 
 export class Conditions {
   readonly #terms: string[] = []
@@ -306,16 +304,16 @@ export class Conditions {
   }
 }
 
-// The three orders tasks are listed in: as columns, as the key a cursor bears, and as a condition for what comes behind one.
+// The three orders of task lists: as columns, as the key in a cursor, and as a condition for the next page.
 
 interface TaskOrder {
   readonly list: string
-  /** Of all plans; `plan` is the column with the number of the plan. */
+  /** For all plans; `plan` is the column with the plan number. */
   readonly columns: (plan: string) => string
   readonly within: string
   readonly key: (row: Row) => readonly number[]
   readonly compare: (a: readonly number[], b: readonly number[]) => number
-  /** Only what comes behind the row with this key; `plan` is null within one plan. */
+  /** Only rows after the one with this key; `plan` is null within one plan. */
   readonly behind: (where: Conditions, after: readonly number[], plan: string | null) => void
 }
 
@@ -351,7 +349,7 @@ const ORDERS: Readonly<Record<'plan' | 'sequence' | 'recent', TaskOrder>> = {
   recent: {
     list: 'recent tasks',
     columns: () => 't.added_at DESC, t.plan_no DESC, t.ordinal DESC',
-    // Ordinals count tasks in the order in which they came.
+    // Ordinals are in order of addition.
     within: 't.ordinal DESC',
     key: keyOf('added_at', 'plan_no', 'ordinal'),
     compare: compareBy(-1, -1, -1),
@@ -366,7 +364,7 @@ function keyOf(...columns: readonly string[]): TaskOrder['key'] {
   return row => columns.map(column => row[column] as number)
 }
 
-/** 1 for a column that rises, -1 for one that falls. */
+/** 1 for an ascending column, -1 for a descending one. */
 function compareBy(...signs: readonly number[]): TaskOrder['compare'] {
   return (a, b) => {
     const at = a.findIndex((value, index) => value !== b[index])
@@ -374,9 +372,8 @@ function compareBy(...signs: readonly number[]): TaskOrder['compare'] {
   }
 }
 
-// Lists of tasks. No index holds what a step of a healthy plan changes, so tasks that are ready or running are found through the
-// plans that are open; everything else is a stretch of an index. Where several stretches are asked for, each gives its first
-// rows, and the first of all are taken.
+// Lists of tasks. No index has a column that a step of a healthy plan changes, so ready and running tasks are found through the open plans;
+// everything else is an index range. For several ranges, the first rows of each are merged.
 
 export function listTasks(sql: Connection, query: TaskQuery, no: number | null): Page<TaskRow> {
   const limit = limitOf(query.limit)
@@ -396,7 +393,7 @@ export function listTasks(sql: Connection, query: TaskQuery, no: number | null):
 interface Stretch {
   readonly from: string
   readonly where: Conditions
-  /** The column with the number of the plan that comes first on this way. */
+  /** The column with the plan number that comes first in this access path. */
   readonly plan: 't.plan_no' | 'p.plan_no'
 }
 
@@ -427,13 +424,13 @@ function along(query: TaskQuery, no: number | null, status: TaskStatus | undefin
     if (query.assignee !== undefined) index = 'INDEXED BY tasks_by_assignee'
     else if (isOffCourse) index = 'INDEXED BY tasks_off_course'
     else if (query.order === 'recent') index = 'INDEXED BY tasks_by_time'
-    // A partial index serves only where its condition is said in the same words.
+    // A partial index is used only if its condition is repeated literally.
     if (index.endsWith('off_course')) where.add(oneOf('t.status', ...OFF_COURSE))
   }
   return { from: `tasks t ${index} CROSS JOIN plans p ON p.plan_no = t.plan_no`, where, plan: 't.plan_no' }
 }
 
-/** Where such tasks can be. A plan that failed under the first rules may have left some ready. */
+/** The statuses of plans with such tasks. A plan that failed under the first rules may have ready ones. */
 const OPEN: Readonly<Record<'ready' | 'running', readonly PlanStatus[]>> = {
   ready: ['active', 'paused', 'failed'],
   running: ['active', 'paused'],

@@ -1,5 +1,4 @@
-// Questions to the query tables. Pages are cut by key, never by offset; every value is a parameter; what is searched for is
-// text, not a pattern.
+// Queries of the query tables. Pages are cut by key, never by offset; every value is a parameter; search text is no pattern.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { PLAN_STATUSES, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
@@ -25,17 +24,16 @@ import type { Connection, Row, Value } from './driver.ts'
 import { addWithin, matching } from './index-tables.ts'
 import { attemptOf, Conditions, listTasks, planOf, SqliteProjections } from './projection-tables.ts'
 
-// Lists of plans, newest first. An index holds the numbers of plans in order for each session, goal or agent with each status,
-// archived or not; a page takes the newest out of as many such stretches as are asked for, at most twelve, from the number a
-// cursor names. So it costs the same wherever it begins. Which index is said here, and not left to a planner without statistics;
-// whatever else is asked for is looked at row by row along it.
+// Lists of plans, newest first. There is an index of plan numbers for each session, goal or agent with each status, archived or not; a page
+// merges at most twelve such ranges, starting at the number in the cursor. So every page costs the same. The index is chosen here, because
+// SQLite's planner has no statistics; other conditions are checked row by row.
 
-/** As `domain/views/summary.ts` says it: active, and nothing can move until a person decides. */
+/** As in `domain/views/summary.ts`: active, and nothing can move until a person decides. */
 const WAITS = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status = 'waiting')`
 const MOVES = `EXISTS (SELECT 1 FROM tasks t WHERE t.plan_no = p.plan_no AND t.status IN ('ready', 'running'))`
 const SHOWN_STATUS = `CASE WHEN p.status = 'active' AND ${WAITS} AND NOT ${MOVES} THEN 'blocked' ELSE p.status END`
 
-/** By the text of the last entry, without reading it as one; a large entry is stored elsewhere, and may tell of anything. */
+/** By the text of the last entry, without parsing it; a large entry is stored elsewhere and always counts. */
 const UNSETTLED = `(EXISTS (SELECT 1 FROM earlier_attempts a WHERE a.plan_no = p.plan_no) OR
   (SELECT coalesce(instr(l.body, 'rollback.stopped'), 1) FROM entries l WHERE l.plan_no = p.plan_no
     ORDER BY l.version DESC LIMIT 1) > 0)`
@@ -97,7 +95,7 @@ function find(
   )
 }
 
-/** Along the words of plans, whose texts are numbered as the plans are. */
+/** Through the search texts of plans, which are numbered in plan order. */
 function byWords(
   sql: Connection,
   query: PlanQuery,
@@ -109,7 +107,7 @@ function byWords(
   where.add('p.archived = ?', flagOf(query))
   where.add('p.status = ?', query.status === 'blocked' ? 'active' : query.status)
   where.add('w.doc_words MATCH ?', `{plan} : (${matching(words)})`)
-  // The plan a cursor names may be gone by now; then the next that came after it is where the page before ended.
+  // The plan of the cursor may be gone; then the next newer one marks the place.
   const place = `(SELECT doc_no FROM docs WHERE plan_no >= ? AND task = '' ORDER BY plan_no, task LIMIT 1)`
   where.add(`w.rowid < coalesce(${place}, ${Number.MAX_SAFE_INTEGER})`, before)
   const from = 'doc_words w CROSS JOIN docs d ON d.doc_no = w.rowid CROSS JOIN plans p ON p.plan_no = d.plan_no'
@@ -133,7 +131,7 @@ function all(sql: Connection, from: string, where: Conditions, key: string, limi
 
 type Loose = { readonly [K in keyof PlanQuery]: PlanQuery[K] | undefined }
 
-/** What is looked at row by row: everything but what the index was chosen for. */
+/** The conditions that the chosen index does not cover. */
 function rest(query: Loose, but: readonly (typeof HOLDERS)[number][]): Conditions {
   const where = new Conditions()
   for (const key of HOLDERS) if (!but.includes(key)) where.add(`p.${key} = ?`, query[key])
@@ -146,7 +144,7 @@ function rest(query: Loose, but: readonly (typeof HOLDERS)[number][]): Condition
 
 const flagOf = ({ archived }: PlanQuery): Value | undefined => (archived === undefined ? undefined : Number(archived))
 
-/** For a text without words, and where the words were not caught up. */
+/** For a text without words, and when the words are not caught up. */
 function lookFor(where: Conditions, text: string): void {
   const words = wordsOf(text)
   for (const part of words.length === 0 ? [text] : words) {
@@ -160,7 +158,7 @@ function lookFor(where: Conditions, text: string): void {
   }
 }
 
-// Plans looked over. They are counted along an index; those in an order that no index keeps are all visited.
+// The overview of plans. Counts use an index; orders without an index visit all plans.
 
 const SPENT = (what: string): string =>
   `(SELECT sum(s.${what}) FROM steps s INDEXED BY steps_by_plan WHERE s.plan_no = p.plan_no AND s.ended_at IS NOT NULL)`
@@ -186,7 +184,7 @@ function overviewPlans(
   const place = unseal(list, query)
   if (place !== null && !(place.length === 2 && place.every(isScalar)))
     throw new BadCursor(`this cursor was not handed out by a list of ${list}; start again without one`)
-  // The number of a plan is its place already; behind any other key it parts those that are equal.
+  // The plan number is the key, or the tie-breaker of another key.
   const [columns, marks] = order === 'newest' ? ['plan_no', '(?)'] : ['(key, plan_no)', '(?, ?)']
   const behind = place === null ? '' : `WHERE ${columns} ${way === 'ASC' ? '>' : '<'} ${marks}`
   const from = `plans p ${order === 'updated' || query.since !== undefined ? LAST_ENTRY : ''} ${where}`

@@ -1,6 +1,5 @@
-// The schema as numbered steps, forward only. A step is never edited once released: a change is another step behind it. The first
-// step makes an empty file into a store; files with a lower number, from before the first release, are refused. Words that are
-// closed unions in the domain are closed here too.
+// The schema as numbered steps, forward only. A released step is never edited: a change is another step. The first step turns an empty file
+// into a store; lower numbers, from before the first release, are refused. Closed unions of the domain are CHECK constraints here.
 
 import type { TaskStatus } from '../../domain/status.ts'
 
@@ -10,7 +9,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** One of these words. With `instr`, because SQLite builds an index for every `IN` list each time it checks one. */
+/** A CHECK for one of these words. With `instr`, because SQLite builds an index for an `IN` list at every check. */
 export const oneOf = (column: string, ...words: readonly string[]): string =>
   `instr('|${words.join('|')}|', '|' || ${column} || '|') > 0`
 
@@ -56,14 +55,14 @@ export const MIGRATIONS: readonly Migration[] = [
         ended_at INTEGER,
         agent TEXT
       ) STRICT`,
-      // Behind the columns of an index come the numbers of the plans, so that a page is one stretch of each combination.
+      // Every index ends with the plan number, so that a page is one range per combination.
       'CREATE INDEX plans_by_status ON plans (status, archived)',
       'CREATE INDEX plans_by_session ON plans (session, status, archived) WHERE session IS NOT NULL',
       'CREATE INDEX plans_by_goal ON plans (goal, status, archived) WHERE goal IS NOT NULL',
       'CREATE INDEX plans_by_agent ON plans (agent, status, archived) WHERE agent IS NOT NULL',
 
-      // Who may write. Where a plan stands is told by its last entry alone, so that a step rewrites no row here; `reached` is
-      // a version the journal is known to have reached, against a journal cut short.
+      // Who may write. The state of a plan is in its last entry only, so that a step rewrites no row here; `reached` is a version that the
+      // journal is known to have reached, to detect truncation.
       `CREATE TABLE heads (
         plan_no INTEGER PRIMARY KEY REFERENCES plans,
         reached INTEGER NOT NULL,
@@ -124,15 +123,15 @@ export const MIGRATIONS: readonly Migration[] = [
         added_at INTEGER NOT NULL,
         PRIMARY KEY (plan_no, ordinal)
       ) WITHOUT ROWID, STRICT`,
-      // None of these holds what a step of the engine in a healthy plan changes; only claims of assigned tasks do.
+      // None of these has a column that a step of the engine in a healthy plan changes; only claims of assigned tasks do.
       'CREATE INDEX tasks_by_sequence ON tasks (plan_no, sequence)',
       'CREATE INDEX tasks_by_time ON tasks (added_at)',
       'CREATE INDEX tasks_by_assignee ON tasks (assignee, status, added_at) WHERE assignee IS NOT NULL',
       `CREATE INDEX tasks_waiting ON tasks (plan_no) WHERE status = 'waiting'`,
       `CREATE INDEX tasks_off_course ON tasks (status, added_at) WHERE ${oneOf('status', ...OFF_COURSE)}`,
 
-      // The last attempt of a task stands in the task's own row, which is written anyway; only those before it stand here. Most
-      // tasks need one, so a commit touches one page less.
+      // The last attempt of a task is in the task's own row, which is written anyway; this table has the earlier ones. Most tasks need one
+      // attempt, so a commit touches one page less.
       `CREATE TABLE earlier_attempts (
         plan_no INTEGER NOT NULL REFERENCES plans,
         ordinal INTEGER NOT NULL,
@@ -207,7 +206,7 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (stream_no, version)
       ) WITHOUT ROWID, STRICT`,
 
-      // What was taken out, so that missing entries can be told from removed ones and no position is given twice.
+      // What was pruned, so that missing entries can be told from removed ones and no position is reused.
       `CREATE TABLE pruned (
         plan_id TEXT PRIMARY KEY,
         name TEXT NOT NULL,
@@ -230,7 +229,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ) WITHOUT ROWID, STRICT`,
       'CREATE INDEX once_by_time ON once (at)',
 
-      // What is caught up when somebody asks. All of it can be made again from entries and task_logs.
+      // What is caught up on demand. All of it can be rebuilt from entries and task_logs.
       `CREATE TABLE caught_up (
         one INTEGER PRIMARY KEY CHECK (one = 1),
         position INTEGER NOT NULL,

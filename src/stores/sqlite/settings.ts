@@ -1,5 +1,5 @@
-// What we promise about the file, set and then asserted at every open: a driver's defaults are not to be trusted, and a
-// reopened file does not remember all of them. What cannot be had is refused, with a hint.
+// The settings of the file, applied and then verified at every open, because drivers have other defaults and a file does not store all
+// settings. If one is unavailable, the store refuses with a hint.
 
 import { statfsSync } from 'node:fs'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -7,11 +7,11 @@ import { StoreRefused } from '../store.ts'
 import type { Connection, Value } from './driver.ts'
 
 export const APPLICATION_ID = 0x504c464c // 'PLFL'
-/** Older ones can lose a reset of the write-ahead log. */
+/** Older releases can lose a reset of the write-ahead log. */
 const SQLITE_MIN = [3, 51, 3] as const
 const CHECKPOINT_PAGES = 1_000
 
-/** Filesystem types on which locks or shared memory cannot be trusted. */
+/** Filesystem types without reliable locks or shared memory. */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -32,9 +32,8 @@ export function refuseNetworkFilesystem(
   throw new StoreRefused(`${folder} is on a network filesystem (${name})`, 'use --dir with a folder on a local disk')
 }
 
-/** For the connection that writes. Must run outside a transaction. */
 export function applySettings(connection: Connection): void {
-  // The page size can only be chosen while the file is empty; later it is read from the file.
+  // The page size can only be set while the file is empty.
   connection.exec('PRAGMA page_size = 4096')
   connection.pragma('journal_mode = WAL')
   connection.exec(`

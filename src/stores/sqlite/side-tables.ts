@@ -1,4 +1,4 @@
-// Tables beside the plans, in SQLite: owners, claims, output, sessions and goals, keys that were used, reserved files.
+// Tables beside the plans, in SQLite: owners, claims, output, sessions and goals, idempotency keys, reservations.
 
 import type { Actor, PlanId, TaskName } from '../../domain/id.ts'
 import type { Reserves } from '../../domain/result.ts'
@@ -21,7 +21,7 @@ import type { Connection, Row } from './driver.ts'
 import { bytes, hex } from './journal-table.ts'
 import { Conditions } from './projection-tables.ts'
 
-// Files reserved across plans, in SQLite: one row for each task that holds some, and those that ended not long ago.
+// Files reserved across plans: one row for each task with a current or recent reservation.
 
 const ROWS = 'SELECT r.*, t.name FROM reservations r LEFT JOIN tasks t USING (plan_no, ordinal)'
 
@@ -61,7 +61,7 @@ const rowOf = (row: Row): ReservationRow => ({
   task: row.name as TaskName | null,
 })
 
-// Sessions and goals in SQLite: one table of streams with their current rows, one of their entries.
+// Sessions and goals: one table of streams with their current rows, one of their entries.
 
 export function sqliteStreams(sql: Connection, wrote: () => void): StreamTable {
   const head: StreamTable['head'] = (kind, id) => {
@@ -76,7 +76,7 @@ export function sqliteStreams(sql: Connection, wrote: () => void): StreamTable {
       where.add('stream_no < ?', before)
       where.add(`json_extract(row, '$.parent') IS ?`, asked.parent)
       where.add(`json_extract(row, '$.status') = ?`, asked.status)
-      // Said, because a planner without statistics might go through all of them.
+      // Explicit, because SQLite's planner has no statistics.
       const index =
         asked.parent !== undefined
           ? 'INDEXED BY streams_by_parent'
@@ -128,11 +128,9 @@ const entryOf = (row: Row): StreamEntry => ({
   hash: hex(row.hash),
 })
 
-// The tables beside the journal in SQLite: owners, claims, task output.
-
 const OWNER = 'o.id, o.host, o.boot, o.pids, o.pid, o.start_time, o.expires'
 
-/** While nobody holds a plan, its row says how far its journal reached. */
+/** When a plan is released, its row records the version its journal has reached. */
 const REACHED = `reached = coalesce((SELECT max(version) FROM entries WHERE plan_no = heads.plan_no), 0)`
 
 export function sqliteOwners(sql: Connection, wrote: () => void): OwnerTable {
@@ -286,8 +284,6 @@ const logOf = (plan: PlanId, row: Row): StoredLog => ({
   text: row.text as string,
   seq: row.seq as number,
 })
-
-// Keys that were used, in SQLite. Written only when somebody brings a key.
 
 export function sqliteOnce(sql: Connection, wrote: () => void): OnceTable {
   return {

@@ -1,7 +1,6 @@
-// The store opened only to be read: no folder or file is made, no lease taken, nothing checkpointed, so it works where nothing
-// may be written. A database that nobody has open is read as it lies there. One with a write-ahead log is read together with
-// it, and its shared index is not touched. What cannot be read in place, because its index is gone or its schema is an older
-// one, is read as a copy elsewhere.
+// The read-only store: it creates no folder or file, takes no lease and runs no checkpoint, so it works without write permission. A
+// database that is open nowhere is read directly. One with a write-ahead log is read with the log, without touching its shared index. What
+// cannot be read in place, because its index is missing or its schema is older, is copied elsewhere first.
 
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +34,7 @@ export class StoreReading extends StoreOnTables {
           try {
             return inOneMoment(connection, () => work(tables))
           } finally {
-            // What was read may be half of something, and would be taken for damage.
+            // A torn read would look like damage.
             if (!isStill()) busy()
           }
         },
@@ -68,7 +67,7 @@ export class StoreReading extends StoreOnTables {
 interface Opened {
   readonly connection: Connection
   readonly again: () => Connection
-  /** False when it was written under our hands, where no lock would have kept us apart. */
+  /** False when it was written during the read, where there is no lock. */
   readonly isStill: () => boolean
   readonly leave: () => void
 }
@@ -84,7 +83,7 @@ function opened(path: string, options: StoreSqliteOptions): Opened {
 }
 
 function inPlace(path: string): Opened | null {
-  // The log is made with the first connection and goes with the last: without one nobody has the file open.
+  // The log exists while a connection is open: without one nobody has the file open.
   const isAlone = !existsSync(`${path}-wal`)
   const uri = `${pathToFileURL(path).href}?${isAlone ? 'immutable=1' : 'readonly_shm=1'}`
   const before = stampOf(path)
@@ -139,7 +138,7 @@ function reader(uri: string): Connection {
   const connection = new Connection(uri, { readOnly: true, busyMs: BUSY_MS })
   try {
     connection.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON')
-    // SQLite opens a file only when something is asked of it.
+    // SQLite opens a file only with the first statement.
     connection.pragma('user_version')
     return connection
   } catch (error) {

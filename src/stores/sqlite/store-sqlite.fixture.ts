@@ -1,4 +1,4 @@
-// A store in a folder of its own, with time and host moved by hand, and another program's hands in its file.
+// A store in its own folder with a fake clock and host, and raw access to its file.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ export function setup(options: Partial<StoreSqliteOptions> = {}) {
     return store
   }
   const path = join(folder, 'planfold.db')
-  /** Another program with its hands in the file. */
+  /** As another program. */
   const raw = (sql: string) => {
     const connection = new Connection(path, { readOnly: false, busyMs: 1_000 })
     connection.exec(`PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; ${sql}`)

@@ -1,5 +1,5 @@
-// The durable store: one file, one connection that writes, one that reads while the other waits. Opening it proves that the
-// file is ours, that its schema is known, and that SQLite runs with the settings we promise.
+// The durable store: one file, one connection that writes, and one that reads while the other waits. Opening it verifies that the file is
+// ours, that its schema is known, and that SQLite has the required settings.
 
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -37,17 +37,17 @@ export interface StoreSqliteOptions {
   readonly clock: Clock
   readonly host: Host
   readonly newId: () => string
-  /** Called at named points; crash tests end the process there. */
+  /** Called at named points, where crash tests end the process. */
   readonly failpoint?: ((name: string) => void) | undefined
-  /** How long another process may hold the write lock before a request is given up. */
+  /** How long to wait for the write lock of another process. */
   readonly busyMs?: number
-  /** `manual`: leases are renewed by `leases.renew()` only, for tests with a clock of their own. */
+  /** `manual`: leases are renewed by `leases.renew()` only, for tests with a fake clock. */
   readonly heartbeat?: 'thread' | 'manual'
-  /** After how many events a fold is stored again; the default suits everybody but tests. */
+  /** After how many events a fold is stored; for tests. */
   readonly foldEvery?: number
-  /** How many bytes snapshots may bring the content store to; absent: as many as the disk holds. */
+  /** The size limit of the content store for snapshots; absent: unlimited. */
   readonly quotaBytes?: number | undefined
-  /** The type of the filesystem a folder is on, as statfs(2) tells it. */
+  /** The filesystem type of a folder, from statfs(2). */
   readonly filesystemType?: (folder: string) => number
 }
 
@@ -101,7 +101,7 @@ export class StoreSqlite extends StoreOnTables {
     makeDurableFolder(folder)
     refuseNetworkFilesystem(folder, options.filesystemType)
     if (!existsSync(path)) {
-      // Only its owner may read it; SQLite gives its companions the same rights.
+      // Readable by its owner only; SQLite gives its companion files the same mode.
       closeSync(openSync(path, 'a', 0o600))
       syncFolderNow(folder)
     }
@@ -156,17 +156,17 @@ export function tablesOn(connection: Connection, recent?: Recent): Tables & { re
   }
 }
 
-/** Leaves an empty log behind when nobody else is using it; otherwise the last one out does. */
+/** Truncates the log when no other process uses it; otherwise the last one does. */
 function checkpoint(writer: Connection): void {
   try {
     writer.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch (error) {
-    // A store that may only be read has nothing to leave behind; on a full disk what is durable stays in the log.
+    // A read-only store has nothing to write; on a full disk the log keeps what is durable.
     if (![SQLITE_BUSY, SQLITE_READONLY, SQLITE_FULL].includes(sqliteCode(error) ?? 0)) throw error
   }
 }
 
-/** SQLite counts the commits of other connections for us. */
+/** SQLite counts the commits of other connections. */
 function pollOf(reader: Connection): () => boolean {
   let seen: unknown
   return () => {
@@ -184,19 +184,19 @@ function openReader(path: string): Connection {
   return connection
 }
 
-/** A connection of its own, whose view stays at one moment until it is closed. */
+/** A separate connection with a snapshot until it is closed. */
 function snapshotOf(path: string) {
   const connection = openReader(path)
   connection.exec('BEGIN')
   return { tables: tablesOn(connection), close: () => connection.close() }
 }
 
-/** Makes the folder durable together with those above it that had to be made. */
+/** Makes the folder and its new parents durable. */
 function makeDurableFolder(folder: string): void {
   for (const made of makeFolder(folder, 0o700).toReversed()) syncFolderNow(dirname(made))
 }
 
-/** A removed file can still be written to while it is open; the inode tells whether it is the same. */
+/** An open file can be written after its removal; the inode shows whether it is still the same. */
 function watched(path: string): () => boolean {
   const opened = statSync(path)
   return () => {

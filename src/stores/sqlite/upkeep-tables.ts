@@ -1,10 +1,10 @@
-// Upkeep in SQLite: counting, pruning, and what SQLite itself says about the file.
+// Upkeep in SQLite: counting, pruning, and SQLite's own integrity check.
 
 import type { Millis } from '../../domain/id.ts'
 import type { Upkeep } from '../tables.ts'
 import type { Connection } from './driver.ts'
 
-/** Tables with a plan's rows; children first. */
+/** Tables with rows of a plan; children first. */
 const OF_A_PLAN = [
   'entries',
   'docs',
@@ -47,7 +47,7 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
       for (const table of OF_A_PLAN) sql.prepare(`DELETE FROM ${table} WHERE plan_no = ?`).run(no)
       return { entries: count as number, bytes: bytes as number }
     },
-    // Rows are only ever added to it, so that its last number says it without counting.
+    // Append-only, so the last number is the count.
     pruned: () => (sql.prepareLists('SELECT max(rowid) FROM pruned').get()?.[0] ?? 0) as number,
     integrity() {
       const found = sql
@@ -63,7 +63,7 @@ export function sqliteUpkeep(sql: Connection, wrote: () => void): Upkeep {
   }
 }
 
-/** Positions and plan numbers have no gaps, and `pruned` tells what was taken out: anything else that lacks was taken away. */
+/** Positions and plan numbers have no gaps except those in `pruned`: anything else that is missing was removed by others. */
 function missing(sql: Connection): readonly string[] {
   const { entries, positions, plans, numbers } = sql
     .prepare(`SELECT

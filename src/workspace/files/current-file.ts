@@ -1,4 +1,4 @@
-// What stands at one path right now, read through held folders from the workspace down.
+// The current content of one path, read through open folders from the workspace down.
 
 import type { BigIntStats } from 'node:fs'
 import { codeOf } from '../../safety/safety-refusal.ts'
@@ -10,13 +10,13 @@ import { pathText } from './path-text.ts'
 
 export type Standing =
   | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array; readonly links?: number; readonly stamp?: Stamp }
-  /** Something stands there that cannot be stored. */
+  /** There is something that cannot be stored. */
   | { readonly blocked: string }
 
-/** Where a hash is expected, one read is enough: bytes torn apart do not have it. */
+/** When a hash is expected, one read is enough: a torn read does not match it. */
 export const ANY_TIME = Number.POSITIVE_INFINITY
 
-/** `bytes`, of a file, are valid only until the next file is read. */
+/** The `bytes` of a file are valid only until the next file is read. */
 export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
   try {
     return within(root, path, (folder, name) => fileStateIn(folder, name, now)) ?? { entry: null }
@@ -53,7 +53,7 @@ export function modeAt(root: HeldFolder, path: BytePath): number {
   return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
 }
 
-/** Acts in the folder that holds the path; null when there is no such folder. Links on the way count as none. */
+/** Calls `act` in the parent folder; null when that does not exist. Symbolic links on the way count as missing. */
 export function within<T>(root: HeldFolder, path: BytePath, act: (folder: HeldFolder, name: BytePath) => T): T | null {
   const names = path.split('/')
   const leaf = names.pop()!
@@ -76,7 +76,6 @@ export function within<T>(root: HeldFolder, path: BytePath, act: (folder: HeldFo
   }
 }
 
-/** The folder itself, to be closed by the caller; null when there is none. */
 export function heldFolder(root: HeldFolder, path: BytePath): HeldFolder | null {
   if (path === '') return root.again()
   return within(root, path, (folder, name) => {

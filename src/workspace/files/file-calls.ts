@@ -1,4 +1,4 @@
-// Single steps on files that can be tried again: opened, synced, renamed; and a new file, whole before others see it.
+// File operations that can be retried: open, sync, rename; and new files that become visible only when complete.
 
 import * as fs from 'node:fs'
 import { codeOf } from '../../safety/safety-refusal.ts'
@@ -7,9 +7,9 @@ import type { Stamp } from '../snapshots/stat-cache.ts'
 import type { TreeEntry } from '../workspace.ts'
 import { type HeldFolder, stampOf } from './held-folder.ts'
 
-// Small acts on files in a held folder whose refusal is an answer: the name was taken, or nothing was there.
+// Operations on files in an open folder whose error is an answer: the name is taken, or there is no file.
 
-/** False when it was refused for one of these reasons. */
+/** False for one of these error codes. */
 export function attempt(codes: readonly string[], act: () => void): boolean {
   try {
     act()
@@ -20,7 +20,7 @@ export function attempt(codes: readonly string[], act: () => void): boolean {
   }
 }
 
-/** Why the file system will not have it, also the next time; null when trying again may help, or it is a bug of ours. */
+/** Why the file system refuses, now and on a retry; null when a retry may help, or for a bug of ours. */
 export function forbidden(error: unknown): string | null {
   const why = FORBIDDEN[codeOf(error) ?? '']
   return why === undefined ? null : `may not be changed: ${why}`
@@ -44,7 +44,7 @@ export function typeAt(folder: HeldFolder, name: BytePath): TreeEntry['type'] | 
   return stat.isSymbolicLink() ? 'link' : 'special'
 }
 
-/** By a descriptor, so that a link put there meanwhile is not followed. */
+/** By descriptor, so that a symbolic link placed there meanwhile is not followed. */
 export function changeMode(folder: HeldFolder, name: BytePath, mode: number): void {
   const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
   const isLinux = process.platform === 'linux'
@@ -65,7 +65,7 @@ export function makeFolder(parent: HeldFolder, name: BytePath): HeldFolder {
 export const dropFolder = (parent: HeldFolder, name: BytePath): boolean =>
   attempt(['ENOTEMPTY', 'EEXIST', 'ENOENT'], () => fs.rmdirSync(parent.at(name)))
 
-/** Makes what was renamed, linked or removed in a folder durable, where the file system knows that. */
+/** Makes renames, links and removals in a folder durable, where the file system supports that. */
 export function synced(folder: number): Promise<void> {
   return new Promise((done, fail) =>
     fs.fsync(folder, error => (error === null || NO_SYNC.includes(codeOf(error) ?? '') ? done() : fail(error))),
@@ -79,16 +79,14 @@ export function removeName(path: Buffer): Promise<void> {
 }
 
 const NO_SYNC: readonly string[] = ['EINVAL', 'ENOTSUP']
-// Linux only, and not among Node's constants: says which file, without the right to read it.
+// Linux only and missing from Node's constants: opens a file without the right to read it.
 const O_PATH = 0o10000000
 
-// A new file, whole and durable under a name of ours, before it takes its place: once others can see it nothing is written
-// into it any more. Only the sync waits in the background; everything else is done at once, because handing a small write
-// to another thread costs more than the write. Many are written first and synced then, side by side: a write that comes between
-// two syncs waits for the journal of the file system.
+// A new file is written and synced under a temporary name before it takes its place, so others never see it incomplete. Writes are
+// synchronous, because passing a small write to a thread costs more than the write; only the sync runs in the background. Many files are
+// written first and then synced in parallel, because a write between two syncs waits for the journal of the file system.
 
 const AT_ONCE_BYTES = 1024 * 1024
-/** Each holds a file open. */
 const AT_ONCE = 64
 
 export interface Fresh {
@@ -123,7 +121,7 @@ export async function writeFresh(
   }
 }
 
-/** One after the other, and a bounded number of them synced together; null: there is nothing to write. */
+/** Writes one by one, and syncs a bounded number together; null: there is nothing to write. */
 export async function writeDurably<T>(all: readonly T[], write: (each: T) => Promise<Fresh | null>): Promise<void> {
   for (let at = 0; at < all.length; at += AT_ONCE) {
     const syncing: (() => Promise<void>)[] = []
@@ -134,7 +132,7 @@ export async function writeDurably<T>(all: readonly T[], write: (each: T) => Pro
       }
     }
     const [written] = await Promise.allSettled([writing()])
-    // All are waited for, also when one fails: none may go on behind our back.
+    // Waits for all even when one fails, so that none continues in the background.
     const ended = [written, ...(await Promise.allSettled(syncing.map(sync => sync())))]
     for (const each of ended) if (each.status === 'rejected') throw each.reason
   }

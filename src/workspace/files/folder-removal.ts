@@ -1,6 +1,6 @@
-// The removal of a whole folder, in steps that may each be cut off. It is moved aside first, so that no half of it ever stands
-// where somebody worked. There it is looked at once more, and put back when a file changed since it was judged. Only under its
-// last name is it deleted without another look.
+// The removal of a folder, in steps that may be interrupted. The folder is first moved aside, so that it is never half deleted in its
+// place. Then it is checked again, and put back if a file changed since the removal was approved. Only under its last name is it deleted
+// unconditionally.
 //
 //   folder ──► .removing-<plan> ──► .removed-<plan> ──► gone
 //     ▲               │ a file changed
@@ -14,7 +14,7 @@ import { ignoring } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import { pathText } from './path-text.ts'
 
-/** Every file, link and special file of a folder by its path in it, with marks that change whenever it does. */
+/** Every file, link and special file of a folder by its relative path, with stamps that change whenever it does. */
 export type FileStamps = ReadonlyMap<string, string>
 
 export async function fileStamps(folder: string): Promise<FileStamps> {
@@ -22,7 +22,7 @@ export async function fileStamps(folder: string): Promise<FileStamps> {
   const open: { readonly at: Buffer; readonly path: BytePath }[] = [{ at: Buffer.from(folder), path: '' }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { at, path } = next
-    // Names are bytes here: two that are no UTF-8 must not become one.
+    // As bytes: two names that are not UTF-8 must not become equal.
     const entries = await ignoring(['ENOENT'], () => readdir(at, { withFileTypes: true, encoding: 'buffer' }))
     await Promise.all(
       (entries ?? []).map(async entry => {
@@ -43,7 +43,7 @@ export async function fileStamps(folder: string): Promise<FileStamps> {
 
 const SLASH = Buffer.from('/')
 
-/** Moves the folder aside unless files changed since `judged`; returns those. With none, `deleteAside` may follow. */
+/** Moves the folder aside unless files changed since `judged`; returns the changed ones. With none, `deleteAside` may follow. */
 export async function setAside(path: string, plan: PlanId, judged: FileStamps): Promise<readonly string[]> {
   const { looking, removed } = namesFor(path, plan)
   await deleteAside(path, plan)
@@ -57,17 +57,17 @@ export async function setAside(path: string, plan: PlanId, judged: FileStamps): 
   return changed
 }
 
-/** A removal was cut off before it had looked again: the folder goes back to where it stood. */
+/** Puts the folder back after a removal that was interrupted before its second check. */
 export async function undoRemoval(path: string, plan: PlanId): Promise<void> {
   await ignoring(['ENOENT'], () => rename(namesFor(path, plan).looking, path))
 }
 
-/** Deletes what was set aside, now or by a removal that was cut off. */
+/** Deletes what was set aside, now or by an interrupted removal. */
 export async function deleteAside(path: string, plan: PlanId): Promise<void> {
   await removeTree(namesFor(path, plan).removed)
 }
 
-/** Beside the folder; no plan has a name that begins with a dot. */
+/** Names of plans never begin with a dot. */
 const namesFor = (path: string, plan: PlanId) => ({
   looking: join(dirname(path), `.removing-${plan}`),
   removed: join(dirname(path), `.removed-${plan}`),

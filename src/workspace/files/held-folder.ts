@@ -1,6 +1,6 @@
-// One open folder and the names directly in it, for walks over many files: the same promise as safety/files/directory.ts, that no
-// link is ever followed below the workspace, but without a turn of the event loop for each call. Reading a file here
-// answers with bytes that stood there as a whole, or says why it cannot.
+// An open folder and the names directly in it, for walks over many files. Like safety/files/directory.ts it never follows a symbolic link
+// below the workspace, but it is synchronous, to save a turn of the event loop for each call. A read returns bytes that were in the file
+// together, or the reason why it cannot.
 
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -40,15 +40,15 @@ export class HeldFolder {
     return new HeldFolder(folder, `${this.#stood}/${name}`)
   }
 
-  /** Names, one character for each byte, in no order. */
+  /** One character for each byte, unordered. */
   names = (): BytePath[] => fs.readdirSync(Buffer.from(this.#path, 'latin1'), { encoding: 'latin1' })
 
-  /** What the name itself stands for; null when there is nothing. */
+  /** Of the name itself; null when it does not exist. */
   look(name: BytePath): fs.BigIntStats | null {
     return fs.lstatSync(this.at(name), LOOK) ?? null
   }
 
-  /** Quicker than `look`, but by path: the folder may have been moved. Null when there is nothing or it is unknown. */
+  /** Faster than `look`, but by path: the folder may have been moved. Null when missing or unknown. */
   glance(name: BytePath): fs.Stats | null {
     const path = `${this.#stood}/${name}`
     try {
@@ -109,7 +109,7 @@ export const stampOf = (stat: fs.BigIntStats): Stamp => ({
   ctimeNs: stat.ctimeNs,
 })
 
-/** The content, null when the file is gone, or the reason why it cannot be had. `now` is the time before reading. */
+/** The content, null for a missing file, or why it cannot be read. `now` is the time before reading. */
 export function readSteady(
   folder: Readable,
   name: BytePath,
@@ -119,7 +119,7 @@ export function readSteady(
   return steady(folder, name, now, maxBytes, 'twice')
 }
 
-/** The same, but a file that changed lately is not read a second time: the caller comes back to it. */
+/** The same, but a file that changed recently is not read twice: the caller checks it again. */
 export function readOnceSteady(
   folder: Readable,
   name: BytePath,
@@ -141,7 +141,7 @@ function steady(
       const first = readOnce(folder, name, maxBytes)
       if (first === null || typeof first === 'string') return first
       const settled = isSettled(first.stamp, now)
-      // Times are too coarse to trust for a file that changed just now: such a one is read twice.
+      // Timestamps are too coarse for a file that changed just now, so it is read twice.
       const second = settled || fresh === 'once' ? first : readOnce(folder, name, maxBytes)
       if (second === null || typeof second === 'string') continue
       const after = folder.look(name)
@@ -158,9 +158,9 @@ function steady(
   }
 }
 
-// One buffer for all: nothing here waits between reading and hashing.
+// One shared buffer: nothing here awaits between reading and hashing.
 let buffer = Buffer.allocUnsafe(256 * 1024)
-/** A larger buffer is given up when a file is read that does not need it. */
+/** A larger buffer is released by the next small file. */
 const BUFFER_KEPT_BYTES = 16 * 1024 * 1024
 
 function readOnce(folder: Readable, name: BytePath, maxBytes: number): Omit<ReadFile, 'settled'> | string | null {
@@ -173,7 +173,7 @@ function readOnce(folder: Readable, name: BytePath, maxBytes: number): Omit<Read
     if (buffer.length <= size || (buffer.length > BUFFER_KEPT_BYTES && size * 2 < buffer.length))
       buffer = Buffer.allocUnsafe(Math.max(256 * 1024, Math.min(size * 2, size + BUFFER_KEPT_BYTES)))
     let length = 0
-    // Whether it has grown since is seen by looking at it once more afterwards.
+    // A later stat shows whether it has grown since.
     while (length !== size) {
       const read = fs.readSync(file, buffer, length, buffer.length - length, null)
       if (read === 0) break

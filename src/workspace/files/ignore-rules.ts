@@ -1,18 +1,17 @@
-// Which files git would ignore: the patterns of `.gitignore` and `.planfoldignore` files, as git reads them. The last rule
-// that matches decides; rules of deeper folders come later; what lies in an ignored folder stays ignored. Works on bytes
-// (one character each), as git does. Pure.
+// The files that git would ignore, from `.gitignore` and `.planfoldignore`. The last matching rule decides; rules of deeper folders come
+// later; everything in an ignored folder stays ignored. Works on bytes (one character each), as git does. Pure.
 
-// Git's wildcards: `?` and `*` stay inside one name, `**` between slashes is any number of folders, `[a-z]` and `[[:alpha:]]`
-// are sets, a backslash takes the next character as it is. Every pair of places in pattern and text is looked at once, so
-// no pattern takes longer than its length times that of the text. Pure.
+// Git's wildcards: `?` and `*` match within one name, `**` between slashes any number of folders, `[a-z]` and `[[:alpha:]]` are sets, a
+// backslash escapes. Each pair of positions in pattern and text is visited once, so matching takes at most pattern length times text
+// length.
 
 type Glob = readonly Part[]
 
 type Part =
   | { readonly kind: 'one'; readonly is: (character: number) => boolean }
-  /** Any run of characters; `deep` runs over slashes too. */
+  /** `deep` also matches slashes. */
   | { readonly kind: 'run'; readonly deep: boolean }
-  /** A double star before a slash: any run that ends in a slash, or nothing at all. */
+  /** A double star and a slash: nothing, or any text that ends in a slash. */
   | { readonly kind: 'folders' }
 
 const SLASH = 0x2f
@@ -137,7 +136,7 @@ const CLASSES: { readonly [name: string]: RegExp | undefined } = Object.assign(O
 })
 
 export interface IgnoreRules {
-  /** The folder the file stands in, '' for the workspace, with a slash at its end otherwise. */
+  /** The folder of the file with a trailing slash; '' for the workspace. */
   readonly base: string
   readonly text: string
   readonly rules: readonly Rule[]
@@ -146,7 +145,7 @@ export interface IgnoreRules {
 interface Rule {
   readonly negated: boolean
   readonly directoryOnly: boolean
-  /** Matches against the path below `base`; otherwise against the last name alone. */
+  /** Matches the path below `base`; otherwise only the last name. */
   readonly anchored: boolean
   readonly matches: (text: string) => boolean
 }
@@ -163,7 +162,7 @@ export function readRules(base: string, text: string): IgnoreRules {
   return { base, text, rules }
 }
 
-/** Is this path ignored, when no folder above it is? `stack` holds the rules from the workspace downwards. */
+/** For a path without an ignored parent. `stack` has the rules from the workspace downwards. */
 export function isIgnored(stack: readonly IgnoreRules[], path: string, isDirectory: boolean): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1)
   for (let file = stack.length - 1; file >= 0; file--) {
@@ -191,7 +190,7 @@ function ruleOf(line: string): Rule | null {
   return matches === null ? null : { negated, directoryOnly, anchored, matches }
 }
 
-/** Spaces at the end do not count, unless a backslash stands before them. */
+/** Trailing spaces do not count unless escaped. */
 function withoutTrailingSpaces(line: string): string {
   let end = 0
   for (let at = 0; at < line.length; at++) {
@@ -202,7 +201,7 @@ function withoutTrailingSpaces(line: string): string {
   return line.slice(0, Math.min(end, line.length))
 }
 
-/** Null when the pattern can never match. What stands before the first wildcard is compared as it is, as in git. */
+/** Null when the pattern can never match. As in git, the text before the first wildcard is compared literally. */
 function matcherOf(pattern: string): Rule['matches'] | null {
   const plain = pattern.search(/[*?[\\]/)
   if (plain < 0) return text => text === pattern

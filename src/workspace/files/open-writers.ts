@@ -1,6 +1,6 @@
-// Which files of one folder some program still has open for writing. A file that was moved keeps its open descriptors, so a
-// person's program may write into it later. Once nobody has it open, nobody writes to it any more, but for memory maps.
-// Linux tells by /proc: for the user's own processes, and for root for all of them. Elsewhere nothing can be said.
+// Files in one folder that a program has open for writing. Moving a file keeps open descriptors valid, so a person's program may still
+// write to it; without open descriptors, only memory maps remain. Linux shows this in /proc: the user's own processes, or all for root.
+// Elsewhere it is unknown.
 
 import * as fs from 'node:fs'
 import type { BytePath } from '../snapshots/manifest.ts'
@@ -11,7 +11,6 @@ const POLL_MS = 10
 const POLLS = 100
 const YIELD_PROCESSES = 32
 
-/** Processes may end meanwhile, and those of other users cannot be read: both are passed over. */
 function orNone<T>(read: () => T, none: T): T {
   try {
     return read()
@@ -26,7 +25,7 @@ function writes(process: string, descriptor: string): boolean {
   return flags !== undefined && (Number.parseInt(flags, 8) & O_ACCMODE) !== 0
 }
 
-/** The names in the folder that somebody has open for writing. `folder` is the end of its path, and found nowhere else. */
+/** Names in the folder that are open for writing. `folder` is the end of its path and must be unique. */
 async function openForWriting(folder: string, yieldTurn: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
   const found = new Set<BytePath>()
   const inFolder = `/${folder}/`
@@ -42,7 +41,7 @@ async function openForWriting(folder: string, yieldTurn: () => Promise<void>): P
   return found
 }
 
-/** Waits briefly until no process writes into this folder's files; answers with those that stay open. */
+/** Waits briefly until no process writes to files in this folder; returns those that are still open. */
 export async function untilClosed(folder: string, yieldTurn: () => Promise<void>): Promise<ReadonlySet<BytePath>> {
   for (let poll = 1; ; poll++) {
     const open = await openForWriting(folder, yieldTurn)

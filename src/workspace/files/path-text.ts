@@ -1,5 +1,5 @@
-// Paths as the door of this room shows them. Names on Linux are bytes; those that are no UTF-8 become lone surrogates, one
-// for each byte, as Python does it: unlike a replacement character they lead back to exactly the same name.
+// Paths as text. Names on Linux are bytes; bytes that are not UTF-8 become lone surrogates, as in Python, which convert back to exactly the
+// same name.
 
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
@@ -9,15 +9,15 @@ import { codeOf } from '../../safety/safety-refusal.ts'
 import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
 import type { SnapshotBlobs } from '../workspace.ts'
 
-// Names of what is kept for one folder in a state folder that may serve several: the workspace around it, and the places
-// of plans inside it. Told apart by the way from one to the other, so that both may be moved together.
+// Names for per-folder data in a state folder that may serve several folders: the workspace around it, and worktrees of plans inside it.
+// Derived from the relative path between the two, so that both may be moved together.
 
 interface Folders {
   readonly root: string
   readonly stateDir: string
 }
 
-/** The plain name for the folder the state folder stands in, and one with a mark for any other. */
+/** The plain name for the parent folder of the state folder, else a name with a hash. */
 export function placeName(name: string, { root, stateDir }: Folders): string {
   const way = relative(real(stateDir), real(root))
   return way === '..' ? name : `${name}-${hash('sha256', way).slice(0, 16)}`
@@ -37,7 +37,7 @@ export function notesOf(blobs: SnapshotBlobs, folders: Folders): SnapshotBlobs {
   }
 }
 
-/** As far as it is there; a folder that is not is meant by its name. */
+/** A folder that does not exist keeps its path. */
 function real(path: string): string {
   try {
     return realpathSync(path)

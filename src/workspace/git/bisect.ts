@@ -1,9 +1,9 @@
-// The search for the first bad one in an ordered list: commits, config toggles switched on one after the other, inputs. Pure:
-// the state says what to try next, a verdict gives the next state. Everything before the culprit is good, everything from
-// it on is bad; a candidate that cannot be tried is skipped.
+// The search for the first bad item in an ordered list: commits, configuration changes, inputs. Pure: the state has the next candidate, and
+// a verdict yields the next state. Everything before the culprit is good, everything from it on is bad; a candidate that cannot be
+// tested is skipped.
 //
 //   good = index of the last known good (-1: before the list)        good ── … untried … ── bad
-//   bad  = index of the first known bad (the last of the list, or its length when nobody has tried the last)
+//   bad  = index of the first known bad (the last of the list, or its length when the last is untested)
 
 export type BisectVerdict = 'good' | 'bad' | 'skip'
 
@@ -20,15 +20,14 @@ export interface Bisection<T> {
 export type BisectStep<T> =
   | { readonly status: 'probe'; readonly index: number; readonly candidate: T; readonly remaining: number }
   | { readonly status: 'found'; readonly index: number; readonly culprit: T }
-  /** Skipped ones stand before the first bad: it is one of these, in order. */
+  /** The first bad one is among these, in order, because the others were skipped. */
   | { readonly status: 'narrowed'; readonly suspects: readonly T[] }
-  /** Nothing in the list is bad. */
   | { readonly status: 'clean' }
 
 export interface BisectOptions {
-  /** `known`: the last candidate is bad already. `unknown`: it is tried first. */
+  /** `known`: the last candidate is bad. `unknown`: it is tested first. */
   readonly last?: 'known' | 'unknown'
-  /** `unknown`: it is tried before those between the ends. */
+  /** `unknown`: it is tested before the candidates between the ends. */
   readonly first?: 'unknown'
 }
 
@@ -57,7 +56,7 @@ export function nextProbe<T>(state: Bisection<T>): BisectStep<T> {
   const untried: number[] = []
   for (let index = good + 1; index < bad; index++) if (!state.skipped.has(index)) untried.push(index)
   if (untried.length > 0) {
-    // The middle; after skips somewhere else, since what cannot be tried mostly has neighbours that cannot either.
+    // The middle; after skips elsewhere, because neighbours of an untestable candidate are often untestable too.
     const at = Math.min(untried.length - 1, Math.floor(untried.length * scattered(state.misses)))
     return probe(untried[at]!, untried.length)
   }
@@ -65,7 +64,7 @@ export function nextProbe<T>(state: Bisection<T>): BisectStep<T> {
   return { status: 'narrowed', suspects: candidates.slice(good + 1, Math.min(bad, last) + 1) }
 }
 
-/** The state after a verdict about the probe; a verdict without a probe changes nothing. */
+/** A verdict without a candidate changes nothing. */
 export function judgeProbe<T>(state: Bisection<T>, verdict: BisectVerdict): Bisection<T> {
   const step = nextProbe(state)
   if (step.status !== 'probe') return state
@@ -83,7 +82,7 @@ export function judgeProbe<T>(state: Bisection<T>, verdict: BisectVerdict): Bise
   }
 }
 
-/** 1/2, 1/4, 3/4, 1/8, 5/8 …: each number falls into the widest gap left by those before it (van der Corput). */
+/** 1/2, 1/4, 3/4, 1/8, 5/8 …: each falls into the widest gap between the earlier ones (van der Corput). */
 function scattered(count: number): number {
   let [value, part] = [0, 0.5]
   for (let rest = count + 1; rest > 0; rest >>= 1) {

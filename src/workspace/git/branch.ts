@@ -1,5 +1,5 @@
-// The branch of a plan or task, and tags. A branch is marked before it is made: a mark without a branch harms nobody, and a
-// branch with a mark is known as ours even when we were killed before the journal heard of it.
+// Branches of plans and tasks, and tags. A mark is created before the branch: a mark without a branch is harmless, and a branch with a mark
+// is known as ours after a crash, even before it is journaled.
 
 import type { PlanId } from '../../domain/id.ts'
 import { refuse } from '../../safety/safety-refusal.ts'

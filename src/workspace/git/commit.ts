@@ -1,5 +1,5 @@
-// A commit on one of our branches, made without a working tree: the tree is built in an index of its own on top of the
-// branch, and the branch is moved only if it still stands where the work began.
+// Commits on our branches, made without a working tree: the tree is built in a separate index on top of the branch, and the branch moves
+// only if it is unchanged.
 
 import { refuse } from '../../safety/safety-refusal.ts'
 import { pathText } from '../files/path-text.ts'
@@ -28,7 +28,7 @@ export async function commitPaths(repository: Repository, request: CommitRequest
   if (changes.length === 0) return { status: 'unchanged', commit: tip, left }
   const message = withTrailers(request.message, trailersOf(request))
   const commit = await createCommit(repository, { tree, parents: [tip], message, at: request.at })
-  // The index first: cut off here, the same content is staged and not yet committed, which harms nothing.
+  // The index first: an interruption here leaves the same content staged but not committed, which is harmless.
   for (const place of places) await stage(repository, place, tip, changes)
   await swapRef(repository, { ref, before: tip, after: commit, why: oneLine(message.split('\n')[0] ?? '') })
   return { status: 'committed', commit, operation: record(request, ref, tip, commit), paths: changes.length, left }
@@ -83,7 +83,7 @@ export interface NewCommit {
   readonly at: number
 }
 
-/** Writes a commit object; no branch knows it yet. The same request gives the same commit. */
+/** Creates a commit object that no branch refers to yet. The same request creates the same commit. */
 export async function createCommit(repository: Repository, wanted: NewCommit): Promise<Oid> {
   const { user } = repository.settings
   const [name, email] = [user.name ?? 'planfold', user.email ?? 'planfold@localhost']
@@ -121,7 +121,7 @@ function record(request: CommitRequest, ref: string, before: Oid, after: Oid): R
   return { type: 'commit.created', plan, task, ref, before, after, at }
 }
 
-/** The commit that already carries this key, made by a process that was killed before it could say so. */
+/** A commit with this key, made by a process that died before it could report it. */
 export async function commitWithKey(
   repository: Repository,
   base: Oid,
@@ -141,7 +141,7 @@ export async function commitWithKey(
   return null
 }
 
-/** Records the committed paths in the index of a working tree, unless a person staged something else there. */
+/** Records the committed paths in the index of a working tree, unless a person staged something else. */
 async function stage(repository: Repository, place: string, tip: Oid, changes: readonly TreeChange[]): Promise<void> {
   const staged = await indexChanges(repository, place, tip)
   const wanted = new Map(changes.map(change => [change.path, change]))

@@ -1,5 +1,5 @@
-// The branch of a task merged back into the branch of its plan, without a working tree. What merges cleanly becomes a merge
-// commit; a conflict is an answer, and both branches stay as they were. Nothing is ever resolved for a person.
+// Merges the branch of a task into the branch of its plan without a working tree. A clean merge becomes a merge commit; a conflict leaves
+// both branches unchanged. Conflicts are never resolved automatically.
 
 import { refuse } from '../../safety/safety-refusal.ts'
 import { pathText } from '../files/path-text.ts'
@@ -38,7 +38,6 @@ export type MergedTrees =
   | { readonly status: 'clean'; readonly tree: Oid }
   | { readonly status: 'conflict'; readonly paths: readonly string[] }
 
-/** The tree of a merge of two commits; the repository's merge drivers do not run, their files count as conflicts. */
 export async function mergeTrees(repository: Repository, ours: Oid, theirs: Oid): Promise<MergedTrees> {
   const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs]
   const output = await repository.git(args, { codes: [0, 1, 128, 129] })
@@ -53,9 +52,8 @@ export async function mergeTrees(repository: Repository, ours: Oid, theirs: Oid)
 }
 
 /**
- * The tree of `tip` without what happened between `before` and `after`: the three-way merge a revert is, with `after` as
- * the base. Merges in between are undone towards their first parent. Three commits without a branch stand in for the
- * option that names a base, which older gits do not have.
+ * The tree of `tip` without the changes between `before` and `after`: the three-way merge of a revert, with `after` as the base. Merges
+ * in between are reverted towards their first parent. Three temporary commits replace the option that names a base, which older gits lack.
  */
 export async function revertedTree(
   repository: Repository,

@@ -1,5 +1,5 @@
-// The words of a commit: a subject from a template, a body, and trailers that lead back to plan and task. All of it is text
-// written by others, so it is made one line where it must be one and freed of control characters.
+// Commit messages: a subject from a template, a body, and trailers that lead back to plan and task. All of it is foreign text, so control
+// characters are removed and single lines are enforced.
 
 import type { Actor, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 
@@ -9,7 +9,7 @@ export interface MessageRequest {
   readonly kind?: string
   readonly title: string
   readonly body?: string
-  /** `{type}` and `{title}` are put in; `{type}(plan): {title}` unless told. */
+  /** Replaces `{type}` and `{title}`; default `{type}(plan): {title}`. */
   readonly template?: string
 }
 
@@ -33,7 +33,7 @@ const TYPES: { readonly [word: string]: CommitType } = {
   ]),
 }
 
-/** By the kind of the task: what repairs is a fix, what builds is a feat, all else is a chore. */
+/** Repairs are a fix, new work is a feat, anything else a chore. */
 export function commitType(kind: string | undefined): CommitType {
   const word = (kind ?? '').toLowerCase()
   return Object.hasOwn(TYPES, word) ? TYPES[word]! : 'chore'
@@ -42,7 +42,7 @@ export function commitType(kind: string | undefined): CommitType {
 export function commitMessage(request: MessageRequest): string {
   const title = oneLine(request.title)
   const template = oneLine(request.template ?? '') || MESSAGE_TEMPLATE
-  // Functions, because a title may hold `$&`; one pass, because a title may hold `{type}`.
+  // A function, because a title may contain `$&`; one pass, because a title may contain `{type}`.
   const subject = template.replace(/\{(type|title)\}/g, (_, word: string) =>
     word === 'type' ? commitType(request.kind) : title === '' ? 'work' : title,
   )
@@ -59,7 +59,7 @@ export interface Trailers {
   readonly result?: string
 }
 
-/** The trailers stand in a paragraph of their own at the end, so nothing in the body can pass for one. */
+/** The trailers are a paragraph of their own at the end, so that no line of the body can pass for one. */
 export function withTrailers(message: string, trailers: Trailers): string {
   const text = lines(message)
   const written = [

@@ -1,4 +1,4 @@
-// Git as the door shows it, on the real git program. Every call opens the repository anew and answers with a value.
+// Implements the door with the git program. Every call opens the repository anew and returns a value.
 
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
@@ -23,8 +23,8 @@ import { KnownSettings, repositoryAround, settingsEnvironment } from './settings
 import { beginTask, mergeTask } from './task-worktree.ts'
 import { addWorktree, allWorktrees, demandNoFilters, listWorktrees } from './worktree.ts'
 
-// Where a repository stands, for the journal after every task: HEAD, the index and how much is not committed. It is asked so often
-// that it takes one process, and none where there is no repository.
+// The state of a repository for the journal after every task: HEAD, the index and the number of uncommitted files. Called often, so it
+// needs only one process, and none where there is no repository.
 
 type Standing = () => Promise<GitStanding | null>
 
@@ -79,9 +79,8 @@ async function indexHash(gitDir: string): Promise<string | null> {
   return bytes === null ? null : createHash('sha256').update(bytes).digest('hex')
 }
 
-// A scratch worktree: a folder of ours with one commit checked out and no branch, in which commits are tried one after the other.
-// It holds nobody's work, so what stands there is written over when the next commit comes, and it goes without a question. It is
-// known as ours by the reason of its lock; any other worktree or folder is refused.
+// A scratch worktree: a folder of ours with one commit checked out and no branch, for testing commits one by one. It has no user work, so
+// it is overwritten and removed without asking. The reason of its lock identifies it; other worktrees and folders are refused.
 
 async function checkOutScratch(
   repository: Repository,
@@ -93,7 +92,7 @@ async function checkOutScratch(
   await demandNoFilters(repository, commit)
   if (!known) {
     await mkdir(dirname(path), { recursive: true })
-    // Without --force: a folder that holds anything is refused by git.
+    // Without --force, git refuses a folder that is not empty.
     const how = ['worktree', 'add', '--quiet', '--no-checkout', '--detach', '--lock', '--reason', reasonOf(plan)]
     await repository.git([...how, '--', path, commit])
   }
@@ -109,7 +108,7 @@ async function removeScratch(
   { plan, path }: Omit<ScratchRequest, 'commit'>,
 ): Promise<{ readonly removed: boolean }> {
   if (!(await ours(repository, plan, path))) return { removed: false }
-  // Twice: once for its content, once for the lock.
+  // Twice: for its content and for the lock.
   await repository.git(['worktree', 'remove', '--force', '--force', '--', path])
   return { removed: true }
 }
@@ -127,11 +126,11 @@ async function ours(repository: Repository, plan: PlanId, path: string): Promise
   return refuse('policy', `there is another worktree in ${path}, which does not belong to this plan`, hint)
 }
 
-// Questions to history: the commits a bisection searches, and how much two commits differ.
+// Questions about history: the commits of a bisection, and the size of a difference.
 
 const COMMITS_MAX = 100_000
 
-/** After `good` up to `bad`, oldest first, along first parents: there all before the culprit is good, all after it bad. */
+/** After `good` up to `bad`, oldest first, along first parents: there everything before the culprit is good, everything after it bad. */
 async function commitsBetween(repository: Repository, request: CommitRange): Promise<readonly CommitLine[]> {
   const [good, bad] = [await repository.demandCommit(request.good), await repository.demandCommit(request.bad)]
   if (!(await repository.isAncestor(good, bad))) {
@@ -165,13 +164,12 @@ async function diffstat(
   })
 }
 
-// May this folder's plans write into the repository that its `.git` names? A `.git` folder is the repository itself. A `.git` *file*
-// (or link) names a repository somewhere else, and anybody who hands us a folder can put any name into it. Git's own tools leave a
-// reference back: a linked worktree in `gitdir`, a submodule in `core.worktree`. Where it is missing or names another folder,
-// nothing is written until a person names the repository in PLANFOLD_GIT_DIR. `git clone --separate-git-dir` leaves no reference, so
-// such a clone has to be named, too.
+// May plans of this folder write to the repository that its `.git` names? A `.git` folder is the repository itself. A `.git` *file* (or
+// link) names a repository elsewhere, and someone who provides a folder can put any path into it. Git's own tools leave a reference back: a
+// linked worktree in `gitdir`, a submodule in `core.worktree`. Without it, nothing is written until a person names the repository in
+// PLANFOLD_GIT_DIR. This also applies to `git clone --separate-git-dir`, which leaves no reference.
 
-/** The repository that may be written although nothing in it names this folder. */
+/** A repository that may be written although nothing in it names this folder. */
 const GIT_DIR_VARIABLE = 'PLANFOLD_GIT_DIR'
 
 async function demandBackReference(repository: Repository, environment: Variables): Promise<void> {
@@ -188,7 +186,7 @@ async function demandBackReference(repository: Repository, environment: Variable
   )
 }
 
-/** A linked worktree: the repository keeps the path of its `.git` file. */
+/** A linked worktree: the repository stores the path of its `.git` file. */
 async function worktreeNames(gitDir: string, dotGit: string): Promise<boolean> {
   const text = await ignoring(['ENOENT', 'ENOTDIR'], () => readFile(join(gitDir, 'gitdir'), 'utf8'))
   if (text === null) return false
@@ -196,7 +194,7 @@ async function worktreeNames(gitDir: string, dotGit: string): Promise<boolean> {
   return (await real(isAbsolute(named) ? named : resolve(gitDir, named))) === (await real(dotGit))
 }
 
-/** A submodule: the configuration of the repository says where its working tree is. */
+/** A submodule: the configuration of the repository names its working tree. */
 async function configNames(repository: Repository): Promise<boolean> {
   const { gitDir, top } = repository
   const args = ['config', '--file', join(gitDir, 'config'), '--get', 'core.worktree']
@@ -213,7 +211,7 @@ export function openGit(options: RepositoryOptions): Git {
   const known = new KnownSettings()
   const ask = <T>(work: (repository: Repository) => Promise<T>) =>
     answered(async () => await work(await Repository.open(options, known)))
-  /** Whatever writes into the repository asks first whether it is that of this folder. */
+  /** Every write first checks that the repository belongs to this folder. */
   const write = <T>(work: (repository: Repository) => Promise<T>) =>
     ask(async repository => {
       await demandBackReference(repository, options.environment)

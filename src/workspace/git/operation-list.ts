@@ -1,4 +1,4 @@
-// Reading a list of operations: which refs they changed, and in which order.
+// Lists of operations: which refs they changed, and in which order.
 
 import type { GitOperation, RefOperation } from '../../domain/plan-rules/git-operation.ts'
 
@@ -19,7 +19,7 @@ export function refChains(operations: readonly GitOperation[]): readonly RefChai
     if (!isRefOperation(each)) continue
     const list = found.get(each.ref) ?? []
     found.set(each.ref, list)
-    // What was found done answers with the same operation once more; recorded twice it still happened once.
+    // An operation that was found done may be recorded twice, but happened once.
     const follows = list.length === 0 || list.at(-1)!.after === each.before
     if (!follows && list.some(known => known.before === each.before && known.after === each.after)) continue
     list.push(each)

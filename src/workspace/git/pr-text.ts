@@ -1,6 +1,5 @@
-// Title and body of a pull request, from what the journal knows and how the branches differ. A pure function: the same plan
-// gives the same text. Everything put in was written by others, so it cannot become a heading, a link, an image, HTML, a
-// mention or a reference to an issue.
+// Title and body of a pull request, from the journal and the difference of the branches. Pure: the same plan yields the same text. All
+// values are foreign text, so they are escaped: none can become a heading, a link, an image, HTML, a mention or an issue reference.
 
 import { numberOf } from '../../domain/phrases.ts'
 import type { FileStat } from './git.ts'
@@ -85,7 +84,7 @@ function section(title: string, rows: readonly string[], wanted = rows.length > 
   return [`## ${title}`, '', ...rows.slice(0, ROWS_MAX), ...more].join('\n')
 }
 
-/** Text that stays text: one line, every sign that means something to Markdown written out. */
+/** One line, with all Markdown characters escaped. */
 export function escaped(text: string): string {
   return (
     oneLine(text)
@@ -94,7 +93,7 @@ export function escaped(text: string): string {
       .replace(/&/g, '&amp;')
       .replace(/</g, '&lt;')
       .replace(/>/g, '&gt;')
-      // A word joiner keeps a mention, an issue number and a bare address from becoming a link.
+      // A word joiner prevents links from mentions, issue numbers and bare addresses.
       .replace(/@/g, '@\u2060')
       .replace(/\\#(?=\d)/g, '\\#\u2060')
       .replace(/:\/\//g, ':\u2060//')
@@ -103,7 +102,7 @@ export function escaped(text: string): string {
   )
 }
 
-/** A code span that holds any text: its fence is longer than every run of backticks in it. */
+/** A code span with a fence longer than every run of backticks in the text. */
 export function code(text: string): string {
   const plain = oneLine(text).slice(0, 500)
   if (plain === '') return '(no name)'

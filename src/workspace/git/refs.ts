@@ -1,5 +1,11 @@
-// The refs that belong to Planfold, and the only two ways a ref changes: made where there was nothing, or moved from what was seen
-// to something else. Both are one compare-and-swap of git, so whoever comes second is refused.
+// Planfold's refs, and the only two ways a ref changes: created, or moved from the value that was read. Both are one compare-and-swap of
+// git, so the second of two writers is refused.
+//
+//   refs/heads/plan/<plan>                    the branch of a plan
+//   refs/heads/plan/<plan>+<task>             the branch of one task; `+` is in no name and replaces `/`
+//   refs/planfold/made/<plan id>/<branch>     marks a branch as ours, even after a crash
+//   refs/planfold/made/<plan id>/tags/<tag>   the same for a tag
+//   refs/planfold/backup/<plan>/<time>/…      what a rollback or removal took off its branch
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,17 +14,6 @@ import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import type { Oid, Owner } from './git.ts'
 import { demandOid, type Repository, zeroOid } from './repository.ts'
 import { fields, type GitOutput } from './run-git.ts'
-
-// Reading a list of operations: which refs they changed, and in which order.
-
-// The refs that belong to planfold, and the only two ways a ref changes: made where there was nothing, or moved from what
-// was seen to something else. Both are one compare-and-swap of git, so whoever comes second is refused.
-//
-//   refs/heads/plan/<plan>                    the branch of a plan
-//   refs/heads/plan/<plan>+<task>             the branch of one task; `+` stands in no name, and stands for `/`
-//   refs/planfold/made/<plan id>/<branch>     where we made the branch, so that it is known as ours after a crash
-//   refs/planfold/made/<plan id>/tags/<tag>   the same for a tag
-//   refs/planfold/backup/<plan>/<time>/…      what a rollback or removal took off its branch
 
 export function branchOf(owner: Owner): string {
   const { plan, name, task } = owner
@@ -69,7 +64,7 @@ export async function tipsOf(repository: Repository, refs: readonly string[]): P
   })
 }
 
-/** Rows of output made with `%00` after every field; git ends each row with a line feed. */
+/** Rows of output with `%00` after every field; git ends each row with a line feed. */
 function rows(output: GitOutput, width: number): readonly (readonly string[])[] {
   const found: string[][] = []
   const flat = fields(output)
@@ -83,14 +78,13 @@ function rows(output: GitOutput, width: number): readonly (readonly string[])[] 
 
 interface Swap {
   readonly ref: string
-  /** Null: there must be nothing. */
+  /** Null: the ref must not exist. */
   readonly before: Oid | null
-  /** Null: delete it. */
   readonly after: Oid | null
   readonly why: string
 }
 
-/** Changes a ref if it still stands where it was seen; refuses when somebody was faster. */
+/** Changes a ref if it still has the value that was read; otherwise refuses. */
 export async function swapRef(repository: Repository, swap: Swap): Promise<void> {
   const { ref, before, after, why } = swap
   demandRef(ref)
@@ -103,7 +97,7 @@ export async function swapRef(repository: Repository, swap: Swap): Promise<void>
   const output = await repository.git(args, { codes: [0, 1, 128] })
   if (output.code === 0) return
   const now = await refTarget(repository, ref)
-  // A git that was killed after the change, or another one of ours with the same wish: what was asked for is true.
+  // The change was made by a git that was killed afterwards, or by a concurrent process of ours.
   if (now === after) return
   if (now !== before) {
     const hint = `look at it with git log ${ref}, then try again: it starts from what stands there now`
@@ -114,7 +108,7 @@ export async function swapRef(repository: Repository, swap: Swap): Promise<void>
   refuse(/\.lock/.test(said) ? 'transient' : 'logic', `git did not change ${ref}: ${said}`, hint)
 }
 
-/** The working trees in which a branch is checked out, or on its way through a rebase or bisect. */
+/** The working trees that have a branch checked out, or in a rebase or bisect. */
 export async function checkedOutIn(repository: Repository, ref: string): Promise<readonly string[]> {
   const places: string[] = []
   for (const { path, gitDir } of await workTrees(repository)) {

@@ -1,6 +1,6 @@
-// The removal of a worktree, which must never take the only copy of anybody's work with it. Everything is compared with
-// the commit by content, in an index of its own: flags like assume-unchanged and cleverly set times hide nothing. Files
-// that are not committed, staged content, commits no ref holds and ignored files nobody vouched for all stop it.
+// The removal of a worktree, which must never delete the only copy of anyone's work. Everything is compared with the commit by content, in
+// a separate index, so that flags like assume-unchanged and manipulated times hide nothing. Uncommitted files, staged content, unreachable
+// commits and unknown ignored files prevent the removal.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ export async function removeWorktree(
     return { operations: [operation] }
   }
   if (found.reason !== '') await repository.git(['worktree', 'unlock', '--', path])
-  // Without --force git looks once more and refuses what has changed since.
+  // Without --force, git checks again and refuses what has changed since.
   const output = await repository.git(['worktree', 'remove', '--', path], { codes: [0, 128] })
   if (output.code !== 0) {
     await repository.git(['worktree', 'lock', '--reason', reasonOf(plan), '--', path])
@@ -77,7 +77,7 @@ export async function removeWorktree(
   return { operations: [operation] }
 }
 
-/** The folder stands aside or is gone: git forgets the worktree, then the folder goes. */
+/** The folder is set aside or gone: unregister the worktree, then delete the folder. */
 async function forgetAndDelete(
   repository: Repository,
   { path, plan }: RemovalRequest,
@@ -109,7 +109,7 @@ async function demandCommitted(
   const files = new Map<string, LoneFile>(open.map(line => [pathText(line.path), knownOf(line)]))
   for (const each of staged) files.set(each, 'staged')
   const stored = elsewhere === undefined ? NONE : await elsewhere.has([...files.keys()])
-  // What is staged may be another version than the file, and only the index has it.
+  // The staged version may differ from the file, and only the index has it.
   const otherwise = stored.size > 0 && staged.length > 0 ? await changedSinceStaged(repository, path) : NONE
   for (const [each, known] of files)
     if (stored.has(each) && !(known === 'staged' && otherwise.has(each))) files.delete(each)
@@ -129,7 +129,7 @@ async function changedSinceStaged(repository: Repository, path: string): Promise
   return new Set(fields(await repository.git(['diff-files', '--name-only', '-z'], { cwd: path })).map(pathText))
 }
 
-/** Commits that only the worktree's own log remembers, such as amended ones, get a ref before the log goes. */
+/** Commits that only the worktree's own reflog has, such as amended ones, get a ref before it is deleted. */
 async function keepReflog(repository: Repository, request: RemovalRequest, path: string): Promise<void> {
   const logged = await repository.git(['rev-list', '--walk-reflogs', '--max-count=1000', 'HEAD', '--'], {
     cwd: path,

@@ -1,5 +1,4 @@
-// How a repository stands: its branch, what is not committed, what a person is in the middle of. Looking changes nothing: no lock
-// is taken, no filter is asked.
+// The state of a repository: its branch, uncommitted files, operations in progress. Read-only: takes no lock and runs no filter.
 
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,7 +19,7 @@ export async function headBranch(repository: Repository): Promise<string | null>
 }
 
 export interface StatusLine {
-  /** Two letters as `git status --porcelain` has them: index, then working tree. */
+  /** Two letters as in `git status --porcelain`: index, then working tree. */
   readonly code: string
   readonly path: BytePath
 }
@@ -30,7 +29,7 @@ export function statusLines(output: GitOutput): readonly StatusLine[] {
   return output.cutOff ? all.slice(0, -1) : all
 }
 
-/** Counts staged, unstaged, untracked and conflicting files; none behind a filter, which is never run from here. */
+/** Counts staged, unstaged, untracked and conflicting files, except those with a filter, which never runs. */
 export async function dirtyCount(repository: Repository): Promise<number> {
   const args = [
     'status',

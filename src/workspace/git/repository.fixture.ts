@@ -1,5 +1,5 @@
-// What the tests of the git room share: real repositories in temporary folders, git asked by plain child processes beside
-// our own code, and a fingerprint of everything that must not change.
+// Test support of the git room: real repositories in temporary folders, plain git processes, and a fingerprint of everything that must not
+// change.
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -30,13 +30,12 @@ export interface Setup {
   readonly open: (root: string) => Git
 }
 
-/** An empty repository with a home of its own. */
 export const setup = (init: readonly string[] = []): Setup => copied('empty', init)
 
-/** With one commit, and with everything a person may have lying around: staged, changed, untracked, ignored, stashed. */
+/** With one commit, and with staged, changed, untracked, ignored and stashed files. */
 export function busySetup(init: readonly string[] = []): Setup {
   const made = copied('busy', init)
-  // The files are other ones than those that the index knows.
+  // The copies have other inodes than the index.
   made.sh('update-index', '-q', '--refresh')
   return made
 }
@@ -63,7 +62,6 @@ type Kind = 'empty' | 'busy'
 
 const originals = new Map<string, string>()
 
-/** Made once; each test works on a copy. */
 function original(kind: Kind, init: readonly string[]): string {
   const name = [kind, ...init].join(' ')
   const known = originals.get(name)
@@ -103,14 +101,14 @@ function fill({ sh, write }: Setup): void {
 export function shell(cwd: string, home: string, ...args: string[]): string {
   const env = { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' }
   const who = { GIT_AUTHOR_NAME: 'P', GIT_AUTHOR_EMAIL: 'p@x', GIT_COMMITTER_NAME: 'P', GIT_COMMITTER_EMAIL: 'p@x' }
-  // The same commits in every run, so that runs can be compared.
+  // Fixed dates, so that commits are reproducible.
   const when = { GIT_AUTHOR_DATE: '@1700000000 +0000', GIT_COMMITTER_DATE: '@1700000000 +0000' }
   const argv = ['-c', 'protocol.file.allow=always', '-c', 'maintenance.auto=false', ...args]
   const output = execFileSync('git', argv, { cwd, env: { ...env, ...who, ...when }, stdio: ['ignore', 'pipe', 'pipe'] })
   return output.toString('utf8').replace(/\n$/, '')
 }
 
-/** The hash of every file of the working tree and of .git, apart from objects and what belongs to a plan. */
+/** The hash of every file of the working tree and of .git, except for objects and a plan's own files. */
 export function fingerprint(root: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const visit = (path: Buffer, shown: string): void => {
@@ -140,7 +138,6 @@ export function value<T>(answer: GitAnswer<T>): T {
   return answer.value
 }
 
-/** The message and hint of a no. */
 export function no(answer: { readonly ok: boolean }): string {
   const found = answer as { ok: false; failure: { message: string; hint?: string } }
   expect(found.ok).toBe(false)
@@ -161,7 +158,7 @@ export function commitOf(
   return { ...owner, paths: new Map(Object.entries(paths)), message: 'feat(plan): work', actor: ACTOR, at: AT, ...more }
 }
 
-/** Makes the branch and one commit for each of the texts in `work.txt`; answers with the recorded operations. */
+/** Creates the branch and a commit for each text in `work.txt`; returns the recorded operations. */
 export async function work(git: Git, ...texts: string[]): Promise<GitOperation[]> {
   const operations = [value(await git.ensureBranch({ ...owner, base: 'HEAD', at: AT })).operation]
   for (const [index, each] of texts.entries()) {

@@ -1,5 +1,5 @@
-// An opened repository: where it stands, and how git is asked about it. Every operation opens it anew, with the
-// configuration as it is then: what a person has changed since is respected, and what it names is covered.
+// An opened repository: its folders, and how git is called in it. Every operation opens it anew with the current configuration, so that
+// changes by a person apply and its commands are disabled.
 
 import { mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -20,9 +20,8 @@ import {
 export interface RepositoryOptions {
   /** The workspace: the top of a working tree, or a folder inside one. */
   readonly root: string
-  /** Where private index files are put, for the time of one operation. */
+  /** The folder of temporary index files. */
   readonly scratch: string
-  /** Ours; only a short list of it reaches git. */
   readonly environment: Variables
 }
 
@@ -33,10 +32,10 @@ export type Asking = Omit<GitRun, 'cwd' | 'env'> & {
 
 export class Repository {
   readonly top: string
-  /** Of this working tree; for a linked worktree below `commonDir`. */
+  /** Of this working tree; below `commonDir` for a linked worktree. */
   readonly gitDir: string
   readonly commonDir: string
-  /** The workspace inside the working tree, with a slash at its end; empty when they are the same. */
+  /** The path of the workspace inside the working tree with a trailing slash; empty for the top. */
   readonly prefix: string
   readonly shallow: boolean
   readonly scratch: string
@@ -54,7 +53,6 @@ export class Repository {
     this.#env = env
   }
 
-  /** `known` are settings that earlier operations have read. */
   static async open(options: RepositoryOptions, known = new KnownSettings()): Promise<Repository> {
     const base = baseEnvironment(options)
     const root = await realpath(options.root)
@@ -64,18 +62,18 @@ export class Repository {
       return { settings, env, answers: await askPlaces(root, env) }
     }
     let read = await readOf(await (place === null ? readSettings(root, base) : known.of(root, place, base)))
-    // Git may take another repository than the files alone suggest, and then those settings are not meant.
+    // Git may find another repository than the files alone suggest, which needs other settings.
     if (place !== null && !(await isAt(place, read.answers))) read = await readOf(await readSettings(root, base))
     const { settings, env } = read
     const { shallow, gitDir, commonDir } = read.answers
     const top = await realpath(read.answers.top)
-    // A configured core.worktree could lead anywhere; a real working tree has its .git at its top.
+    // A configured core.worktree may point anywhere; a real working tree has its .git at its top.
     if ((await ignoring(['ENOENT'], () => stat(join(top, '.git')))) === null) {
       const hint = 'look at core.worktree: git config --show-origin core.worktree'
       refuse('policy', 'the configuration of the repository puts its working tree somewhere else', hint)
     }
     const below = relative(top, root)
-    // A folder of a plan that is no worktree stands in our state folder, and so in a repository that is not meant.
+    // A plan's folder that is no worktree is in our state folder, and so inside an unrelated repository.
     if (below.split('/').includes('.planfold')) {
       const hint = 'plans commit from the workspace, or from a worktree: git: {worktree: plan}'
       refuse('logic', 'this folder is part of the state of Planfold and belongs to no repository', hint)
@@ -136,7 +134,7 @@ export class Repository {
 
 interface Answers extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'shallow'> {}
 
-/** All in one process, unless a path holds a line feed: then each by itself. */
+/** In one process, unless a path contains a line feed: then one process each. */
 async function askPlaces(root: string, env: { readonly [name: string]: string }): Promise<Answers> {
   const questions = [
     ['--is-bare-repository'],
@@ -174,7 +172,7 @@ interface Places extends Pick<Repository, 'top' | 'gitDir' | 'commonDir' | 'pref
 
 export const isOid = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text)
 
-/** For names that come back from a journal: what is not an object name must never reach a command line. */
+/** Names from a journal are validated before they reach a command line. */
 export function demandOid(text: string): Oid {
   if (isOid(text)) return text
   return refuse(
@@ -186,7 +184,7 @@ export function demandOid(text: string): Oid {
 
 export const zeroOid = (like: Oid): Oid => '0'.repeat(like.length)
 
-/** Git starts helpers of its own, so not only git itself is never one that lies in the repository. */
+/** Git also starts helpers, so PATH must not contain folders of the repository. */
 export function baseEnvironment(options: Pick<RepositoryOptions, 'root' | 'environment'>): {
   readonly [name: string]: string
 } {
@@ -206,9 +204,9 @@ export function baseEnvironment(options: Pick<RepositoryOptions, 'root' | 'envir
     GIT_EDITOR: 'false',
     GIT_OPTIONAL_LOCKS: '0',
     GIT_NO_REPLACE_OBJECTS: '1',
-    // Objects missing from a partial clone would be fetched, by a command of the repository's choice.
+    // A partial clone would fetch missing objects with a command that the repository chooses.
     GIT_NO_LAZY_FETCH: '1',
-    // No transport is on this list, so none may be used, whatever the configuration says.
+    // An empty allow list: no transport may be used, whatever the configuration says.
     GIT_ALLOW_PROTOCOL: 'none',
   }
 }

@@ -1,12 +1,12 @@
-// What a rollback of recorded operations would do, ref by ref. Pure looking: nothing is changed here. One rule for all:
+// Previews a rollback of recorded operations, ref by ref. Changes nothing. One rule for all:
 //
-//   before ──(our operations)──► after        put `before` back, if and only if the ref still stands at `after`
+//   before ──(our operations)──► after        restore `before` if and only if the ref is still at `after`
 //
-//   stands at `before`                        nothing to do: it was done already
-//   stands at `after`, nobody else has it     move back, or delete what we made, with a backup ref first
-//   stands at `after`, and it was pushed      a revert commit on top, which a person may push; or refuse, as asked
-//   others committed between or on top        refuse, with what to run
-//   stands somewhere else                     refuse: somebody rebased or reset it, and knows why
+//   at `before`                        nothing to do: already done
+//   at `after`, nobody else has it     move back, or delete what we created, after a backup ref
+//   at `after`, and it was pushed      a reverting commit on top, which a person may push; or refuse, as requested
+//   others committed between or on top refuse, with the command to run
+//   elsewhere                          refuse: a person has rebased or reset it
 
 import type { PlanId } from '../../domain/id.ts'
 import type { GitOperation, Oid, RollbackRequest, RollbackStep } from './git.ts'
@@ -18,12 +18,12 @@ import { isPushed } from './repository-state.ts'
 import { fields } from './run-git.ts'
 import { allWorktrees, isOurs as isOurWorktree } from './worktree.ts'
 
-// Whether others may already have a commit. Remote-tracking branches are asked, and what the journal says was pushed, and
-// remotes that are folders of this machine. Remotes beyond it are not asked: that would need a network and a person's keys.
+// Might others have a commit? Checks remote-tracking branches, recorded pushes, and remotes that are folders of this machine. Other remotes
+// are not queried: that needs a network and credentials.
 
 const ASK_TIMEOUT_MS = 10_000
 
-/** Why we believe that others have one of these commits; null when none is known to. Oldest first. */
+/** The evidence that others have one of these commits; null for none. Oldest first. */
 async function whoHas(
   repository: Repository,
   ref: string,
@@ -69,7 +69,7 @@ async function isHeldBy(
 const isFolder = (url: string): boolean => url.startsWith('/') || url.startsWith('file:///')
 
 async function advertised(repository: Repository, url: string): Promise<readonly (readonly [Oid, string])[]> {
-  // The address and not the name of the remote: a remote may name another program to answer (`uploadpack`, `vcs`).
+  // By address, because a named remote may configure a program to run (`uploadpack`, `vcs`).
   const args = ['ls-remote', '--quiet', '--refs', '--upload-pack=git-upload-pack', '--', url]
   const output = await repository.git(args, {
     env: { GIT_ALLOW_PROTOCOL: 'file' },
@@ -91,7 +91,7 @@ export async function planRollback(repository: Repository, request: RollbackRequ
     return { do: 'remove-worktree', target: path, from: commit, to: null, why: 'this plan made it', run: [] }
   })
   const going = new Set(worktrees.map(({ path }) => path))
-  // The last one made goes first, as the branch of a task was made after that of its plan.
+  // Last created first, because a task's branch is created after that of its plan.
   for (const chain of [...refChains(request.operations)].reverse()) {
     steps.push(await planRef(repository, request, chain, going))
   }
@@ -202,7 +202,7 @@ async function planTag(
   return step('refuse', tip, `${has}: others may rely on it`, `git push <remote> :${ref}`, `git tag -d ${name}`)
 }
 
-/** In a worktree of the plan itself the index goes along. */
+/** In a worktree of the plan the index moves too. */
 async function placesOfOthers(
   repository: Repository,
   plan: PlanId,
@@ -216,7 +216,7 @@ async function placesOfOthers(
   return places.filter(path => !ours.includes(path))
 }
 
-/** Whether this commit is what our revert would be: on top of our last one, with the content from before our first. */
+/** Is this commit our revert: on top of our last commit, with the content before our first? */
 export async function isRevert(
   repository: Repository,
   request: RollbackRequest,
@@ -248,7 +248,7 @@ async function isOurs(repository: Repository, request: RollbackRequest, ref: str
   return (await refTarget(repository, madeRef(request.plan, short(ref)))) !== null
 }
 
-/** The commits that would leave the branch, oldest first, along its own line: what was merged in stays with its branch. */
+/** The commits that would leave the branch, oldest first, along first parents: merged commits stay on their branch. */
 async function commitsOf(repository: Repository, base: Oid, end: Oid): Promise<readonly Oid[]> {
   const args = ['rev-list', '--first-parent', '--reverse', '--max-count=100000', end, `^${base}`, '--']
   return (await repository.line(args)).split('\n').filter(isOid)

@@ -1,6 +1,6 @@
-// Carrying out a rollback of git effects. Either every step is allowed or none is begun. Before a branch gives up a commit,
-// a backup ref holds it; then the branch is moved by compare-and-swap. Cut off anywhere, a second run with the same time
-// finds what was done and answers with the same operations.
+// Rolls back git operations. Either every step is allowed or none begins. A backup ref keeps every commit that a branch gives up; then the
+// branch moves by compare-and-swap. After an interruption, a second run with the same time finds what was done and returns the same
+// operations.
 
 import { numberOf } from '../../domain/phrases.ts'
 import type { Failure } from '../../domain/result.ts'
@@ -55,7 +55,7 @@ async function carryOut(
       await swapRef(repository, { ref: backup, before: null, after: from!, why: 'backup' })
       if (to !== null && !isTag) await stageInOurs(repository, plan, { ref, from: from!, to })
       await swapRef(repository, { ref, before: from, after: to, why: 'rollback' })
-      // Last: until the branch is gone, the mark says that it is ours.
+      // Last: the mark identifies the branch as ours until it is gone.
       if (to === null) await putAwayMark(repository, request, ref)
       const type = to !== null ? 'branch.moved' : isTag ? 'tag.deleted' : 'branch.deleted'
       return [{ type, plan, ref, before: from, after: to, backup, at }]
@@ -82,7 +82,7 @@ async function carryOut(
   }
 }
 
-/** What a run of this very rollback did before it was cut off, and could not say. */
+/** The steps of an interrupted run of this rollback. */
 async function foundDone(
   repository: Repository,
   request: RollbackRequest,
@@ -114,7 +114,7 @@ function lastShown(request: RollbackRequest, ref: string): RefOperation | null {
   return chainOf(request.operations, ref).at(-1) ?? null
 }
 
-/** The mark of a deleted branch goes into the backup too, so that a later branch of that name is not taken for ours. */
+/** The mark of a deleted branch is backed up too, so that a later branch of that name is not taken for ours. */
 async function putAwayMark(repository: Repository, request: RollbackRequest, ref: string): Promise<void> {
   const mark = markOf(request.plan, ref)
   const made = await refTarget(repository, mark)

@@ -1,7 +1,6 @@
-// The one place where the git program is started. A repository is content written by others, and git runs commands it
-// finds in a repository's configuration: hooks, fsmonitor, filters, textconv, merge drivers, helpers, ssh, uploadpack.
-// None of them may run from here. Hence: an argument vector and no shell, an environment that lists what it holds, our
-// settings over those of the repository, no transport at all, a deadline, and output of bounded size.
+// The only place that starts the git program. A repository is foreign content, and git runs commands from its configuration: hooks,
+// fsmonitor, filters, textconv, merge drivers, helpers, ssh, uploadpack. None of them may run. So: an argument vector without a shell, a
+// listed environment, our settings over those of the repository, no transport, a timeout, and bounded output.
 
 import { spawn } from 'node:child_process'
 import { findProgram } from '../../safety/find-program.ts'
@@ -13,9 +12,9 @@ export interface GitRun {
   readonly stdin?: Uint8Array | string
   readonly timeoutMs?: number
   readonly outputMaxBytes?: number
-  /** Exit codes that are answers, not failures; others refuse. */
+  /** Exit codes that are answers; others are failures. */
   readonly codes?: readonly number[]
-  /** Answer with what was read so far when there is more than the bound. */
+  /** What to do with output over the limit. */
   readonly cutOff?: 'refuse' | 'keep'
 }
 
@@ -41,7 +40,7 @@ export async function runGit(args: readonly string[], run: GitRun): Promise<GitO
   return output
 }
 
-/** Settings that win over those of the repository. Each closes a way by which a repository makes git run a command. */
+/** Settings that override those of the repository. Each disables a way to run a command. */
 const SETTINGS: readonly string[] = [
   '--no-pager',
   '--literal-pathspecs',
@@ -100,7 +99,7 @@ function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
     child.stderr.on('data', (chunk: Buffer) => {
       if (stderr.length < STDERR_MAX) stderr += chunk.toString('utf8')
     })
-    // A git that ends early closes its input; what it says on its exit is the answer.
+    // A git that exits early closes its input; its exit code is the answer.
     child.stdin.on('error', () => {})
     child.on('error', error => {
       clearTimeout(timer)

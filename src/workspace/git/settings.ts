@@ -1,6 +1,6 @@
-// What is read from git's configuration, by reading it and never by letting it act. A person's own files (system, global)
-// are closed to every other git we start; the few harmless settings that change what a file means are handed on by name,
-// and every command the configuration names is covered with one that does nothing.
+// Reads git's configuration without running anything. The user's own files (system, global) are hidden from every other git process; the
+// few harmless settings that affect file contents are passed on by name, and every configured command is overridden with one that does
+// nothing.
 
 import { isUtf8 } from 'node:buffer'
 import { lstat, readFile, stat } from 'node:fs/promises'
@@ -9,23 +9,23 @@ import { ignoring, refuse } from '../../safety/safety-refusal.ts'
 import { fields, runGit } from './run-git.ts'
 
 export interface Settings {
-  /** Names of filter drivers that have a command, e.g. `lfs`. */
+  /** Filter drivers with a command, e.g. `lfs`. */
   readonly filters: ReadonlySet<string>
   readonly remotes: readonly { readonly name: string; readonly url: string }[]
   readonly autocrlf: boolean
   readonly user: { readonly name: string | null; readonly email: string | null }
-  /** Another file is included, which may change while those that name it do not. */
+  /** It includes another file, which may change separately. */
   readonly includes: boolean
   readonly worktree: boolean
-  /** Handed to every git as GIT_CONFIG_KEY_n and _VALUE_n, which take any name, unlike `-c`. */
+  /** Passed to every git as GIT_CONFIG_KEY_n and _VALUE_n, which take any name, unlike `-c`. */
   readonly overrides: readonly (readonly [key: string, value: string])[]
 }
 
-/** What changes how content is read, and runs nothing. */
+/** Settings that affect content and run nothing. */
 const HANDED_ON = new Set(['core.autocrlf', 'core.eol', 'core.excludesfile', 'core.attributesfile'])
 
 export async function readSettings(cwd: string, env: { readonly [name: string]: string }): Promise<Settings> {
-  // `config --list` reads files and starts nothing, so here alone the person's own configuration is open.
+  // `config --list` only reads files, so it may read the user's own configuration.
   const { GIT_CONFIG_GLOBAL: _, GIT_CONFIG_NOSYSTEM: __, ...open } = env
   const args = ['config', '--list', '--null', '--includes', '--show-scope']
   const listed = fields(await runGit(args, { cwd, env: open, codes: [0, 1] }))
@@ -33,7 +33,7 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
   let [autocrlf, includes, worktree] = [false, false, false]
   const remotes = new Map<string, string>()
   const user: { name: string | null; email: string | null } = { name: null, email: null }
-  // A union merge would resolve conflicts without a word; from here every conflict is told.
+  // A union merge would hide conflicts, which must all be reported.
   const overrides: [string, string][] = [['merge.union.driver', 'false']]
   for (let index = 0; index + 1 < listed.length; index += 2) {
     const [scope, entry] = [listed[index]!, listed[index + 1]!]
@@ -50,7 +50,7 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
     else if (section === 'diff' && ['textconv', 'command'].includes(last) && middle !== '') {
       overrides.push([utf8(key), last === 'textconv' ? 'cat' : 'false'])
     } else if (section === 'hook' && middle !== '') {
-      // Hooks written as configuration, which newer versions of git run whatever the hooks path is.
+      // Hooks in the configuration, which newer versions of git run regardless of the hooks path.
       overrides.push([utf8(`hook.${middle}.enabled`), 'false'])
     } else if (section === 'remote' && last === 'url') remotes.set(utf8(middle), value)
     else if (/^include(?:if)?$/i.test(section)) includes = true
@@ -61,7 +61,7 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
       overrides.push([key, expanded(value, env.HOME)])
       if (key === 'core.autocrlf') autocrlf = !/^(?:false|no|off|0|)$/i.test(value)
     } else if (key === 'safe.directory' && ['system', 'global'].includes(scope)) {
-      // A repository may not vouch for itself, hence the scopes.
+      // A repository may not declare itself safe, hence the scopes.
       overrides.push([key, expanded(value, env.HOME)])
     }
   }
@@ -89,7 +89,7 @@ const OVERRIDES_MAX = 2000
 
 function utf8(bytes: string): string {
   const buffer = Buffer.from(bytes, 'latin1')
-  // An environment of Node holds text only, so a driver with such a name could not be covered.
+  // Node's environment holds text only, so a driver with such a name could not be overridden.
   if (!isUtf8(buffer)) {
     const hint = 'look for it with git config --list --show-origin, and give it a name that is text'
     refuse('policy', 'the git configuration names a driver or remote with bytes that are no UTF-8', hint)
@@ -101,18 +101,16 @@ function expanded(value: string, home: string | undefined): string {
   return value.startsWith('~/') && home !== undefined ? `${home}${value.slice(1)}` : value
 }
 
-// Every operation needs the settings, and they seldom change. So they are kept for as long as the files of the configuration say
-// the same.
+// Every operation needs the settings, which rarely change. They are cached while the configuration files are the same.
 
 export class KnownSettings {
   #kept: { readonly text: string; readonly settings: Settings } | null = null
 
-  /** Those of the repository around a folder, as its configuration has them now. */
   async of(root: string, place: Around, env: { readonly [name: string]: string }): Promise<Settings> {
     const text = await textOf(place, env)
     if (text !== null && this.#kept?.text === text) return this.#kept.settings
     const settings = await readSettings(root, env)
-    // What these files include may change without them, and so may the files while git reads them.
+    // Included files may change separately, and the files may change while git reads them.
     const isSure = text !== null && !settings.includes && (await textOf(place, env)) === text
     this.#kept = isSure ? { text, settings } : null
     return settings
@@ -125,13 +123,13 @@ export interface Around {
   readonly commonDir: string
 }
 
-/** By the files alone. What looks like a repository and is none is found out by git. */
+/** By the files alone; git finds out what only looks like a repository. */
 export async function repositoryAround(root: string, ceilings = ''): Promise<Around | null> {
   const stops = new Set(ceilings.split(':').filter(each => each !== ''))
   for (let top = root; ; top = dirname(top)) {
     const gitDir = await gitDirOf(top)
     if (gitDir !== null) {
-      // A folder of a plan that is no worktree stands in our state folder, and so in a repository that is not meant.
+      // A plan's folder that is no worktree is in our state folder, and so inside an unrelated repository.
       if (relative(top, root).split('/').includes('.planfold')) return null
       const common = await ignoring(MISSING, () => readFile(join(gitDir, 'commondir'), 'utf8'))
       return { top, gitDir, commonDir: common === null ? gitDir : resolve(gitDir, common.trim()) }
@@ -154,7 +152,7 @@ async function gitDirOf(top: string): Promise<string | null> {
 
 const CONFIGURATION_MAX_BYTES = 1024 * 1024
 
-/** All that the configuration says, apart from what it includes; null when a part of it is no file, or a very long one. */
+/** The configuration without included files; null when a part of it is no file, or very long. */
 async function textOf({ gitDir, commonDir }: Around, env: { readonly [name: string]: string }): Promise<string | null> {
   const { HOME = '', XDG_CONFIG_HOME = join(HOME, '.config') } = env
   const own = [join(commonDir, 'config'), join(gitDir, 'config.worktree')]

@@ -1,10 +1,10 @@
-// The worktree of one task of a plan whose tasks work apart. It begins each attempt with the files of the plan's branch as it
-// stands then. What an attempt before it left there, committed or not, is put under a backup ref first; what git ignores stays
-// where it is. Made in steps that may each be cut off and done again.
+// The worktree of one task, in a plan whose tasks work in parallel. Each attempt begins with the current files of the plan's branch.
+// Changes of an earlier attempt, committed or not, get a backup ref first; ignored files stay. Made in steps that may be interrupted and
+// repeated.
 //
 //   plan/<plan>          ●──────────────●  merged
-//                         \            /
-//   plan/<plan>+<task>     ●  the work     and then the branch goes
+//                         \
+// /   plan/<plan>+<task>     ●  the work     then the branch is deleted
 
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
@@ -94,7 +94,7 @@ async function takeWorktree(repository: Repository, request: TaskRequest, path: 
   return { path, workspace, operations, aside }
 }
 
-/** Null when nothing of ours is there. What was taken away by hand, without telling git, is forgotten. */
+/** Null when there is none of ours. Unregisters a worktree that was deleted by hand. */
 async function knownAt(repository: Repository, request: TaskRequest, path: string): Promise<ListedWorktree | null> {
   const { plan } = request
   const branch = branchOf(request)
@@ -115,7 +115,7 @@ async function knownAt(repository: Repository, request: TaskRequest, path: strin
   return found
 }
 
-/** Brings the files to the target, without a branch. What differs from HEAD is committed under a backup ref before. */
+/** Resets the files to the target, without a branch. Differences from HEAD are committed under a backup ref first. */
 async function emptied(
   repository: Repository,
   { name, at, ...rest }: TaskRequest,
@@ -139,7 +139,7 @@ async function emptied(
     await swapRef(repository, { ref, before: null, after: left, why: 'what an attempt left' })
     aside.push(ref)
   }
-  // The index knows all that is kept now, so the checkout takes it away, and nothing else.
+  // The index has exactly the tracked files now, so the checkout removes only these.
   await repository.git(['read-tree', '--no-sparse-checkout', tree], { cwd: path })
   await repository.git(['checkout', '--quiet', '--force', '--no-recurse-submodules', '--detach', target], {
     cwd: path,

@@ -1,5 +1,5 @@
-// From paths and contents to a tree, in an index of its own. Line ends and encodings are converted as the attributes say,
-// by git itself; a filter with a command is never run, so a path that needs one is refused.
+// Builds a tree from paths and contents in a separate index. Git converts line ends and encodings by attributes; a filter with a command
+// never runs, so a path that needs one is refused.
 
 import { lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { fields, type GitOutput } from './run-git.ts'
 export interface TreeChange {
   readonly path: BytePath
   readonly mode: string
-  /** All zeros when the path is gone. */
+  /** All zeros for a removed path. */
   readonly oid: Oid
 }
 
@@ -59,14 +59,14 @@ export async function buildTree(
   })
 }
 
-/** Those that git ignores; what the index holds is never ignored. */
+/** The ignored ones; a path in the index is never ignored. */
 async function ignoredPaths(
   repository: Repository,
   paths: readonly BytePath[],
   env: { readonly [name: string]: string },
 ): Promise<readonly BytePath[]> {
   if (paths.length === 0) return []
-  // It knows no literal paths. `./` keeps a name that begins with a colon from being taken for more than a name.
+  // check-ignore has no literal paths; `./` protects a name that begins with a colon.
   const stdin = joined(paths.map(path => `./${path}`))
   const args = ['--no-literal-pathspecs', 'check-ignore', '-z', '--stdin']
   return fields(await repository.git(args, { env, stdin, codes: [0, 1] })).map(path => path.slice(2))
@@ -76,7 +76,7 @@ export async function changesBetween(repository: Repository, from: Oid, to: Oid)
   return changes(await repository.git(['diff-tree', '-r', ...RAW, from, to]))
 }
 
-/** What the index of a working tree holds otherwise than a commit. Only reads: `write-tree` would rewrite the index. */
+/** The differences between the index of a working tree and a commit. Read-only: `write-tree` would rewrite the index. */
 export async function indexChanges(repository: Repository, place: string, commit: Oid): Promise<readonly TreeChange[]> {
   return changes(await repository.git(['diff-index', '--cached', ...RAW, commit, '--'], { cwd: place }))
 }
@@ -105,7 +105,7 @@ export function indexInfo(entries: readonly TreeChange[]): Buffer {
   return joined(entries.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}`))
 }
 
-/** Each with a NUL behind it. Paths are bytes, one character for each. */
+/** NUL-terminated. Paths are bytes, one character for each. */
 export const joined = (paths: readonly BytePath[]): Buffer => bytesOf(paths.map(path => `${path}\0`).join(''))
 
 export function told(paths: readonly string[]): string {
@@ -113,7 +113,7 @@ export function told(paths: readonly string[]): string {
   return paths.length > 5 ? `${shown.join(', ')} and ${paths.length - 5} more` : shown.join(', ')
 }
 
-/** The names of filters with a command that apply to these paths, by path. Reads attributes, runs nothing. */
+/** The filters with a command for these paths. Reads attributes, runs nothing. */
 export async function filteredPaths(
   repository: Repository,
   paths: readonly BytePath[],
@@ -183,7 +183,7 @@ async function sorted(
   return { files, gone }
 }
 
-/** Stores given bytes as blobs: plain ones together in one process, those to be converted one by one. */
+/** Stores bytes as blobs: plain ones together in one process, others one by one. */
 async function storeBytes(
   repository: Repository,
   folder: string,
@@ -202,7 +202,7 @@ async function storeBytes(
           ? bytesOf(pathBytes(content.target))
           : await content.read()
     if (mode === '120000' || !(special.has(path) || repository.settings.autocrlf)) {
-      // Numbered names: the list of files is divided by line feeds, which a path may hold.
+      // Numbered names, because the list is separated by line feeds, which a path may contain.
       const file = join(folder, `blob-${plain.length}`)
       await writeFile(file, bytes)
       plain.push({ path, mode, file })

@@ -1,5 +1,5 @@
-// Worktrees of ours: a folder with the branch of a plan or task checked out, locked with the plan's id as the reason, so
-// that it is known as ours and no `git worktree prune` takes it away. Made in steps that may each be cut off and done again.
+// Worktrees of ours: a folder with the branch of a plan or task, locked with the plan's id as the reason, which identifies it and protects
+// it from `git worktree prune`. Made in steps that may be interrupted and repeated.
 
 import { access, mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
@@ -52,7 +52,7 @@ export async function addWorktree(
   return { worktree: { path, branch, head }, operations: [operation, added] }
 }
 
-/** A folder for a branch that is checked out nowhere, with nothing in it yet. */
+/** An empty folder for a branch that is checked out nowhere else. */
 export async function checkOutNew(
   repository: Repository,
   {
@@ -63,7 +63,7 @@ export async function checkOutNew(
   }: { readonly plan: PlanId; readonly path: string; readonly branch: string; readonly tip: Oid },
 ): Promise<void> {
   await demandNoFilters(repository, tip)
-  // Without --force: a folder that holds anything is refused by git.
+  // Without --force, git refuses a folder that is not empty.
   const how = ['worktree', 'add', '--quiet', '--no-checkout', '--lock', '--reason', reasonOf(plan)]
   await repository.git([...how, '--', path, branch])
 }
@@ -78,7 +78,7 @@ export async function listWorktrees(repository: Repository, plan: PlanId): Promi
   return found
 }
 
-/** By the reason of its lock; cut off between unlocking and removing, by the note in its part of the repository. */
+/** By the reason of its lock; if interrupted between unlocking and removal, by the note in its git folder. */
 export async function isOurs(repository: Repository, worktree: ListedWorktree, plan: PlanId): Promise<boolean> {
   if (worktree.reason === reasonOf(plan)) return true
   const gitDir = (await workTrees(repository)).find(({ path }) => path === worktree.path)?.gitDir
@@ -87,7 +87,7 @@ export async function isOurs(repository: Repository, worktree: ListedWorktree, p
   return note === plan && worktree.reason === ''
 }
 
-/** Moves the index of a worktree of this plan along with its branch. Other staged content and all files stay. */
+/** Updates the index of a worktree of this plan with its branch. Other staged content and all files stay. */
 export async function stageInOurs(
   repository: Repository,
   plan: PlanId,
@@ -130,7 +130,7 @@ export async function allWorktrees(repository: Repository): Promise<readonly Lis
   return found
 }
 
-/** A checkout would run a smudge filter for these, or leave them as pointers. */
+/** A checkout would run a smudge filter for these, or leave pointers. */
 export async function demandNoFilters(repository: Repository, commit: Oid): Promise<void> {
   if (repository.settings.filters.size === 0) return
   await repository.inScratch(async folder => {
@@ -149,11 +149,11 @@ export async function demandNoFilters(repository: Repository, commit: Oid): Prom
   })
 }
 
-/** Checks out what is missing and nothing else: a file that stands there is never written over. */
+/** Checks out missing files only; an existing file is never overwritten. */
 export async function fill(repository: Repository, path: string, plan: PlanId): Promise<void> {
   const gitDir = await gitDirAt(repository, path)
   const begun = await ignoring(['ENOENT'], () => access(join(gitDir, 'index')).then(() => true))
-  // Once filled, missing files are deletions a person or task made.
+  // After the first fill, missing files are deletions by a person or task.
   if (await ignoring(['ENOENT'], () => access(join(gitDir, FILLED)).then(() => true))) return
   if (begun === null) await repository.git(['read-tree', '--no-sparse-checkout', 'HEAD'], { cwd: path })
   await repository.git(['checkout-index', '--all', '--quiet', '--index'], { cwd: path, codes: [0, 1, 128] })
@@ -171,5 +171,5 @@ export async function noteFilled(repository: Repository, path: string, plan: Pla
   await writeFile(join(gitDir, FILLED), plan)
 }
 
-/** In the worktree's own part of the repository, which goes when the worktree goes. */
+/** In the worktree's own git folder, which is deleted with the worktree. */
 const FILLED = 'planfold-filled'

@@ -1,4 +1,4 @@
-// Joins two edits of the same text where they do not touch each other. Pure. Null means: they do, or it is no text.
+// Merges two edits of the same text if they do not touch. Pure. Null: they touch, or it is no text.
 
 import { isUtf8 } from 'node:buffer'
 import { diffArrays } from 'diff'
@@ -43,7 +43,7 @@ export function mergeText(base: Uint8Array, mine: Uint8Array, theirs: Uint8Array
   return Buffer.from([...merged, ...from.slice(at)].join(''))
 }
 
-/** Edits of neighbouring lines count as touching: what they mean together nobody has looked at. */
+/** Edits of adjacent lines count as touching, because nobody has checked their combination. */
 const touches = (a: Hunk, b: Hunk): boolean => a.start <= b.end && b.start <= a.end
 
 const isSame = (a: Hunk, b: Hunk): boolean =>

@@ -1,5 +1,5 @@
-// Everything a rollback does before its first change: it asks what will happen, demands a choice for every conflict, joins
-// texts, stores what stands there now as a snapshot of its own, and sees that all it will need is in the store.
+// Everything a rollback does before its first change: previews, demands a choice for every conflict, merges texts, stores the current files
+// as a snapshot, and checks that everything it needs is in the store.
 
 import * as fs from 'node:fs'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -49,7 +49,7 @@ export async function prepare(
     await batch.close()
     return { ok: false, failure: undecided(conflicts.map(({ path }) => path)), conflicts }
   }
-  // What stands there is durable before anything is decided with it, and can be read back for joining.
+  // The current files must be durable before a decision uses them, and readable for merging.
   const look = onceEach(room.root)
   const saved = save(look, batch, assessed)
   const [stored, read] = await Promise.allSettled([batch.close(), readContents(room.blobs, wanted(assessed, choices))])
@@ -87,7 +87,7 @@ export async function prepare(
   return { ok: true, contents: read.value, seen: stampsOf(assessed), saved, steps: all, modes, left, merged }
 }
 
-/** Which files were read, so that the same ones need not be read again when they are moved aside. */
+/** The stamps of the files that were read, so that unchanged ones need not be read again. */
 function stampsOf(assessed: readonly Assessed[]): ReadonlyMap<string, Stamp> {
   return new Map(
     assessed.flatMap(({ preview, have }) =>
@@ -108,7 +108,7 @@ function save(look: Look, batch: Batch, assessed: readonly Assessed[]): Sha256 {
 
 type Look = (folder: BytePath) => fs.Stats | null
 
-/** Every step asks about the folder it is in, and many are in the same. Only its mode is asked for; nothing is changed by this name. */
+/** Caches the mode of a folder for many steps. Used for reading only. */
 function onceEach(root: HeldFolder): Look {
   const seen = new Map<BytePath, fs.Stats | null>()
   return path => {
@@ -126,7 +126,7 @@ async function joinTexts(
 ): Promise<{ readonly bytes: Buffer; readonly mode: number } | null> {
   if (left?.type !== 'file' || !('entry' in have) || !('entry' in want)) return null
   if (have.entry?.type !== 'file' || want.entry?.type !== 'file') return null
-  // The plan left what the snapshot has, so there is no second edit to merge with.
+  // The plan left what the snapshot has, so there is no second edit to merge.
   if (left.sha256 === want.entry.sha256) return null
   const [base, mine, theirs] = await Promise.all([left, have.entry, want.entry].map(({ sha256 }) => blobs.get(sha256)))
   if (!base || !mine || !theirs) return null
@@ -135,7 +135,7 @@ async function joinTexts(
   return bytes === null ? null : { bytes, mode: have.entry.mode === left.mode ? want.entry.mode : have.entry.mode }
 }
 
-/** What is to be made needs the folders above it; those that are gone are made as the snapshot has them. */
+/** Adds the missing parent folders of files to create, as the snapshot has them. */
 async function withFolders(room: Preparing, look: Look, steps: readonly Step[]): Promise<readonly Step[]> {
   const all = new Map(steps.map(step => [pathBytes(step.path), step]))
   for (const { path, want } of steps) {
@@ -150,11 +150,11 @@ async function withFolders(room: Preparing, look: Look, steps: readonly Step[]):
   return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, step]) => step)
 }
 
-/** A mode belongs to all names of a file, and only one of them is ours to change. */
+/** A mode applies to all hard links of a file, and only one of them is ours to change. */
 const apartOf = ({ have }: Assessed): Pick<Step, 'apart'> =>
   'entry' in have && have.links !== undefined && have.links > 1 ? { apart: true } : {}
 
-/** A rollback that has begun must be able to end: where it would move things to is looked at before. */
+/** A rollback that has begun must be able to end, so its aside folder is checked first. */
 function demandAside(root: HeldFolder): void {
   const { R_OK, W_OK, X_OK } = fs.constants
   const type = typeAt(root, ASIDE)
@@ -175,7 +175,7 @@ function wanted(assessed: readonly Assessed[], choices: ReadonlyMap<string, Choi
   )
 }
 
-/** Nothing is changed before all that is needed for it was read once, and so verified. */
+/** Reads and verifies everything that is needed before the first change. */
 async function readContents(
   blobs: SnapshotBlobs,
   needed: ReadonlySet<Sha256>,
@@ -197,7 +197,7 @@ async function readContents(
   return contents
 }
 
-/** Folders that must be written in but may not: they are opened, and get their mode again. */
+/** Read-only folders that must be written: they are opened temporarily. */
 function modesToOpen(look: Look, steps: readonly Step[]): Intent['modes'] {
   const modes = new Map<BytePath, number>()
   for (const { path } of steps) {

@@ -1,5 +1,5 @@
-// What a rollback is about to do, written down durably before its first change, and how it ended, until somebody has recorded
-// that. Whoever finds an unfinished one finishes it: every step says what was seen and stored, and what shall stand there.
+// The durable intent of a rollback, written before its first change, and its result until that is recorded. A later process finishes an
+// unfinished one: every step has the expected current state and the target.
 
 import type { Sha256 } from '../../domain/id.ts'
 import { refuse } from '../../safety/safety-refusal.ts'
@@ -11,19 +11,19 @@ export interface Step {
   readonly path: string
   readonly have: TreeEntry | null
   readonly want: TreeEntry | null
-  /** The file has other names, which keep their mode: it is replaced even where only the mode is different. */
+  /** The file has hard links, which keep their mode: it is replaced even when only the mode differs. */
   readonly apart?: true
 }
 
 export interface Intent {
   readonly rollback: 1
-  /** The folder in the workspace where what it replaces is kept meanwhile, no other rollback's. */
+  /** The folder in the workspace for replaced files, unique to this rollback. */
   readonly aside: string
   readonly about: string | null
   readonly target: Sha256
   readonly saved: Sha256
   readonly steps: readonly Step[]
-  /** Folders that had to be opened for writing, and the mode they shall have again. */
+  /** Folders that were opened for writing, and the mode to restore. */
   readonly modes: readonly (readonly [path: string, mode: number])[]
   readonly left: readonly LeftOut[]
   readonly merged: readonly string[]
@@ -35,7 +35,7 @@ export interface Ended {
 }
 
 export function writeIntent(blobs: SnapshotBlobs, note: Intent | Ended): void {
-  // How it ended may be lost in a power cut: then it is found to be done once more.
+  // A result lost in a power failure is found again, because every step is done already.
   blobs.pin(PIN, JSON.stringify(note), 'ended' in note ? 'written' : 'durable')
 }
 

@@ -1,6 +1,6 @@
-// Only one process at a time rolls back in a workspace. Whoever wants to puts up a sign, a file whose name says who it is,
-// and only then looks for others: of two who come at the same moment at least one sees the other. A sign of a process that
-// has ended counts for nothing, so a crash leaves nothing to be unlocked.
+// Only one process at a time rolls back in a workspace. A process first creates a lock file with its identity in the name, and only then
+// looks for others, so of two simultaneous ones at least one sees the other. The lock file of a dead process does not count, so a crash
+// leaves nothing to unlock.
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import type { Workspace } from '../workspace.ts'
 const FOLDER = 'rolling-back'
 const LOOKS = 10
 const BETWEEN_LOOKS_MS = 5
-/** So many looks, half a minute, a capture waits for a rollback to end. */
+/** A capture waits half a minute for a rollback. */
 const WAIT_LOOKS = 6_000
 const CAPTURES_MAX = 5
 
@@ -47,7 +47,7 @@ export async function holdRollbacks(place: { readonly root: string; readonly sta
       const others = standing(folder, name)
       const [first] = others
       if (first === undefined) return { name, release }
-      // Of several who only look, all but the last give way at once, and that one need not wait for long.
+      // Of several waiting processes, all but the last yield at once, so that one proceeds soon.
       if (look >= LOOKS || others.some(other => other.name > name))
         refuse('transient', `process ${first.pid} is rolling back here`, 'try again when it has ended')
       await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))
@@ -58,7 +58,7 @@ export async function holdRollbacks(place: { readonly root: string; readonly sta
   }
 }
 
-/** Captures again if a rollback ran meanwhile: half of a rollback is no state to go back to. */
+/** Repeats the capture if a rollback ran meanwhile: a half rolled back state is no target for another. */
 export function captureBetweenRollbacks(
   place: { readonly root: string; readonly stateDir: string },
   workspace: Workspace,
@@ -84,18 +84,18 @@ export function captureBetweenRollbacks(
 export const waitForRollbacks = (place: { readonly root: string; readonly stateDir: string }): Promise<void> =>
   quiet(join(place.stateDir, placeName(FOLDER, place)))
 
-/** Whoever rolls back for longer than we wait is met as they stand: the capture then says what it cannot store. */
+/** After the longest wait the capture proceeds, and reports what it cannot store. */
 async function quiet(folder: string): Promise<void> {
   for (let look = 0; look < WAIT_LOOKS && lastSign(folder) !== null && standing(folder, '').length > 0; look++)
     await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))
 }
 
-/** Changes with every sign that goes up or down; null when there never was one. */
+/** Changes with every lock file that is created or deleted; null when there never was one. */
 function lastSign(folder: string): bigint | null {
   return fs.statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null
 }
 
-/** The signs of others who are alive; those of the dead are taken down. */
+/** The lock files of other live processes; deletes those of dead ones. */
 function standing(folder: string, mine: string): readonly Sign[] {
   return fs.readdirSync(folder).flatMap(name => {
     const [, pid, started] = /^(\d+)-([0-9a-z]+)-\d+$/.exec(name) ?? []
@@ -109,7 +109,7 @@ function standing(folder: string, mine: string): readonly Sign[] {
   })
 }
 
-/** When a process started, in the kernel's own words; '' when it is not running. A number given again differs in it. */
+/** The start time of a process from the kernel; '' when it is not running. It tells a reused pid apart. */
 function startOf(pid: number): string {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -121,7 +121,7 @@ function startOf(pid: number): string {
   }
 }
 
-/** Start times count from the boot, so two boots may give the same. */
+/** Start times count from the boot, so two boots may have the same. */
 function boot(): string {
   try {
     return `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)}x`

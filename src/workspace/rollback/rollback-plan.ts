@@ -1,5 +1,5 @@
-// What a rollback will do with each path of the write set. Three things are compared: what the plan left there, what stands
-// there now, and what the snapshot holds. Where now is neither of the others, somebody has worked there since.
+// What a rollback will do with each path of the write set. Compares the plan's result, the current file, and the snapshot. A current file
+// that equals neither of the others was edited since.
 
 import { codeOf } from '../../safety/safety-refusal.ts'
 import { ANY_TIME, parentOf, type Standing, standingAt, within } from '../files/current-file.ts'
@@ -47,7 +47,7 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
 
 const withoutBytes = ({ bytes: _, ...have }: Extract<Standing, { readonly entry: unknown }>): Standing => have
 
-/** Where it is what the plan left, one read is enough: bytes torn apart do not have its hash. */
+/** When it is what the plan left, one read is enough: a torn read does not match its hash. */
 function standing({ root, now }: Assessing, path: BytePath, left: TreeEntry | null): Standing {
   const have = standingAt(root, path, ANY_TIME)
   const isOther = 'entry' in have && have.entry?.type === 'file' && !isSameEntry(have.entry, left)
@@ -85,7 +85,7 @@ function willOf(have: TreeEntry | null, want: TreeEntry | null): Preview['will']
   return have.type === 'file' && want.type === 'file' && have.sha256 === want.sha256 ? 'chmod' : 'restore'
 }
 
-/** Why it cannot be done without touching what is not of the write set; null when it can. */
+/** Why it would affect paths outside the write set; null when it does not. */
 function inTheWay(
   { root }: Assessing,
   writeSet: ReadonlyMap<BytePath, unknown>,

@@ -1,12 +1,12 @@
-// Carries out the steps of a rollback, in an order that may be cut off anywhere and begun again:
+// Executes the steps of a rollback, in an order that may be interrupted anywhere and resumed:
 //
-//   write new files aside, durably ─▶ open folders ─▶ move aside what is replaced, and put what is new into its place
+//   write new files aside, durably ─▶ open folders ─▶ move aside what is replaced, and put the new file into its place
 //     ─▶ remove folders, children first ─▶ make folders, files and links, parents first ─▶ set modes, children first
-//     ─▶ sync ─▶ wait until nobody writes into what was moved aside ─▶ look at it once more, then drop it
+//     ─▶ sync ─▶ wait until nobody writes to files that were moved aside ─▶ check them again, then drop them
 //
-// Nothing is overwritten. What stands there is moved aside by one rename, and only then looked at: if it is not what was
-// seen and stored, it goes back, and the path is left alone. A new file takes its name only when it is whole, and only where
-// the name is free. So whatever a person does meanwhile is on disk or stored, and named.
+// Nothing is overwritten. The current file is moved aside by one rename and only then checked: if it is not what was seen and stored, it
+// is put back, and the path is skipped. A new file takes its name only when it is complete, and only if the name is free. So everything
+// a person does meanwhile is either on disk or stored, and reported.
 
 import * as fs from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
@@ -44,7 +44,7 @@ import type { Change, LeftOut, SnapshotBlobs, TreeEntry } from '../workspace.ts'
 import type { Begun } from './prepare-rollback.ts'
 import type { Intent, Step } from './rollback-intent.ts'
 
-// What one step of a rollback amounts to, and whether what is found is what it means.
+// The effect of one step, and whether a file is the expected one.
 
 function isReplaced({ have, want, apart }: Step): boolean {
   if (have === null) return false
@@ -52,7 +52,7 @@ function isReplaced({ have, want, apart }: Step): boolean {
   return have.type !== 'directory' || want?.type !== 'directory'
 }
 
-/** Does something else take the place at once, in a folder that stays? */
+/** Is it replaced directly by something else, in a folder that stays? */
 function isSwap(step: Step): boolean {
   const { have, want } = step
   return isReplaced(step) && have!.type !== 'directory' && want !== null && want.type !== 'directory'
@@ -71,11 +71,11 @@ function isSameKind(a: TreeEntry | null, b: TreeEntry | null): boolean {
   return isSameEntry(a, b)
 }
 
-/** The ctime is left out: taking its name has changed it. */
+/** Without the ctime, which the rename has changed. */
 const isSameFile = (a: Stamp, b: Stamp): boolean =>
   a.ino === b.ino && a.mtimeNs === b.mtimeNs && a.size === b.size && a.mode === b.mode
 
-/** Null when it is not there, or not what it should be: one lost content must not keep all others from coming back. */
+/** Null when it is missing or damaged: one lost content must not prevent the others. */
 const contentOf = (blobs: SnapshotBlobs, id: Sha256): Promise<Uint8Array | null> =>
   blobs.get(id).catch(error => ((error as Error).name === 'StoreDamaged' ? null : Promise.reject(error)))
 
@@ -105,7 +105,7 @@ const LOST = 'its stored content is missing or damaged'
 
 export async function carryOut(room: Stepping, intent: Intent): Promise<Stepped> {
   const all = makeFolder(room.root, ASIDE)
-  // A folder of its own: what an earlier rollback had to leave there, nobody moves anything onto.
+  // A separate folder, so that nothing is moved onto files that an earlier rollback had to leave.
   const aside = makeFolder(all, intent.aside)
   try {
     return await new Steps(room, intent, aside).run()
@@ -128,7 +128,6 @@ class Steps {
   readonly #kept: { path: string; sha256: Sha256 }[] = []
   readonly #fresh = new Map<number, Stamp>()
   readonly #resuming: boolean
-  /** As people see it, from the root of the workspace. */
   readonly #asidePath: string
 
   constructor(room: Stepping, intent: Intent, aside: HeldFolder) {
@@ -172,16 +171,16 @@ class Steps {
     return this.#result()
   }
 
-  /** Side by side, a bounded number at a time: most of their time they wait for the disk. */
+  /** In parallel, bounded: they mostly wait for the disk. */
   async #side(steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
     for (let at = 0; at < steps.length; at += AT_ONCE) {
-      // All are waited for, also when one fails: none may go on behind our back.
+      // Waits for all even when one fails, so that none continues in the background.
       const ended = await Promise.allSettled(steps.slice(at, at + AT_ONCE).map(act))
       for (const each of ended) if (each.status === 'rejected') throw each.reason
     }
   }
 
-  /** One after the other; others run in between. What the file system will never have is left: nothing gets stuck. */
+  /** One after the other, yielding in between. Skips what the file system refuses for good. */
   async #each(what: string, steps: readonly Numbered[], act: (step: Numbered) => Promise<void>): Promise<void> {
     for (const [at, step] of steps.entries()) {
       this.#room.failpoint?.(`rollback.${what}:before`)
@@ -209,7 +208,7 @@ class Steps {
     return fresh
   }
 
-  /** The name is missing only between two calls that follow each other at once. */
+  /** The name is missing only between two consecutive calls. */
   async #replace(step: Numbered): Promise<void> {
     const found = within(this.#room.root, step.at, (folder, name) => {
       if (this.#moveAside(step, folder, name) === 'aside') {
@@ -257,7 +256,7 @@ class Steps {
     if (found === null) this.#leave(at, NO_FOLDER)
   }
 
-  /** What was moved is what was seen, or goes back. */
+  /** The moved file is the expected one, or is put back. */
   #judgeAside(step: Numbered): void {
     if (this.#isAsSeen(step)) return
     const standing = fileStateIn(this.#aside, asideName(step), ANY_TIME)
@@ -266,7 +265,7 @@ class Steps {
     this.#putBack(step)
   }
 
-  /** The file that was read, by its times and size. Before it is dropped it is read once more. */
+  /** By times and size. Before it is dropped it is read once more. */
   #isAsSeen(step: Numbered): boolean {
     const seen = this.#room.begun === 'before' ? undefined : this.#room.begun.seen.get(step.path)
     const stat = seen === undefined ? null : this.#aside.look(asideName(step))
@@ -288,13 +287,13 @@ class Steps {
     return back === true
   }
 
-  /** The bytes of what was moved aside are stored and named; only then it may go. */
+  /** Stores and names the bytes of the file that was moved aside; only then may it be dropped. */
   async #store(step: Numbered): Promise<void> {
     const name = asideName(step)
     const standing = fileStateIn(this.#aside, name, this.#room.now())
     if ('entry' in standing && standing.entry?.type === 'file') {
       const sha256 = await this.#room.blobs.put(Buffer.from(standing.bytes!))
-      // Once more, because storing took a while and not every writer can be seen.
+      // Again, because storing takes time and not every writer can be detected.
       const again = fileStateIn(this.#aside, name, this.#room.now())
       if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step)
       this.#kept.push({ path: step.path, sha256 })
@@ -313,7 +312,7 @@ class Steps {
     if (found === null) this.#leave(step.at, NO_FOLDER)
   }
 
-  /** By a link, which takes the name only where it is free. */
+  /** By a hard link, which fails if the name is taken. */
   #place(step: Numbered, folder: HeldFolder, name: BytePath): void {
     if (this.#resuming && isWanted(fileStateIn(folder, name, ANY_TIME), step.want)) return
     const placed = attempt(['EEXIST', 'ENOENT'], () => {
@@ -326,7 +325,7 @@ class Steps {
   #isThere({ at, want, number }: Numbered): boolean {
     const fresh = this.#fresh.get(number)
     if (fresh === undefined) return isWanted(standingAt(this.#room.root, at, ANY_TIME), want)
-    // Our own file needs not be read again: it is the one we wrote, and nobody has written into it.
+    // Our own file: it need not be read again.
     const stat = lookAt(this.#room.root, at)
     return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
   }
@@ -356,7 +355,7 @@ class Steps {
     for (let at = 0; at < parents.length; at += AT_ONCE) {
       const held = parents.slice(at, at + AT_ONCE).flatMap(path => heldFolder(this.#room.root, path) ?? [])
       try {
-        // The first alone: it makes most file systems write down all that happened so far, and the others find it done.
+        // The first sync makes most file systems flush everything, so the others are cheap.
         for (const folder of held.slice(0, 1)) await synced(folder.fd)
         await Promise.all(held.slice(1).map(folder => synced(folder.fd)))
       } finally {
@@ -365,7 +364,7 @@ class Steps {
     }
   }
 
-  /** Somebody may have written into the old file, through a descriptor opened before it was moved. */
+  /** A program may have written to the old file through an earlier descriptor. */
   async #dropAside(step: Numbered, open: ReadonlySet<BytePath>): Promise<void> {
     const name = asideName(step)
     // Asynchronous, because deleting may wait for the disk.
@@ -396,7 +395,7 @@ class Steps {
   }
 
   #openFolder(path: BytePath, mode: number): void {
-    // Where that is not allowed, whatever is to be changed in it will say so.
+    // If this is not permitted, the change inside it will report that.
     attempt(['EACCES', 'EPERM', 'EROFS'], () => this.#setMode(path, mode | 0o700, 'directory'))
   }
 

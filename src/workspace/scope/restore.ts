@@ -1,6 +1,6 @@
-// Carries out a difference, in an order that may be cut off anywhere and begun again:
+// Executes a difference, in an order that may be interrupted anywhere and resumed:
 //
-//   make parents writable ─▶ remove what is in the way, children first ─▶ remove extra directories that are empty
+//   make parents writable ─▶ remove obstacles, children first ─▶ remove extra directories that are empty
 //     ─▶ make directories, files and links, parents first ─▶ set modes, children first
 //
 // Every step checks that what it replaces is what was seen and stored; a file changed since then stops the work.
@@ -49,11 +49,11 @@ export async function carryOut(
   return [...done].sort()
 }
 
-/** A file makes way for a file by the rename; everything else has to be removed first. */
+/** A rename replaces a file by a file; everything else has to be removed first. */
 const isInTheWay = ({ have, want }: Change): boolean =>
   have !== null && (have.type !== want?.type || have.type === 'link')
 
-/** Directories we must change but may not write get a wider mode; what they should have at the end is returned. */
+/** Makes read-only directories writable; returns their final modes. */
 async function openParents(paths: readonly BytePath[], { root, scan }: Restoring): Promise<Map<BytePath, number>> {
   const modes = new Map<BytePath, number>()
   for (const parent of new Set(
@@ -90,7 +90,7 @@ async function make(parent: Directory, name: Buffer, { have, want }: Change, res
       return await parent.sync()
     case 'file': {
       const stands = have?.type === 'file' ? have : null
-      // A mode belongs to all names of a file, and only one of them is ours to change.
+      // A mode applies to all hard links of a file, and only one of them is ours to change.
       const alone = stands?.sha256 === want.sha256 && (await parent.look(name))?.nlink === 1n
       if (alone) return await parent.chmod(name, want.mode)
       const bytes = await restoring.contentOf(want)

@@ -1,7 +1,6 @@
-// Walks the directories that the patterns of a write scope may reach and says what stands there, as one tree object for each
-// directory. Files the stat cache knows are not read, directories in which nothing changed are not written down again: a
-// wide scope costs a look at each file, as a snapshot does. Links are recorded, never followed; protected places and
-// Planfold's state are not entered; what cannot be read whole and steady is named as left out.
+// Scans the directories of a write scope into one tree object for each directory. Files in the stat cache are not read, and unchanged
+// directories are not stored again, so a wide scope costs one stat for each file, like a snapshot. Links are recorded, never followed;
+// protected folders and Planfold's state are not entered; unreadable files are reported as left out.
 
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -23,7 +22,7 @@ import { type Batch, PROTECTED } from '../workspace.ts'
 const DEPTH_MAX = 200
 const YIELD_BYTES = 2 * 1024 * 1024
 const ENTRY_COSTS_BYTES = 8 * 1024
-/** The cache on disk is that of the whole workspace: only a scope of more files is worth reading it. */
+/** The cache on disk covers the whole workspace, so it is only worth loading for larger scopes. */
 const FILES_WITHOUT_CACHE = 100
 
 export const HARD_LINK = 'hard link: its content is kept, its other names are not'
@@ -36,17 +35,15 @@ export interface ScopeTree {
 export interface ScanOptions {
   readonly root: HeldFolder
   readonly patterns: readonly string[]
-  /** Folded path of the state folder inside the workspace. */
   readonly state: readonly string[] | null
   readonly cache: StatCache
-  /** Where contents and trees are stored. Null: one only looks, and nothing of it is remembered. */
+  /** Where contents and trees are stored. Null: scan only, and cache nothing. */
   readonly batch: Batch | null
-  /** Hashes whose content is missing in the store: their files are read again. */
+  /** Hashes that the store lacks: their files are read again. */
   readonly distrust: ReadonlySet<Sha256>
-  /** What a manifest says stands here. If it is of another type now, that is in scope with all it holds. */
+  /** The manifest's tree. A path that changed its type is in scope with everything in it. */
   readonly expected?: ScopeTree
   readonly now: () => number
-  /** Called now and then with the number of files and directories looked at so far. */
   readonly tell?: ((entries: number) => void) | undefined
 }
 
@@ -54,16 +51,16 @@ export interface Scan {
   readonly tree: Sha256
   readonly trees: ReadonlyMap<Sha256, Tree>
   readonly left: readonly Left[]
-  /** Special files: seen, but nothing that could be stored. A restore takes them away. */
+  /** Special files, which cannot be stored. A restore removes them. */
   readonly special: readonly Left[]
   readonly empty: ReadonlySet<BytePath>
-  /** When a path, or a directory on the way, was changed last, by the file system's own mark; '' is the root. */
+  /** The ctime of a path or its parent directories; '' is the root. */
   readonly changedAt: (path: BytePath) => Millis | undefined
   readonly files: number
   readonly bytes: number
-  /** What was taken from the cache: it must be in the store, and stay there. */
+  /** Cached hashes, which must be in the store and stay there. */
   readonly reused: readonly Sha256[]
-  /** Call it when everything is durable: the next scan of these patterns begins with what this one saw. */
+  /** Called when everything is durable: the next scan of these patterns starts with this cache. */
   readonly remember: () => void
 }
 
@@ -76,7 +73,6 @@ type Made = NonNullable<CachedDirectory['made']>
 interface ScanPosition {
   readonly path: BytePath
   readonly depth: number
-  /** Everything below belongs to the scope, whatever the patterns say. */
   readonly whole: boolean
   readonly expected: Tree | null
 }
@@ -184,7 +180,7 @@ class ScopeScan {
     known: CachedDirectory | undefined,
   ): Promise<TreeRow | CachedFile | null> {
     const { patterns, state } = this.#options
-    // Whatever the patterns say: a scope of single files holds none of the temporary names beside them.
+    // A scope of single files never includes the temporary names beside them.
     if (name.startsWith('.') && writerOf(bytesOf(name)) !== null) {
       sweep(folder, name)
       return null
@@ -267,7 +263,7 @@ class ScopeScan {
     return this.#known(path, file, meant)
   }
 
-  /** What only a manifest says belongs to the scope is not in the cache, which is asked by the patterns alone. */
+  /** Paths that only the manifest has are not in the cache, which is keyed by patterns. */
   #known(path: BytePath, file: CachedFile, meant: boolean): TreeRow | CachedFile {
     if (meant) return file
     this.#changedAt.set(path, Number(file.ctimeNs / 1_000_000n))
@@ -321,7 +317,7 @@ class ScopeScan {
       below = folder.enter(name)
     } catch (error) {
       const code = codeOf(error) ?? ''
-      // It went between the look and the step; what is not there needs no capture.
+      // It was deleted since it was listed, so there is nothing to capture.
       if (code === 'ENOENT') return null
       if (!GONE_OR_CLOSED.has(code)) throw error
       return leave(LEFT.unreadable)
@@ -362,7 +358,7 @@ function sweep(folder: HeldFolder, name: BytePath): void {
   try {
     fs.unlinkSync(folder.at(name))
   } catch (error) {
-    // Several tasks may look through a folder at the same time, and others of them be quicker.
+    // Another task's scan may be faster in the same folder.
     if (codeOf(error) !== 'ENOENT') throw error
   }
 }

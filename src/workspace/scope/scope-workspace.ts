@@ -1,5 +1,5 @@
-// The workspace as a folder: captures the files of a write scope into blobs and makes the scope as it was again. Whatever
-// a restore is going to change is stored before the first change, so a restore can itself be undone.
+// The workspace as a folder: captures the files of a write scope into blobs and restores them. A restore first stores everything it is
+// going to change, so it can itself be undone.
 
 import { realpathSync } from 'node:fs'
 import { advise, quoted } from '../../domain/hint.ts'
@@ -49,7 +49,7 @@ export interface WorkspaceOptions {
   readonly stateDir: string
   readonly blobs: Pick<SnapshotBlobs, 'put' | 'get' | 'batch' | 'touch'>
   readonly now?: () => number
-  /** That of the same folder's snapshots; without it, one of its own. */
+  /** Shared with the snapshots of the same folder; default: a separate one. */
   readonly cache?: () => StatCache
   readonly onProgress?: OnProgress
 }
@@ -75,7 +75,7 @@ interface Room {
   readonly tell: (entries: number) => void
 }
 
-/** A manifest that was opened: the trees of the first version are made in memory. */
+/** An opened manifest; for the first format version the trees are built in memory. */
 type Opened = Pick<Manifest, 'patterns' | 'left'> & ScopeTree
 
 class WorkspaceOfFolder {
@@ -165,13 +165,13 @@ class WorkspaceOfFolder {
     const stands = await unequal(target, sideOf(checked))
     const rest = differenceOf({ ...target, entries: stands.entries }, { found: stands.found, left: checked.left })
     if (rest.unknown.length > 0) cannot('restore everything', rest.unknown)
-    // The file is being edited right now: a restore looks at everything again.
+    // The file is being edited now: a restore starts again.
     const moved = rest.changes.map(({ path }) => ({ path, reason: 'changed again' }))
     if (moved.length > 0) cannot('restore everything', moved, 'transient')
     return { saved, changed: changed.map(pathText), manifest: target.id, left: told(manifest.left) }
   }
 
-  /** Everything that stands in the scope, and the manifest that says so, are durable when this answers. */
+  /** All files of the scope and the manifest are durable on return. */
   async #scan(
     room: Room,
     patterns: readonly string[],
@@ -296,7 +296,7 @@ function unjudged(judged: readonly Change[], now: readonly Change[]): readonly L
   )
 }
 
-/** Paths in which two trees may differ, on both sides. Directories with the same tree are not entered. */
+/** Paths that may differ between two trees. Equal directories are skipped. */
 async function unequal(before: ScopeTree, after: ScopeTree): Promise<Both> {
   const both: Both = { entries: new Map(), found: new Map() }
   const compare = async (above: BytePath, treeA: Sha256 | null, treeB: Sha256 | null): Promise<void> => {
@@ -307,7 +307,7 @@ async function unequal(before: ScopeTree, after: ScopeTree): Promise<Both> {
       const [was, is] = [rows.get(name), now.get(name)]
       if (was !== undefined && is !== undefined && isSameRow(was, is)) continue
       const path = above === '' ? name : `${above}/${name}`
-      // What could not be captured is named among what was left out.
+      // A path that could not be captured is among the left-out ones.
       if (was !== undefined && was.type !== 'left') both.entries.set(path, entryOf(was))
       if (is !== undefined) both.found.set(path, is.type === 'left' ? { type: 'special' } : entryOf(is))
       await compare(path, was?.type === 'directory' ? was.tree : null, is?.type === 'directory' ? is.tree : null)
@@ -338,7 +338,7 @@ function entryOf(row: Exclude<TreeRow, { type: 'left' }>): Entry {
 const partsOf = (entries: ReadonlyMap<BytePath, Entry>): ReadonlyMap<BytePath, TreeEntry | null> =>
   new Map(Array.from(entries, ([path, entry]) => [path, toldEntry(entry)]))
 
-/** Of a path that is gone: when the nearest directory that is still there was changed. */
+/** For a missing path: the time of the nearest existing directory. */
 function changeTime({ changedAt }: Scan, path: BytePath): Millis {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/')))) {
     const time = changedAt(at)
@@ -352,7 +352,7 @@ const toldEntry = (entry: Entry | null): TreeEntry | null =>
 const told = (left: readonly Left[]): readonly LeftOut[] =>
   left.map(({ path, reason }) => ({ path: pathText(path), reason }))
 
-/** What shall stand: what the manifest says, with what is kept, or written instead. */
+/** The target: the manifest, with kept or replaced files. */
 function targetOf(
   wanted: ReadonlyMap<BytePath, Entry>,
   found: ReadonlyMap<BytePath, Found>,
@@ -366,7 +366,7 @@ function targetOf(
     const stands = found.get(path)
     if (stands === undefined || stands.type === 'special') entries.delete(path)
     else entries.set(path, stands)
-    // The directories it lies in belong to it.
+    // Includes its parent directories.
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
       const above = found.get(path.slice(0, at))
       if (above?.type === 'directory' && !entries.has(path.slice(0, at))) entries.set(path.slice(0, at), above)
@@ -375,7 +375,7 @@ function targetOf(
   return entries
 }
 
-/** Nothing is changed before all that is needed for it is known to be there. */
+/** Checks that everything needed is stored before the first change. */
 async function expectBlobs({ changes }: Difference, blobs: Pick<Blobs, 'get'>): Promise<void> {
   for (const { want } of changes) {
     if (want?.type === 'file' && (await blobs.get(want.sha256)) === null) missing(want.sha256)

@@ -1,5 +1,5 @@
-// Answers for work that stores and reads blobs: besides the refusals of the file system, those of the content store become
-// values too. They are known by their names, because rooms on one level see only each other's types.
+// Converts errors of the content store into values, besides those of the file system. Matched by name, because rooms on one level see only
+// each other's types.
 
 import { advise, quoted } from '../../domain/hint.ts'
 import { fullCode } from '../../domain/shortage.ts'

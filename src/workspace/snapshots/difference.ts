@@ -1,5 +1,5 @@
-// What must change so that the scope is as the manifest says. Pure. Extra directories count only as candidates to be
-// removed when empty: somebody else's file in one of them keeps it.
+// The changes that make the scope equal to the manifest. Pure. Extra directories are only candidates for removal if empty, since others may
+// have files in them.
 
 import { covers, inScope } from '../../safety/scope.ts'
 import { HARD_LINK } from '../scope/scan.ts'
@@ -22,7 +22,7 @@ export interface Change {
 export interface Difference {
   readonly changes: readonly Change[]
   readonly extraDirectories: readonly BytePath[]
-  /** Paths that would have to change but whose present content could not be read, with the reason. */
+  /** Paths to change whose current content could not be read, with the reason. */
   readonly unknown: readonly Left[]
 }
 
@@ -33,7 +33,7 @@ export function differenceOf(manifest: Manifest, scan: Standing): Difference {
   const changes: Change[] = []
   const extraDirectories: BytePath[] = []
   for (const path of [...new Set([...manifest.entries.keys(), ...scan.found.keys()])].sort()) {
-    // What the manifest did not hold nobody knows, and what cannot be read cannot be stored: hands off both.
+    // What the manifest lacks is unknown, and what cannot be read cannot be stored: leave both.
     if (isBelowOne(path, wasLeft) || isBelowOne(path, isUnknown)) continue
     const want = manifest.entries.get(path) ?? null
     const have = scan.found.get(path) ?? null
@@ -43,7 +43,7 @@ export function differenceOf(manifest: Manifest, scan: Standing): Difference {
   return { changes, extraDirectories, unknown }
 }
 
-/** Directories somebody made: matched by the patterns, empty, or with a change. Others only lie on the way. */
+/** Directories that someone created: matched by the patterns, empty, or with a change. Others are only parents. */
 export function madeDirectories(
   { changes, extraDirectories }: Difference,
   patterns: readonly string[],
@@ -60,7 +60,7 @@ export function madeDirectories(
   return extraDirectories.filter(path => made.has(path))
 }
 
-/** What the manifest does not hold, or cannot be read now: nobody can say whether it changed. */
+/** Paths that the manifest lacks or that cannot be read now, so that changes are unknown. */
 export function unknownOf(manifest: Manifest, { unknown }: Difference): readonly Left[] {
   const all = new Map([...manifest.left.filter(isUnread), ...unknown].map(left => [left.path, left]))
   return [...all.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -73,7 +73,7 @@ function isSame(path: BytePath, have: Change['have'], want: Entry | null, patter
   if (have.type === 'file' && want.type === 'file') return have.sha256 === want.sha256 && have.mode === want.mode
   if (have.type === 'link' && want.type === 'link') return have.target === want.target
   if (have.type === 'directory' && want.type === 'directory') {
-    // The mode of a directory that only lies on the way is not ours.
+    // The mode of a parent directory is not ours.
     return have.mode === want.mode || !(covers(patterns, textOf(path)) || inScope(patterns, textOf(path)))
   }
   return false

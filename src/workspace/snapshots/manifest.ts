@@ -1,6 +1,6 @@
-// The manifest of a captured scope: what stood at every path the patterns mean, and so also what did not stand there. It is
-// JSON, stored as a blob, and names the tree of the top directory; trees are those of snapshots. Paths are bytes on Linux; in
-// memory a path is a string with one character per byte, in the manifest it is text, with the bytes beside it when they are no UTF-8.
+// The manifest of a captured scope: what was at every path of its patterns, and so also what was missing. JSON, stored as a blob with the
+// tree of the top directory; trees are those of snapshots. Paths on Linux are bytes: in memory a string with one character per byte, in the
+// manifest text, with the bytes beside it if they are not UTF-8.
 
 import { isUtf8 } from 'node:buffer'
 import type { Sha256 } from '../../domain/id.ts'
@@ -33,7 +33,7 @@ export interface Left {
 
 export const bytesOf = (path: BytePath): Buffer => Buffer.from(path, 'latin1')
 
-/** For people and patterns: the text of a path, or its bytes as Latin-1 when it is none. */
+/** For people and patterns: the path as text, or its bytes as Latin-1 if they are not UTF-8. */
 export function textOf(path: BytePath): string {
   const bytes = bytesOf(path)
   return isUtf8(bytes) ? bytes.toString('utf8') : path

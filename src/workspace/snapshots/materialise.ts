@@ -1,6 +1,5 @@
-// Writes the tree of a snapshot into a folder of its own. It grows beside its place, under a name that says so, and takes
-// its name whole and durable; so a folder with the right name is never half of one. Some paths may get other entries than
-// the snapshot has.
+// Writes the tree of a snapshot into a new folder. It is built under a temporary name beside its place and renamed when complete and
+// durable, so the final folder is never incomplete. Some paths may be replaced.
 
 import * as fs from 'node:fs'
 import { open, symlink } from 'node:fs/promises'
@@ -23,7 +22,7 @@ const FOLDER_MODE = 0o755
 export interface Materialising {
   readonly blobs: Blobs
   readonly from: Side
-  /** By path: what stands there instead; null: nothing. */
+  /** Replacements by path; null: nothing. */
   readonly instead: ReadonlyMap<BytePath, TreeEntry | null>
   readonly yieldTurn: () => Promise<void>
 }
@@ -47,7 +46,7 @@ export async function materialise(room: Materialising, folder: string): Promise<
       held.close()
     }
     fs.chmodSync(growing, mode)
-    // Replaces an empty folder, and refuses one in which there is something by now.
+    // Replaces an empty folder; fails for one that is no longer empty.
     fs.renameSync(growing, place)
     const above = fs.openSync(dirname(place), 'r')
     await synced(above).finally(() => fs.closeSync(above))
@@ -61,7 +60,7 @@ export async function materialise(room: Materialising, folder: string): Promise<
 
 let number = 0
 
-/** Names a process with our number has left behind are passed over. */
+/** Skips names left by an earlier process with our pid. */
 function makeBeside(place: string): string {
   for (;;) {
     const growing = join(dirname(place), `${basename(place)}.tmp-${process.pid}-${++number}`)
@@ -69,7 +68,7 @@ function makeBeside(place: string): string {
   }
 }
 
-/** The mode it shall have: its own where it is there already. */
+/** The mode to give it: its own if it exists. */
 function demandEmpty(place: string): number {
   const stat = fs.lstatSync(place, { throwIfNoEntry: false })
   if (stat === undefined) return FOLDER_MODE
@@ -82,7 +81,7 @@ function notEmpty(place: string): never {
 }
 
 interface Instead {
-  /** Undefined: only something below it is said. */
+  /** Undefined: only for paths below it. */
   entry?: TreeEntry | null
   readonly below: Map<BytePath, Instead>
 }
@@ -177,7 +176,7 @@ class Writing {
   }
 }
 
-/** What shall stand there: what is said instead, a folder where something shall stand below it, or what the snapshot has. */
+/** A replacement, a folder with replacements below it, or the entry of the snapshot. */
 function chosen(entry: TreeEntry | null, instead: Instead | null): TreeEntry | null {
   if (instead?.entry !== undefined) return instead.entry
   if (entry?.type === 'directory' || instead === null || !makesSomething(instead)) return entry
@@ -188,7 +187,7 @@ async function discard(path: string): Promise<void> {
   try {
     await removeTree(path)
   } catch (error) {
-    // It stays under the name that says what it is.
+    // It stays under its temporary name.
     if (codeOf(error) === null) throw error
   }
 }

@@ -1,6 +1,5 @@
-// A snapshot that holds only some paths: what a rollback saves before its first change, and what is put together from
-// recorded entries. A path among them that is not in its tree was absent. Folders nobody named are there to lead to those
-// that were named.
+// A snapshot of some paths only: saved by a rollback before its first change, or composed from recorded entries. A given path without an
+// entry in its tree was absent. Unnamed folders only lead to named paths.
 
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
@@ -12,7 +11,7 @@ import type { BytePath } from './manifest.ts'
 import { type Tree, type TreeRow, writeRoot, writeTree } from './tree-object.ts'
 import { isNeverCaptured, totalsOf } from './tree-walk.ts'
 
-/** What is said about one path; null: nothing stands there. */
+/** The entry of one path; null: nothing is there. */
 export type Part = TreeEntry | { readonly type: 'left'; readonly reason: string } | null
 
 interface Node {
@@ -29,7 +28,7 @@ export function writePartial(
   return batch.add(writeRoot({ tree, totals: totalsOf(rows), scopes: [], only: [...parts.keys()].sort() }))
 }
 
-/** One tree for each directory that the paths lead through, and the one at the top. */
+/** One tree for each directory on the way, and the top one. */
 export function writeTrees(
   add: (tree: Uint8Array, rows: Tree) => Sha256,
   parts: ReadonlyMap<BytePath, Part>,
@@ -71,7 +70,7 @@ function treeOf(parts: ReadonlyMap<BytePath, Part>): Node {
   return top
 }
 
-/** Entries as they come through the door, checked: proper paths, none of which contradicts another. */
+/** Validates entries from outside: proper paths without contradictions. */
 export function checkedParts(
   entries: Iterable<readonly [path: string, entry: TreeEntry | null]>,
   state: readonly string[] | null,
@@ -97,7 +96,7 @@ export function checkedParts(
   return parts
 }
 
-/** Says that the contents are needed, so that none is collected; refuses when one is not there. */
+/** Marks contents as used, so that they are not collected; refuses when one is missing. */
 export function demandStored(blobs: SnapshotBlobs, parts: ReadonlyMap<BytePath, TreeEntry | null>): void {
   const needed = new Set([...parts.values()].flatMap(entry => (entry?.type === 'file' ? [entry.sha256] : [])))
   const [missing] = blobs.touch(needed)
@@ -105,7 +104,7 @@ export function demandStored(blobs: SnapshotBlobs, parts: ReadonlyMap<BytePath, 
     refuse('logic', `the content ${missing} is not stored`, advise`run ${quoted('check', { readData: true })}`)
 }
 
-/** A path below the top, without tricks; whatever else somebody names is not ours to touch. */
+/** A path below the top without `..`; other paths are refused. */
 export const isSafeRelativePath = (path: BytePath): boolean =>
   path !== '' && !path.includes('\0') && path.split('/').every(name => name !== '' && name !== '.' && name !== '..')
 

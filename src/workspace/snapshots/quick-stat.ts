@@ -1,10 +1,9 @@
-// The question of nearly every file of nearly every walk: is it still what it was when it was last hashed? It is asked by
-// the file's full path and in plain numbers, because that is half the work of asking through the held folder in big ones.
+// Checks the most frequent question of every walk: is a file unchanged since it was last hashed? It uses the file's full path and plain
+// numbers, which takes half the time of bigints through the open folder.
 //
-// That is safe because only a yes counts. A yes names the same inode with the same ctime, so it is the file we hashed,
-// whatever links lead to it; anything else is looked at again through the held folder. Numbers round times to a quarter of
-// a microsecond; a file that counts was a third of a second old when it was hashed, so every change since moved its ctime
-// by more than that.
+// This is safe because only a yes counts. A yes means the same inode with the same ctime, so it is the file that was hashed, whatever
+// links lead to it; otherwise the file is checked through the open folder. Numbers round times to a quarter of a microsecond; a cached
+// file was at least 0.3 s old when it was hashed, so every later change moved its ctime by more than that.
 
 import type { Stats } from 'node:fs'
 import type { BytePath } from './manifest.ts'
@@ -12,13 +11,13 @@ import type { CachedFile } from './stat-cache.ts'
 
 export interface Glances {
   readonly known: ReadonlyMap<BytePath, CachedFile>
-  /** In the order of the names; null where no settled file is known. */
+  /** In the order of the names; null for files without a settled entry. */
   readonly files: readonly (CachedFile | null)[]
   /** Four numbers for each name: ctime, mtime, inode, size. */
   readonly stamps: Float64Array
 }
 
-/** `before` are those of the same names; what has not changed since is taken over. */
+/** `before`: the stamps of the same names, reused where unchanged. */
 export function quickStatsOf(
   names: readonly BytePath[],
   known: ReadonlyMap<BytePath, CachedFile>,
@@ -45,7 +44,7 @@ export const isSameStat = ({ stamps }: Glances, at: number, stat: Stats): boolea
   stamps[at * 4 + 2] === stat.ino &&
   stamps[at * 4 + 3] === stat.size
 
-/** Rounded exactly as Node rounds them: whole seconds and the rest, each by itself. */
+/** Rounded like Node: whole seconds and the rest separately. */
 function inMilliseconds(ns: bigint): number {
   const rest = ((ns % SECOND) + SECOND) % SECOND
   return Number((ns - rest) / SECOND) * 1_000 + Number(rest) / 1_000_000

@@ -1,5 +1,4 @@
-// Reads stored snapshots: what stands at a path, and what is different between two. Directories with the same manifest are
-// equal with all they hold and are not entered.
+// Reads stored snapshots: the entry of a path, and the differences of two. Directories with equal manifests are skipped.
 
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Sha256 } from '../../domain/id.ts'
@@ -46,7 +45,7 @@ export async function openSnapshot(
   return { tree, only: only === null ? null : new Set(only), scopes, load }
 }
 
-/** With a missing parent the path is absent; below something that was left out, nobody knows. */
+/** Below a missing parent the path is absent; below a left-out one it is unknown. */
 export async function lookUp(side: Side, path: BytePath, state: readonly string[] | null): Promise<Said> {
   if (side.only !== null && !side.only.has(path)) return { left: NOT_CAPTURED }
   const names = path.split('/')
@@ -120,7 +119,7 @@ async function compare(
 const holds = ({ only }: Side, path: BytePath): boolean => only === null || only.has(path)
 const treeOf = (row: TreeRow | undefined): Sha256 | null => (row?.type === 'directory' ? row.tree : null)
 
-/** What is ignored now and was before, or was not there at all, is nobody's surprise. */
+/** A path that is ignored now, and was ignored or absent before, is no difference. */
 function isQuiet(was: TreeRow | undefined, is: TreeRow | undefined): boolean {
   const ignored = (row: TreeRow | undefined) => row === undefined || (row.type === 'left' && row.reason === IGNORED)
   return ignored(was) && ignored(is)

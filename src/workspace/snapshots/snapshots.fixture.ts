@@ -1,5 +1,5 @@
-// What the tests of snapshots share: any trees, a workspace with a real content store beside it, and a judge that is not
-// ours: the shell's find and sha256sum.
+// Test support for snapshots: arbitrary trees, a workspace with a real content store, and an independent check by the shell's find and
+// sha256sum.
 
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
@@ -13,10 +13,10 @@ import { clearTree, makeTree, type Node, removeTree, type Tree } from '../tree.f
 import type { Change, Choice, TreeEntry } from '../workspace.ts'
 import { openSnapshots, type SnapshotsOptions } from './snapshots.ts'
 
-// A soak gives each of its parts another seed, so that one which failed can be seen again by itself.
+// A soak test gives each part its own seed, so that a failure can be reproduced alone.
 if (process.env.PLANFOLD_SEED !== undefined) fc.configureGlobal({ seed: Number(process.env.PLANFOLD_SEED) })
 
-// Spaces, a line feed, a leading dash, NFC and NFD, bytes that are no UTF-8, half of a character, the longest name there is.
+// Spaces, a line feed, a leading dash, NFC and NFD, invalid UTF-8, half a character, the longest name.
 export const NAMES = [
   ...['a', 'b', 'c d', '-x', '--', 'line\nfeed', '\xc3\xa9', 'e\xcc\x81', '\xff\xfe', '\xe2\x82', 'y'.repeat(255)],
   ...['z*', '[id]', '__proto__', 'constructor', '\\', '"', '\xf0\x9f\x98\x80', '\x01'],
@@ -46,7 +46,7 @@ export const anyTree: fc.Arbitrary<Tree> = fc
   .array(fc.tuple(fc.constantFrom(...NAMES), node), { maxLength: 6 })
   .map(pairs => new Map(pairs))
 
-/** By the shell's tools, not by ours: names, kinds, modes, link targets and contents of everything. */
+/** By shell tools: names, types, modes, link targets and contents. */
 export function shellHash(root: string): string {
   const script = `{ find . -mindepth 1 -printf '%P\\0%y\\0%m\\0%l\\0\\n' | LC_ALL=C sort; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum --; } | sha256sum`
   const done = spawnSync('bash', ['-o', 'pipefail', '-c', script], { cwd: root, encoding: 'utf8' })
@@ -54,7 +54,7 @@ export function shellHash(root: string): string {
   return done.stdout.slice(0, 64)
 }
 
-/** What another person may know about the files, in a form to be read when it differs. */
+/** A readable list of the files, for comparison. */
 export function shellList(root: string): string {
   const script = `find . -mindepth 1 -printf '%P %y %m %l\\n' -type f -exec sha256sum -- {} + | LC_ALL=C sort`
   const done = spawnSync('sh', ['-c', script], { cwd: root, encoding: 'latin1' })
@@ -81,7 +81,6 @@ export function makeGround(tree: Tree = new Map()): Ground {
 
 let number = 0
 
-/** Opened anew, as after a restart. */
 export function open(
   { root, stateDir }: Ground,
   options: Partial<Pick<SnapshotsOptions, 'now' | 'fileMaxBytes' | 'pauseMs' | 'cache' | 'blobs'> & BlobsOptions> = {},

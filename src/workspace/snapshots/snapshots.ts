@@ -1,5 +1,4 @@
-// Snapshots of a folder, behind the door: takes them, compares them, and rolls back what a plan wrote. One thing is done at a
-// time; a rollback that was cut off is finished before anything else.
+// Implements snapshots: takes, compares, and rolls back. Serialised; an interrupted rollback is finished first.
 
 import { realpathSync } from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
@@ -33,20 +32,20 @@ export interface SnapshotsOptions {
   readonly stateDir: string
   readonly blobs: door.SnapshotBlobs
   readonly now?: () => number
-  /** Larger files are left out, and named. */
+  /** Larger files are left out and reported. */
   readonly fileMaxBytes?: number
-  /** Shared with what captures write scopes in the same folder; without it, one of its own. */
+  /** Shared with the captures of write scopes in the same folder; default: a separate one. */
   readonly cache?: () => StatCache
   readonly onProgress?: door.OnProgress
-  /** How long to wait before files that changed just now are looked at once more. */
+  /** The delay before recently changed files are checked again. */
   readonly pauseMs?: number
-  /** Told where a kill leaves a rollback half done, for tests. */
+  /** Test hook for kill points in a rollback. */
   readonly failpoint?: Stepping['failpoint']
 }
 
 const WALKS_MAX = 3
 const TURNS_MAX = 5
-/** A large walk takes long enough by itself; after a small one we wait, so that a writer gets on with it. */
+/** A large walk takes long enough by itself; after a small one we wait, so that a writer can finish. */
 const LARGE_ENTRIES = 2_000
 const PAUSE_MS = 25
 const TREES_MAX = 20_000
@@ -219,7 +218,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     )
   }
 
-  /** No other process changes the intent, or carries it out, while this works. */
+  /** With the lock, so that no other process changes or executes the intent. */
   async #holding<T>(work: (hold: Hold) => Promise<T>): Promise<T> {
     const hold = await holdRollbacks(this.#options)
     try {
@@ -229,7 +228,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     }
   }
 
-  /** Finishes what is unfinished. Nobody needs to hold anything where nothing is. */
+  /** Finishes an open rollback. Takes the lock only if there is one. */
   async #finishAny(room: Room): Promise<door.RolledBack | null> {
     const note = readIntent(this.#options.blobs)
     if (note === null) return null
@@ -237,7 +236,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     return await this.#holding(hold => this.#finish(room, hold))
   }
 
-  /** As `#finishAny`, but waits while another process is at it: whoever wants to look must not miss what comes next. */
+  /** Like `#finishAny`, but waits for another process that is finishing it. */
   async #finishInTurn(room: Room): Promise<void> {
     for (let tried = 1; ; tried++) {
       try {
@@ -250,7 +249,7 @@ class SnapshotsOfFolder implements door.Snapshots {
     }
   }
 
-  /** Carries out what an intent says, or tells how it ended; null when there is none. Begun now, contents are at hand. */
+  /** Executes an intent, or returns its result; null for none. One that began now has its contents in memory. */
   async #finish(room: Room, _hold: Hold, begun: Stepping['begun'] = 'before'): Promise<door.RolledBack | null> {
     const { blobs, failpoint } = this.#options
     const note = readIntent(blobs)
@@ -316,7 +315,7 @@ class SnapshotsOfFolder implements door.Snapshots {
       return await storing(doing, async () => {
         const root = HeldFolder.open(this.#options.root)
         try {
-          // Without a clock nothing is ever old enough to be settled.
+          // Without a clock no file counts as settled.
           const now = this.#options.now ?? (() => Number.NEGATIVE_INFINITY)
           const state = await stateInside(this.#options)
           return await reportWork(this.#options.onProgress, tell => work({ root, state, now, yieldTurn, tell }))
@@ -332,7 +331,7 @@ class SnapshotsOfFolder implements door.Snapshots {
 
 const yieldTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-/** Of the files that were fresh: those that are not any more what was stored. Somebody is writing them. */
+/** Of the recently changed files, those that have changed again: they are being written. */
 async function changedAgain({ root }: Room, { fresh, entries }: Walked, pauseMs: number): Promise<readonly BytePath[]> {
   if (fresh.size === 0) return []
   if (entries < LARGE_ENTRIES) await new Promise<void>(resolve => setTimeout(resolve, pauseMs))

@@ -1,9 +1,9 @@
-// What the files were when they were last hashed, so that unchanged ones are not read again. Kept in memory and, because a
-// process may be young, in one file of the state folder. It may be lost or stale at any time: an entry counts only while
-// size, times, inode and mode are those of the file, and its content is asked for in the content store by its hash.
+// The stats of files when they were last hashed, so that unchanged ones are not read again. In memory, and in one file of the state folder
+// for new processes. It may be lost or stale: an entry counts only if size, times, inode and mode match, and the content store has the
+// hash.
 //
-// The racy rule: a file that changed within the same tick of the clock as it was hashed could change again without its
-// time showing it. So an entry counts only when the file was clearly older than the moment its hashing began.
+// The racy rule: a file that changed within the same clock tick as its hashing could change again without a new time. So an entry counts
+// only when the file was clearly older than the start of its hashing.
 
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -16,9 +16,9 @@ import type { BytePath } from './manifest.ts'
 import type { Glances } from './quick-stat.ts'
 import type { Totals, Tree, TreeRow } from './tree-object.ts'
 
-/** Clearly older: coarse file systems keep times in steps of two seconds. */
+/** Coarse file systems have times in steps of two seconds. */
 const SETTLED_MS = 2_000
-/** Where times have fractions of a millisecond, their steps are at most a tick of the kernel, 10 ms. */
+/** Times with fractions of a millisecond have steps of at most a kernel tick, 10 ms. */
 const SETTLED_FINE_MS = 300
 
 export interface Stamp {
@@ -36,9 +36,9 @@ export interface CachedFile extends Stamp {
 
 export interface CachedDirectory {
   readonly files: ReadonlyMap<BytePath, CachedFile>
-  /** Its names as the file system listed them, and in order. */
+  /** Its names as the file system listed them, and sorted. */
   readonly listed?: { readonly raw: readonly BytePath[]; readonly sorted: readonly BytePath[] }
-  /** Of the names in `listed`; some of `files` may have been read since. */
+  /** Of the names in `listed`; some `files` may be newer. */
   readonly glances?: Glances
   readonly rules?: readonly IgnoreRules[]
   readonly made?: {
@@ -58,7 +58,7 @@ export const isSettled = (stamp: Stamp, now: number): boolean => {
 export const isSameStamp = (a: Stamp, b: Stamp): boolean =>
   a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino && a.mode === b.mode
 
-/** The same question about a file of the cache. The mode is not asked for: changing it changes the ctime. */
+/** Without the mode: changing it changes the ctime. */
 export const isUnchanged = (cached: CachedFile, stat: fs.BigIntStats): boolean =>
   cached.ctimeNs === stat.ctimeNs &&
   cached.mtimeNs === stat.mtimeNs &&
@@ -69,18 +69,18 @@ const NOTHING: ReadonlyMap<BytePath, CachedDirectory> = new Map()
 const FILE_NAME = 'stat-cache'
 const MAGIC = Buffer.from('PFSTAT1\n')
 const ROW_BYTES = 72
-/** Written again when so many entries are newer than the file, or one in ten. Fewer are soon hashed. */
+/** The file is rewritten when so many entries are newer than it, or one in ten. Fewer are quickly hashed again. */
 const STALE_MIN = 256
 
-/** So many lists of patterns are remembered: those of the tasks that run at the same time, or one after the other. */
+/** How many pattern lists are cached, for parallel and consecutive tasks. */
 const SCOPES_MAX = 16
 
 export class StatCache {
-  /** What walks of the whole workspace saw, and files that scans of write scopes have hashed. Read when first asked for. */
+  /** From walks of the whole workspace, and files hashed by scope scans. Loaded lazily. */
   #directories: Map<BytePath, CachedDirectory> | null = null
-  /** What the last scan of each write scope saw, in this process; the one used last comes last. */
+  /** The last scan of each write scope in this process; the most recent last. */
   readonly #scopes = new Map<string, ReadonlyMap<BytePath, CachedDirectory>>()
-  /** Those of the walk that filled it last: they decide, with the rules, what is ignored. */
+  /** Those of the last walk, which affect what is ignored. */
   scopes: string | null = null
   readonly #path: string
   readonly #root: string
@@ -118,10 +118,10 @@ export class StatCache {
     }
     let count = 0
     for (const files of learned.values()) count += files.size
-    // Few are soon hashed again; reading the file for them would take longer.
+    // Hashing a few files is faster than loading the cache.
     if (count === 0 || (this.#directories === null && count < STALE_MIN)) return
     for (const [path, files] of learned) {
-      // Only the files: how a snapshot lists the directory, and what it ignores in it, is not known from them.
+      // Only the files: listings and ignore rules of snapshots cannot be derived from them.
       const all = new Map(this.directories.get(path)?.files)
       for (const [name, file] of files) all.set(name, file)
       this.directories.set(path, { files: all })
@@ -184,7 +184,7 @@ export class StatCache {
     return bytes
   }
 
-  /** Anything that is not whole, or is about another workspace, is as good as nothing. */
+  /** A damaged file, or one of another workspace, counts as empty. */
   #load(): Map<BytePath, CachedDirectory> {
     const directories = new Map<BytePath, CachedDirectory>()
     let bytes: Buffer

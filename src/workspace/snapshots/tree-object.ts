@@ -1,6 +1,6 @@
-// How a snapshot is written down (docs/formats/snapshots.md): one blob for each directory, named by its bytes, so that an
-// unchanged directory is the same blob again; and one for the snapshot itself, which names the directory at the top. The
-// references stand first and bare, so that a collector need not understand the rest.
+// The format of snapshots (docs/formats/snapshots.md): one content-addressed blob for each directory, so that an unchanged directory is the
+// same blob again, and one for the snapshot, which names the top directory. References come first and unencoded, so that a collector need
+// not parse the rest.
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Sha256 } from '../../domain/id.ts'
@@ -10,10 +10,10 @@ import type { BytePath } from './manifest.ts'
 
 const MAGIC = Buffer.from('PFTREE1\n')
 const HEAD_BYTES = MAGIC.length + 8
-/** Far above any real directory of ENTRIES_MAX names; a bound against what would fill the memory. */
+/** Far above any real directory of ENTRIES_MAX names; a bound for memory. */
 const UNPACKED_MAX_BYTES = 512 * 1024 * 1024
 
-/** How many files a directory holds with all below it, how large they are, and how many places were left out. */
+/** The number of files below a directory, their size, and how many were left out. */
 export interface Totals {
   readonly files: number
   readonly bytes: number
@@ -24,7 +24,7 @@ export type TreeRow =
   | { readonly type: 'file'; readonly mode: number; readonly size: number; readonly sha256: Sha256 }
   | { readonly type: 'link'; readonly target: BytePath }
   | { readonly type: 'directory'; readonly mode: number; readonly tree: Sha256; readonly totals: Totals }
-  /** Something stands there that was not captured. */
+  /** Something that was not captured. */
   | { readonly type: 'left'; readonly reason: string }
 
 export type Tree = ReadonlyMap<BytePath, TreeRow>
@@ -35,7 +35,7 @@ type StoredRow =
   | readonly ['d', string, number, number, number, number]
   | readonly ['x', string, string]
 
-/** Rows must come sorted by name. */
+/** Rows must be sorted by name. */
 export function writeTree(rows: Iterable<readonly [BytePath, TreeRow]>): Buffer {
   const trees: Sha256[] = []
   const files: Sha256[] = []

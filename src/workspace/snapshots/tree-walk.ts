@@ -1,6 +1,6 @@
-// Walks the whole workspace, and makes one manifest for each directory from the leaves upwards. Files the stat cache knows
-// are not read; directories in which nothing changed are not written down again. Ignored places are recorded as such, not
-// entered, unless a scope may reach into them. Links are recorded, never followed. It lets others run between its steps.
+// Walks the whole workspace and builds one manifest for each directory, bottom-up. Files in the stat cache are not read; unchanged
+// directories are not stored again. Ignored folders are recorded but not entered, unless a scope may reach into them. Links are recorded,
+// never followed. Yields between steps.
 
 import { hash } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
@@ -19,7 +19,7 @@ import { type Totals, type Tree, type TreeRow, writeTree } from './tree-object.t
 import { Making, totalsOf } from './write-tree.ts'
 
 export { totalsOf } from './write-tree.ts'
-/** Where a rollback moves what it replaces, in the workspace, while it works. */
+/** The folder in the workspace for files that a running rollback replaces. */
 export const ASIDE = '.planfold-aside'
 
 const DEPTH_MAX = 200
@@ -30,15 +30,14 @@ const ENTRY_COSTS_BYTES = 8 * 1024
 
 export interface WalkOptions {
   readonly root: HeldFolder
-  /** Folded path of the state folder inside the workspace. */
   readonly state: readonly string[] | null
   readonly scopes: readonly string[]
   readonly cache: StatCache
-  /** Hashes whose content is not in the store after all: whoever has one of them is read again. */
+  /** Hashes that the store lacks: files with them are read again. */
   readonly distrust: ReadonlySet<Sha256>
-  /** Files that were seen to change each time: they are named, not captured. */
+  /** Files that keep changing: reported, not captured. */
   readonly unstable: ReadonlySet<BytePath>
-  /** Null: nothing is stored, one only looks. */
+  /** Null: walk only, store nothing. */
   readonly batch: Batch | null
   readonly now: () => number
   readonly maxBytes: number
@@ -49,10 +48,10 @@ export interface Walked {
   readonly tree: Sha256
   readonly totals: Totals
   readonly left: readonly Left[]
-  /** What was taken from the cache: it must be in the store, and stay there. */
+  /** Cached hashes, which must be in the store and stay there. */
   readonly reused: readonly Sha256[]
   readonly trees: ReadonlyMap<Sha256, Tree>
-  /** Files that changed so lately that somebody may be in the middle of writing them: look at them once more. */
+  /** Recently changed files, which may be incomplete: check them again. */
   readonly fresh: ReadonlyMap<BytePath, CachedFile>
   readonly entries: number
 }
@@ -65,7 +64,7 @@ interface TreePosition {
   readonly path: BytePath
   readonly depth: number
   readonly rules: readonly IgnoreRules[]
-  /** Something above is ignored: only what a scope means is captured. */
+  /** A parent is ignored: only paths of a scope are captured. */
   readonly ignored: boolean
 }
 
@@ -142,7 +141,7 @@ class TreeWalk {
     return { id, rows, names: [...rows.keys()], totals: totalsOf(rows) }
   }
 
-  /** Null when each file must be asked whether it is ignored. Rules that have not changed answer as they did. */
+  /** Null when each file must be checked against the ignore rules. Unchanged rules give the same answers. */
   #glances(
     { rules, ignored }: TreePosition,
     names: readonly BytePath[],
@@ -172,7 +171,7 @@ class TreeWalk {
     this.#worked += ENTRY_COSTS_BYTES
   }
 
-  /** What the name stands for; `enter` when it is a directory to be entered, null when it does not belong to the tree. */
+  /** The entry of a name; `enter` for a directory to walk, null for none. */
   #row(
     folder: HeldFolder,
     { path: above, rules, ignored }: TreePosition,
@@ -248,7 +247,7 @@ class TreeWalk {
     }
   }
 
-  /** A link in the place of such a file is not followed, as in git. */
+  /** As in git, a symbolic link is not followed. */
   #rulesIn(
     folder: HeldFolder,
     { path, rules }: TreePosition,
@@ -266,7 +265,7 @@ class TreeWalk {
       more.push(before.find(each => each.base === base && each.text === text) ?? readRules(base, text))
     }
     if (more.length === 0) return rules
-    // The very same list again where nothing changed, so that one sees that what it decided still holds.
+    // Returns the same array if nothing changed, so that cached decisions stay valid.
     const all = [...rules, ...more]
     return all.length === before.length && all.every((each, at) => each === before[at]) ? before : all
   }
@@ -284,7 +283,7 @@ class TreeWalk {
   }
 }
 
-/** The same names in the same order as the time before need not be sorted again. */
+/** Sorts only if the listing differs from the previous one. */
 function sortedOnce(
   raw: readonly BytePath[],
   known: CachedDirectory | undefined,
@@ -296,10 +295,10 @@ function sortedOnce(
   return { raw, sorted: raw.toSorted() }
 }
 
-/** Git's own folder, Planfold's state, and what Planfold writes beside the files it replaces. */
+/** Git's own folder, Planfold's state, and temporary files beside replaced ones. */
 export function isNeverCaptured(path: BytePath, name: BytePath, state: readonly string[] | null): boolean {
   const first = name.charCodeAt(0)
-  // Cheap first: nearly every name starts with something else. Bytes above 127 may fold away.
+  // Fast path for most names. Bytes above 127 may fold to these letters.
   if (first === 0x2e || first === 0x67 || first === 0x47 || first > 0x7f || !/^[\x20-\x7e]*$/.test(name)) {
     if (writerOf(bytesOf(name)) !== null || name === ASIDE) return true
     const folded = fold(textOf(name))

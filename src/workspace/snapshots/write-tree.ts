@@ -1,11 +1,10 @@
-// Makes the manifest of one directory while it is walked. As long as the rows are those of the time before they are only
-// counted, so that a directory in which nothing changed costs nothing more than looking at it.
+// Builds the manifest of one directory during a walk. While the rows equal the previous ones they are only counted, so an unchanged
+// directory costs only its stats.
 
 import type { BytePath } from './manifest.ts'
 import type { CachedDirectory, CachedFile } from './stat-cache.ts'
 import type { Totals, Tree, TreeRow } from './tree-object.ts'
 
-/** Collects the rows of one directory; as long as they are those of the time before, it only counts them. */
 export class Making {
   readonly #known: CachedDirectory | undefined
   readonly #before: readonly BytePath[]
@@ -32,9 +31,9 @@ export class Making {
     this.#rows!.set(name, row)
   }
 
-  /** A file that is still what the cache says. */
+  /** A file that equals its cache entry. */
   keep(name: BytePath, file: CachedFile): void {
-    // Rows and files that are known together say the same.
+    // Rows and files that are known together are equal.
     if (this.#rows === null && this.#before[this.#same] === name) this.#same++
     else {
       if (this.#rows === null) this.#begin()
@@ -51,7 +50,7 @@ export class Making {
     return this.#rows!
   }
 
-  /** What is known of its files now; those that are no longer there are forgotten. */
+  /** The known files; removed ones are dropped. */
   files(): ReadonlyMap<BytePath, CachedFile> {
     const before = this.#known?.files
     if (before !== undefined && this.#learned.length === 0 && this.#rows === null) return before
@@ -63,7 +62,7 @@ export class Making {
     return files
   }
 
-  /** From here on it is different: what was only counted is taken over. */
+  /** The first difference: copies the rows that were only counted. */
   #begin(): void {
     this.#rows = new Map()
     for (const name of this.#before.slice(0, this.#same)) this.#rows.set(name, this.#known!.made!.rows.get(name)!)

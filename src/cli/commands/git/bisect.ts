@@ -13,7 +13,7 @@ import {
   type Candidate,
   candidateLabel,
   commitsQuestion,
-  type ProbeTold,
+  type ProbeReport,
   bisect as search,
   verdictOf,
 } from '../../../operations/bisection.ts'
@@ -49,7 +49,7 @@ export async function bisect(context: Context, command: readonly string[], optio
         drive: (plan: Parameters<typeof composed.worker.drive>[0]) =>
           composed.worker.drive(plan, { stop: stop.signal }),
         stop: stop.signal,
-        tell: (tried: ProbeTold) => tellTry(context, tried),
+        tell: (tried: ProbeReport) => tellTry(context, tried),
       }
       const done = await search(room, { ...asked, scratch, again, keep })
       if (done.status === 'interrupted') {
@@ -101,7 +101,7 @@ async function questionOf(context: Context, { git }: Composed, options: BisectOp
   return question.value
 }
 
-function tellTry(context: Context, { number, verdict, exit, candidate, remaining }: ProbeTold): void {
+function tellTry(context: Context, { number, verdict, exit, candidate, remaining }: ProbeReport): void {
   const why = verdict === 'skip' ? `; not tested: exit ${exit}` : ''
   printNote(
     context,

@@ -5,11 +5,11 @@ import { isFor } from '../../../domain/views/inbox.ts'
 import { sentence, visibleEvents } from '../../../domain/views/timeline.ts'
 import type { InboxEntry } from '../../../engine/engine.ts'
 import {
-  answerMeant,
   answerInbox as giveAnswer,
   type InboxAnswer,
   type InboxAnswered,
   type LackingFor,
+  matchAnswer,
   rollbackAgain,
 } from '../../../operations/answer-inbox.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -104,7 +104,7 @@ function answerIn(
     if (word === 'answer') return { answer: word, answers: valuesFor(asks.form, more) }
     if (!words.includes(word)) return { answer: 'answer', answers: valuesFor(asks.form, [word, ...more]) }
   }
-  const target = answerMeant(item, word)
+  const target = matchAnswer(item, word)
   if (target === 'choose' && word !== 'choose') return { answer: word }
   const wanted = word === 'choose' ? 1 : 0
   if (words.includes(target) && more.length !== wanted)

@@ -1,16 +1,15 @@
-// The log of an agent: plain lines that people read, and that every face reads again to show them better. Written and read here only.
+// The log format of agents: plain lines that people can read and faces parse. Written and parsed here only.
 //
-//   → edit src/a.ts (+3 −1)        it calls a tool            │ -old          what it says it edits, as a unified diff
-//   anything else                  its words                  │ +new
+//   → edit src/a.ts (+3 −1)        a tool call                │ -old          the edit it announces, as a unified diff
+//   anything else                  its text                   │ +new
 //
-// What it spent comes on the stream `engine`, which no agent can write to:
+// Its use is logged on the stream `engine`, which no agent can write to:
 //
 //   openai/NAME answered; spent so far: 3 calls, 3000 tokens in, 150 out, $0.0123   (or: no cost, cost unknown)
 
 import { addCost, addUsage, type ModelCost, type ModelUsage, type ModelUse, NO_USAGE } from '../../model-use.ts'
 import { numberOf } from '../../phrases.ts'
 
-/** What an attempt has used so far. */
 export interface AgentSpend {
   readonly calls: number
   readonly inputTokens: number
@@ -25,22 +24,22 @@ export type AgentLineKind =
   | 'note'
   | 'spent'
   | 'asks'
-  /** Of a command of ours before or after it: a criterion, say. */
+  /** Of a command of the engine before or after the agent, such as a criterion. */
   | 'command'
   | 'output'
 
 const ACTION = '→ '
 const DIFF = '│ '
-/** Behind the head of each hunk: the real diff is the checkpoint's. */
+/** Marks the hunks as announced; the checkpoint has the real diff. */
 export const HUNK_HEAD = '@@ as the agent says @@'
 
 export const actionLine = (text: string): string => `${ACTION}${text}`
 export const diffLine = (line: string): string => `${DIFF}${line}`
-/** What it says never looks like what it does. */
+/** Escapes text that looks like a tool call. */
 export const saidLine = (line: string): string => (line.startsWith(ACTION) || line.startsWith(DIFF) ? ` ${line}` : line)
 export const askLine = (what: string): string => `asks to ${what}; a person is asked`
 
-/** The lines of one task in order, each as what it is: also what commands print that judge the work. */
+/** The kind of each line of a task, in order, including the output of its checks. */
 export function agentLineKinds(
   lines: readonly { readonly stream: string; readonly text: string }[],
 ): readonly AgentLineKind[] {
@@ -53,16 +52,15 @@ export function agentLineKinds(
   })
 }
 
-/** A line of an agent at work. */
+/** The kind of a line of an agent. */
 export function agentLineKind(stream: string, line: string): AgentLineKind {
-  // Its own bytes, which nobody has looked through for our signs.
+  // Raw output of the agent, which may contain our markers.
   if (stream === 'stderr') return 'output'
   if (stream !== 'engine') return line.startsWith(ACTION) ? 'action' : line.startsWith(DIFF) ? 'diff' : 'said'
   if (readSpend(line) !== null) return 'spent'
   return line.startsWith('asks to ') ? 'asks' : 'note'
 }
 
-/** Without the sign that says what kind it is. */
 export const agentLineText = (line: string): string =>
   line.startsWith(ACTION) || line.startsWith(DIFF) ? line.slice(2) : line
 
@@ -81,7 +79,6 @@ export function addSpend(
   return { calls: before.calls + 1, inputTokens, outputTokens, cost: addCost(before.cost, call.cost) }
 }
 
-/** Of an attempt that has ended. */
 export const spendOf = ({ calls, usage, cost }: Pick<ModelUse, 'calls' | 'usage' | 'cost'>): AgentSpend => ({
   calls,
   inputTokens: usage.inputTokens,
@@ -91,16 +88,16 @@ export const spendOf = ({ calls, usage, cost }: Pick<ModelUse, 'calls' | 'usage'
 
 const tokensIn = ({ inputTokens, outputTokens }: AgentSpend) => ({ inputTokens, outputTokens })
 
-/** As one line of the log. `by`: who answered, and how it went. */
+/** As one log line. `by`: the model, and how the call went. */
 export function spendLine(by: string, { calls, inputTokens, outputTokens, cost }: AgentSpend): string {
   return `${by}; spent so far: ${numberOf(calls, 'call')}, ${inputTokens} tokens in, ${outputTokens} out, ${costText(cost, exactDollars)}`
 }
 
-/** Begins with who answered, so that no other line of ours that repeats words of an agent can be taken for it. */
+/** Starts with the model, so that other lines of the engine that quote an agent do not match. */
 const SPENT =
   /^\S+ (?:answered|failed|cut off); spent so far: (\d+) calls?, (\d+) tokens in, (\d+) out, (?:(no cost)|(cost unknown)|\$(\d+(?:\.\d+)?))$/
 
-/** Null: the line does not say what was spent. */
+/** Null for any other line. */
 export function readSpend(line: string): AgentSpend | null {
   const found = SPENT.exec(line)
   if (found === null) return null
@@ -112,7 +109,6 @@ export function readSpend(line: string): AgentSpend | null {
   return { calls: Number(calls), inputTokens: Number(input), outputTokens: Number(output), cost }
 }
 
-/** The last in a text of the stream `engine`. */
 export function lastSpend(text: string): AgentSpend | null {
   for (const line of text.split('\n').toReversed()) {
     const spent = readSpend(line)
@@ -126,7 +122,7 @@ export function spendWords({ calls, inputTokens, outputTokens, cost }: AgentSpen
   return `${numberOf(calls, 'call')}, ${grouped(inputTokens)} tokens in, ${grouped(outputTokens)} out, ${costText(cost)}`
 }
 
-/** For a narrow place: `3 calls, 3.2k tokens, $0.01`. */
+/** For narrow columns: `3 calls, 3.2k tokens, $0.01`. */
 export function shortSpend({ calls, inputTokens, outputTokens, cost }: AgentSpend): string {
   const tokens = inputTokens + outputTokens
   const short =
@@ -140,5 +136,5 @@ const costText = (cost: ModelCost, money: (usd: number) => string = dollars): st
   !cost.known ? 'cost unknown' : cost.usd === 0 && cost.by === 'local' ? 'no cost' : money(cost.usd)
 
 const dollars = (usd: number): string => (usd < 0.01 && usd > 0 ? '<$0.01' : `$${usd.toFixed(2)}`)
-/** All of it, so that it can be read again. */
+/** Exact, so that it can be parsed again. */
 const exactDollars = (usd: number): string => `$${usd.toFixed(9).replace(/\.?0+$/, '')}`

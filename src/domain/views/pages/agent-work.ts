@@ -1,5 +1,5 @@
-// What an agent says and does, put together from the lines of its log: a paragraph of its words, a call of a tool with what it says it
-// edits, what a command prints. What it spent is no line of its own: only the last of it counts.
+// The work of an agent, grouped from the lines of its log: a paragraph of text, a tool call with the edit it announces, the output of a
+// command. Only the last line about its use counts, and it is no block.
 
 import { type AgentLineKind, type AgentSpend, agentLineKinds, agentLineText, readSpend } from './agent-lines.ts'
 
@@ -8,20 +8,18 @@ export interface LogLine {
   readonly text: string
 }
 
-/** Lines that belong together. */
 export interface AgentBlock<L extends LogLine> {
   readonly kind: Exclude<AgentLineKind, 'spent' | 'diff'>
   readonly lines: readonly L[]
-  /** Without the signs of the log. */
   readonly texts: readonly string[]
   readonly diff: readonly string[]
 }
 
 export interface AgentWork<L extends LogLine> {
   readonly blocks: readonly AgentBlock<L>[]
-  /** In the last attempt; null when it has asked no model. */
+  /** Of the last attempt; null before the first model call. */
   readonly spent: AgentSpend | null
-  /** There was an attempt before, whose spending is not in `spent`. */
+  /** There was an earlier attempt, whose use `spent` does not include. */
   readonly isRepeated: boolean
 }
 

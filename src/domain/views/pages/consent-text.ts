@@ -1,6 +1,6 @@
-// What somebody is asked to agree to, in words, made from the stored bytes and from nothing else; the same words in every face. Every
-// word of a command stands on a line of its own; text of others stands behind a bar, so that it cannot pass for ours; what is left
-// out is counted, with the way to see all of it. What the author of the plan says about it comes last, and is called that.
+// What a person is asked to approve, as text rendered from the stored bytes only; the same in every face. Every word of a command is on its
+// own line; foreign text is behind a bar, so that it cannot pass for ours; omissions are counted, with the way to see all. The words of the
+// plan's author come last and are labelled.
 
 import { type ActionType, actionFacts } from '../../actions/actions.ts'
 import type { Shown, ShownAction, ShownChange, ShownGate, ShownTask, ShownWords } from '../../gates/consent.ts'
@@ -12,31 +12,28 @@ import { networkWords } from '../../plan-rules/network.ts'
 import type { Releases } from '../gate-releases.ts'
 import { spelled } from './spelled-text.ts'
 
-/** A line of it: plain text, and text that a face may set apart. */
+/** Spans of plain text and text that a face may highlight. */
 export type ConsentLine = readonly ConsentSpan[]
 export type ConsentSpan = string | { readonly tone: ConsentTone; readonly text: string }
 export type ConsentTone = 'dim' | 'bold' | 'red' | 'yellow'
 
-/** Makes text of others harmless: no character of it may turn, hide or move what stands around it. */
+/** Escapes foreign text: no character may turn, hide or move the text around it. */
 export interface SafeText {
   visible(text: string): string
   visibleLines(text: string): readonly string[]
-  /** A word of a command, in quotes where it needs them. */
+  /** A word of a command, quoted if necessary. */
   quotedWord(text: string): string
-  /** The characters beyond ASCII, each once, by name. */
+  /** The distinct non-ASCII characters, by name. */
   nonAscii(text: string): readonly string[]
 }
 
-/** Stored text; or why there is none to be shown. */
 export type StoredText =
   | { readonly type: 'text'; readonly lines: readonly string[] }
   | { readonly type: 'none'; readonly why: string }
 
-/** What is shown beside the stored question; see `neededFor`. */
+/** The contents beside the stored question; see `neededFor`. */
 export interface ConsentContents {
-  /** By path: the lines that differ. */
   readonly patches: ReadonlyMap<string, StoredText>
-  /** By hash: the files a command names. */
   readonly files: ReadonlyMap<Sha256, StoredText>
 }
 
@@ -44,17 +41,15 @@ export interface ConsentOptions {
   readonly say: SafeText
   readonly all: boolean
   readonly contents: ConsentContents
-  /** How to see what is left out, in the words of the face. */
+  /** How to see everything, worded by the face. */
   readonly whole: string
-  /** What the gate holds back as the plan stands now; null when that is not known, as in a question of the past. */
+  /** What the gate holds now; null when unknown, as for a past question. */
   readonly releases?: Releases | null
 }
 
-/** So many lines of one text are shown when not all are asked for. */
 const BLOCK_MAX = 40
 const PATHS_MAX = 20
 
-/** The changes and files of which the text is shown. */
 export function neededFor(
   shown: Shown,
   { all }: Pick<ConsentOptions, 'all'>,
@@ -86,7 +81,7 @@ function gateLines(shown: ShownGate, options: ConsentOptions): readonly ConsentL
   for (const { outcome, to } of leads ?? [])
     lines.push([`choosing ${say.visible(outcome)} starts ${listOf(to, 'nothing more', say)}`])
   const waits = new Map(releases?.waits.map(each => [each.task, each.for]))
-  // What was reviewed is shown once.
+  // The review is shown once.
   const told = (one: ShownTask): readonly ConsentLine[] => {
     const [first = [], ...rest] = taskLines({ ...one, reviewed: null }, options)
     const others = waits.get(one.task)
@@ -122,7 +117,7 @@ function namesOf(names: readonly string[], say: SafeText): string {
   return `${names.slice(0, NAMES_MAX).map(say.visible).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** What stands behind the gate and is not shown as it would be done: it is named, with what else it waits for. */
+/** Tasks behind the gate that are named only, with what else they wait for. */
 function otherwiseLines(
   { gate }: ShownGate,
   releases: Releases | null,
@@ -192,12 +187,12 @@ function taskLines(shown: ShownTask, options: ConsentOptions): readonly ConsentL
   const hook = shown.push?.hook ?? null
   if (hook !== null) lines.push(file('hook', hook))
   lines.push(field('writes', writesOf(shown, say)))
-  // A database is a file: nothing is reached.
+  // A database is a file, so there is no network access.
   if (!('to' in does) || factsOf(does).network !== undefined) {
     lines.push(field('network', networkOf(shown, say)))
     if (shown.hosts.length > 0) lines.push(field('hosts', listOf(shown.hosts, 'none', say)))
   }
-  // The journal keeps its words: they are part of what was approved.
+  // This text is part of stored approvals, so it is only reworded here.
   lines.push(field('cost', shown.cost === 'no budget said' ? 'no budget set' : visible(shown.cost)))
   for (const command of shown.besides) {
     const [, label = '', text = ''] = /^([^:]*): (.*)$/s.exec(command) ?? []
@@ -215,7 +210,6 @@ const field = (label: string, ...text: readonly ConsentSpan[]): ConsentLine => [
   ...text,
 ]
 
-/** What is done, in the form in which it was stored. */
 function doneLines(
   does: ShownAction,
   say: SafeText,
@@ -238,7 +232,7 @@ function doneLines(
 
 const factsOf = ({ to }: Extract<ShownAction, { readonly type: 'request' }>) => actionFacts({ type: to as ActionType })
 
-/** Without a sandbox, what a command writes and whom it reaches is the author's word. */
+/** Without a sandbox, writes and network access are only declared by the author. */
 export function writesOf({ write, effect, sandbox }: ShownTask, say: Pick<SafeText, 'visible'> = AS_IT_IS): string {
   if (effect === 'pure' && (write ?? []).length === 0)
     return sandbox === true ? 'nothing (enforced by the sandbox)' : 'nothing (declared read-only)'
@@ -251,7 +245,7 @@ export function writesOf({ write, effect, sandbox }: ShownTask, say: Pick<SafeTe
 
 const heldBy = (sandbox: true | undefined): string => (sandbox === true ? ' (enforced by the sandbox)' : '')
 
-/** With how a command will run: what its effect says is proved where the sandbox holds it; else its author is trusted. */
+/** With how the command runs: the sandbox enforces the effect; otherwise the author is trusted. */
 const effectWords = ({ effect, sandbox, does }: ShownTask): string =>
   does.type === 'argv' || does.type === 'script'
     ? `effect ${effect}, runs ${sandbox === true ? 'held in the sandbox' : 'as you'}`
@@ -270,7 +264,7 @@ function gitText(git: GitAction): string {
   }
 }
 
-/** We carry out edits and git actions ourselves, and neither reaches out. */
+/** The engine itself runs edits and git actions, without network access. */
 export function networkOf(
   { network, unknown, does, sandbox, rules }: ShownTask,
   say: Pick<SafeText, 'visible'> = AS_IT_IS,
@@ -283,7 +277,7 @@ export function networkOf(
   return `${listOf(networkWords({ allow: network, unknown: unknown ?? 'deny' }), 'none', say)}${heldBy(sandbox)}`
 }
 
-/** For a face whose text is safe already. */
+/** For a face whose text is already escaped. */
 const AS_IT_IS = { visible: (text: string): string => text }
 
 const listOf = (words: readonly string[], none: string, { visible }: Pick<SafeText, 'visible'>): string =>
@@ -295,7 +289,7 @@ function wordOf(word: string, { nonAscii, quotedWord }: SafeText): ConsentLine {
   return strange.length === 0 ? [quoted] : [quoted, ' ', yellow(`(contains ${strange.join(', ')})`)]
 }
 
-/** Everything the plan has written so far, as the lines that differ. */
+/** Everything the plan has written so far, as a diff. */
 function reviewLines(reviewed: readonly ShownChange[], options: ConsentOptions): readonly ConsentLine[] {
   const { say, all, contents, whole } = options
   const changes = changesIn(reviewed)
@@ -341,7 +335,7 @@ function blockOf(lines: readonly string[], { all, whole }: ConsentOptions): read
   ]
 }
 
-/** Below everything else, because nobody has checked it. */
+/** At the end, because it is not verified. */
 function authorLines(
   { title, description, rationale, risks = [] }: ShownWords,
   { visibleLines }: SafeText,

@@ -1,4 +1,4 @@
-// The state of a plan in the words people see: draft, running, waiting for something, interrupted, paused, completed, failed, cancelled.
+// The state of a plan in words for people: draft, running, waiting, interrupted, paused, completed, failed, cancelled.
 
 import { numberOf } from '../../phrases.ts'
 import type { PlanStatus, TaskStatus } from '../../status.ts'
@@ -11,7 +11,7 @@ export interface ShownState {
   readonly words: string
   /** In one word, for tables. */
   readonly word: string
-  /** Whose sign and colour it has. */
+  /** The status whose symbol and colour it has. */
   readonly sign: PlanStatus | TaskStatus | 'partly'
 }
 
@@ -21,13 +21,12 @@ export interface PlanFacts {
     Card,
     'name' | 'status' | 'action' | 'claimedBy' | 'retryAt' | 'isLater' | 'reason' | 'optional'
   >[]
-  /** Does a process run it now? */
   readonly isDriven: boolean
   /** Tasks that wait because other plans hold their files. */
   readonly held?: readonly ScopeWaitFacts[]
 }
 
-/** As a face writes the words of others. */
+/** Escapes foreign text as the face needs it. */
 type Say = (text: string) => string
 
 export function planState({ summary, board, isDriven, held = [] }: PlanFacts, say: Say = text => text): ShownState {
@@ -60,16 +59,15 @@ export function planState({ summary, board, isDriven, held = [] }: PlanFacts, sa
   return isDriven ? RUNNING : { words: 'not running', word: 'not running', sign: 'paused' }
 }
 
-/** Tasks that failed without making the plan fail. */
 export const failedOptional = (board: readonly Pick<Card, 'status' | 'optional'>[]): number =>
   board.filter(card => card.optional && card.status === 'failed').length
 
-/** A time has its place in a table, an address has not. */
+/** A time fits into a table column, an address does not. */
 const WORD_MAX = 40
 
 const RUNNING: ShownState = { words: 'running', word: 'running', sign: 'running' }
 
-/** In the word of a task: one that runs, and no process runs it, was interrupted. */
+/** A running task without a process is interrupted. */
 export const isInterrupted = (card: Pick<Card, 'status' | 'claimedBy'>, isDriven: boolean): boolean =>
   !isDriven && isUnclaimed(card)
 

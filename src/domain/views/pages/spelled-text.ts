@@ -1,5 +1,5 @@
-// Text that others wrote and that will run: long runs of blanks, which push what follows out of sight, are replaced by their count.
-// Characters that cannot be seen are written out by each face (safety/text/terminal.ts, web/data/shown.ts).
+// Foreign text that will run: long runs of blanks, which could push the rest out of view, are replaced by their count. Each face escapes
+// invisible characters (safety/text/terminal.ts, web/data/shown.ts).
 
 import type { TaskDefinition } from '../../plan.ts'
 import { criterionText } from '../../plan-rules/criterion-text.ts'
@@ -16,7 +16,7 @@ export const spelled = (text: string): string =>
     .replace(BLANK_LINES, run => `\n⟨${run.split('\n').length - 2} blank lines⟩\n`)
     .replace(SPACES, run => ` ⟨${run.length} spaces⟩ `)
 
-/** Every command of these tasks, also those that judge or undo them, each with the name of its task. */
+/** All commands of these tasks, including checks and compensations, with the task's name. */
 export const commandLines = (tasks: readonly TaskDefinition[]): readonly string[] =>
   tasks.flatMap(task =>
     commandsOf(task).map(command => `${task.id}: ${spelled(criterionText({ type: 'check', command }))}`),

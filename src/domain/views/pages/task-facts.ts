@@ -1,5 +1,5 @@
-// What a task of a draft comes to, for whoever approves it: what runs, what it may write, what proves it. One text each, as it was
-// written and not cut; a face fits it to its width and writes out what cannot be seen.
+// The facts of a draft task for its approver: what runs, what it may write, what proves it. Each is one text, unresolved and uncut; a face
+// fits it to its width and escapes it.
 
 import { actionFacts } from '../../actions/actions.ts'
 import type { Criterion, PlanDefinition, TaskDefinition } from '../../plan.ts'
@@ -8,7 +8,7 @@ import { scopeOf } from '../../plan-rules/effect.ts'
 import { gatedImpact, IMPACT_WORDS } from '../../plan-rules/impact.ts'
 import { spelled } from './spelled-text.ts'
 
-/** Who works the tasks that anybody may claim; null: whoever claims them. */
+/** The worker of tasks that anyone may claim; null for none in particular. */
 export type Worker = string | null
 
 /** In this order: what runs, what it may write, what proves it. Empty for what only waits: a gate without checks, a checkpoint, a group. */
@@ -20,7 +20,7 @@ export function taskFacts(definition: PlanDefinition, task: TaskDefinition, work
     .map(oneLine)
 }
 
-/** Faces put a dot between facts: one that others wrote must not begin another. */
+/** Faces separate facts by dots, which foreign text must not imitate. */
 const oneLine = (text: string): string =>
   spelled(text.trim())
     .split(/\s*\n\s*/)
@@ -45,7 +45,7 @@ function proofOf(task: TaskDefinition): string | null {
   return actionFacts(action).proof ?? null
 }
 
-/** What a long command checks is said before it: the command itself is cut where there is no room for it. */
+/** The purpose of a long command comes first, because the command itself may be cut. */
 function proofText(criterion: Criterion): string {
   if (criterion.type === 'prose') return `${criterion.text} (a person judges)`
   const written = criterionText(criterion)
@@ -56,7 +56,7 @@ function proofText(criterion: Criterion): string {
 const ANY_END = 'exit >= 0'
 const PLAIN_MAX = 60
 
-/** What cannot be undone once it is done: what the planner named, and what can be read from the tasks. */
+/** What cannot be undone: named by the planner, or derived from the tasks. */
 export function irreversibleTasks(
   definition: PlanDefinition,
   named: readonly { readonly task: string; readonly why: string }[] = [],
@@ -71,7 +71,7 @@ export function irreversibleTasks(
   return [...named, ...found].map(({ task, why }) => `${task}: ${why}; a person approves it first`)
 }
 
-/** What is asked before work begins: what the planner names, else what its gates ask. */
+/** Questions before the work begins: those of the planner, else of the gates. */
 export const questionsIn = ({ tasks }: PlanDefinition, named: readonly string[] = []): readonly string[] =>
   named.length > 0
     ? named

@@ -1,4 +1,4 @@
-// A task as a page shows it: every attempt with how it went, and every decision of a person about it, read from the journal.
+// A task as a page shows it: its attempts and the decisions about it, from the journal.
 
 import type { Event, EventOf } from '../../event.ts'
 import type { Millis, Sha256, TaskName } from '../../id.ts'
@@ -14,36 +14,32 @@ export interface AttemptTold {
   readonly startedAt: Millis
   readonly endedAt: Millis | null
   readonly durationMs: number | null
-  /** Who had claimed it; null when the engine carried it out. */
   readonly by: string | null
   readonly exit: number | null
   readonly outcome: string | null
   readonly failure: Failure | null
-  /** Why nobody knows how it ended. */
+  /** Why its outcome is unknown. */
   readonly lost: string | null
   readonly verdicts: readonly Verdict[]
   readonly outputs: JsonObject | null
   readonly log: { readonly sha256: Sha256; readonly bytes: number } | null
-  /** The change set of what it wrote; null when it wrote nothing or nobody looked. */
+  /** The change set; null for no changes, or when not measured. */
   readonly changes: Sha256 | null
-  /** How many paths it wrote; null when nobody looked. */
   readonly paths: number | null
-  /** What appeared or changed beside its scope, and what was not saved, in sentences. */
+  /** Changes beside its scope, and files that were not saved, in sentences. */
   readonly beside: readonly string[]
   readonly used: Used | null
   readonly network: readonly CountedDecision[]
-  /** The entry in which it ended; that in which it began while it has not. */
   readonly entry: number
 }
 
-/** Tokens and money, as far as they are known. */
 export interface Used {
   readonly tokens: number | null
   readonly inputTokens: number | null
   readonly outputTokens: number | null
-  /** In dollars, or as an agent said. */
+  /** In dollars, or in the agent's own unit. */
   readonly cost: number | null
-  /** Whoever did it says so; nobody counted. */
+  /** Reported by the agent, not measured. */
   readonly reported: boolean
 }
 
@@ -148,7 +144,7 @@ function end(
   if (at !== -1) attempts[at] = told(attempts[at]!)
 }
 
-/** The same answer about the same host and port is one, with how often it was given. */
+/** Combines equal decisions about the same host and port, with their count. */
 function added(before: readonly CountedDecision[], told: readonly CountedDecision[]): readonly CountedDecision[] {
   const all = [...before]
   for (const one of told) {
@@ -188,7 +184,7 @@ function ended(
   }
 }
 
-/** Of a model task what was counted; else what whoever did it says. */
+/** Measured for a model task; otherwise as the worker reported. */
 export function usedBy({ model, outputs = {} }: Result): Used | null {
   if (model !== undefined) {
     const { inputTokens, outputTokens } = model.usage

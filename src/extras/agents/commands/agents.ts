@@ -15,13 +15,13 @@ import { scriptedModel } from '../../../testing/scripted-model.ts'
 import { agentScript } from '../agent-script.ts'
 import { listAgents as listAgentsAt } from '../find-agent.ts'
 import { knownAgents, unknownAgent } from '../known-agents.ts'
-import { lentLogins } from '../login/agent-login.ts'
+import { agentsWithLogin } from '../login/agent-login.ts'
 import { recordPass, withPasses } from '../passed-tests.ts'
 import { type AgentTest, makeTestFolder, TEST_SCRIPT, TEST_STEPS, testAgent, testModel } from '../test-agent.ts'
 
 export async function listAgents(context: Context): Promise<number> {
   const place = placeOf(context)
-  const lent = await lentLogins(place)
+  const lent = await agentsWithLogin(place)
   const { file, faults } = await knownAgents(place)
   const agents = (await withPasses(place, await listAgentsAt(place))).map(({ passedAt, hasLogin, ...agent }) => ({
     ...agent,

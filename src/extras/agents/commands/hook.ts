@@ -5,7 +5,7 @@
 import { isAbsolute } from 'node:path'
 import { type Context, complaintOf, EXIT, withState } from '../../../cli/command.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
-import { type DeniedWrite, deniedWrite, heldScopes } from '../integration/write-guard.ts'
+import { claimedScopes, type DeniedWrite, deniedWrite } from '../integration/write-guard.ts'
 import { type HookInput, readHookInput, textIn, writtenPaths } from './hook-input.ts'
 import { sessionNames } from './session-names.ts'
 
@@ -45,7 +45,7 @@ async function judge(context: Context, input: HookInput, paths: readonly string[
     const { engine, root, stateDir } = composed
     const home = environment.HOME ?? ''
     const target = paths.map(path => (path.startsWith('~/') && isAbsolute(home) ? `${home}${path.slice(1)}` : path))
-    return await deniedWrite({ root, stateDir, cwd }, await heldScopes(engine, [...new Set(names)]), target)
+    return await deniedWrite({ root, stateDir, cwd }, await claimedScopes(engine, [...new Set(names)]), target)
   })
 }
 

@@ -1,5 +1,5 @@
-// What a coding agent must find on disk so that it has the two tools of Planfold and is told about the plan when it starts: files of our
-// own, and entries in files of its own, as the row of the agent says.
+// The files that a coding agent needs to have Planfold's two tools and to read the plan when it starts: files of ours, and entries in its
+// own files, as the agent's row says.
 
 import { join } from 'node:path'
 import { isMap, type Json } from '../../../domain/json.ts'
@@ -10,34 +10,34 @@ import type { AgentRow, InstallFiles } from '../agent-settings.ts'
 /** For everybody who works in this folder, or for one person everywhere. */
 export type InstallScope = 'project' | 'user'
 
-/** Where agents keep their settings: a folder, and the bounds that a link in it must not leave. */
+/** The settings folder of an agent, and the bounds that links in it must not leave. */
 export interface AgentHomes {
   readonly project: string
   readonly home: string
   readonly environment: { readonly [name: string]: string | undefined }
 }
 
-/** One thing that must be on disk. Nothing is written outside `within`, also not through a link. */
+/** One required file. Nothing is written outside `within`, also not through a link. */
 export type AgentFile = { readonly path: string; readonly within: string } & (
   | { readonly kind: 'whole'; readonly text: string }
-  /** `others`: names of the same file; the first that is there is used. */
+  /** `others`: alternative names of the file; the first that exists is used. */
   | { readonly kind: 'json'; readonly entries: readonly JsonEntry[]; readonly others?: readonly string[] }
   | { readonly kind: 'toml'; readonly block: TomlBlock }
 )
 
 export interface AgentSetup {
   readonly agent: string
-  /** As its makers write it. */
+  /** The name as its makers write it. */
   readonly title: string
   readonly files: readonly AgentFile[]
   /** Folders that are ours alone, the outermost first. */
   readonly folders: readonly string[]
-  /** Was it tried with the real agent? */
+  /** Tested with the real agent? */
   readonly tested: boolean
   readonly next: string
 }
 
-/** Null: its row does not say what it needs. */
+/** Null: its row has no install section. */
 export function agentSetup(
   { name, title, install }: AgentRow,
   scope: InstallScope,
@@ -63,12 +63,12 @@ interface Base {
   readonly root: string
 }
 
-/** In a project, a dot folder; for a person, the folder that the agent's own variable names, else the usual one. */
+/** In a project, a dot folder; for a user, the folder in the agent's own variable, else the usual one. */
 function baseOf(name: string, install: InstallFiles, scope: InstallScope, homes: AgentHomes): Base {
   const { project, home, environment } = homes
   if (scope === 'project') return { folder: join(project, `.${name}`), within: project, root: project }
-  const told = install.variable === undefined ? undefined : environment[install.variable]
-  if (told !== undefined && told !== '') return { folder: told, within: told, root: told }
+  const configured = install.variable === undefined ? undefined : environment[install.variable]
+  if (configured !== undefined && configured !== '') return { folder: configured, within: configured, root: configured }
   const { folder: usual = `.${name}` } = install
   const config = usual.startsWith('.config/') ? environment.XDG_CONFIG_HOME : undefined
   const [within, below] = config?.startsWith('/') === true ? [config, usual.slice('.config/'.length)] : [home, usual]

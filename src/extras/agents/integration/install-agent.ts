@@ -1,9 +1,9 @@
-// Puts Planfold into somebody's coding agent, and takes it out again. First everything is worked out and can be shown; only then is
-// anything written, each file by one rename, and only if it is still what was shown.
+// Installs Planfold into a coding agent, and uninstalls it. All changes are computed first and can be shown; then each file is written by
+// one rename, and only if it has not changed since.
 //
-//   install    what is there ──→ with our entry, or our file              (refused: not readable, or somebody else's entry)
-//   uninstall  unchanged since ──→ as it was before, to the byte
-//              changed since   ──→ without our entry; a file of ours that was changed stays
+//   install    existing file ──→ with our entry, or our file      (refused: unreadable, or an entry of another)
+//   uninstall  unchanged     ──→ restored to the byte
+//              changed since ──→ only our entry is removed; a changed file of ours stays
 
 import { isUtf8 } from 'node:buffer'
 import { lstat, realpath, rmdir, stat } from 'node:fs/promises'
@@ -40,7 +40,7 @@ export interface InstallAsk {
   readonly records: string
 }
 
-/** Null: there is, or will be, no such file. */
+/** `null`: the file does not exist, before or after. */
 export interface FileChange {
   readonly path: string
   readonly before: string | null
@@ -51,12 +51,12 @@ export type InstallPlan =
   | {
       readonly ok: true
       readonly changes: readonly FileChange[]
-      /** What is left as it is, and why: a sentence each. */
+      /** What is left unchanged, and why: a sentence each. */
       readonly notes: readonly string[]
-      /** Carries it out. Throws when a file has changed meanwhile; what was written until then is in the record. */
+      /** Writes the changes. Throws if a file has changed meanwhile; the record holds what was written by then. */
       readonly apply: () => Promise<void>
     }
-  /** Nothing can be done before these are cleared. */
+  /** These faults must be fixed first. */
   | { readonly ok: false; readonly refused: readonly { readonly path: string; readonly why: string }[] }
 
 export async function planInstall(ask: InstallAsk): Promise<InstallPlan> {
@@ -67,7 +67,7 @@ export async function planInstall(ask: InstallAsk): Promise<InstallPlan> {
     const kept = (record?.files ?? []).filter(one => !written.has(one.path))
     const made = [...new Set([...(record?.folders ?? []), ...folders.flat()])]
     const { agent } = ask.setup
-    // Known before it is done: whatever interrupts us, it can be taken back.
+    // Recorded first, so that an interrupted install can be undone.
     const files = [...kept, ...written.values()]
     await writeRecord(path, { planfold: 1, agent, scope: ask.scope, files, folders: made })
     for (const step of steps) await write(step)
@@ -90,7 +90,7 @@ interface Planned {
   readonly steps: readonly Step[]
 }
 
-/** Works out what happens to each file; `apply` then does it. */
+/** Computes the changes; `apply` writes them. */
 async function planWith(
   ask: InstallAsk,
   work: (looked: Looked) => Outcome,
@@ -108,7 +108,7 @@ async function planWith(
 
 interface Looked {
   readonly file: AgentFile
-  /** Behind all links. */
+  /** With links resolved. */
   readonly real: string
   readonly text: string | null
   readonly recorded: RecordedFile | null
@@ -138,7 +138,7 @@ async function lookAt(
 
 class Unfit extends Error {}
 
-/** Of several names the one that was used before, else the first that is there. */
+/** The file name that was used before, else the first that exists. */
 async function pathOf(wish: AgentFile, record: InstallRecord | null): Promise<string> {
   if (wish.kind !== 'json' || wish.others === undefined) return wish.path
   const names = [wish.path, ...wish.others]
@@ -148,7 +148,7 @@ async function pathOf(wish: AgentFile, record: InstallRecord | null): Promise<st
   return wish.path
 }
 
-/** The path with all links followed. One that leads out of `within`, or nowhere, is refused. */
+/** Follows links. Refuses a path that leads out of `within`, or nowhere. */
 async function realTarget(path: string, within: string): Promise<string> {
   const [real, bounds] = [await realAsFarAsThere(path), await realAsFarAsThere(within)]
   if (bounds !== '/' && !real.startsWith(`${bounds}/`))
@@ -177,7 +177,6 @@ async function readText(real: string): Promise<string | null> {
   return content.bytes.toString('utf8')
 }
 
-/** Null where the folder is missing. */
 async function inFolderOf<T>(path: string, work: (folder: Directory, name: Buffer) => Promise<T>): Promise<T | null> {
   const folder = await ignoring(['ENOENT'], () => Directory.open(dirname(path)))
   if (folder === null) return null
@@ -195,7 +194,7 @@ async function missingFolders(path: string): Promise<readonly string[]> {
   return missing
 }
 
-/** `base`: the file without anything of ours, which the record leads back to. */
+/** `base`: the file without our changes. */
 interface Step extends Looked {
   readonly base: string | null
   readonly after: string | null
@@ -262,7 +261,7 @@ function entriesInto(wanted: readonly JsonEntry[], there: string | null, recorde
   const held = (recorded?.entries ?? []).filter(({ entry }) => statusOf(there, entry) === 'same')
   const isWanted = ({ entry }: RecordedEntry): boolean => wanted.some(one => same(one, entry))
   if (held.every(isWanted) && wanted.every(entry => statusOf(there, entry) === 'same')) return NOTHING
-  // Ours go first, also those that an earlier version wrote: what is left is the file without them.
+  // Removes our entries first, also those of earlier versions, to get the original file.
   let base = there
   for (const { entry, made } of held.toReversed()) {
     const without = removeEntry(base ?? '', entry, { made })
@@ -338,7 +337,7 @@ function entriesOutOf(ours: readonly JsonEntry[], text: string, recorded: Record
   return recorded?.before === null && isEmptyJson(after) ? GONE : { type: 'change', base: null, after, entries: [] }
 }
 
-/** As it was before the install; null when it is not as the install left it. */
+/** The original file; null if it was changed after the install. */
 function undo({ text, recorded }: Looked): { readonly text: string | null } | null {
   if (text === null || recorded === null || hashOf(text) !== recorded.after) return null
   if (recorded.before === null) return { text: null }
@@ -360,7 +359,7 @@ function recordOf({ file, base, after, entries }: Step): RecordedFile {
   }
 }
 
-/** The part in which two texts differ. */
+/** The range in which two texts differ. */
 function spanOf(before: string, after: string): NonNullable<RecordedFile['undo']> {
   const most = Math.min(before.length, after.length)
   let [start, end] = [0, 0]

@@ -1,5 +1,5 @@
-// What an install wrote, so that it can be taken back to the byte: one file for each agent and place, in the person's own settings of
-// Planfold. It holds hashes and what was replaced, never a copy of somebody's settings.
+// The record of an install, from which it can be undone to the byte: one file for each agent and place, in the user's Planfold settings. It
+// holds hashes and replaced parts, never a copy of another program's settings.
 
 import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -14,40 +14,38 @@ export interface InstallRecord {
   readonly agent: string
   readonly scope: InstallScope
   readonly files: readonly RecordedFile[]
-  /** That were made for these files, the outermost first. */
+  /** Created for these files, the outermost first. */
   readonly folders: readonly string[]
 }
 
 export interface RecordedFile {
   readonly path: string
-  /** Null: there was no such file. */
+  /** Null: the file did not exist. */
   readonly before: Sha256 | null
   readonly after: Sha256
-  /** How the file becomes what it was: `length` characters from `start` are replaced by `text`. */
+  /** How to restore the file: replace `length` characters from `start` with `text`. */
   readonly undo: { readonly start: number; readonly length: number; readonly text: string } | null
-  /** In a JSON file: what was entered, in this order. */
+  /** In a JSON file: the added entries, in order. */
   readonly entries: readonly RecordedEntry[]
 }
 
 export interface RecordedEntry {
   readonly entry: JsonEntry
-  /** How many objects and lists were made around it. */
+  /** How many objects and lists were created around it. */
   readonly made: number
 }
 
-/** Where the records of a person are. */
 export function recordFolder(home: string, environment: { readonly [name: string]: string | undefined }): string {
   const config = environment.XDG_CONFIG_HOME
   return join(config?.startsWith('/') === true ? config : join(home, '.config'), 'planfold/installed')
 }
 
-/** Of this agent in this place. */
 export function recordPath(folder: string, { agent, files }: AgentSetup): string {
   const place = sha256Of(Buffer.from(files[0]!.path)).slice(0, 16)
   return join(folder, `${agent}-${place}.json`)
 }
 
-/** Null when there is none, or none that can be read: then only what is plainly ours is taken back. */
+/** Null if there is none, or it is unreadable: then only obvious entries of ours are removed. */
 export async function readRecord(path: string): Promise<InstallRecord | null> {
   const text = await ignoring(['ENOENT', 'ENOTDIR'], () => readFile(path, 'utf8'))
   if (text === null) return null
@@ -62,13 +60,13 @@ export async function readRecord(path: string): Promise<InstallRecord | null> {
 
 export async function writeRecord(path: string, record: InstallRecord): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  // By one rename: half a record could not take anything back.
+  // By one rename: half a record would be useless.
   const fresh = `${path}.new`
   await writeFile(fresh, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600, flush: true })
   await rename(fresh, path)
 }
 
-/** And the folders of records, once they are empty. */
+/** Also removes empty folders of records. */
 export async function removeRecord(path: string): Promise<void> {
   for (const file of [path, `${path}.new`]) await rm(file, { force: true })
   for (const folder of [dirname(path), dirname(dirname(path))])

@@ -1,5 +1,5 @@
-// What an agent must know of a plan when it starts, or when its context was compacted: goal, what is done and what is not, the task in
-// hand with its checks and its scope, what people decided, the rules, and what waits for somebody.
+// What an agent must know of a plan when it starts, or after its context was compacted: goal, progress, the current task with its checks
+// and scope, decisions of people, rules, open questions.
 
 import type { Event } from '../../../domain/event.ts'
 import type { Millis, PlanId, TaskName } from '../../../domain/id.ts'
@@ -20,7 +20,7 @@ import type { PlanRow } from '../../../stores/store.ts'
 export interface PrimeRoom {
   readonly engine: Pick<Engine, 'ask'>
   readonly now: () => Millis
-  /** Whose claims are those of the agent that asks. */
+  /** The names under which the agent claims tasks. */
   readonly agents: readonly string[]
 }
 
@@ -33,28 +33,28 @@ export interface Prime {
   readonly revision: number
   readonly progress: Summary['progress']
   readonly current: CurrentTask | null
-  /** What the agent has claimed besides, latest first; a task of another plan as `plan:task`. */
+  /** Other tasks of the agent, latest first; those of another plan as `plan:task`. */
   readonly alsoYours: readonly string[]
   readonly claimed: readonly { readonly task: TaskName; readonly by: string }[]
   readonly waiting: readonly string[]
-  /** What needs the right to decide, the newest first: agents do not have it. */
+  /** Made with the right to decide, which agents lack. Newest first. */
   readonly decisions: readonly Decision[]
-  /** What anybody who works on the plan may say and do: notes, revisions, skipped tasks. The newest first. */
+  /** Notes, revisions, skipped tasks: possible for anybody who works on the plan. Newest first. */
   readonly notes: readonly Decision[]
-  /** Older entries than these were not looked at; null when all were. */
+  /** The oldest entry that was read; null if all were. */
   readonly decisionsSince: number | null
   readonly rules: readonly string[]
   readonly failed: readonly TaskLine[]
-  /** What can begin first, then the order of the plan. */
+  /** Tasks that can start first, then the order of the plan. */
   readonly pending: readonly TaskLine[]
-  /** What ended last first. */
+  /** Latest first. */
   readonly done: readonly TaskLine[]
   readonly otherPlans: readonly string[]
 }
 
 export interface CurrentTask
   extends Pick<Briefing, 'task' | 'title' | 'description' | 'instruction' | 'accept' | 'write'> {
-  /** `next`: nobody has it yet. */
+  /** `next`: not claimed yet. */
   readonly standing: 'yours' | 'next'
   readonly briefing: Briefing
 }
@@ -73,15 +73,15 @@ export interface TaskLine {
   readonly why: string | null
 }
 
-/** Without a name, the plan in which the agent holds a task, else the one under way that moved last; never one that has ended. */
+/** By default the plan in which the agent has a task, else the active plan that changed last; never an ended one. */
 export async function primePlan(
   room: PrimeRoom,
   reference: string | undefined,
 ): Promise<{ readonly ok: true; readonly prime: Prime } | { readonly ok: false; readonly missing: Missing }> {
   const { engine } = room
   const open = reference === undefined ? await openPlans(engine) : []
-  const held = await claimedTasks(engine, room.agents)
-  const chosen = reference === undefined ? chosenPlan(open, held) : null
+  const claimed = await claimedTasks(engine, room.agents)
+  const chosen = reference === undefined ? chosenPlan(open, claimed) : null
   const found = chosen ?? (await lookUpPlan(engine, reference))
   if (!found.ok) return found
   const { plan } = found.target
@@ -97,7 +97,7 @@ export async function primePlan(
   const current = await currentTask(room, plan, mine)
   const elsewhere = await namesOf(
     engine,
-    held.filter(one => one.plan !== plan),
+    claimed.filter(one => one.plan !== plan),
   )
   return {
     ok: true,
@@ -125,20 +125,20 @@ export async function primePlan(
 
 type Chosen = Extract<Awaited<ReturnType<typeof lookUpPlan>>, { ok: true }>
 
-function chosenPlan(open: readonly PlanRow[], held: readonly ClaimedTask[]): Chosen | null {
-  const latest = open.find(({ id }) => held.some(({ plan }) => plan === id)) ?? open[0]
+function chosenPlan(open: readonly PlanRow[], claimed: readonly ClaimedTask[]): Chosen | null {
+  const latest = open.find(({ id }) => claimed.some(({ plan }) => plan === id)) ?? open[0]
   return latest === undefined ? null : { ok: true, target: { plan: latest.id, name: latest.name, task: null } }
 }
 
-async function namesOf(engine: PrimeRoom['engine'], held: readonly ClaimedTask[]): Promise<readonly string[]> {
-  const names = held.map(async ({ plan, task }) => {
+async function namesOf(engine: PrimeRoom['engine'], claimed: readonly ClaimedTask[]): Promise<readonly string[]> {
+  const names = claimed.map(async ({ plan, task }) => {
     const summary = await engine.ask({ type: 'summary', plan })
     return summary === null ? [] : [`${summary.name}:${task}`]
   })
   return (await Promise.all(names)).flat()
 }
 
-/** `mine`: what the agent claimed last; without one, what it may claim. */
+/** `mine`: the latest claim of the agent; otherwise the next task that it may claim. */
 async function currentTask(room: PrimeRoom, plan: PlanId, mine: Card | undefined): Promise<CurrentTask | null> {
   const { engine, agents, now } = room
   const isFree = ({ assignee, action }: Card): boolean =>
@@ -177,11 +177,11 @@ function waitingIn({ waiting, asked = [] }: Summary): readonly string[] {
   ]
 }
 
-/** The reason of a plan names the failure of its task. */
+/** The reason of a plan contains the failure of its task. */
 const maskReason = (reason: string | null, works: readonly Card[]): string | null =>
   works.reduce(
-    (said, one) =>
-      one.confidential === true && one.reason ? (said?.replaceAll(one.reason, CONFIDENTIAL) ?? null) : said,
+    (masked, one) =>
+      one.confidential === true && one.reason ? (masked?.replaceAll(one.reason, CONFIDENTIAL) ?? null) : masked,
     reason,
   )
 
@@ -206,7 +206,7 @@ function sorted(works: readonly Card[]): Pick<Prime, 'failed' | 'pending' | 'don
   }
 }
 
-// What people decided, from the end of the journal backwards: a plan may be long, and what was said last counts most.
+// Decisions of people, read backwards from the end of the journal: a plan may be long, and the latest count most.
 
 const PAGE = 500
 const DECISIONS_MAX = 40
@@ -219,7 +219,7 @@ async function decisionsOf(
 ): Promise<Pick<Prime, 'decisions' | 'notes' | 'decisionsSince'>> {
   const decisions: Decision[] = []
   const notes: Decision[] = []
-  /** Answers whose question stands further up, by its id. */
+  /** Answers whose question has not been read yet, by its id. */
   const answers = new Map<string, number>()
   let end = version
   while (end > 0 && decisions.length < DECISIONS_MAX && version - end < ENTRIES_MAX) {
@@ -227,8 +227,8 @@ async function decisionsOf(
     const entries = (await engine.ask({ type: 'entries', plan, after, limit: end - after })) ?? []
     for (const { actor, events } of entries.toReversed())
       for (const event of events.toReversed()) {
-        const told = decisionIn(event, actor)
-        if (told !== null) decisions.push(told)
+        const decision = decisionIn(event, actor)
+        if (decision !== null) decisions.push(decision)
         const noted = noteIn(event, actor)
         if (noted !== null && notes.length < DECISIONS_MAX) notes.push(noted)
         if (event.type === 'question.answered') answers.set(event.id, decisions.length - 1)
@@ -245,8 +245,8 @@ function decisionIn(event: Event, actor: string): Decision | null {
   switch (event.type) {
     case 'gate.decided': {
       const { task, verdict, rationale, option, answers, by = actor } = event
-      const said = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
-      return { by, task, what: verdict, text: said.filter(one => one !== undefined && one !== '').join(': ') }
+      const words = [option, answers === undefined ? undefined : JSON.stringify(answers), rationale]
+      return { by, task, what: verdict, text: words.filter(one => one !== undefined && one !== '').join(': ') }
     }
     case 'question.answered':
       return { by: event.by, task: null, what: 'answered', text: JSON.stringify(event.answers) }
@@ -270,7 +270,6 @@ function noteIn(event: Event, actor: string): Decision | null {
   }
 }
 
-/** What the plan demands of whoever works on it. */
 function rulesOf({ policy = {}, done = [] }: PlanDefinition): readonly string[] {
   const { write, network, gates, replan, limits, budget } = policy
   const listed = (values: readonly string[]): string => (values.length === 0 ? 'nothing' : values.join(', '))

@@ -1,5 +1,5 @@
-// The state of a plan as the text an agent is given, within a budget of tokens. What people and agents wrote stands in a fence, behind a
-// label of ours on every line, without control characters: it cannot pass for our own words. What does not fit is counted and named.
+// The state of a plan as text for an agent, within a budget of tokens. Text of people and agents is fenced, labelled on every line and
+// stripped of control characters, so that it cannot pass for instructions of ours. Whatever does not fit is counted and named.
 
 import { reasonBesides } from '../../../domain/phrases.ts'
 import type { Criterion, OutputSource } from '../../../domain/plan.ts'
@@ -11,13 +11,13 @@ import type { CurrentTask, Prime, TaskLine } from './prime-plan.ts'
 
 export interface PrimeTextOptions {
   readonly maxTokens: number
-  /** The tools of the agent, in the words of the face: a line each. */
+  /** The tools of the agent as the face names them, one per line. */
   readonly tools: readonly string[]
-  /** How the rest is read, in the words of the face. */
+  /** How to read the rest. */
   readonly more: string
 }
 
-/** Less cannot hold what is always said. */
+/** The minimum for the fixed parts. */
 export const PRIME_TOKENS_MIN = 500
 export const PRIME_TOKENS = 1_500
 
@@ -29,7 +29,7 @@ const HEAD = [
 export function primeText(prime: Prime, { maxTokens, tools, more }: PrimeTextOptions): string {
   const budget = Math.max(maxTokens, PRIME_TOKENS_MIN) * UNITS
   const goal = [...facts(prime), field('goal', prime.goal ?? prime.title ?? 'none', budget / 10)]
-  // Fences, headings and the line that says what is left out are paid for before anything else.
+  // Fences, headings and the line about omissions are reserved first.
   const fixed = unitsOf([...HEAD, ...goal, ...tools, more].join('\n')) + RESERVED_UNITS
   const room = Math.max(0, budget - fixed)
   const sections = sectionsOf(prime, room)
@@ -54,21 +54,20 @@ export function primeText(prime: Prime, { maxTokens, tools, more }: PrimeTextOpt
   ].join('\n')
 }
 
-/** For the fence, eleven headings, and the counts of what is left out. */
+/** For the fence, eleven headings, and the counts of omissions. */
 const RESERVED_UNITS = 600
 
 interface Section {
   readonly title: string
-  /** What its lines are, where some are left out. */
+  /** What the lines are called if some are omitted. */
   readonly what: string
   readonly all: number
-  /** As many of them as could ever fit. */
   readonly lines: readonly string[]
-  /** The part of the room that is kept for it, at least until others have had theirs. */
+  /** The share of the space that is reserved for it. */
   readonly part: number
 }
 
-/** In the order in which they are shown, and in which they take what others leave. */
+/** In the order in which they are shown and use what other sections leave. */
 function sectionsOf(prime: Prime, room: number): readonly Section[] {
   const { current, alsoYours, claimed, waiting, decisions, notes, rules, failed, pending, done, otherPlans } = prime
   const [long, short] = [room / 6, Math.min(room / 12, LINE_UNITS)]
@@ -110,13 +109,15 @@ function sectionsOf(prime: Prime, room: number): readonly Section[] {
   ]
 }
 
-/** No line takes less. */
 const LINE_UNITS_MIN = 6
 
 /** A line of a list: about 60 tokens. */
 const LINE_UNITS = 240
 
-/** Everybody their part first, then what is left in order. A line that does not fit ends its section: nothing is shown with gaps. */
+/**
+ * First every section gets its share, then what is left goes in order. The first line that does not fit ends its section, so no section has
+ * gaps.
+ */
 function share(sections: readonly Section[], room: number): readonly number[] {
   const taken = sections.map(() => 0)
   let rest = room
@@ -186,9 +187,9 @@ const field = (name: string, text: string, units: number): string => `${name}: $
 const bullet = (name: string, text: string, units: number): string =>
   `- ${name}${name === '' || text === '' ? '' : ': '}${quoted(text, units)}`
 
-/** What others wrote: its first line follows our label, its other lines begin with a bar. */
+/** Text of others: the first line follows our label, the other lines start with a bar. */
 function quoted(text: string, units: number): string {
-  // Every character is a unit at least: more of them cannot be shown.
+  // Every character costs at least one unit.
   const lines = text
     .trim()
     .slice(0, units * 2)
@@ -197,5 +198,5 @@ function quoted(text: string, units: number): string {
   return cutTo(escapeForTerminal(lines, { keepLines: true }).replaceAll('\t', ' ').replace(/\n+/g, '\n    | '), units)
 }
 
-/** A name that others gave, inside a label of ours. */
+/** A name chosen by others, inside our label. */
 const label = (name: string): string => cutTo(escapeForTerminal(name).replaceAll('\t', ' '), LINE_UNITS / 4)

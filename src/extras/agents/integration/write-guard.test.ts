@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { name } from '../../../testing/plan.ts'
-import { deniedWrite, type HeldScope } from './write-guard.ts'
+import { type ClaimedScope, deniedWrite } from './write-guard.ts'
 
 let root: string
 beforeEach(() => {
@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-const held = (write: readonly string[] | null, place: string | null = null): HeldScope => ({
+const held = (write: readonly string[] | null, place: string | null = null): ClaimedScope => ({
   plan: 'p',
   task: name('t'),
   write,
@@ -23,7 +23,7 @@ const held = (write: readonly string[] | null, place: string | null = null): Hel
 const PLACE = '.planfold/worktrees/p'
 
 /** Those of the paths that are denied, each alone; with the rule where one protects it. */
-async function denied(scopes: readonly HeldScope[], paths: readonly string[]): Promise<readonly string[]> {
+async function denied(scopes: readonly ClaimedScope[], paths: readonly string[]): Promise<readonly string[]> {
   const folders = { root, stateDir: join(root, '.planfold'), cwd: root }
   const all = await Promise.all(paths.map(async path => await deniedWrite(folders, scopes, [path])))
   return all.flatMap(one => (one === null ? [] : [one.rule === null ? one.path : `${one.path} (${one.rule})`]))

@@ -1,4 +1,4 @@
-// Whether an agent is lent the person's own login. Only the person says so, once for each agent; a task or an agent never does.
+// Permission for an agent to use the user's own login. Only the user gives it, once for each agent; a task or an agent never does.
 
 import type { AgentLogin } from '../../../domain/plan-rules/agent-request.ts'
 import { layerWords } from '../../../domain/policy/policy-layer.ts'
@@ -9,7 +9,7 @@ import type { Person } from '../../../safety/policy/policy-log.ts'
 import { type Answer, failure } from '../../../safety/safety-refusal.ts'
 import { knownAgents, unknownAgent } from '../known-agents.ts'
 
-/** What may be lent, before anybody is asked. */
+/** What would be shared, before the user is asked. */
 export async function loginOf(place: UserRulesPlace, agent: string): Promise<Answer<AgentLogin>> {
   const refused = refuseTask(place)
   if (refused !== null) return refused
@@ -34,12 +34,12 @@ export async function loginOf(place: UserRulesPlace, agent: string): Promise<Ans
         return no(
           'policy',
           `${layerWords(layer, 'data')} does not allow it (data.${key}: deny)`,
-          'ask whoever wrote that policy',
+          'ask the author of that policy',
         )
   return { ok: true, value: login }
 }
 
-/** True when that is new. */
+/** True if that is new. */
 export async function setLogin(
   place: UserRulesPlace,
   order: { readonly agent: string; readonly isAllowed: boolean; readonly person: Person },
@@ -48,8 +48,8 @@ export async function setLogin(
   return allowed.ok ? await rememberLogin(place, order, order.person) : allowed
 }
 
-/** The agents that are lent a login; none where the settings cannot be read. */
-export async function lentLogins(place: UserRulesPlace): Promise<readonly string[]> {
+/** Agents with this permission; none if the settings cannot be read. */
+export async function agentsWithLogin(place: UserRulesPlace): Promise<readonly string[]> {
   const read = await readUserRules(place)
   return read.ok ? read.value.logins : []
 }

@@ -117,8 +117,8 @@ async function warnUncounted(
   budget: Budget | undefined,
 ): Promise<void> {
   if (worker === null) return
-  const { allowedLogins } = await openExtra('agents')
-  if (!(await allowedLogins({ environment, root, stateDir })).includes(worker.agent)) return
+  const { agentsWithLogin } = await openExtra('agents')
+  if (!(await agentsWithLogin({ environment, root, stateDir })).includes(worker.agent)) return
   const asks = budget === undefined ? '' : '; you are asked before it starts, because the budget cannot be enforced'
   printNote({ environment, ...context }, `${worker.agent} uses your login: what it spends is not counted${asks}`)
 }

@@ -490,7 +490,7 @@ async function comment(context: Context, composed: Composed, draft: Draft): Prom
   const choice = Object.fromEntries(Object.entries({ planner, model, template }).filter(([, one]) => one !== undefined))
   const drafted = await redraftPlan<never>(
     engine,
-    { plan, said, choice },
+    { plan, newComments: said, choice },
     async ({ goal, comments, draft: earlier, choice }) => {
       const chosen = { ...options, ...choice } as PlanOptions
       const rooms = { planner: plannerFor(planners, chosen), repository, past: await pastPlans(engine) }

@@ -1,5 +1,5 @@
-// What a caller may let a drafting use, and whether it may run the project's commands before. Less than our own limits anybody may say; more only who may decide, as with the budget of a plan:
-// an agent does not allow itself more.
+// The budget of a drafting, and whether it may run the project's commands first. Anyone may set less than the default limits; more needs
+// the right to decide, as with the budget of a plan, so that an agent cannot raise its own.
 
 import { keyText } from '../../../domain/budget/budget-text.ts'
 import { CALLS_DEFAULT } from '../../../domain/budget/visit-caps.ts'
@@ -13,13 +13,12 @@ const KEYS = [
   ['usd', 'cost'],
 ] as const
 
-/** Whoever may run plans may have the tests run. */
 export const refuseLook = ({ actor, rights }: Pick<Caller, 'actor' | 'rights'>): Refusal | null =>
   rights.has('operate')
     ? null
     : refuse('not-allowed', `${actor} may not run commands here; nothing was run`, 'leave out `look`')
 
-/** Null when they may. */
+/** Null if they may. */
 export function refuseBudget(
   { actor, rights }: Pick<Caller, 'actor' | 'rights'>,
   budget: DraftingBudget,
@@ -31,6 +30,6 @@ export function refuseBudget(
   return refuse(
     'not-allowed',
     `${actor} may not allow a budget for drafting of ${keyText(of, budget[key] ?? 0)}, only ${keyText(of, CALLS_DEFAULT[of])}; nothing was sent`,
-    'ask for less, or let somebody draft it who may decide',
+    'ask for less, or let a person with the right to decide draft it',
   )
 }

@@ -1,20 +1,20 @@
-// Who drafts: naming a model or a template chooses the planner that uses it, and is consent to ask it. Without either, nobody is asked.
+// Chooses the planner: naming a model or a template selects the planner that uses it, and is consent to call it. Without either, no model
+// is called.
 
 import type { Planner } from '../planner.ts'
 
 export interface PlannerChoice {
   readonly planner?: string | undefined
-  /** `provider/name`. */
   readonly model?: string | undefined
   readonly template?: string | undefined
-  /** The person's own coding agent. */
+  /** The user's own coding agent. */
   readonly agent?: string | undefined
 }
 
 export type ChosenPlanner =
   | { readonly status: 'chosen'; readonly planner: Planner }
   | { readonly status: 'unknown'; readonly name: string; readonly names: readonly string[] }
-  /** The planner that is named does not use the other thing that is named. */
+  /** The chosen planner does not use the other option. */
   | { readonly status: 'mixed'; readonly name: string; readonly unused: 'model' | 'template' | 'agent' }
 
 export const HEURISTIC = 'heuristic'

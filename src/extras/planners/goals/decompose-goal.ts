@@ -1,8 +1,8 @@
-// A goal becomes sub-goals, and each of them a draft. Whoever asks again goes on where the first time ended: a goal that has sub-goals
-// is not split again, and one that has a plan gets no second one.
+// Splits a goal into sub-goals, and drafts a plan for each. Repeatable: a goal with sub-goals is not split again, and one with a plan gets
+// no second one.
 //
-//   goalParts: the goal ──split──→ sub-goals (or the goal itself, when it holds one wish) ──→ those without a plan
-//   keepPart:  a proposal for one of them ──→ a draft that belongs to it
+//   goalParts: the goal ──split──→ sub-goals (or the goal itself, if it is a single wish) ──→ those without a plan
+//   keepPart:  a proposal for one of them ──→ its draft
 
 import { createHash } from 'node:crypto'
 import type { PlanId } from '../../../domain/id.ts'
@@ -28,7 +28,7 @@ export type GoalParts =
   | { readonly status: 'refused'; readonly refusal: Refusal }
   | { readonly status: 'found'; readonly parts: readonly GoalPart[] }
 
-/** Throws what `split` throws. */
+/** Throws the errors of `split`. */
 export async function goalParts(
   engine: GoalEngine,
   id: string,
@@ -39,7 +39,7 @@ export async function goalParts(
   if (goal.status !== 'open')
     return no('illegal-transition', `the goal '${id}' is ${goal.status}`, 'open it again first')
   const existing = await subGoals(engine, id)
-  // Also a goal that was planned as a whole stays whole.
+  // A goal that was planned as a whole stays whole.
   const own = existing.length === 0 ? await partOf(engine, goal) : null
   if (own !== null && own.plan !== null) return { status: 'found', parts: [own] }
   if (own === null) return { status: 'found', parts: await leavesOf(engine, existing) }
@@ -50,14 +50,14 @@ export async function goalParts(
   return { status: 'found', parts: await leavesOf(engine, await subGoals(engine, id)) }
 }
 
-const no = (...said: Parameters<typeof refuse>): GoalParts => ({ status: 'refused', refusal: refuse(...said) })
+const no = (...words: Parameters<typeof refuse>): GoalParts => ({ status: 'refused', refusal: refuse(...words) })
 
-/** The title, and a line for each criterion: nothing that the goal says is lost on a planner. */
+/** Title and criteria, so that the planner sees the whole goal. */
 const textOf = ({ title, criteria }: Pick<GoalRow, 'title' | 'criteria'>): string => [title, ...criteria].join('\n')
 
 const SUB_GOALS_MAX = 200
 
-/** Those that were split off first, in their order; then those that somebody set. */
+/** Those made by splitting first, in order; then those added by hand. */
 async function subGoals(engine: GoalEngine, parent: string): Promise<readonly GoalRow[]> {
   const { items } = await engine.goals.list({ where: { parent }, limit: SUB_GOALS_MAX })
   const places = new Map(Array.from({ length: WISHES_MAX }, (_, index) => [subGoalId(parent, index + 1), index]))
@@ -65,13 +65,13 @@ async function subGoals(engine: GoalEngine, parent: string): Promise<readonly Go
   return [...items].sort((a, b) => placeOf(a) - placeOf(b))
 }
 
-/** The first is set last, so that one that is there means that all are, also after a crash between two of them. */
+/** The first is written last, so that its existence means all exist, also after a crash. */
 async function setSubGoals(engine: GoalEngine, goal: GoalRow, wishes: readonly Wish[]): Promise<Refusal | null> {
   for (const [index, { title, criteria }] of [...wishes.entries()].reverse()) {
     const { priority } = goal
     const event = { type: 'goal.set', title, parent: goal.id, priority, criteria } as const
     const set = await engine.goals.append(subGoalId(goal.id, index + 1), [event], { expectedVersion: 0 })
-    // Somebody else splits the same goal at the same time.
+    // A concurrent split of the same goal writes the same sub-goals.
     if (!set.ok && set.refusal.code !== 'conflict') return set.refusal
   }
   return null
@@ -79,7 +79,7 @@ async function setSubGoals(engine: GoalEngine, goal: GoalRow, wishes: readonly W
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** The same each time. Clients whose goals are UUIDs get UUIDs. */
+/** Deterministic; a UUID if the parent is one. */
 function subGoalId(parent: string, number: number): string {
   if (!UUID.test(parent)) return `${parent.slice(0, 190)}.${number}`
   const hex = createHash('sha256').update(`${parent}.${number}`).digest('hex')
@@ -103,7 +103,7 @@ async function partOf(engine: GoalEngine, goal: GoalRow): Promise<GoalPart> {
   return { goal: goal.id, title: goal.title, text: textOf(goal), plan, before: items.length }
 }
 
-/** Keeps a proposal as a draft for its goal. Two who do so at once get the same draft. */
+/** Keeps a proposal as the draft for its goal. Concurrent calls get the same draft. */
 export async function keepPart(
   engine: GoalEngine & Pick<EngineInProcess, 'caller'>,
   { goal, before }: Pick<GoalPart, 'goal' | 'before'>,
@@ -124,7 +124,7 @@ const NAMES_MAX = 1_000
 const PRIORITY = 5
 const LINES_MAX = 100
 
-/** Sets a goal in somebody's own words, under a name made of its first words. */
+/** Creates a goal from free text, named by its first words. */
 export async function setGoal(
   engine: Pick<Engine, 'goals'>,
   text: string,

@@ -1,5 +1,5 @@
-// Who wants a plan is told what is there already: a plan that was drafted for the same goal from the same manifests, and a template that
-// fits. Both are only named; nobody gets an old plan instead of a new draft. What was drafted is read from the plans that exist.
+// Finds existing work for a goal: a plan drafted for the same goal from the same manifests, and a template that fits. Both are only
+// suggested; a new draft is made anyway.
 
 import { createHash } from 'node:crypto'
 import type { Millis } from '../../../domain/id.ts'
@@ -14,7 +14,7 @@ const MANIFEST =
 const MANIFESTS_MAX = 200
 const LOOKED_AT_MAX = 200
 
-/** A hash of the files that say what the project is made of. */
+/** A hash of the project's manifest files. */
 export async function manifestsOf(repository: RepositoryView): Promise<string> {
   const paths = (await repository.files()).map(({ path }) => path).filter(path => MANIFEST.test(path))
   const read = paths.sort().slice(0, MANIFESTS_MAX)
@@ -25,7 +25,6 @@ export async function manifestsOf(repository: RepositoryView): Promise<string> {
     .slice(0, 32)
 }
 
-/** Kept with the draft, for whoever asks for the same later. */
 export function withManifests(definition: PlanDefinition, manifests: string): PlanDefinition {
   const planning = { ...mapOf(definition.extra?.planning), manifests }
   return { ...definition, extra: { ...definition.extra, planning } }
@@ -36,7 +35,7 @@ export interface EarlierDraft {
   readonly at: Millis
 }
 
-/** The newest plan for this goal in these words, drafted from the same manifests. */
+/** The newest plan with this goal text, drafted from the same manifests. */
 export async function draftedBefore(
   engine: Pick<CallerEngine, 'ask'>,
   repository: RepositoryView,
@@ -64,7 +63,7 @@ const BY_KIND: { readonly [kind: string]: string } = {
 }
 const FILLING = /^(a|an|and|for|in|of|or|the|then|to|with)$/
 
-/** A template of that kind of goal, or one whose name the goal says word by word; one's own first. */
+/** A template for this kind of goal, or one whose name appears in the goal; the user's own first. */
 export async function fittingTemplate(
   folder: string,
   goal: string,
@@ -72,12 +71,12 @@ export async function fittingTemplate(
 ): Promise<string | null> {
   if (planner === 'template') return null
   const singular = (word: string): string => word.replace(/s$/, '')
-  const said = new Set((goal.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular))
-  const isSaid = (name: string): boolean => {
+  const goalWords = new Set((goal.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(singular))
+  const isNamed = (name: string): boolean => {
     const words = name.split('-').filter(word => !FILLING.test(word))
-    return words.length > 1 && words.every(word => said.has(singular(word)))
+    return words.length > 1 && words.every(word => goalWords.has(singular(word)))
   }
   const shelf = [...(await shelfWith(folder))].sort((a, b) => Number(b.origin === 'own') - Number(a.origin === 'own'))
   const names = shelf.map(({ name }) => name)
-  return names.find(isSaid) ?? names.find(name => name === BY_KIND[kind]) ?? null
+  return names.find(isNamed) ?? names.find(name => name === BY_KIND[kind]) ?? null
 }

@@ -1,4 +1,4 @@
-// What `planfold do` adds to a draft: an agent that works it, a commit of what was approved, and a limit for all of it.
+// What `planfold do` adds to a draft: an agent as worker, a final review, a commit of what was approved, and a limit for the whole.
 
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import type { Budget, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
@@ -10,12 +10,11 @@ import type { RepositoryView } from '../planner.ts'
 
 export interface DraftFinish {
   readonly worker: AgentWorker | null
-  /** What was approved is committed on the branch of the plan. */
   readonly commits: boolean
   readonly budget?: Budget
 }
 
-/** The last look of a person at what was changed. */
+/** The final review by a person. */
 export const REVIEW = 'review' as TaskName
 const COMMIT = 'commit' as TaskName
 
@@ -25,7 +24,7 @@ export function finishDraft(definition: PlanDefinition, { worker, commits, budge
   return budget === undefined ? committed : { ...committed, policy: { ...committed.policy, budget } }
 }
 
-/** The next draft ends as the one before it. */
+/** Applies the same additions to the next draft. */
 export function sameFinish(before: PlanDefinition, next: PlanDefinition): PlanDefinition {
   const { budget } = before.policy ?? {}
   return finishDraft(next, {
@@ -35,7 +34,7 @@ export function sameFinish(before: PlanDefinition, next: PlanDefinition): PlanDe
   })
 }
 
-/** Is there a repository with something in it, to which we may write? */
+/** Is there a non-empty repository that may be written? */
 export async function canCommit({
   git,
   repository,
@@ -46,7 +45,7 @@ export async function canCommit({
   return ((await repository.state())?.commit ?? null) !== null && (await git.mayWrite()).ok
 }
 
-/** Right after the review; what needed the review needs the commit then. A plan without a review changes nothing. */
+/** Adds the commit right after the review; what needed the review then needs the commit. A plan without a review changes no files. */
 export function withCommit(definition: PlanDefinition): PlanDefinition {
   const { tasks, title, name } = definition
   const review = tasks.find(({ id }) => id === REVIEW)
@@ -80,7 +79,7 @@ export interface OpenGoal {
 
 const LOOKED_AT_MAX = 50
 
-/** The newest plan that was drafted for a goal, this one where it is said, and is not over: a failed one can still go on. */
+/** The newest unfinished plan for a goal; a failed one can still continue. */
 export async function lastOpenGoal(engine: Pick<CallerEngine, 'ask'>, goal: string): Promise<OpenGoal | null> {
   const { items } = await engine.ask({ type: 'plans', limit: LOOKED_AT_MAX })
   for (const { id: plan, name, status, version, goal: theirs } of items) {

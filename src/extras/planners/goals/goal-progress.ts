@@ -1,5 +1,4 @@
-// How far a goal has come: the mean of its plans and sub-goals, at any depth. Bounded, and never lost in a circle, whatever is
-// stored.
+// The progress of a goal: the mean of its plans and sub-goals, at any depth. Bounded, and safe against cycles in stored goals.
 
 import type { Engine } from '../../../engine/engine.ts'
 import type { Goal } from '../../../format/wire/answers/goals.ts'
@@ -36,7 +35,7 @@ export async function goalProgress(engine: Engine, id: string, status: GoalRow['
   }
 }
 
-/** Not by somebody's word: one is completed, and none is open or failed. What was cancelled counts nowhere. */
+/** One plan is completed, and none is open or failed. Cancelled plans do not count. */
 const isAllDone = (plans: ReadonlyMap<string, number>): boolean =>
   plans.has('completed') && [...plans.keys()].every(status => status === 'completed' || status === 'cancelled')
 

@@ -1,8 +1,8 @@
-// The look before a draft: the commands by which the project tests, lints, checks types and builds are run once, each on a copy of the
-// workspace that is in the memory of its sandbox. Without a sandbox nothing is run. No file of the workspace can be written, there is
-// nothing to clean up, and when this process dies everything ends with it. What was seen is kept until a file changes.
+// Runs the project's checks before drafting: tests, lint, types and build, each once on a copy of the workspace in the memory of its
+// sandbox. Without a sandbox nothing is run. The workspace cannot be written, nothing needs cleaning up, and everything ends with this
+// process. Results are cached until a file changes.
 //
-//   workspace ──tar──▶ stdin of the sandbox ──▶ copy in memory ──▶ the command ──▶ what it printed ──▶ `Looked`
+//   workspace ──tar──▶ stdin of the sandbox ──▶ copy in memory ──▶ the command ──▶ its output ──▶ `Looked`
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -41,7 +41,7 @@ export const LOOK_MS = { plan: 20_000, do: 60_000 } as const
 
 export interface LookPlace {
   readonly root: string
-  /** What was seen is kept there, when there is a store. */
+  /** Where results are cached, if there is a store. */
   readonly stateDir: string
   readonly environment: Variables
   readonly repository: RepositoryView
@@ -51,12 +51,12 @@ export interface LookPlace {
 export interface LookOptions {
   /** For all commands together. */
   readonly maxMs: number
-  /** What is being looked at, before each command. */
+  /** Called before each command. */
   readonly tell?: ((note: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** Throws `PlanningFailure` when it is stopped. */
+/** Throws `PlanningFailure` when stopped. */
 export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookOptions): Promise<Looked> {
   const began = place.now()
   const took = (): number => Math.round(place.now() - began)
@@ -89,7 +89,7 @@ export async function lookFirst(place: LookPlace, { maxMs, tell, signal }: LookO
       )
       const ended = await run({ ...place, ...ready, signal }, command, leftMs)
       if (signal?.aborted === true) throw new PlanningFailure(STOPPED)
-      const printed = readPrinted(hide(ended.said), { root, home, in: command.in, paths, tools })
+      const printed = readPrinted(hide(ended.printed), { root, home, in: command.in, paths, tools })
       const { mark, failed, total, places, lines } = printed
       if (ended.why !== null) unknown(ended.why)
       else if (ended.exit === 0) seen.push({ ...named, status: 'passes', places: [], lines: [] })
@@ -129,8 +129,8 @@ async function prepare(
 ): Promise<(Pick<Running, 'root' | 'sandbox' | 'tar'> & { readonly parts: Parts }) | string> {
   const root = realpathSync(place.root)
   const sandbox = bubblewrap({ environment: place.environment, outside: [root] })
-  const standing = await sandbox.check()
-  if (!standing.ok) return standing.failure.message
+  const checked = await sandbox.check()
+  if (!checked.ok) return checked.failure.message
   const tar = findProgram('tar', { path: place.environment.PATH, outside: [root] })
   if (tar === null) return 'tar, which copies the workspace, is not installed'
   const parts = await workspaceParts({ ...place, scratch: join(place.stateDir, 'scratch') })
@@ -139,9 +139,9 @@ async function prepare(
 
 type Parts = NonNullable<Awaited<ReturnType<typeof workspaceParts>>>
 
-/** Of the time that is left, for each but the last: one that hangs leaves some to the others. */
+/** The share of the remaining time for each command but the last, so that one that hangs leaves some to the others. */
 const SHARE = 0.6
-/** With less, a command that would succeed is only begun. */
+/** With less time a command would only be started. */
 const LEAST_MS = 500
 
 const STOPPED = {
@@ -160,18 +160,18 @@ interface Running extends Pick<LookPlace, 'root' | 'stateDir' | 'environment'> {
 
 interface Ended {
   readonly exit: number | null
-  readonly said: string
-  /** Why its end says nothing; null when it ended by itself. */
+  readonly printed: string
+  /** Why its result is unusable; null if it ended by itself. */
   readonly why: string | null
 }
 
-/** Make does not print its recipes, as what they name is no fault. Who would wait for the network fails at once. */
+/** Make must not print its recipes, because their text could be mistaken for errors. Network access fails at once instead of waiting. */
 const QUIET = {
   ...{ NO_COLOR: '1', MAKEFLAGS: 's' },
   ...{ npm_config_offline: 'true', CARGO_NET_OFFLINE: 'true', UV_OFFLINE: '1', GOPROXY: 'off' },
 }
 
-/** It leaves the copy with this when that could not be made. */
+/** The exit code if the copy could not be made. */
 const NOT_COPIED = 125
 const COPY = `"$1" -xof - -C "$2" || exit ${NOT_COPIED}
 cd "$3" || exit ${NOT_COPIED}
@@ -188,7 +188,7 @@ async function run(running: Running, command: Pick<Lookable, 'run' | 'in' | 'env
     argv: ['/bin/sh', '-c', COPY, 'sh', tar, root, join(root, command.in ?? '.'), ...command.run],
     env: { ...inheritedEnvironment(environment), ...QUIET, ...command.env },
   })
-  if (!wrapped.ok) return { exit: null, said: '', why: wrapped.failure.message }
+  if (!wrapped.ok) return { exit: null, printed: '', why: wrapped.failure.message }
   const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'pipe' })
   const output = new HeadAndTail()
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => output.add(String(chunk)))
@@ -207,12 +207,12 @@ async function run(running: Running, command: Pick<Lookable, 'run' | 'in' | 'env
   clearTimeout(timer)
   signal?.removeEventListener('abort', end)
   packing.kill('SIGKILL')
-  const said = output.text()
+  const printed = output.text()
   const how = failure?.message ?? excess?.message ?? (exit === NOT_COPIED ? 'the workspace could not be copied' : null)
-  return { exit, said, why: isLate ? `it had not ended after ${Math.round(maxMs / 1000)} s` : how }
+  return { exit, printed, why: isLate ? `it had not ended after ${Math.round(maxMs / 1000)} s` : how }
 }
 
-/** Writes the parts of the workspace into the standard input of the sandbox. What has gone meanwhile is left out. */
+/** Streams the files into the sandbox's standard input. Files that disappear meanwhile are left out. */
 function pack(tar: string, root: string, copied: readonly string[], child: ChildProcess): ChildProcess {
   const packing = spawn(tar, ['-cf', '-', '--null', '-T', '-'], {
     cwd: root,
@@ -222,14 +222,14 @@ function pack(tar: string, root: string, copied: readonly string[], child: Child
   packing.once('error', () => child.stdin?.destroy())
   packing.stdin.on('error', () => {})
   packing.stdin.end(copied.map(path => `./${path}\0`).join(''))
-  // It may be ended in the middle, on either side.
+  // Either side may end early.
   pipeline(packing.stdout, child.stdin!).catch(() => {})
   return packing
 }
 
 const OUTPUT_MAX = 128 * 1024
 
-/** The beginning and the end of what is printed, however much it is. */
+/** Keeps the beginning and the end of the output. */
 class HeadAndTail {
   #head = ''
   #tail = ''
@@ -245,7 +245,7 @@ class HeadAndTail {
   }
 }
 
-// What was seen, in the state folder: a file for each state of the workspace.
+// A cached result: one file for each state of the workspace.
 
 interface Kept {
   readonly looked: Looked
@@ -257,7 +257,7 @@ const KEPT_MAX = 20
 const keptFile = ({ stateDir }: Pick<LookPlace, 'stateDir'>, key: string): string =>
   join(stateDir, 'looks', `${key}.json`)
 
-/** One that ran out of time is of no use to who has more. */
+/** A timeout under a smaller limit is not reused. */
 function keptLook(place: LookPlace, key: string, maxMs: number): Looked | null {
   try {
     const kept = JSON.parse(readFileSync(keptFile(place, key), 'utf8')) as Kept
@@ -268,7 +268,7 @@ function keptLook(place: LookPlace, key: string, maxMs: number): Looked | null {
   }
 }
 
-/** It is only a saving of time: where it cannot be written, the next draft looks again. */
+/** Only a cache: if it cannot be written, the next draft runs the checks again. */
 function keepLook(place: LookPlace, key: string, kept: Kept): void {
   if (!existsSync(join(place.stateDir, 'planfold.db'))) return
   const file = keptFile(place, key)
@@ -280,7 +280,5 @@ function keepLook(place: LookPlace, key: string, kept: Kept): void {
     const names = readdirSync(folder).map(name => join(folder, name))
     const oldest = names.map(path => ({ path, at: statSync(path).mtimeMs })).sort((a, b) => b.at - a.at)
     for (const { path } of oldest.slice(KEPT_MAX)) rmSync(path, { force: true })
-  } catch {
-    // Perhaps the disk is full, or another look has tidied up.
-  }
+  } catch {}
 }

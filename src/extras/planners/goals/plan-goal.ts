@@ -1,5 +1,5 @@
-// From a goal to a draft: a planner proposes a plan, it is checked as every plan is, and kept as a draft that nobody has approved yet.
-// What people say about it is written down in its journal and answered by the next draft, which is shown as a difference.
+// From a goal to a draft: a planner proposes a plan, it is checked like every plan, and kept as an unapproved draft. Comments are recorded
+// in its journal and answered by the next draft, which is shown as a diff.
 
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { type Json, type JsonObject, mapOf } from '../../../domain/json.ts'
@@ -30,7 +30,7 @@ export interface PlanningRooms {
   readonly past?: readonly PastPlan[]
 }
 
-/** A proposal that passed the checks of every plan, with its document. */
+/** A proposal that passed all checks, with its document. */
 export interface CheckedProposal {
   readonly proposal: PlanProposal
   readonly document: PlanDocument
@@ -38,13 +38,13 @@ export interface CheckedProposal {
 
 const PAST_MAX = 200
 
-/** The plans that were made for a goal, newest first. */
+/** Plans made for goals, newest first. */
 export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<readonly PastPlan[]> {
   const { items } = await engine.ask({ type: 'plans', limit: PAST_MAX })
   return items.flatMap(({ name, goal, status }) => (goal === null ? [] : [{ name, goal, status }]))
 }
 
-/** What only some planners look at: the model or template they use, the earlier draft, somebody who answers at once. */
+/** Options of single planners: the model or template, the earlier draft, a person who answers at once. */
 export type PlanningChoices = Pick<
   PlanRequest,
   | 'model'
@@ -64,14 +64,14 @@ export type PlanningChoices = Pick<
   readonly finish?: (definition: PlanDefinition) => PlanDefinition
 }
 
-/** Nobody can use a plan for a goal that names nothing to work on: a person is better asked first. */
+/** A goal that names nothing to work on gives a useless plan, so a person is asked first. */
 export async function isUnclear({ planner, repository }: PlanningRooms, goal: string): Promise<boolean> {
   if (planner.name !== 'heuristic') return false
   const { isUnclearGoal } = await import('../heuristic-planner.ts')
   return await isUnclearGoal(goal, repository)
 }
 
-/** Throws `PlanningFailure` when the planner has no plan. */
+/** Throws `PlanningFailure` if the planner has no plan. */
 export async function proposePlan(
   { planner, repository, past = [] }: PlanningRooms,
   goal: string,
@@ -90,7 +90,7 @@ export async function proposePlan(
   )
 }
 
-/** Printed and read again, as a plan of somebody else would be. */
+/** Printed and parsed again, like a plan from elsewhere. */
 function faultsIn(definition: PlanDefinition): readonly string[] {
   const read = readDocument(printYaml(definition))
   return read.ok
@@ -98,7 +98,7 @@ function faultsIn(definition: PlanDefinition): readonly string[] {
     : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))
 }
 
-/** What a draft remembers of its drafting, for whoever looks at it later. */
+/** What a draft records about its drafting. */
 export function rememberedProposal(definition: PlanDefinition): PlanProposal {
   const planning = mapOf(definition.extra?.planning)
   const list = (key: string): readonly string[] =>
@@ -127,14 +127,13 @@ export function rememberedProposal(definition: PlanDefinition): PlanProposal {
   }
 }
 
-/** A proposal and the plan it makes, as plain values. */
 export interface ProposedPlan {
   readonly proposal: PlanProposal
   readonly definition: PlanDefinition
   readonly source: PlanSource | undefined
 }
 
-/** As `proposePlan`, for whoever makes the plan elsewhere. */
+/** Like `proposePlan`, for plans that are created elsewhere. */
 export async function proposedPlan(
   rooms: PlanningRooms,
   goal: string,
@@ -149,7 +148,7 @@ export type DraftMade =
   | { readonly status: 'refused'; readonly refusal: Refusal }
   | { readonly status: 'made'; readonly plan: PlanId; readonly name: string; readonly version: number }
 
-/** Keeps the proposal as a draft. Where the name is taken, the next free one is used. */
+/** Keeps the proposal as a draft. If the name is taken, the next free one is used. */
 export async function saveDraft(engine: CallerEngine, { document }: CheckedProposal): Promise<DraftMade> {
   const made = await createPlan(engine, { ...createOrder(document), taken: 'number', written: writtenBy(document) })
   if (made.status === 'refused') return made
@@ -166,7 +165,7 @@ export type DraftChanged =
       readonly summary: string
     }
 
-/** Puts another document in the place of the draft, which keeps its name. The difference leaves out what it `hides`. */
+/** Replaces the document of the draft, which keeps its name. The diff leaves out what it `hides`. */
 export async function changeDraft(
   engine: CallerEngine,
   plan: PlanId,
@@ -194,16 +193,16 @@ export async function changeDraft(
   return { status: revised.events.length === 0 ? 'same' : 'changed', definition, diff, summary: summarise(diff) }
 }
 
-/** A draft without a model is the person's own when they approve it; of any other, a template's too, only what they were shown. */
+/** Approving a draft made without a model makes it the person's own; with a model or template, only what was shown. */
 export function writtenBy({ definition }: Pick<PlanDocument, 'definition'>): WrittenBy {
   const { planner } = mapOf(definition.extra?.planning)
   return isByOthers(planner) ? 'others' : 'planner'
 }
 
-/** A model, an agent, or whoever saved the template. */
+/** Made by a model, an agent, or the author of a template. */
 export const isByOthers = (planner: unknown): boolean => ['model', 'agent', 'template'].includes(String(planner))
 
-/** What a model was asked word for word is kept, and says nothing to whoever reads a difference. */
+/** The recorded exchange with the model is stored, but not shown in a diff. */
 export function withoutRecording(definition: PlanDefinition): PlanDefinition {
   const { planning, ...extra } = definition.extra ?? {}
   if (planning === null || typeof planning !== 'object' || !('recording' in planning)) return definition
@@ -211,13 +210,13 @@ export function withoutRecording(definition: PlanDefinition): PlanDefinition {
   return { ...definition, extra: { ...extra, planning: rest } }
 }
 
-/** How a draft came about changes with each drafting, and is not what will be done. */
+/** How a draft was made differs each time, and does not change what it does. */
 export function withoutPlanning(definition: PlanDefinition): PlanDefinition {
   const { planning: _, ...extra } = definition.extra ?? {}
   return { ...definition, extra }
 }
 
-/** Writes comments into the journal of the draft, each at its task. */
+/** Records comments in the journal of the draft, each at its task. */
 export async function keepComments(
   engine: CallerEngine,
   plan: PlanId,

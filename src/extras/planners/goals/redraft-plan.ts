@@ -1,5 +1,4 @@
-// A draft that people commented on, drafted again: what the next one would say, and how it differs. Nothing is written. Whoever reads
-// it keeps it as the next revision, or leaves the draft as it is.
+// Drafts a commented draft again: the next version, and its diff. Nothing is written; the caller may keep it as the next revision.
 
 import type { PlanId } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
@@ -14,18 +13,16 @@ import type { PlannerChoice } from './choose-planner.ts'
 import { sameFinish } from './finish-draft.ts'
 import { changeDraft, type DraftChanged, withoutPlanning, writtenBy } from './plan-goal.ts'
 
-/** What a planner is asked for. */
 export interface RedraftRequest {
   readonly goal: string
-  /** Everything that was said so far, not only now: a draft is made anew from it. */
+  /** All comments so far, because the draft is made from the start. */
   readonly comments: readonly PlanComment[]
   readonly draft: PlanDefinition
-  /** Who made the first one, where nobody else is named. */
+  /** The planner of the first draft, unless another is named. */
   readonly choice: PlannerChoice
 }
 
 export interface Redraft {
-  /** The revision it was made from. */
   readonly revision: number
   readonly text: string
   readonly diff: SemanticDiff
@@ -37,7 +34,7 @@ export interface Redraft {
 export type Redrafted<Problem> =
   | { readonly status: 'drafted'; readonly redraft: Redraft }
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** The planner had no plan; in the words of whoever asked it. */
+  /** The planner had no plan. */
   | { readonly status: 'failed'; readonly problem: Problem }
 
 const RATIONALE_MAX = 2_000
@@ -46,9 +43,9 @@ export async function redraftPlan<Problem>(
   engine: Pick<CallerEngine, 'ask'>,
   {
     plan,
-    said,
+    newComments,
     choice,
-  }: { readonly plan: PlanId; readonly said: readonly PlanComment[]; readonly choice: PlannerChoice },
+  }: { readonly plan: PlanId; readonly newComments: readonly PlanComment[]; readonly choice: PlannerChoice },
   propose: (
     request: RedraftRequest,
   ) => Promise<Pick<PlanProposal, 'definition' | 'unfollowed'> | { readonly problem: Problem }>,
@@ -74,12 +71,12 @@ export async function redraftPlan<Problem>(
       status: 'refused',
       refusal: refuse('invalid', 'the draft has no goal', 'give it a goal, or edit it'),
     }
-  const comments = [...commentsOn(draft), ...said]
+  const comments = [...commentsOn(draft), ...newComments]
   const proposed = await propose({ goal: draft.goal, comments, draft, choice: { ...plannerOf(draft), ...choice } })
   if ('problem' in proposed) return { status: 'failed', problem: proposed.problem }
   const next = { ...sameFinish(draft, proposed.definition), name: draft.name }
   const diff = semanticDiff(withoutPlanning(draft), withoutPlanning(next))
-  const rationale = `drafted again: ${said.map(({ text }) => text).join('; ')}`.slice(0, RATIONALE_MAX)
+  const rationale = `drafted again: ${newComments.map(({ text }) => text).join('; ')}`.slice(0, RATIONALE_MAX)
   const { unfollowed } = proposed
   return {
     status: 'drafted',
@@ -87,7 +84,6 @@ export async function redraftPlan<Problem>(
   }
 }
 
-/** Makes it the next revision of the draft. */
 export async function keepRedraft(
   engine: CallerEngine,
   plan: PlanId,
@@ -106,7 +102,7 @@ const planningOf = ({ extra = {} }: PlanDefinition): JsonObject => {
   return planning === null || typeof planning !== 'object' || Array.isArray(planning) ? {} : (planning as JsonObject)
 }
 
-/** What the draft remembers of what was said about those before it. */
+/** Comments about earlier versions, recorded in the draft. */
 export function commentsOn(draft: PlanDefinition): readonly PlanComment[] {
   const { comments } = planningOf(draft)
   if (!Array.isArray(comments)) return []

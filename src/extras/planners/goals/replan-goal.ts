@@ -1,5 +1,5 @@
-// What is left of a plan under way, drafted again: after a failure, or because somebody asks for it. Tasks that are finished or in work
-// stay as they are; the rest is replaced. What comes out is a proposal like any other, and nothing of it happens before it is accepted.
+// Drafts the rest of a started plan again: after a failure, or on request. Finished and running tasks stay; the rest is replaced. The
+// result is a proposal, and has no effect until it is accepted.
 
 import type { PlanId } from '../../../domain/id.ts'
 import { mapOf } from '../../../domain/json.ts'
@@ -34,7 +34,7 @@ export interface Replanned {
 export type Replanning<Problem = never> =
   | { readonly status: 'drafted'; readonly replanned: Replanned }
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** The planner had no plan; in the words of whoever asked it. */
+  /** The planner had no plan. */
   | { readonly status: 'failed'; readonly problem: Problem }
 
 const RATIONALE_MAX = 2_000
@@ -81,17 +81,17 @@ export async function replanGoal<Problem = never>(
         : [],
     ),
   }
-  // A model is told of failures apart from what people say; without one they stand in the instruction, as what they are.
+  // A model gets failures separately from comments; without a model they are part of the instruction.
   const isAsked = wanted.model !== undefined || wanted.agent !== undefined || wanted.planner === 'model'
   const failures = progress.failed.map(({ task, reason }) => ({
     task,
     text: `It failed before: '${reason.replace(/\s+/g, ' ').slice(0, 500)}'`,
   }))
-  const said: readonly PlanComment[] = [
+  const newComments: readonly PlanComment[] = [
     ...(isAsked ? [] : failures),
     ...(why === '' ? [] : [{ task: null, text: why }]),
   ]
-  const comments = [...commentsOn(definition), ...said]
+  const comments = [...commentsOn(definition), ...newComments]
   const proposed = await propose({ goal: definition.goal, comments, draft: definition, choice: wanted, progress })
   if ('problem' in proposed) return { status: 'failed', problem: proposed.problem }
   const next = withRest(definition, proposed.definition, stays)
@@ -118,9 +118,9 @@ export async function replanGoal<Problem = never>(
   }
 }
 
-const no = (...said: Parameters<typeof refuse>): Replanning => ({ status: 'refused', refusal: refuse(...said) })
+const no = (...words: Parameters<typeof refuse>): Replanning => ({ status: 'refused', refusal: refuse(...words) })
 
-/** What an order proposed or changed, for whoever asks under the same key again. */
+/** The proposal or revision that an order made, for a repeated request. */
 export async function proposalMade(
   engine: Pick<CallerEngine, 'ask'>,
   { plan, events }: Pick<Extract<Submitted, { readonly ok: true }>, 'plan' | 'events'>,
@@ -135,7 +135,7 @@ export async function proposalMade(
   return { definition: made.definition, diff, summary: summarise(diff), rationale: made.rationale }
 }
 
-/** What stays, as it is; then what was drafted for the rest. Name, policy and settings are those of the plan. */
+/** The tasks that stay, then the drafted ones. Name, policy and settings are those of the plan. */
 function withRest(current: PlanDefinition, drafted: PlanDefinition, stays: ReadonlySet<string>): PlanDefinition {
   const { tasks: rest, done } = sameFinish(current, drafted)
   const fresh = rest.filter(({ id }) => !stays.has(id))
@@ -149,7 +149,7 @@ function withRest(current: PlanDefinition, drafted: PlanDefinition, stays: Reado
   }
 }
 
-/** An outcome cannot lead to a task that is gone. */
+/** Removes outcome edges to tasks that are gone. */
 function withoutLost(task: TaskDefinition, known: ReadonlySet<string>): TaskDefinition {
   if (task.on === undefined || Object.values(task.on).every(to => to.every(name => known.has(name)))) return task
   const on = Object.entries(task.on)

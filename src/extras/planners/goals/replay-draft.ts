@@ -1,5 +1,5 @@
-// Drafts a plan again from the recording that it keeps, and compares. A model answers as it did then; nothing is sent to it. The files
-// must be as they were, because the questions to the model quote them.
+// Repeats a recorded drafting and compares the results. The model's answers come from the recording; nothing is sent. The files must be
+// unchanged, because the prompts quote them.
 
 import type { PlanId } from '../../../domain/id.ts'
 import { type JsonObject, mapOf } from '../../../domain/json.ts'
@@ -11,30 +11,30 @@ import type { ModelRecording } from '../../../runners/models.ts'
 import type { CheckedToday, Looked, PlanComment, Planner, RepositoryView } from '../planner.ts'
 import { proposePlan, withoutRecording } from './plan-goal.ts'
 
-/** A drafting as the plan remembers it. */
+/** A drafting as recorded in the plan. */
 export interface RecordedDraft {
   readonly recording: ModelRecording
-  /** The revision that came of it, and the plan as it was then. */
+  /** The revision that it produced, and the plan at that time. */
   readonly revision: number
   readonly drafted: PlanDefinition
   readonly comments: readonly PlanComment[]
   readonly answers: ReadonlyMap<string, string>
-  /** How checks ended then; null when none was run. */
+  /** Results of the checks at that time; null if none was run. */
   readonly checks: ReadonlyMap<string, CheckedToday> | null
   /** The draft that the comments were about. */
   readonly earlier: PlanDefinition | null
-  /** The commit of that time, where there was one. */
+  /** The commit at that time, if any. */
   readonly commit: string | null
 }
 
-/** The last drafting of a plan by a model; null when it keeps no recording. */
+/** The last drafting of a plan by a model; null without a recording. */
 export async function recordedDraft(engine: Pick<CallerEngine, 'ask'>, plan: PlanId): Promise<RecordedDraft | null> {
   const current = await engine.ask({ type: 'definition', plan })
   const text = current === null ? null : recordingText(current.definition)
   if (current === null || text === null) return null
   let { definition: drafted, revision } = current
   let earlier: PlanDefinition | null = null
-  // Later revisions, made by hand, keep the recording: the first that has it came of the drafting.
+  // Later manual revisions keep the recording, so the first revision with it is the drafted one.
   while (revision > 1) {
     const before = await engine.ask({ type: 'definition', plan, revision: revision - 1 })
     if (before === null) break
@@ -72,12 +72,12 @@ function recordingText(definition: PlanDefinition): string | null {
 
 export interface ReplayedDraft {
   readonly same: boolean
-  /** How many questions the recording answered. */
+  /** How many prompts the recording answered. */
   readonly exchanges: number
   readonly diff: SemanticDiff
 }
 
-/** `planner` answers from the recording. Throws `PlanningFailure` when it is asked something that is not in it. */
+/** `planner` answers from the recording. Throws `PlanningFailure` for a prompt that is not in it. */
 export async function replayDraft(
   { planner, repository }: { readonly planner: Planner; readonly repository: RepositoryView },
   { drafted, comments, answers, checks, earlier, recording }: RecordedDraft,
@@ -99,7 +99,7 @@ export async function replayDraft(
   }
 }
 
-/** Branch, commit and manifests may have changed without a change to what the plan is made of. */
+/** Branch, commit and manifests may change without changing the plan. */
 function withoutState(definition: PlanDefinition): PlanDefinition {
   const { repository: _, manifests: __, ...planning } = planningOf(definition)
   return { ...definition, extra: { ...definition.extra, planning } }

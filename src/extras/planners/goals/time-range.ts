@@ -1,5 +1,4 @@
-// How long a plan will probably take, from what tasks of the same kind took in earlier plans. A guess that no record bears out is not
-// made: null, unless there are records for every task that does work.
+// How long a plan will probably take, from earlier tasks of the same kind. Null unless there are records for every task that does work.
 
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { Worker } from '../../../domain/views/pages/task-facts.ts'
@@ -16,7 +15,7 @@ export interface TimeRange {
 const RUNS_MIN = 3
 const WAITS: ReadonlySet<string> = new Set(['gate', 'checkpoint', 'decide'])
 
-/** What people take to answer is not in it. */
+/** Without the time people take to answer. */
 export async function timeRange(
   engine: Pick<CallerEngine, 'ask'>,
   definition: PlanDefinition,

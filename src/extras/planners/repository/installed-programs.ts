@@ -1,5 +1,5 @@
-// Which programs this machine can start, and which packages its Python has, found by looking at folders: nothing is run. The names that
-// pyenv and rbenv put on the path stand for all of their versions; only what the chosen version has counts.
+// The programs that this machine can start, and its Python packages, found without running anything. For pyenv and rbenv, only the programs
+// of the selected version count.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path'
@@ -11,7 +11,7 @@ export interface Machine {
   readonly environment: Variables
 }
 
-/** On the path, else where a project keeps the programs it installed for itself. */
+/** On the path, else among the programs that a project installed for itself. */
 export function findProgram(machine: Machine, name: string, folder = ''): string | null {
   if (programFile(machine, name) !== null) return name
   for (const place of folder === '' ? [''] : [folder, '']) {
@@ -24,7 +24,6 @@ export function findProgram(machine: Machine, name: string, folder = ''): string
 
 const OWN_PROGRAMS = ['.venv/bin', 'venv/bin', 'node_modules/.bin', 'vendor/bin', 'bin']
 
-/** The file that starts when this name is called. */
 function programFile(machine: Machine, name: string): string | null {
   for (const folder of (machine.environment.PATH ?? '').split(delimiter).filter(isAbsolute)) {
     if (!isProgram(join(folder, name))) continue
@@ -35,13 +34,13 @@ function programFile(machine: Machine, name: string): string | null {
   return null
 }
 
-/** By the folder of names: the variable and the file that choose a version. */
+/** By the folder of shims: the variable and the file that select a version. */
 const MANAGERS: { readonly [manager: string]: readonly [variable: string, file: string] } = {
   pyenv: ['PYENV_VERSION', '.python-version'],
   rbenv: ['RBENV_VERSION', '.ruby-version'],
 }
 
-/** The folders with the programs of the chosen versions; null for any other folder. */
+/** The program folders of the selected versions; null for any other folder. */
 function chosenFolders({ root, environment }: Machine, folder: string): readonly string[] | null {
   const home = dirname(folder)
   const manager = MANAGERS[basename(home).replace(/^\./, '')]
@@ -57,7 +56,7 @@ function chosenFolders({ root, environment }: Machine, folder: string): readonly
   )
 }
 
-/** Distributions that `python3` finds, in lower case with hyphens; `name @ .` when installed from this folder; null without Python. */
+/** The distributions that `python3` finds, in lower case with hyphens; `name @ .` when installed from this folder; null without Python. */
 export function pythonPackages(machine: Machine): ReadonlySet<string> | null {
   const program = programFile(machine, 'python3')
   if (program === null) return null

@@ -1,4 +1,4 @@
-// The files of a workspace and the history around them, as a planner may see them: only read, within bounds, nothing is run but git.
+// The files of a workspace and their history, for a planner: read-only, bounded, without running anything but git.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ export function openRepositoryView(options: RepositoryOptions): RepositoryView {
   }
 }
 
-/** For a copy of the workspace; null when it is too large for one. */
+/** For a copy of the workspace; null when it is too large. */
 export async function workspaceParts(
   options: RepositoryOptions & { readonly stateDir: string },
 ): Promise<WorkspaceParts | null> {
@@ -75,7 +75,7 @@ async function stateOf(repository: Repository, root: string): Promise<Repository
 
 const CHANGED_MAX = 200
 
-/** The path stands behind eight fields, that of a new file behind one. */
+/** The path comes after eight fields, that of a new file after one. */
 const pathOf = (line: string): string =>
   Buffer.from(line.replace(/^(?:1(?: \S+){7}|u(?: \S+){9}|[?!]) /, ''), 'latin1').toString('utf8')
 
@@ -96,7 +96,7 @@ async function trackedFiles(repository: Repository, root: string): Promise<reado
   return [...names].filter(name => !name.startsWith('.planfold/')).sort()
 }
 
-/** Without a repository nothing says what is ignored; these folders hold nothing that somebody wrote. */
+/** Without a repository there are no ignore rules; these folders have no written files. */
 const LEFT_OUT = /^(node_modules|\.git|\.planfold|\.venv|venv|__pycache__|target|dist|build|\.tox|\.cache)$/
 
 function walk(root: string, prefix = '', found: string[] = []): readonly string[] {

@@ -1,5 +1,5 @@
-// What a copy of the workspace is made of: files that git tracks or would add, and what it ignores as far as that is small. Dependencies
-// and whatever is too large are not copied but shared, read-only.
+// The parts of a copy of the workspace: files that git tracks or would add, and small ignored ones. Dependencies and large folders are
+// shared read-only instead.
 
 import { createHash } from 'node:crypto'
 import { type BigIntStats, type Dirent, lstatSync, readdirSync, realpathSync } from 'node:fs'
@@ -10,7 +10,7 @@ import type { Repository } from '../../../workspace/git/repository.ts'
 import { fields } from '../../../workspace/git/run-git.ts'
 
 export interface WorkspaceParts {
-  /** Files, links, and whole folders that git ignores; relative to the workspace. */
+  /** Files, links, and whole ignored folders; relative to the workspace. */
   readonly copied: readonly string[]
   readonly shared: readonly string[]
   /** Equal while no file has changed. */
@@ -24,7 +24,7 @@ const IGNORED_BYTES_MAX = 32 * 1024 ** 2
 const SHARED_MAX = 1_000
 const CHUNK = 500
 
-/** `files`: what is known of a folder without a repository. Null: there is too much to copy. */
+/** `files`: the known files of a folder without a repository. Null: too large to copy. */
 export async function partsOf(
   place: { readonly root: string; readonly stateDir: string },
   repository: Repository | null,
@@ -55,7 +55,7 @@ export async function partsOf(
     if (index % CHUNK === CHUNK - 1) await pause()
     if (isState(path)) continue
     const stat = known(path)
-    // A folder is a repository in this one.
+    // A nested repository.
     if (stat?.isDirectory()) shared.push(path)
     else if (stat?.isFile() || stat?.isSymbolicLink()) {
       copied.push(path)
@@ -77,7 +77,7 @@ export async function partsOf(
   return { copied, shared, mark: sum.digest('hex') }
 }
 
-/** What programs load and do not write. */
+/** Read by programs, not written. */
 const SHARED = new Set([
   '.venv',
   'venv',
@@ -90,10 +90,10 @@ const SHARED = new Set([
   'bower_components',
   'elm-stuff',
 ])
-/** Too much to copy, of no use when it cannot be written, and made again where it is missing. */
+/** Too large to copy, useless if read-only, and rebuilt when missing. */
 const REBUILT = new Set(['target', '.gradle', '__pycache__'])
 
-/** Each package by itself, so that tools can write their caches beside them. */
+/** Each package separately, so that tools can write caches beside them. */
 function shareModules(
   root: string,
   path: string,
@@ -141,7 +141,7 @@ function entriesOf(folder: string): readonly Dirent[] | null {
   }
 }
 
-/** Without a repository nothing is ignored: folders at the top of which no file is known. */
+/** Without a repository: the top-level folders without a known file. */
 function topFolders(root: string, files: readonly string[]): readonly string[] {
   const known = new Set(files.map(path => path.split('/')[0]))
   return readdirSync(root, { withFileTypes: true })
