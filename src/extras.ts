@@ -7,6 +7,7 @@ export {
   type ExtraName,
   MissingExtra,
   missingFailure,
+  needsExtra,
   OTHER_BUILD,
   withoutCommand,
   withoutExtra,
@@ -17,6 +18,10 @@ const EXTRAS: Extras = {
     open: () => import('./extras/agents/agents.ts'),
     commands: () => import('./extras/agents/commands/agents-commands.ts'),
     routes: () => import('./extras/agents/agent-routes.ts'),
+  },
+  dialects: {
+    open: () => import('./extras/dialects/dialects.ts'),
+    commands: () => import('./extras/dialects/commands/dialect-commands.ts'),
   },
   models: {
     open: () => import('./extras/models/models.ts'),

@@ -51,9 +51,8 @@ const OUTSIDE = ['compose.ts', 'composition', 'index.ts', 'testing', 'extras', '
  */
 const ENTERED_MAX: Readonly<Record<string, number>> = {
   compat: 3,
-  dialects: 10,
   planners: 15,
-  templates: 6,
+  templates: 2,
 }
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
 const LINES_MAX = 600

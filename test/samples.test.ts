@@ -1,5 +1,6 @@
 // Every sample of every dialect, analysed and run: the analysis is kept as a golden, and whatever is no sketch goes through the
 // real engine to its end, with workers that report what each task asks for.
+// Needs the extras: dialects
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -7,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import type { PlanDefinition } from '../src/domain/plan.ts'
 import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
 import { exited, setup } from '../src/engine/rooms.fixture.ts'
-import { parsePlan } from '../src/format/plan/parse.ts'
+import { parsePlan } from '../src/extras/dialects/dialects.fixture.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
 
 const FOLDER = join(import.meta.dirname, 'fixtures/dialects')

@@ -1,12 +1,13 @@
 // Every example in the founding documents can be read. The documents themselves are not part of this repository: their shapes, in
 // examples of our own with every key that they use, are always tested. PLANFOLD_SEEDS names the folder the documents lie in; then
 // their own blocks are read word for word, and without it those tests are skipped and say why.
+// Needs the extras: dialects
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
-import { parsePlan } from '../src/format/plan/parse.ts'
+import { parsePlan } from '../src/extras/dialects/dialects.fixture.ts'
 import { printDiagnostic } from '../src/format/text/diagnostic.ts'
 
 interface Seed {

@@ -3,6 +3,7 @@
 
 import type { Failure } from '../domain/result.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
+import type { Dialects } from '../format/plan/dialect.ts'
 import type { CodingAgents } from '../operations/agents/coding-agents.ts'
 import type { Pictures } from '../operations/pictures.ts'
 import type { ModelsExtra } from '../runners/models.ts'
@@ -10,6 +11,7 @@ import type { ModelsExtra } from '../runners/models.ts'
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
   readonly agents: CodingAgents & WorkerChoice
+  readonly dialects: Dialects
   readonly models: ModelsExtra
   readonly pictures: Pictures
   readonly publishers: Publishers
@@ -37,10 +39,14 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 /** What is not there without it, as the subject of a sentence, and the commands that it adds. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
+  dialects: { what: 'formats of other tools', commands: ['import', 'formats'] },
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
   publishers: { what: 'notifications by command or webhook, and traces,' },
 }
+
+export const needsExtra = (name: ExtraName, verb: 'need' | 'needs' = 'needs'): string =>
+  `${verb} the extra '${name}', which is not part of this build`
 
 export const withoutExtra = (name: ExtraName): string => `${WITHOUT[name].what} are not part of this build`
 
@@ -56,9 +62,9 @@ export const OTHER_BUILD = 'use a build of Planfold that has it'
 
 /** What is said of a command that this build does not have; null for a word that no extra knows. */
 export function withoutCommand(word: string): string | null {
-  for (const [name, { commands = [] }] of Object.entries(WITHOUT))
-    if (commands.includes(word)) return `'${word}' needs the extra '${name}', which is not part of this build`
-  return null
+  const names = Object.keys(WITHOUT) as ExtraName[]
+  const name = names.find(one => WITHOUT[one].commands?.includes(word))
+  return name === undefined ? null : `'${word}' ${needsExtra(name)}`
 }
 
 /** Known by its name to whoever prints it. */

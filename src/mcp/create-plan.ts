@@ -165,7 +165,7 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
   if (input.look !== undefined && !isPlanned(input))
     throw new ToolError('error: a look is for a goal without tasks\nhint: leave out `look`, or the tasks')
   if (template !== undefined) return await fromTemplate(room, template, input)
-  if (document !== undefined) return fromDocument(document, input)
+  if (document !== undefined) return await fromDocument(document, input)
   if (goal !== undefined && isPlanned(input)) return await fromGoal(room, goal, input)
   const name = input.name ?? slug(goal ?? '') ?? 'plan'
   const read = readDefinition({
@@ -230,9 +230,12 @@ async function fromGoal(room: Room, goal: string, input: PlanWriteInput): Promis
   return { type: 'create', definition: { ...definition, ...named }, source }
 }
 
-function fromDocument(document: string | Readonly<Record<string, unknown>>, { name }: PlanWriteInput): Create {
+async function fromDocument(
+  document: string | Readonly<Record<string, unknown>>,
+  { name }: PlanWriteInput,
+): Promise<Create> {
   const text = typeof document === 'string' ? document : JSON.stringify(document)
-  const read = readDocument(text, { fallbackName: name ?? 'plan' })
+  const read = await readDocument(text, { fallbackName: name ?? 'plan' })
   if (!read.ok) {
     const faults = read.diagnostics.map(({ line, column, message, hint }) => ({
       path: `${line}:${column}`,

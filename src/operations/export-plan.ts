@@ -6,7 +6,7 @@ import type { PlanId } from '../domain/id.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { TaskStatus } from '../domain/status.ts'
-import { openExtra } from '../extras.ts'
+import { findExtra, openExtra } from '../extras.ts'
 import type { PlanTarget } from './find-target.ts'
 import { readRevisions } from './read-journal.ts'
 import type { CallerEngine } from './run-plan.ts'
@@ -61,9 +61,9 @@ async function print(
       ? { status: 'refused', message: 'the plan has gone', hint: 'list them' }
       : { status: 'printed', text, lost: [] }
   }
-  const { DIALECTS, dialectNamed } = await import('../extras/dialects/dialect-list.ts')
-  const dialect = dialectNamed(format)
-  if (dialect === null) {
+  const { DIALECTS } = await openExtra('dialects')
+  const dialect = DIALECTS.find(({ name }) => name === format)
+  if (dialect === undefined) {
     const near = suggest(format, ['yaml', 'json', 'html', 'journal', ...DIALECTS.map(one => one.name)])
     return { status: 'no-format', near }
   }
@@ -72,7 +72,7 @@ async function print(
   const statuses = new Map<string, TaskStatus>(board.map(card => [card.name, card.status]))
   const printed = printDocument(definition, dialect, task => statuses.get(task) ?? 'pending')
   if (printed.status !== 'printed') return printed
-  const again = readDocument(printed.text, { dialect, fallbackName: definition.name, check: null })
+  const again = await readDocument(printed.text, { dialect, fallbackName: definition.name, check: null })
   return again.ok ? printed : { status: 'unreadable', message: again.diagnostics[0]?.message ?? null }
 }
 
@@ -134,11 +134,10 @@ export type DocumentFiles =
 
 /** The files of a document, for formats that are folders. */
 export async function documentFiles({ format, text }: Pick<ExportedPlan, 'format' | 'text'>): Promise<DocumentFiles> {
-  const { bundleFault, unbundle } = await import('../extras/dialects/backlogs/backlog-md-files.ts')
-  const files = format === 'backlog-md' ? unbundle(text) : null
-  if (files === null) return { status: 'one-file' }
-  const fault = bundleFault(files)
-  return fault === null ? { status: 'files', files } : { status: 'unfit', message: fault }
+  const dialect = (await findExtra('dialects'))?.DIALECTS.find(({ name }) => name === format)
+  const split = dialect?.files?.(text) ?? null
+  if (split === null) return { status: 'one-file' }
+  return split.ok ? { status: 'files', files: split.files } : { status: 'unfit', message: split.message }
 }
 
 const PAGE = 200

@@ -5,10 +5,10 @@ import type { Hint } from '../domain/hint.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { TaskStatus } from '../domain/status.ts'
-import { canonical } from '../extras/dialects/canonical.ts'
-import type { Dialect } from '../extras/dialects/dialect.ts'
-import { DIALECTS, dialectNamed } from '../extras/dialects/dialect-list.ts'
-import { type DefinitionFault, type ParseOptions, parsePlan, type Told } from '../format/plan/parse.ts'
+import { findExtra, needsExtra, openExtra } from '../extras.ts'
+import { canonical } from '../format/plan/canonical.ts'
+import type { Dialect, Dialects } from '../format/plan/dialect.ts'
+import { type DefinitionFault, mayBeForeign, type ParseOptions, parsePlan, type Told } from '../format/plan/parse.ts'
 import { printYaml } from '../format/plan/print.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
 import { checkPlan } from './check-plan.ts'
@@ -31,9 +31,25 @@ export interface DocumentOptions extends Pick<ParseOptions, 'dialect' | 'fileNam
   readonly check?: ParseOptions['check'] | null
 }
 
-export function readDocument(text: string, { check, ...options }: DocumentOptions = {}): DocumentReading {
+/** Other formats are loaded where the text may be written in one. */
+export async function readDocument(text: string, options: DocumentOptions = {}): Promise<DocumentReading> {
+  const isForeign = options.dialect === undefined && mayBeForeign(text, options.fileName)
+  const dialects = isForeign ? await findExtra('dialects') : null
+  const read = readOwn(text, options, dialects)
+  if (read.ok || !isForeign || dialects !== null) return read
+  const [first, ...more] = read.diagnostics
+  const message = `${first!.message}; other formats ${needsExtra('dialects', 'need')}`
+  return { ok: false, diagnostics: [{ ...first!, message }, ...more] }
+}
+
+/** The same for a text that is known to be in our own format. */
+export function readOwn(
+  text: string,
+  { check, ...options }: DocumentOptions = {},
+  dialects: Dialects | null = null,
+): DocumentReading {
   const checked = check === null ? {} : { check: check ?? checkPlan }
-  const parsed = parsePlan(text, { ...checked, ...options })
+  const parsed = parsePlan(text, { ...checked, ...options, dialects })
   if (!parsed.ok) return parsed
   const { definition, warnings, locate, dialect, sketch, ended, underWay } = parsed
   return { ok: true, document: { text, definition, warnings, locate, told: { dialect, sketch, ended, underWay } } }
@@ -44,12 +60,16 @@ export type FormatLookup =
   | { readonly ok: false; readonly names: readonly string[]; readonly near: string | null }
 
 /** Finds a format by name; `planfold` is the canonical one, written as YAML or JSON. */
-export function findFormat(name: string): FormatLookup {
-  const format = ['planfold', 'yaml', 'json'].includes(name) ? canonical : dialectNamed(name)
-  if (format !== null) return { ok: true, format }
+export async function findFormat(name: string): Promise<FormatLookup> {
+  if (isOwnFormat(name)) return { ok: true, format: canonical }
+  const { DIALECTS } = await openExtra('dialects')
+  const format = DIALECTS.find(dialect => dialect.name === name)
+  if (format !== undefined) return { ok: true, format }
   const names = ['planfold', ...DIALECTS.map(dialect => dialect.name)]
   return { ok: false, names, near: suggest(name.slice(0, 60), names) }
 }
+
+export const isOwnFormat = (name: string): boolean => ['planfold', 'yaml', 'json'].includes(name)
 
 export type Printing =
   | { readonly status: 'printed'; readonly text: string; readonly lost: readonly string[] }

@@ -27,23 +27,23 @@ const document = (...tasks: readonly string[]) => `planfold: 1\ntasks:\n${tasks.
 const BUILD = '{ id: build, run: [make] }'
 const LINT = '{ id: lint, needs: [test], run: [lint] }'
 
-function merged(text: string, mode: 'merge' | 'replace') {
-  const read = readRevision(text, current.definition, mode)
+async function merged(text: string, mode: 'merge' | 'replace') {
+  const read = await readRevision(text, current.definition, mode)
   if (!read.ok) return read.diagnostics.map(({ message }) => message)
   const { definition, told } = read.document
   return prepareRevision(current, { written: { definition, ended: told.ended, mode } })
 }
 
-it('a text that is merged keeps what it does not mention, and may need tasks it does not hold', () => {
-  expect(merged(document(LINT), 'merge')).toMatchObject({
+it('a text that is merged keeps what it does not mention, and may need tasks it does not hold', async () => {
+  expect(await merged(document(LINT), 'merge')).toMatchObject({
     status: 'prepared',
     revision: { definition: { name: 'ship', tasks: [{ id: 'build' }, { id: 'test' }, { id: 'lint' }] } },
   })
-  expect(merged(document(LINT), 'replace')).toEqual([expect.stringContaining("'test'")])
+  expect(await merged(document(LINT), 'replace')).toEqual([expect.stringContaining("'test'")])
 })
 
-it('a text that replaces takes away what it does not mention, and says what becomes of every task', () => {
-  expect(merged(document(BUILD), 'replace')).toMatchObject({
+it('a text that replaces takes away what it does not mention, and says what becomes of every task', async () => {
+  expect(await merged(document(BUILD), 'replace')).toMatchObject({
     status: 'prepared',
     revision: {
       definition: { tasks: [{ id: 'build' }] },

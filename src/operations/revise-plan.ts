@@ -78,18 +78,18 @@ const BEGUN: ReadonlySet<TaskStatus> = new Set(['running', 'waiting', 'completed
 const ran = ({ attempt, visit, status }: Card): boolean => attempt > 0 || visit > 1 || BEGUN.has(status)
 
 /** Parses the text of a revision. A merged one may name tasks that only the plan contains. */
-export function readRevision(
+export async function readRevision(
   text: string,
   current: PlanDefinition,
   mode: MergeMode,
   options: Pick<DocumentOptions, 'fileName'> = {},
-): DocumentReading {
+): Promise<DocumentReading> {
   const merging = mode === 'merge'
   const check = (written: PlanDefinition) =>
     checkPlan(
       merging ? mergeDefinitions({ current, written, mode, standings: new Map() }, renameTasks).definition : written,
     )
-  return readDocument(text, {
+  return await readDocument(text, {
     ...options,
     // A text without a name means this plan.
     fallbackName: current.name,

@@ -1,12 +1,13 @@
 // Turns an outline into tasks: a PlanStore client sent steps, and no tasks were added. Done as a revision before the plan is started.
 
+import type { Json } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Engine, Order, Submitted } from '../engine/engine.ts'
-import { dialectNamed } from '../extras/dialects/dialect-list.ts'
-import { Source } from '../extras/dialects/source.ts'
+import { openExtra } from '../extras.ts'
 import { type Parsed, parsePlan } from '../format/plan/parse.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
+import { Source } from '../format/text/source.ts'
 import { checkPlan } from './check-plan.ts'
 
 export interface OutlineRoom {
@@ -31,7 +32,7 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
     const current = await engine.ask({ type: 'definition', plan })
     if (seen === null || current === null) return { status: 'gone' }
     const { definition } = current
-    const made = definition.tasks.length > 0 ? null : tasksFromSteps(definition)
+    const made = definition.tasks.length > 0 ? null : await tasksFromSteps(definition)
     if (made === null) return { status: 'nothing' }
     if (!made.ok) return { status: 'faulty', diagnostics: made.diagnostics }
     const filled = { ...definition, tasks: made.definition.tasks }
@@ -45,15 +46,20 @@ export async function makeOutlineTasks({ engine, submit }: OutlineRoom, plan: st
 
 /** Neither tasks, nor steps to make tasks from. */
 export const isEmptyPlan = (definition: PlanDefinition): boolean =>
-  definition.tasks.length === 0 && tasksFromSteps(definition) === null
+  definition.tasks.length === 0 && stepsOf(definition).length === 0
+
+function stepsOf({ extra = {} }: PlanDefinition): readonly Json[] {
+  return Array.isArray(extra.steps) ? extra.steps : []
+}
 
 /** The steps of a plan as its tasks, by the rules of the format they are written in. */
-function tasksFromSteps(definition: PlanDefinition): Parsed | null {
-  const steps = definition.extra?.steps
-  if (!Array.isArray(steps) || steps.length === 0) return null
+async function tasksFromSteps(definition: PlanDefinition): Promise<Parsed | null> {
+  const steps = stepsOf(definition)
+  if (steps.length === 0) return null
   const text = JSON.stringify({ plan_type: definition.extra?.plan_type ?? 'sequential', steps }, null, 2)
   const source = new Source(text)
-  const formats = STEP_FORMATS.flatMap(name => dialectNamed(name) ?? [])
+  const { DIALECTS } = await openExtra('dialects')
+  const formats = STEP_FORMATS.flatMap(name => DIALECTS.filter(dialect => dialect.name === name))
   const dialect = formats.find(format => format.recognises(source)) ?? formats.at(-1)
   return dialect === undefined ? null : parsePlan(text, { dialect, fallbackName: definition.name, check: checkPlan })
 }

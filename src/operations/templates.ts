@@ -8,18 +8,33 @@ import { suggest } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { writtenTasks } from '../domain/plan-rules/structure.ts'
 import type { PlanStatus } from '../domain/status.ts'
-import type { Template } from '../extras/templates/document.ts'
-import { type Instantiated, instantiate } from '../extras/templates/instantiate.ts'
-import { type Given, saveTemplate } from '../extras/templates/save.ts'
 import {
+  type Given,
+  type Instantiated,
+  instantiate,
+  readTemplateFile,
+  type Shelved,
+  type ShelvedRead,
+  saveTemplate,
+  shelfWith,
+  type Template,
+  writeTemplate,
+} from '../extras/templates/templates.ts'
+import { checkPlan } from './check-plan.ts'
+import type { CallerEngine } from './run-plan.ts'
+
+export {
+  describeType,
+  exampleOf,
+  type Parameter,
+  type Problem,
+  readTemplate,
   readTemplateFile,
   type Shelved,
   type ShelvedRead,
   shelfWith,
-  writeTemplate,
-} from '../extras/templates/shelf.ts'
-import { checkPlan } from './check-plan.ts'
-import type { CallerEngine } from './run-plan.ts'
+  type Template,
+} from '../extras/templates/templates.ts'
 
 export type TemplateLookup =
   | { readonly status: 'found'; readonly shelved: Shelved; readonly template: Template }

@@ -39,3 +39,10 @@ function wantedOf({ new: where, baseline, red, fewer }: TestsCriterion): string 
 
 export const effectsText = (patterns: readonly string[]): string =>
   `changes only ${patterns.length === 0 ? 'nothing' : patterns.join(', ')}`
+
+export type CriterionKind = 'expression' | 'command' | 'verdict'
+
+/** Which of the three ways a criterion is judged. */
+export function criterionKind(criterion: Criterion): CriterionKind {
+  return criterion.type === 'expect' ? 'expression' : commandOf(criterion) !== null ? 'command' : 'verdict'
+}

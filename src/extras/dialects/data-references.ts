@@ -5,9 +5,9 @@
 import { isTaskName, type TaskName } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { asLiteral, fromLiteral } from '../../format/expression/template.ts'
+import { isList } from '../../format/text/source.ts'
 import type { DocumentBuilder, Fields } from './document-builder.ts'
 import type { References } from './planstore/plan-steps-order.ts'
-import { isList } from './source.ts'
 
 interface Known {
   readonly variables?: Json | undefined

@@ -4,10 +4,10 @@ import type { PlanName, TaskName } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
+import type { Dialect, Printed, StatusOf } from '../../format/plan/dialect.ts'
+import { endedStatus } from '../../format/plan/dialect.ts'
 import { plan as planSchema } from '../../format/plan/schema.ts'
-import type { Dialect, Printed, StatusOf } from './dialect.ts'
-import { endedStatus } from './dialect.ts'
-import { isList, Source } from './source.ts'
+import { isList, Source } from '../../format/text/source.ts'
 
 /** The text together with what it does not say. */
 export function printed(text: string, definition: PlanDefinition, status: StatusOf, read: Dialect['read']): Printed {

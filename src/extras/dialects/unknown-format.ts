@@ -5,8 +5,8 @@ import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
 import type { Diagnostic, DocumentFault } from '../../format/text/diagnostic.ts'
 import { readDocument } from '../../format/text/document.ts'
+import { isList, type Source } from '../../format/text/source.ts'
 import { markdownLines, mayBeMarkdown } from './markdown/markdown-lines.ts'
-import { isList, type Source } from './source.ts'
 
 /** The keys under which documents keep their tasks, and how one of them is written. */
 const LISTS: ReadonlyMap<string, string> = new Map([

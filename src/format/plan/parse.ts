@@ -7,16 +7,14 @@ import { isPlanName, NAME_MAX, type PlanName, type TaskName } from '../../domain
 import type { Json } from '../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
-import type { Dialect, EndedStatus } from '../../extras/dialects/dialect.ts'
-import { DIALECTS } from '../../extras/dialects/dialect-list.ts'
-import { Source } from '../../extras/dialects/source.ts'
-import { derived } from '../../extras/dialects/source-map.ts'
-import { isOnlyQuoted, whyUnrecognised } from '../../extras/dialects/unknown-format.ts'
 import { WRITTEN_ACTIONS } from '../actions/actions.ts'
 import { DIAGNOSTICS_MAX, type Diagnostic, type DocumentFault, type Path, tidy } from '../text/diagnostic.ts'
 import type { Document } from '../text/document.ts'
 import { positionAt } from '../text/place.ts'
 import { complaintsOf, type SchemaComplaint } from '../text/schema-messages.ts'
+import { Source } from '../text/source.ts'
+import { derived } from '../text/source-map.ts'
+import type { Dialect, Dialects, EndedStatus } from './dialect.ts'
 import { expressionFaults, type PlanDocument, unescaped } from './expression-checks.ts'
 import { rulesBroken } from './rules.ts'
 import { plan as planSchema } from './schema.ts'
@@ -141,6 +139,8 @@ export interface ParseOptions {
   readonly fileName?: string
   /** The name of a plan that does not say one; else it is made from the file's name. */
   readonly fallbackName?: string
+  /** The formats it may be written in beside our own; without them it is read as ours. */
+  readonly dialects?: Dialects | null
   /** Read it as this dialect, whatever it looks like. */
   readonly dialect?: Dialect
   /** Tasks that expressions may name although the text does not: those of the plan it is merged into. */
@@ -153,10 +153,13 @@ export interface ParseOptions {
 
 export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
   const source = new Source(text, options.fileName)
-  const dialect = options.dialect ?? (OURS.test(text) ? null : DIALECTS.find(one => one.recognises(source))) ?? null
+  const { dialects } = options
+  const dialect =
+    options.dialect ?? (OURS.test(text) ? null : dialects?.DIALECTS.find(one => one.recognises(source))) ?? null
   if (dialect === null) {
     const { read } = source
-    const why = OURS.test(text) && !isOnlyQuoted(source, OURS) ? null : whyUnrecognised(source)
+    const isOurs = OURS.test(text) && dialects?.isOnlyQuoted(source, OURS) !== true
+    const why = isOurs ? null : (dialects?.whyUnrecognised(source) ?? null)
     if (why !== null) return { ok: false, diagnostics: [why] }
     if (read.ok) return parseDocument(read.document, CANONICAL, options)
     const rest = read.rest === undefined ? null : parseDocument(read.rest, CANONICAL, options)
@@ -183,6 +186,10 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
  * empty lines behind every empty line, and 20 kB of them took eleven seconds.
  */
 const OURS = /^\uFEFF?[^\S\r\n\u2028\u2029]*(?:\{[^\S\r\n\u2028\u2029]*)?"?planfold"?\s*:/m
+
+/** Only its first words were read; a Markdown file may show plans of ours and be none. */
+export const mayBeForeign = (text: string, fileName = ''): boolean =>
+  !OURS.test(text) || /\.(?:md|markdown)$/i.test(fileName)
 
 /** Characters that no definition can hold, wherever they stand: readers of plain text would take them over. */
 function unkeepable(text: string): Diagnostic | null {

@@ -8,7 +8,6 @@ import { plainHint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import type { GateAction, PlanDefinition } from '../../domain/plan.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
-import { isGated } from '../../domain/plan-rules/impact.ts'
 import { semanticDiff } from '../../domain/revisions/semantic-diff.ts'
 import { explainDiff, printDiff } from './diff-text.ts'
 import { definitionHash } from './hash.ts'
@@ -192,31 +191,6 @@ tasks:
       renameTasks({ ...before, tasks: [a!, helper] }, new Map([[b!.id, 'c' as TaskName]])),
     )
     expect(diff).toMatchObject({ renamed: [{ from: 'b', to: 'c' }], changed: [] })
-  })
-})
-
-describe('a sketch that demands a gate for production', () => {
-  const sketch = (policies: object) =>
-    JSON.stringify({ id: 'p', version: 1, policies, tasks: [{ id: 'a', title: 'A', dependsOn: [] }] })
-
-  test('gets one: its policy asks before whatever deploys, and the demand stays', () => {
-    const read = parsed(sketch({ requireGateForProd: true }))
-    expect(read.dialect).toBe('plan-sketch')
-    expect(read.warnings).toEqual([])
-    expect(read.definition.policy).toEqual({ gates: {} })
-    expect(isGated(read.definition, 'deploy')).toBe(true)
-    // Also when somebody writes other gates, or none, into the plan later.
-    expect(isGated({ ...read.definition, policy: { gates: { before: [] } } }, 'deploy')).toBe(true)
-    expect(isGated({ ...read.definition, policy: { gates: { before: [] } } }, 'push')).toBe(false)
-  })
-
-  test('says what of its policies is not followed', () => {
-    const told = (policies: object) => parsed(sketch(policies)).warnings.map(({ message }) => message)
-    expect(told({ requireGateForProd: true, maxCost: 3 })).toEqual([
-      "of 'policies' only 'requireGateForProd' is followed; 'maxCost' is kept",
-    ])
-    expect(told({ requireGateForProd: false })).toEqual(["'policies' are kept, not yet enforced"])
-    expect(parsed(sketch({ requireGateForProd: false })).definition.policy).toBeUndefined()
   })
 })
 

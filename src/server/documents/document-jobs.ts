@@ -129,11 +129,11 @@ async function surroundings({ definition, ...place }: AroundInput) {
   }))
 }
 
-function readPlan({ text, name, from }: ReadPlanInput): ReadDocument | Problem {
-  const format = from === undefined ? null : formatCalled(from)
+async function readPlan({ text, name, from }: ReadPlanInput): Promise<ReadDocument | Problem> {
+  const format = from === undefined ? null : await formatCalled(from)
   if (format !== null && isProblem(format)) return format
   const dialect = format === null ? {} : { dialect: format }
-  return documentFrom(text, () => readDocument(text, { fallbackName: name, ...dialect }))
+  return await documentFrom(text, () => readDocument(text, { fallbackName: name, ...dialect }))
 }
 
 export type JobName = keyof typeof JOBS
@@ -142,8 +142,8 @@ export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof JOBS)[N]>>
 export type DocumentJob = Exclude<JobName, 'propose'>
 
 /** Lays the document over the plan as it stands. With `merge`, what the document does not mention stays. */
-function revise({ text, current, status, standings, mode }: ReviseInput) {
-  const read = documentFrom(text, () => readRevision(text, current, mode))
+async function revise({ text, current, status, standings, mode }: ReviseInput) {
+  const read = await documentFrom(text, () => readRevision(text, current, mode))
   if (isProblem(read)) return read
   const ended = new Map(read.imported?.map(({ task, status }) => [task, status]))
   const plan = { definition: current, status, standings: new Map(standings) }
@@ -160,8 +160,8 @@ function revise({ text, current, status, standings, mode }: ReviseInput) {
   }
 }
 
-function print({ definition, statuses, as }: PrintInput): Printed | Problem {
-  const format = formatCalled(as)
+async function print({ definition, statuses, as }: PrintInput): Promise<Printed | Problem> {
+  const format = await formatCalled(as)
   if (isProblem(format)) return format
   const known = new Map(statuses)
   const printed = printDocument(definition, format, task => known.get(task) ?? 'pending')

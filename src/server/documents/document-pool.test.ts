@@ -2,7 +2,7 @@
 
 import { Worker } from 'node:worker_threads'
 import { afterEach, expect, test } from 'vitest'
-import { isList } from '../../extras/dialects/source.ts'
+import { isList } from '../../format/text/source.ts'
 import { served } from '../server.fixture.ts'
 import { DocumentPool, type DocumentPoolOptions } from './document-pool.ts'
 

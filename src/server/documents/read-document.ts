@@ -2,13 +2,14 @@
 
 import type { ImportedTask } from '../../domain/event.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
-import type { Dialect } from '../../extras/dialects/dialect.ts'
+import { hasExtra } from '../../extras.ts'
+import type { Dialect } from '../../format/plan/dialect.ts'
 import type { Told } from '../../format/plan/parse.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { readJson } from '../../format/text/json.ts'
-import { type DocumentReading, findFormat } from '../../operations/read-document.ts'
+import { type DocumentReading, findFormat, isOwnFormat } from '../../operations/read-document.ts'
 import { importedTasks, sourceOf } from '../../operations/run-plan.ts'
-import { type Problem, problem } from '../problem.ts'
+import { notInBuild, type Problem, problem } from '../problem.ts'
 
 export interface ReadDocument {
   readonly definition: PlanDefinition
@@ -20,9 +21,12 @@ export interface ReadDocument {
 /** What is not plain JSON is read by a reader a hundred times slower, and meanwhile nobody else is answered. */
 const SLOW_MAX = 400_000
 
-export function documentFrom(text: string, read: () => DocumentReading): ReadDocument | Problem {
+export async function documentFrom(
+  text: string,
+  read: () => Promise<DocumentReading>,
+): Promise<ReadDocument | Problem> {
   if (text.length > SLOW_MAX && readJson(text) === null) return TOO_SLOW
-  const reading = read()
+  const reading = await read()
   if (!reading.ok) return faulty(reading.diagnostics)
   const { definition, warnings, told } = reading.document
   const imported = importedTasks(reading.document)
@@ -56,8 +60,9 @@ export function faulty(diagnostics: readonly Diagnostic[], about = ''): Problem 
   })
 }
 
-export function formatCalled(name: string): Dialect | Problem {
-  const found = findFormat(name)
+export async function formatCalled(name: string): Promise<Dialect | Problem> {
+  if (!isOwnFormat(name) && !hasExtra('dialects')) return notInBuild('dialects')
+  const found = await findFormat(name)
   if (found.ok) return found.format
   const { near, names } = found
   return problem(422, 'invalid', `there is no format '${name.slice(0, 60)}'`, {

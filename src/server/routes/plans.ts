@@ -547,7 +547,7 @@ async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise
           raw: { type: 'text/html; charset=utf-8', data: text },
         }
   }
-  const dialect = formatCalled(as)
+  const dialect = await formatCalled(as)
   if (isProblem(dialect)) return dialect
   const [current, board] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'board', plan })]
   if (current === null || board === null) return notFound('the plan has gone')

@@ -2,8 +2,6 @@
 
 import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
-import type { Template } from '../../extras/templates/document.ts'
-import { readTemplateFile, type Shelved, shelfWith } from '../../extras/templates/shelf.ts'
 import type { TemplateItem, Template as TemplateShown } from '../../format/wire/answers/templates.ts'
 import * as wire from '../../format/wire/templates.ts'
 import {
@@ -12,6 +10,10 @@ import {
   planFromTemplate,
   planToSave,
   printAsTemplate,
+  readTemplateFile,
+  type Shelved,
+  shelfWith,
+  type Template,
 } from '../../operations/templates.ts'
 import { refuseScoped } from '../auth/denial-text.ts'
 

@@ -1,6 +1,6 @@
 // `planfold template list`: the stock templates and one's own.
 
-import { describeType } from '../../../extras/templates/parameters.ts'
+import { describeType } from '../../../operations/templates.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, CliError, type Context, EXIT } from '../../command.ts'
 import { table } from '../../terminal/table.ts'

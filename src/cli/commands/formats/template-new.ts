@@ -6,9 +6,8 @@ import { resolve } from 'node:path'
 import { isPlanName } from '../../../domain/id.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import type { Template } from '../../../extras/templates/document.ts'
-import { describeType, exampleOf, type Parameter, type Problem } from '../../../extras/templates/parameters.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
+import { describeType, exampleOf, type Parameter, type Problem, type Template } from '../../../operations/templates.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { CliError, type Context, EXIT, envelope, print, printNote, usage } from '../../command.ts'
 import { type PlanFile, parsePlanText, readPlanFile, readText } from '../../plan-file.ts'
@@ -145,7 +144,7 @@ export async function readFilledIn(context: Context, path: string, options: SetO
       'parameters are declared by a template (planfold-template: 1); `planfold template show NAME` shows one',
     )
   }
-  const { readTemplate } = await import('../../../extras/templates/document.ts')
+  const { readTemplate } = await import('../../../operations/templates.ts')
   const read = readTemplate(text)
   if (!read.ok) throw faulty(path, text, read.diagnostics)
   const { template } = read

@@ -1,16 +1,15 @@
 // The shelf of templates as the command line sees it: one's own are in `.planfold/templates`, and what is wrong is a complaint.
 
 import { join } from 'node:path'
-import type { Template } from '../../../extras/templates/document.ts'
-import type { Shelved, ShelvedRead } from '../../../extras/templates/shelf.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
+import type { Shelved, ShelvedRead, Template } from '../../../operations/templates.ts'
 import { CliError, type Context, EXIT, notFound, usage } from '../../command.ts'
 import { locator } from '../../plan-file.ts'
 
-export type { Shelved } from '../../../extras/templates/shelf.ts'
+export type { Shelved } from '../../../operations/templates.ts'
 
 export async function shelf(context: Context): Promise<readonly Shelved[]> {
-  const { shelfWith } = await import('../../../extras/templates/shelf.ts')
+  const { shelfWith } = await import('../../../operations/templates.ts')
   return await shelfWith(await ownFolder(context))
 }
 
@@ -27,7 +26,7 @@ export async function findTemplate(
 }
 
 export async function readShelved(shelved: Shelved): Promise<Template> {
-  const { readTemplateFile } = await import('../../../extras/templates/shelf.ts')
+  const { readTemplateFile } = await import('../../../operations/templates.ts')
   const read = await readTemplateFile(shelved)
   if (read.ok) return read.template
   throw unusable(shelved, read)

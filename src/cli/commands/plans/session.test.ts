@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { EXIT } from '../../exit.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
-import { importPlan } from '../formats/import.ts'
 import { list } from './list.ts'
 import { pause } from './pause.ts'
 import { resume } from './resume.ts'
@@ -77,7 +76,7 @@ it('resumes nothing where two options say which plans are meant', async () => {
 
 it('does not start a draft that nobody named', async () => {
   await here.write('idea.yaml', 'planfold: 1\nname: idea\ntasks: [{ id: work }]\n')
-  await here.say(context => importPlan(context, 'idea.yaml'))
+  await here.say(context => run(context, 'idea.yaml', { start: false }))
   const unnamed = await here.say(context => resume(context, undefined, {}))
   expect(unnamed).toMatchObject({ exit: 'usage', stderr: expect.stringContaining('idea is a draft') })
   expect((await here.say(context => status(context, 'idea'))).stdout).toMatch(/draft/)

@@ -10,7 +10,6 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type Context, withState } from '../../context.ts'
 import { CliError } from '../../exit.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
-import { importPlan } from '../formats/import.ts'
 import { handoff } from '../records/handoff.ts'
 import { analyze } from './analyze.ts'
 import { init } from './init.ts'
@@ -37,7 +36,6 @@ describe('a plan that cannot work', () => {
       context => run(context, 'plan.yaml', { start: true }),
       context => run(context, 'plan.yaml', { start: true, dryRun: true }),
       context => run(context, 'plan.yaml', { start: false }),
-      context => importPlan(context, 'plan.yaml'),
     ]
     const said: string[] = []
     for (const way of ways)

@@ -41,7 +41,7 @@ export async function readRevisionFile(
   mode: MergeMode,
 ): Promise<Written> {
   const text = await readText(context, path)
-  const read = readRevision(text, current, mode, path === '-' ? {} : { fileName: path })
+  const read = await readRevision(text, current, mode, path === '-' ? {} : { fileName: path })
   if (!read.ok) throw faultyDocument(path, text, read.diagnostics)
   const { definition, told, warnings } = read.document
   if (told.sketch.length > 0) {

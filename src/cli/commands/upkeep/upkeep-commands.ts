@@ -13,7 +13,7 @@ export function addKeeping(program: Command, act: Act): void {
     .command('schema')
     .description('print the JSON Schema of plan files')
     .option('--http', 'print the OpenAPI document of the server instead')
-    .action(act(async () => (await import('../formats/formats.ts')).schema))
+    .action(act(async () => (await import('../formats/schema.ts')).schema))
 
   program
     .command('check')
@@ -38,11 +38,6 @@ exit 0 if there are only warnings.`,
     .action(act(async () => (await import('./capabilities.ts')).listCapabilities))
 
   program
-    .command('formats')
-    .description('list the plan formats that can be imported and exported')
-    .action(act(async () => (await import('../formats/formats.ts')).formats))
-
-  program
     .command('export')
     .description('write a plan as a file in any format, or its event log as JSON lines')
     .argument('[plan]', OPTIONAL_PLAN)
@@ -61,21 +56,6 @@ Fields that the format cannot express are listed on standard error. Where the fo
 statuses, they are the current ones; a plan file (YAML, JSON) has none.`,
     )
     .action(act(async () => (await import('../formats/export.ts')).exportPlan))
-
-  program
-    .command('import')
-    .description('import a plan from another format, without starting it')
-    .argument('<file-or-folder>', 'plan file, Backlog.md folder, or planner tables (see below); - reads standard input')
-    .option('--from <format>', 'format of the file, see `planfold formats` (default: detected)')
-    .option('--name <name>', 'name of the plan (default: the name in the file)')
-    .option('--start', 'start the plan at once')
-    .addHelpText(
-      'after',
-      `
-Finished tasks stay finished. Planner tables are those of a planner that keeps its plans in a database (task_plans,
-task_executions, …), as JSON or SQLite; each row becomes one plan.`,
-    )
-    .action(act(async () => (await import('../formats/import.ts')).importPlan))
 
   program
     .command('prune')

@@ -5,8 +5,8 @@ import type { Hint } from '../../../domain/hint.ts'
 import { defined, isMap, type JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { readDocument } from '../../../format/text/document.ts'
+import { isList } from '../../../format/text/source.ts'
 import { statusWords } from '../../../format/text/status-words.ts'
-import { isList } from '../source.ts'
 import { textOf } from './backlogs.ts'
 
 export const STATUS = statusWords<TaskStatus>({

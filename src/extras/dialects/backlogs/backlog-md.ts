@@ -7,11 +7,11 @@ import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../../format/plan/definition-to-document.ts'
-import type { Dialect, Reading, StatusOf } from '../dialect.ts'
-import { endedStatus } from '../dialect.ts'
+import type { Dialect, Reading, StatusOf } from '../../../format/plan/dialect.ts'
+import { endedStatus } from '../../../format/plan/dialect.ts'
+import { isList, type Source } from '../../../format/text/source.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
-import { isList, type Source } from '../source.ts'
-import { bundle, unbundle } from './backlog-md-files.ts'
+import { bundle, bundleFault, unbundle } from './backlog-md-files.ts'
 import { frontMatterOf, PRIORITY, parseTask, STATUS, sectionsOf, type TaskText } from './backlog-md-text.ts'
 import {
   grouped,
@@ -213,6 +213,12 @@ export const backlogMd: Dialect = {
   },
   read: source => read(source),
   print: (definition, status) => printed(backlogMd, printFiles(definition, status), definition, status),
+  files: text => {
+    const files = unbundle(text)
+    if (files === null) return null
+    const fault = bundleFault(files)
+    return fault === null ? { ok: true, files } : { ok: false, message: fault }
+  },
 }
 
 function read(source: Source): Reading {

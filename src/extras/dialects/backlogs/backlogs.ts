@@ -5,10 +5,10 @@ import type { TaskName } from '../../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import { ENDED, type TaskStatus } from '../../../domain/status.ts'
+import type { Dialect, Printed, StatusOf } from '../../../format/plan/dialect.ts'
+import { isList } from '../../../format/text/source.ts'
 import type { StatusWords } from '../../../format/text/status-words.ts'
-import type { Dialect, Printed, StatusOf } from '../dialect.ts'
 import { printed as lossOf } from '../export-loss.ts'
-import { isList } from '../source.ts'
 
 /** A task of a backlog with what it waits for: `hard` was said, `soft` only follows from how tasks stand together. */
 export interface Standing {

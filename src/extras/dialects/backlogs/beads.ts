@@ -7,13 +7,13 @@ import { defined, isMap, type Json, type JsonObject } from '../../../domain/json
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../../format/plan/definition-to-document.ts'
+import type { Dialect, EndedStatus, Reading, StatusOf } from '../../../format/plan/dialect.ts'
+import { endedStatus } from '../../../format/plan/dialect.ts'
 import { readDocument } from '../../../format/text/document.ts'
+import { isList, type Source } from '../../../format/text/source.ts'
 import { statusWords } from '../../../format/text/status-words.ts'
 import { readDuration } from '../../../format/text/units.ts'
-import type { Dialect, EndedStatus, Reading, StatusOf } from '../dialect.ts'
-import { endedStatus } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
-import { isList, type Source } from '../source.ts'
 import {
   assemble,
   keepsake,

@@ -6,9 +6,9 @@ import { advise, quoted } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
-import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
+import type { Dialect, Printed, Reading, StatusOf } from '../../../format/plan/dialect.ts'
+import { isList, type Source } from '../../../format/text/source.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
-import { isList, type Source } from '../source.ts'
 import { grouped, keptBy, nonEmpty, printed, sameNames, settleNeeds } from './backlogs.ts'
 
 // The text of a `tasks.md` taken apart: its tasks, and what stands between them. What is quoted in a code block or hidden in a

@@ -7,12 +7,12 @@ import { defined, isMap, type Json, type JsonObject } from '../../../domain/json
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import { raiseTask } from '../../../format/plan/definition-to-document.ts'
+import type { Dialect, Reading, StatusOf } from '../../../format/plan/dialect.ts'
+import { endedStatus } from '../../../format/plan/dialect.ts'
 import type { Path } from '../../../format/text/diagnostic.ts'
+import { isList, type Source } from '../../../format/text/source.ts'
 import { statusWords } from '../../../format/text/status-words.ts'
-import type { Dialect, Reading, StatusOf } from '../dialect.ts'
-import { endedStatus } from '../dialect.ts'
 import { DocumentBuilder, Names } from '../document-builder.ts'
-import { isList, type Source } from '../source.ts'
 import {
   assemble,
   grouped,

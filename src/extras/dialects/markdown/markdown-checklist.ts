@@ -2,7 +2,7 @@
 // a line across the page ends one.
 
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
-import type { Dialect, StatusOf } from '../dialect.ts'
+import type { Dialect, StatusOf } from '../../../format/plan/dialect.ts'
 import { printed } from '../export-loss.ts'
 import { markdownLines, mayBeMarkdown } from './markdown-lines.ts'
 import {

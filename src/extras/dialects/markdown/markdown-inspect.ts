@@ -2,7 +2,7 @@
 
 import { isTaskName, type TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import type { Dialect, StatusOf } from '../dialect.ts'
+import type { Dialect, StatusOf } from '../../../format/plan/dialect.ts'
 import { printed } from '../export-loss.ts'
 import { criterionLine } from '../planstore/plan-steps-words.ts'
 import { markdownLines, mayBeMarkdown } from './markdown-lines.ts'

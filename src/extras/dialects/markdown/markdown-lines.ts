@@ -2,7 +2,7 @@
 // line inside a code fence is code, whatever it looks like. Every line is looked at once, so a long text takes no longer than
 // its length.
 
-import type { Source } from '../source.ts'
+import type { Source } from '../../../format/text/source.ts'
 
 export interface Line {
   /** Counted from 1. */

@@ -4,7 +4,7 @@
 import type { TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
-import type { Dialect, StatusOf } from '../dialect.ts'
+import type { Dialect, StatusOf } from '../../../format/plan/dialect.ts'
 import { printed } from '../export-loss.ts'
 import { EDGES_MAX, edgesByRank, needsByRank } from '../planstore/plan-steps-order.ts'
 import { markdownLines, mayBeMarkdown } from './markdown-lines.ts'

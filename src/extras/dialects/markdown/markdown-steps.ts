@@ -3,7 +3,7 @@
 
 import type { TaskName } from '../../../domain/id.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import type { Dialect, StatusOf } from '../dialect.ts'
+import type { Dialect, StatusOf } from '../../../format/plan/dialect.ts'
 import { printed } from '../export-loss.ts'
 import { markdownLines, mayBeMarkdown } from './markdown-lines.ts'
 import {

@@ -3,7 +3,7 @@
 
 import { isTaskName, type TaskName } from '../../../domain/id.ts'
 import type { Json } from '../../../domain/json.ts'
-import { isList } from '../source.ts'
+import { isList } from '../../../format/text/source.ts'
 
 /** More edges than this between two ranks are no plan anybody can read, and slow down everything that looks at it. */
 export const EDGES_MAX = 200_000

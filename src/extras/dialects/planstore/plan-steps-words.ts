@@ -7,14 +7,14 @@ import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/
 import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../../../domain/status.ts'
 import { asLiteral } from '../../../format/expression/template.ts'
+import type { StatusOf } from '../../../format/plan/dialect.ts'
 import { isUuid, slug } from '../../../format/text/slug.ts'
+import { isList } from '../../../format/text/source.ts'
 import type { StatusWords } from '../../../format/text/status-words.ts'
 import { PLAN_WORDS } from '../../../format/wire/status-words.ts'
 import type { DataReferences } from '../data-references.ts'
-import type { StatusOf } from '../dialect.ts'
 import type { DocumentBuilder, Fields } from '../document-builder.ts'
 import { type Known, printCriterion, readCriterion } from '../playbook/criteria.ts'
-import { isList } from '../source.ts'
 
 export function isText(value: Json | undefined): value is string {
   return typeof value === 'string' && value !== ''

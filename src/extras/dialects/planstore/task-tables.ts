@@ -5,13 +5,13 @@
 import { advise, type Hint, quoted } from '../../../domain/hint.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import type { Dialect, EndedStatus, Reading } from '../../../format/plan/dialect.ts'
+import { endedStatus } from '../../../format/plan/dialect.ts'
 import { readDocument } from '../../../format/text/document.ts'
+import { isList, Source } from '../../../format/text/source.ts'
 import { statusWords } from '../../../format/text/status-words.ts'
-import type { Dialect, EndedStatus, Reading } from '../dialect.ts'
-import { endedStatus } from '../dialect.ts'
 import { DocumentBuilder } from '../document-builder.ts'
 import { planSlug } from '../names.ts'
-import { isList, Source } from '../source.ts'
 import { stepList } from './step-list.ts'
 
 export const TABLES = ['task_plans', 'task_executions', 'file_snapshots', 'task_metrics', 'task_logs'] as const

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { parsePlan } from '../../../format/plan/parse.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { printDiagnostic } from '../../../format/text/diagnostic.ts'
+import { parsePlan } from '../dialects.fixture.ts'
 import { stepList } from './step-list.ts'
 
 const NAMED = { fallbackName: 'x' }

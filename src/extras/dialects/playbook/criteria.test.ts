@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Criterion } from '../../../domain/plan.ts'
+import { criterionKind } from '../../../domain/plan-rules/criterion-text.ts'
 import { compile, evaluate } from '../../../format/expression/expression.ts'
-import { criterionKind, printCriterion, readCriterion } from './criteria.ts'
+import { printCriterion, readCriterion } from './criteria.ts'
 
 const known = { outputs: ['sources', 'coverage', 'test-report'], inputs: ['query'], results: ['top10'] }
 

@@ -4,7 +4,6 @@
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { CommandLine, Criterion } from '../../../domain/plan.ts'
-import { commandOf } from '../../../domain/plan-rules/criterion-text.ts'
 import { type Compilation, compile, VARIABLES } from '../../../format/expression/expression.ts'
 import { raiseCriterion } from '../../../format/plan/definition-to-document.ts'
 import { readDuration, readSize } from '../../../format/text/units.ts'
@@ -239,13 +238,6 @@ export function readCriterion(criterion: Json, known: Known = {}): CriterionRead
   if (keys.length === 1 && typeof map.prose === 'string') return { type: 'prose', document: map.prose }
   const alone = text === undefined ? undefined : map[text]
   return keys.length === 1 && typeof alone === 'string' ? readSentence(alone, known) : { type: 'prose', document: map }
-}
-
-export type CriterionKind = 'expression' | 'command' | 'verdict'
-
-/** Which of the three ways a criterion is judged. */
-export function criterionKind(criterion: Criterion): CriterionKind {
-  return criterion.type === 'expect' ? 'expression' : commandOf(criterion) !== null ? 'command' : 'verdict'
 }
 
 /** A criterion as another format writes it: its sentence, where reading that gives the same criterion again. */

@@ -3,8 +3,8 @@
 
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { Path } from '../../../format/text/diagnostic.ts'
+import { isList } from '../../../format/text/source.ts'
 import { type DocumentBuilder, type Fields, listOf, type Names } from '../document-builder.ts'
-import { isList } from '../source.ts'
 import { type Known, readCriterion } from './criteria.ts'
 import { type Call, readPipeline, resultsOf } from './pipeline.ts'
 

@@ -3,8 +3,8 @@
 
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { OutputSource, TaskDefinition } from '../../../domain/plan.ts'
+import { isList } from '../../../format/text/source.ts'
 import type { Fields } from '../document-builder.ts'
-import { isList } from '../source.ts'
 
 type Outputs = { [name: string]: Json }
 

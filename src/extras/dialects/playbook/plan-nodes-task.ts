@@ -4,6 +4,7 @@
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Path } from '../../../format/text/diagnostic.ts'
+import { isList } from '../../../format/text/source.ts'
 import { statusWords } from '../../../format/text/status-words.ts'
 import { budgetMap, durationText, priorityOf } from '../amounts.ts'
 import {
@@ -16,7 +17,6 @@ import {
   NEEDS_KEYS,
   readStatus,
 } from '../document-builder.ts'
-import { isList } from '../source.ts'
 import { type Call, emptyAxes, matrixOf, resultsOf, unproduced } from './pipeline.ts'
 import { ACCEPT_KEYS, type Around, callsOf, readCriteria, readFailureModes, readRoutes } from './plan-nodes-criteria.ts'
 import { readOutputs } from './plan-nodes-outputs.ts'

@@ -3,8 +3,8 @@
 
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { TaskDefinition } from '../../../domain/plan.ts'
+import { isList } from '../../../format/text/source.ts'
 import type { DocumentBuilder } from '../document-builder.ts'
-import { isList } from '../source.ts'
 
 /** A task whose id ended in `*` goes over what its dependency found. */
 export function expandWildcards(

@@ -8,10 +8,10 @@ import { describe, expect, test } from 'vitest'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { checkGraph } from '../../../domain/plan-rules/graph-rules.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
-import { type Parsed, parsePlan } from '../../../format/plan/parse.ts'
+import type { Parsed } from '../../../format/plan/parse.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { printDiagnostic } from '../../../format/text/diagnostic.ts'
-import { dialectNamed } from '../dialect-list.ts'
+import { dialectNamed, parsePlan } from '../dialects.fixture.ts'
 
 const folder = resolve(import.meta.dirname, '../../../../test/fixtures/dialects/003')
 const fixture = (name: string): string => readFileSync(join(folder, name), 'utf8')

@@ -6,10 +6,11 @@ import { defined, isMap, type Json, type JsonObject } from '../../../domain/json
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { ENDED, type PlanStatus } from '../../../domain/status.ts'
 import { raisePlan } from '../../../format/plan/definition-to-document.ts'
+import type { Dialect, Printed, Reading, StatusOf } from '../../../format/plan/dialect.ts'
 import type { Path } from '../../../format/text/diagnostic.ts'
+import { isList, type Source } from '../../../format/text/source.ts'
 import { statusWords } from '../../../format/text/status-words.ts'
 import { spaceItems, yamlText } from '../../../format/text/yaml-text.ts'
-import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import {
   alternatives,
   DocumentBuilder,
@@ -22,7 +23,6 @@ import {
 } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
 import { isText } from '../planstore/plan-steps-words.ts'
-import { isList, type Source } from '../source.ts'
 import { listFault } from '../unknown-format.ts'
 import { printCriterion, readCriterion } from './criteria.ts'
 import { resultsOf } from './pipeline.ts'

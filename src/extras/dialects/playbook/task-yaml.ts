@@ -1,11 +1,11 @@
 // The planning playbook's task, alone in its file: a plan of one task. Where `next` leads is usually another file, and then it is a sketch.
 
 import type { PlanDefinition } from '../../../domain/plan.ts'
+import type { Dialect, Printed, Reading, StatusOf } from '../../../format/plan/dialect.ts'
+import type { Source } from '../../../format/text/source.ts'
 import { yamlText } from '../../../format/text/yaml-text.ts'
-import type { Dialect, Printed, Reading, StatusOf } from '../dialect.ts'
 import { DocumentBuilder, Names, planSlug, writtenIds } from '../document-builder.ts'
 import { printed } from '../export-loss.ts'
-import type { Source } from '../source.ts'
 import { misspeltList } from '../unknown-format.ts'
 import { around, printNode } from './plan-nodes-print.ts'
 import { readNode } from './plan-nodes-task.ts'

@@ -6,7 +6,7 @@ import type { Millis } from '../../../domain/id.ts'
 import { mapOf } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
-import { shelfWith } from '../../templates/shelf.ts'
+import { shelfWith } from '../../../operations/templates.ts'
 import type { PlanProposal, RepositoryView } from '../planner.ts'
 
 const MANIFEST =

@@ -9,7 +9,7 @@ import { type SemanticDiff, semanticDiff, summarise } from '../../../domain/revi
 import type { WrittenBy } from '../../../engine/engine.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { createPlan } from '../../../operations/create-plan.ts'
-import { type PlanDocument, readDocument } from '../../../operations/read-document.ts'
+import { type PlanDocument, readOwn } from '../../../operations/read-document.ts'
 import { type CallerEngine, createOrder, sourceOf } from '../../../operations/run-plan.ts'
 import type {
   GoalAnalysis,
@@ -82,7 +82,7 @@ export async function proposePlan(
   const drafted = await planner.propose({ ...asked, goal, repository, comments, past, check: faultsIn })
   const definition = withManifests(finish(drafted.definition), await manifestsOf(repository))
   const proposal = { ...drafted, definition }
-  const read = readDocument(printYaml(proposal.definition))
+  const read = readOwn(printYaml(proposal.definition))
   if (read.ok) return { proposal, document: read.document }
   const [fault] = read.diagnostics
   throw new Error(
@@ -92,7 +92,7 @@ export async function proposePlan(
 
 /** Printed and parsed again, like a plan from elsewhere. */
 function faultsIn(definition: PlanDefinition): readonly string[] {
-  const read = readDocument(printYaml(definition))
+  const read = readOwn(printYaml(definition))
   return read.ok
     ? []
     : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))

@@ -6,7 +6,7 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type Refusal, refuse } from '../../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../../format/plan/print.ts'
-import { readDocument } from '../../../operations/read-document.ts'
+import { readOwn } from '../../../operations/read-document.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
 import type { PlanComment, PlanProposal } from '../planner.ts'
 import type { PlannerChoice } from './choose-planner.ts'
@@ -89,7 +89,7 @@ export async function keepRedraft(
   plan: PlanId,
   { text, rationale }: Pick<Redraft, 'text' | 'rationale'>,
 ): Promise<DraftChanged> {
-  const read = readDocument(text)
+  const read = readOwn(text)
   if (!read.ok) throw new Error(`bug: the next draft cannot be read: ${read.diagnostics[0]?.message ?? 'no reason'}`)
   return await changeDraft(engine, plan, read.document, rationale, {
     hides: 'planning',

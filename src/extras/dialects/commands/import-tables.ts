@@ -3,15 +3,18 @@
 
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { answer, printNote } from '../../../cli/answer.ts'
+import { type Context, withState } from '../../../cli/context.ts'
+import { complaintOf, EXIT, type ExitCode, type FileDiagnostic, usage } from '../../../cli/exit.ts'
+import { parsePlanText, readText, refuseSketch } from '../../../cli/plan-file.ts'
+import { hintText } from '../../../cli/text/hint-text.ts'
 import { type Composed, foreignTables } from '../../../compose.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import type { JsonObject } from '../../../domain/json.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import { answer, printNote } from '../../answer.ts'
-import { type Context, withState } from '../../context.ts'
-import { complaintOf, EXIT, type ExitCode, type FileDiagnostic, usage } from '../../exit.ts'
-import { parsePlanText, readText, refuseSketch } from '../../plan-file.ts'
-import { hintText } from '../../text/hint-text.ts'
+import { Source } from '../../../format/text/source.ts'
+import { isTables, plansOf, TABLES, taskTables } from '../planstore/task-tables.ts'
+import { notesOf } from '../planstore/task-tables-notes.ts'
 import { type ImportOptions, type Made, make, tasks } from './import.ts'
 
 export async function tablesIn(context: Context, word: string, from: string | undefined): Promise<JsonObject | null> {
@@ -26,7 +29,6 @@ export async function tablesIn(context: Context, word: string, from: string | un
         'export its tables as JSON: {"task_plans": […], "task_executions": […], …}',
       )
     if (kind === 'sqlite') {
-      const { TABLES } = await import('../../../extras/dialects/planstore/task-tables.ts')
       const read = readForeignTables(path, TABLES, { file_snapshots: ['content'] })
       if (!read.ok) throw usage(`${word}: ${read.message}`, read.hint)
       if (!read.tables.has('task_plans'))
@@ -35,8 +37,6 @@ export async function tablesIn(context: Context, word: string, from: string | un
     }
   }
   if (!/\.json$/i.test(word) && from === undefined) return null
-  const { Source } = await import('../../../extras/dialects/source.ts')
-  const { isTables } = await import('../../../extras/dialects/planstore/task-tables.ts')
   const text = await readText(context, word)
   if (!text.includes('"task_plans"')) return null
   const { map } = new Source(text)
@@ -57,7 +57,6 @@ export async function importTables(
   map: JsonObject,
   options: ImportOptions,
 ): Promise<number> {
-  const { plansOf } = await import('../../../extras/dialects/planstore/task-tables.ts')
   const rows = plansOf(map)
   if (rows.length === 0) throw usage(`there is no plan in ${word}`, 'task_plans has one row for each plan')
   if (options.name !== undefined && rows.length > 1)
@@ -99,8 +98,6 @@ async function importRow(
   { word, id, text }: { readonly word: string; readonly id: string; readonly text: string },
   options: ImportOptions,
 ): Promise<Told> {
-  const { taskTables } = await import('../../../extras/dialects/planstore/task-tables.ts')
-  const { notesOf } = await import('../../../extras/dialects/planstore/task-tables-notes.ts')
   const file = await parsePlanText(`${word}(${id})`, text, {
     dialect: taskTables,
     fallbackName: 'plan',

@@ -2,8 +2,8 @@
 // about a place nobody marked is told at the nearest marked place around it.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { type Diagnostic, type DocumentFault, type Path, printPath } from '../../format/text/diagnostic.ts'
-import type { Document } from '../../format/text/document.ts'
+import { type Diagnostic, type DocumentFault, type Path, printPath } from './diagnostic.ts'
+import type { Document } from './document.ts'
 import type { Source } from './source.ts'
 
 export type Where = { readonly path: Path } | { readonly line: number; readonly column: number }

@@ -1,9 +1,9 @@
 // The canonical format seen as one more dialect: for `--from planfold`, which reads a text as ours whatever else it looks like.
 
 import { isMap } from '../../domain/json.ts'
-import type { Path } from '../../format/text/diagnostic.ts'
+import type { Path } from '../text/diagnostic.ts'
+import { Trace, type Where } from '../text/source-map.ts'
 import type { Dialect } from './dialect.ts'
-import { Trace, type Where } from './source-map.ts'
 
 /** Every place is where it stands. */
 const ITSELF = new (class extends Trace {

@@ -1,16 +1,27 @@
 // `planfold import FILE|FOLDER|-`: a plan document of any dialect becomes a plan, with its text kept verbatim and with what had
 // ended already. Tables of another planner become as many plans as they hold. A journal is history, not a plan: it is refused.
 
+import {
+  answer,
+  type Context,
+  EXIT,
+  type FileDiagnostic,
+  printNote,
+  refused,
+  usage,
+  withState,
+} from '../../../cli/command.ts'
+import { isFolder, type PlanFile, parsePlanText, readText, refuseSketch } from '../../../cli/plan-file.ts'
 import type { Composed } from '../../../compose.ts'
 import { isPlanName, type PlanId, type PlanName } from '../../../domain/id.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { TaskDefinition } from '../../../domain/plan.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
-import type { Dialect } from '../../../extras/dialects/dialect.ts'
+import type { Dialect } from '../../../format/plan/dialect.ts'
 import { createPlan } from '../../../operations/create-plan.ts'
+import { findFormat } from '../../../operations/read-document.ts'
 import { createOrder } from '../../../operations/run-plan.ts'
-import { answer, type Context, EXIT, type FileDiagnostic, printNote, refused, usage, withState } from '../../command.ts'
-import { isFolder, type PlanFile, parsePlanText, readPlanFolder, readText, refuseSketch } from '../../plan-file.ts'
+import { readPlanFolder } from './plan-folder.ts'
 
 export interface ImportOptions {
   readonly from?: string
@@ -95,8 +106,7 @@ async function readOne(context: Context, word: string, options: ImportOptions): 
 
 async function dialectMeant(name: string | undefined): Promise<Dialect | null> {
   if (name === undefined) return null
-  const { findFormat } = await import('../../../operations/read-document.ts')
-  const found = findFormat(name)
+  const found = await findFormat(name)
   if (found.ok) return found.format
   const { near } = found
   throw usage(`unknown format '${name}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
@@ -124,7 +134,7 @@ export async function make(composed: Composed, file: PlanFile, options: ImportOp
 
 export async function warnAboutEnvironment(context: Context, warnings: readonly FileDiagnostic[]): Promise<void> {
   if (warnings.length === 0) return
-  const { printDiagnostics } = await import('../../text/diagnostics.ts')
+  const { printDiagnostics } = await import('../../../cli/text/diagnostics.ts')
   for (const line of printDiagnostics(context.paint, warnings)) printNote(context, line)
 }
 

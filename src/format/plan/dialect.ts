@@ -1,4 +1,4 @@
-// The door of `dialects/`: other people's ways of writing a plan. A dialect recognises its own by shape, says the same as a
+// Other people's ways of writing a plan, as the extra of dialects reads and prints them. A dialect recognises its own by shape, says the same as a
 // canonical document, and may print a definition back. What it reads but we have no word for is kept in `extra`, so nothing is
 // lost. It never guesses a shell command, never throws, and never makes a task look finished that is not.
 
@@ -7,9 +7,9 @@ import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { ENDED, type TaskStatus } from '../../domain/status.ts'
-import type { Diagnostic, DocumentFault } from '../../format/text/diagnostic.ts'
-import type { Source } from './source.ts'
-import type { Trace } from './source-map.ts'
+import type { Diagnostic, DocumentFault } from '../text/diagnostic.ts'
+import type { Source } from '../text/source.ts'
+import type { Trace } from '../text/source-map.ts'
 
 export interface Dialect {
   /** Short, for `--from` and `--to`: `plan-nodes`, `task-master`, … */
@@ -21,7 +21,23 @@ export interface Dialect {
   read(source: Source): Reading
   /** Absent when it can only be read. */
   readonly print?: (definition: PlanDefinition, status: StatusOf) => Printed
+  /** Of a format that is a folder: the files of a text; null for a text that is one file. */
+  readonly files?: (text: string) => Files | null
 }
+
+/** All that this build can read beside our own format. */
+export interface Dialects {
+  /** In the order in which they are asked: the first that recognises a text reads it. */
+  readonly DIALECTS: readonly Dialect[]
+  /** Why none of them recognised a text, where that can be told better than by the rules of our own format. */
+  whyUnrecognised(source: Source): Diagnostic | null
+  /** A Markdown file whose code blocks show plans, and which is none itself. */
+  isOnlyQuoted(source: Source, ours: RegExp): boolean
+}
+
+export type Files =
+  | { readonly ok: true; readonly files: readonly { readonly name: string; readonly text: string }[] }
+  | { readonly ok: false; readonly message: string }
 
 /** What a text of a dialect says. */
 export type Reading =

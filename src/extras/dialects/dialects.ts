@@ -1,11 +1,11 @@
-// Every dialect there is, in the order in which they are asked. The narrow ones come first: the first that recognises a text
+// The door of dialects: every one there is, in the order in which they are asked. The narrow ones come first: the first that recognises a text
 // reads it. The canonical format is not among them; it is what remains.
 
+import type { Dialect } from '../../format/plan/dialect.ts'
 import { backlogMd } from './backlogs/backlog-md.ts'
 import { beads } from './backlogs/beads.ts'
 import { specKit } from './backlogs/spec-kit.ts'
 import { taskMaster } from './backlogs/task-master.ts'
-import type { Dialect } from './dialect.ts'
 import { markdownChecklist } from './markdown/markdown-checklist.ts'
 import { markdownInspect } from './markdown/markdown-inspect.ts'
 import { markdownPhases } from './markdown/markdown-phases.ts'
@@ -19,6 +19,8 @@ import { planDsl } from './playbook/plan-dsl.ts'
 import { planNodes } from './playbook/plan-nodes.ts'
 import { planSketch } from './playbook/plan-sketch.ts'
 import { taskYaml } from './playbook/task-yaml.ts'
+
+export { isOnlyQuoted, whyUnrecognised } from './unknown-format.ts'
 
 export const DIALECTS: readonly Dialect[] = [
   backlogMd,
@@ -39,7 +41,3 @@ export const DIALECTS: readonly Dialect[] = [
   markdownSteps,
   markdownChecklist,
 ]
-
-export function dialectNamed(name: string): Dialect | null {
-  return DIALECTS.find(dialect => dialect.name === name) ?? null
-}

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
-import { schema } from './formats.ts'
+import { schema } from './schema.ts'
 
 let here: Place
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 // A text whose dialect is not known yet. It is read as YAML or JSON at most once, and only when somebody asks.
 
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
-import { type ReadDocument, readDocument } from '../../format/text/document.ts'
+import { type ReadDocument, readDocument } from './document.ts'
 
 export class Source {
   readonly text: string

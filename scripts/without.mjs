@@ -1,0 +1,106 @@
+// What is left without an extra: a copy of the checkout without its folder and its line in src/extras.ts. The types must hold, the tests of
+// the core must pass, and what is missing must be told in a sentence.
+//
+//   npm run without -- NAME [TEST FILE OR FOLDER…]    all unit tests in src when none is named
+//
+// Tests of an extra stand in its folder. One elsewhere that needs an extra says so in its opening comment:
+// `// Needs the extras: agents, models`. It is left out, too.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** What one types to be told that it is missing. */
+const TRIES = {
+  dialects: ['validate', 'steps.md'],
+  pictures: ['graph', 'plan.yaml', '--svg'],
+  publishers: ['run', 'plan.yaml', '--start'],
+}
+
+const [name, ...tests] = process.argv.slice(2)
+const root = resolve(import.meta.dirname, '..')
+const listed = new RegExp(`^  ${name}: \\{.*\\},?$|^  ${name}: \\{\\n(?:    .*\\n)*  \\},?$`, 'm')
+if (name === undefined || !listed.test(readFileSync(join(root, 'src/extras.ts'), 'utf8'))) {
+  console.error(`npm run without -- NAME: there is no extra '${name ?? ''}' in src/extras.ts`)
+  process.exit(2)
+}
+const copy = mkdtempSync(join(tmpdir(), `planfold-without-${name}-`))
+process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
+
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' })
+for (const file of new Set(files.split('\0').filter(file => file !== ''))) {
+  if (file.startsWith(`src/extras/${name}/`)) continue
+  try {
+    cpSync(join(root, file), join(copy, file))
+  } catch (error) {
+    // Deleted, and not committed yet.
+    if (error.code !== 'ENOENT') throw error
+  }
+}
+symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+const list = join(copy, 'src/extras.ts')
+writeFileSync(list, readFileSync(list, 'utf8').replace(listed, ''))
+const needing = spawnSync(
+  'git',
+  ['grep', '-lE', `^// Needs the extras: .*\\b${name}\\b`, 'src', 'test', 'sim', 'bench'],
+  {
+    cwd: root,
+    encoding: 'utf8',
+  },
+)
+  .stdout.split('\n')
+  .filter(file => file !== '')
+for (const file of needing) rmSync(join(copy, file), { force: true })
+console.log(`without ${name}: ${needing.length} test files outside its folder need it and are left out`)
+
+run('types', ['node_modules/.bin/tsc', '-p', 'tsconfig.json', '--noEmit'])
+run('tests', [
+  'node_modules/.bin/vitest',
+  'run',
+  '--project',
+  'unit:*',
+  '--reporter=dot',
+  ...(tests.length === 0 ? ['src/'] : tests),
+])
+tell()
+
+function run(what, command) {
+  const { status, stdout } = spawnSync(process.execPath, command, {
+    cwd: copy,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 2 ** 28,
+  })
+  const passed = /^.*Tests .*$/m.exec(stdout)?.[0].trim()
+  console.log(`${what}: ${status === 0 ? 'pass' : 'FAIL'}${passed === undefined ? '' : ` (${passed})`}`)
+  if (status === 0) return
+  console.log(stdout)
+  process.exit(1)
+}
+
+/** In a folder with a plan that tells a webhook of its end, and steps in Markdown. */
+function tell() {
+  const typed = TRIES[name]
+  if (typed === undefined) return
+  const place = mkdtempSync(join(copy, 'place-'))
+  writeFileSync(join(place, 'steps.md'), '# Plan: x\n## Steps\n1. **Draw it**\n')
+  writeFileSync(
+    join(place, 'plan.yaml'),
+    'planfold: 1\nname: p\nnotify: [{ on: completed, run: ["true"] }]\ntasks: [{ id: a, run: ["true"] }]\n',
+  )
+  const planfold = (...words) =>
+    spawnSync(process.execPath, ['--import', 'tsx', join(copy, 'src/cli/main.ts'), ...words], {
+      cwd: place,
+      encoding: 'utf8',
+      env: { ...process.env, PLANFOLD_DIR: '', NODE_PATH: '' },
+    })
+  const { stdout, stderr } = planfold(...typed)
+  const said = name === 'publishers' ? planfold('log', 'p').stdout : `${stdout}${stderr}`
+  const line = said.split('\n').find(one => one.includes('not part of this build'))
+  console.log(`planfold ${typed.join(' ')}: ${line?.trim() ?? 'FAIL: it is not told'}`)
+  if (line === undefined) {
+    console.log(said)
+    process.exit(1)
+  }
+}
