@@ -5,6 +5,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { buildProgram } from '../src/cli/program.ts'
+import { extraCommands } from '../src/extras.ts'
+
+const EXTRAS = await extraCommands()
 
 const src = resolve(import.meta.dirname, '../src')
 
@@ -282,7 +285,10 @@ describe('the house', () => {
   })
 
   test('only faces speak of commands: everywhere else what to do next is a value', () => {
-    const names = buildProgram('0', async () => {}).commands.flatMap(command => [command.name(), ...command.aliases()])
+    const names = buildProgram('0', EXTRAS, async () => {}).commands.flatMap(command => [
+      command.name(),
+      ...command.aliases(),
+    ])
     const command = new RegExp(`\\bplanfold (${names.join('|')})(?![\\w-])`)
     const isComment = (line: string) => /^\s*(\/\/|\/?\*)/.test(line)
     const faults = sources

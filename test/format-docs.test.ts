@@ -8,8 +8,10 @@ import type { Event } from '../src/domain/event.ts'
 import { EVENT_FAMILIES } from '../src/domain/events/event-table.ts'
 import { agentRow } from '../src/extras/agents/agent-settings.ts'
 import { planKeys, taskKeys } from '../src/format/plan/schema.ts'
-import { ROUTES } from '../src/server/routes/route-list.ts'
+import { listRoutes } from '../src/server/routes/route-list.ts'
 import { routesList } from '../src/server/routes-list.fixture.ts'
+
+const ROUTES = await listRoutes()
 
 const formats = resolve(import.meta.dirname, '../docs/formats')
 const journals = resolve(import.meta.dirname, 'fixtures/journals')

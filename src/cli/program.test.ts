@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { extraCommands } from '../extras.ts'
 import { completionScript, SHELLS } from './commands/upkeep/completion.ts'
 import type { Run } from './context.ts'
 import { complaintOf, EXIT } from './exit.ts'
@@ -9,12 +10,14 @@ import { FIRST_PAGE, TOPICS } from './help.ts'
 import { buildProgram } from './program.ts'
 import { VERSION } from './version.ts'
 
+const EXTRAS = await extraCommands()
+
 const COMMANDS =
   'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check doctor capabilities export import prune revise revisions replay compare checkpoint checkpoints rollback undo audit digest handoff inbox serve token budget policy secrets'
 
 const nothing: Run = async () => {}
 const program = (act: Run = nothing) => {
-  const built = buildProgram(VERSION, act)
+  const built = buildProgram(VERSION, EXTRAS, act)
   for (const command of [built, ...built.commands]) command.configureOutput({ writeErr: () => {}, writeOut: () => {} })
   return built
 }
@@ -180,7 +183,7 @@ describe('help', () => {
   const helpOf = async (...argv: readonly string[]): Promise<string> => {
     const told: string[] = []
     const writeOut = (text: string) => void told.push(text)
-    const built = buildProgram(VERSION, nothing)
+    const built = buildProgram(VERSION, EXTRAS, nothing)
     for (const command of all(built)) command.configureOutput({ writeErr: () => {}, writeOut })
     await built.parseAsync(argv, { from: 'user' })
     return told.join('')

@@ -3,7 +3,7 @@
 
 import { Command } from 'commander'
 import { addGoals } from '../extras/planners/commands/goals-commands.ts'
-import { extraCommands } from '../extras.ts'
+import type { extraCommands } from '../extras.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
@@ -17,10 +17,8 @@ import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Act, Run } from './context.ts'
 import { addHelp, otherPlace, pathOf, unknownCommand } from './help.ts'
 
-/** Those of the extras are few lines each, and are there before a program is built. */
-const OF_EXTRAS = await extraCommands()
-
-export function buildProgram(version: string, run: Run): Command {
+/** `extras`: what they add. It is loaded by the caller: a file that waits when it is loaded cannot be joined with others. */
+export function buildProgram(version: string, extras: Awaited<ReturnType<typeof extraCommands>>, run: Run): Command {
   const program = new Command('planfold')
     .description('Run plans for AI coding agents: durable, reversible, auditable.')
     .usage('<command>')
@@ -56,7 +54,7 @@ export function buildProgram(version: string, run: Run): Command {
   addBudget(program, act)
   addSecrets(program, act)
   addKeeping(program, act)
-  for (const { addCommands } of OF_EXTRAS) addCommands(program, act)
+  for (const { addCommands } of extras) addCommands(program, act)
   nameInErrors(program)
   return program
 }

@@ -19,7 +19,7 @@ import { Live } from './live/hub.ts'
 import type { Log } from './monitoring/log.ts'
 import { openMeter } from './monitoring/metrics.ts'
 import type { ListedRoute } from './route.ts'
-import { ROUTES } from './routes/route-list.ts'
+import { listRoutes } from './routes/route-list.ts'
 import { serve } from './serve.ts'
 import type { ServerRooms } from './service.ts'
 
@@ -123,7 +123,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
         repository: openRepository({ root: composed.root, stateDir: composed.stateDir, environment }),
       }),
     limits,
-    routes: options.routes ?? ROUTES,
+    routes: options.routes ?? (await listRoutes()),
     owner: composed.engine.caller.actor,
     now: composed.now,
     random: options.random ?? randomBytes,

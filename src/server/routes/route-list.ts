@@ -27,8 +27,6 @@ import { templateRoutes } from './templates.ts'
 import { tokenRoutes } from './tokens.ts'
 import { viewRoutes } from './views.ts'
 
-const OF_EXTRAS = (await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)
-
 const OWN: readonly ListedRoute[] = [
   ...under('page', homeRoutes),
   ...under('auth', authRoutes),
@@ -61,7 +59,8 @@ const OWN: readonly ListedRoute[] = [
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
   ...under('memory', memoryRoutes),
-  ...OF_EXTRAS,
 ]
 
-export const ROUTES: readonly ListedRoute[] = withOlderRoutes(OWN)
+/** Those of the extras, too, which are loaded then. */
+export const listRoutes = async (): Promise<readonly ListedRoute[]> =>
+  withOlderRoutes([...OWN, ...(await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)])

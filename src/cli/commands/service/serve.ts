@@ -23,7 +23,7 @@ import { type Log, type LogLevel, openLog } from '../../../server/monitoring/log
 import { followJournal, openMeter } from '../../../server/monitoring/metrics.ts'
 import { noteRunning } from '../../../server/monitoring/running-services.ts'
 import { openPageFiles } from '../../../server/page-files.ts'
-import { ROUTES } from '../../../server/routes/route-list.ts'
+import { listRoutes } from '../../../server/routes/route-list.ts'
 import { type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
 import { answer, CliError, type Context, EXIT, usage, withState } from '../../command.ts'
@@ -60,7 +60,8 @@ export async function runService(context: Context, options: ServiceOptions): Pro
     const { guard, link } = auth ? await guarded(composed, origins, log) : { guard: openGuard(origins), link: null }
     const [stop, force] = [new AbortController(), new AbortController()]
     setMaxListeners(0, stop.signal, force.signal)
-    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal, environment: context.environment })
+    const { environment } = context
+    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal, environment, routes: await listRoutes() })
     const serving = await listen(rooms, options)
     const stopped = stoppedBySignal(context, { stop, force, serving, log })
     const address = options.addressOf(serving.port)
@@ -91,9 +92,10 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 
 function roomsOf(
   composed: Composed,
-  { guard, log, stopping, environment }: Pick<ServerRooms, 'guard' | 'log' | 'stopping' | 'environment'>,
+  asked: Pick<ServerRooms, 'guard' | 'log' | 'stopping' | 'environment' | 'routes'>,
 ): ServerRooms {
   const { engine, feed, git, now, root, stateDir, models } = composed
+  const { guard, log, stopping, environment, routes } = asked
   const documents = new DocumentPool()
   const look = threadLook(documents, { root, stateDir, environment })
   return {
@@ -107,7 +109,7 @@ function roomsOf(
     agents: async () => await (await openExtra('agents')).startableAgents({ environment, root, stateDir }),
     mayCommit: () => canCommit({ git, repository: openRepository({ root, stateDir, environment }) }),
     limits: LIMITS,
-    routes: ROUTES,
+    routes,
     owner: engine.caller.actor,
     now,
     random: randomBytes,
