@@ -1,5 +1,6 @@
 // An agent as a real program, started by the real runner with a real gateway, where there is no sandbox: what a person is asked, and what
 // happens when the budget says no for good. The program stands for any agent that is named by `command`.
+// Needs the extras: agents, models
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

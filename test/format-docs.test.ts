@@ -1,5 +1,6 @@
 // The tables in docs/formats follow the code: routes are printed from the table of routes; of events and keys of a plan file, the names and
 // their order, and what people wrote about each stays. `npm run docs` writes the tables anew.
+// Needs the extras: agents
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

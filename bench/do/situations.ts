@@ -1,5 +1,6 @@
 // The repositories that `planfold do` must get to green, a row each: the files, the goal, and what an agent does that works honestly. What
 // the lazy ones do instead is made from the same row, in `lazy-agents.ts`.
+// Needs the extras: agents
 
 import type { AgentStep } from '../../src/extras/agents/agent-script.ts'
 

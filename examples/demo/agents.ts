@@ -1,6 +1,7 @@
 // `npm run demo:agents`: two different real coding agents repair two parts of a repository at once, each in a worktree of its own. Their model
 // follows a script, so nothing is paid and no network is needed. One agent is really killed; a person approves; all of it is rolled
 // back and done again.
+// Needs the extras: agents
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'

@@ -4,7 +4,6 @@
 import type { Failure } from '../domain/result.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { Dialects } from '../format/plan/dialect.ts'
-import type { CodingAgents } from '../operations/agents/coding-agents.ts'
 import type { Pictures } from '../operations/pictures.ts'
 import type { ModelsExtra } from '../runners/models.ts'
 
@@ -23,6 +22,7 @@ export type ExtraName = keyof Doors
 type Act = import('../cli/context.ts').Act
 type Command = import('commander').Command
 type ListedRoute = import('../server/route.ts').ListedRoute
+type CodingAgents = import('../operations/agents/coding-agents.ts').CodingAgents
 type WorkerChoice = import('../cli/worker-choice.ts').WorkerChoice
 
 /** Every part is loaded when it is first needed. A line may lack what the extra does not have. */

@@ -2,6 +2,7 @@
 // outside, be it a write of the journal, of the gateway or of the log, or a request of the model. Each point has a world of its own.
 //
 //   run, killed at its n-th event ──▶ nothing lives, nothing is written any more ──▶ run again ──▶ done, no recorded call asked twice
+// Needs the extras: agents, models
 
 import type { ChildProcess } from 'node:child_process'
 import { type FSWatcher, readdirSync, readFileSync, rmSync, statSync, watch } from 'node:fs'

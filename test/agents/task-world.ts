@@ -1,5 +1,6 @@
 // The world of one trial: a repository with a failing test outside of /tmp, a plan with one `agent` task, a home, a model that follows a
 // script and counts as real ones do, and the built program.
+// Needs the extras: agents
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -4,6 +4,7 @@
 //   npm run agents                         all
 //   npm run agents -- grok claude          these
 //   npm run agents -- pi --kills 20        so many kills for each
+// Needs the extras: agents, models
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'

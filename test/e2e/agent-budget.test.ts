@@ -1,3 +1,5 @@
+// Needs the extras: agents
+
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

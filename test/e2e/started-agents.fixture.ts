@@ -1,5 +1,6 @@
 // A folder with a failing test, a home and a scripted model, for a coding agent that the built program starts in a real sandbox: the
 // scripted one of `test/agents`, or Grok Build.
+// Needs the extras: agents
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
 // `planfold plan`: a draft is proposed, shown, changed by comments or by hand, approved or rejected. The repository is a real one.
+// Needs the extras: models
 
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
