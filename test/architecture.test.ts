@@ -148,6 +148,24 @@ describe('the house', () => {
     expect(counts, 'a lower number goes into ENTERED_MAX').toEqual(ENTERED_MAX)
   })
 
+  test('only tests import an extra that can be deleted, and say so: they go with it', () => {
+    const root = resolve(src, '..')
+    const listed = [...text.get('extras.ts')!.matchAll(/'\.\/extras\/([a-z]+)\//g)].map(([, extra = '']) => extra)
+    const deletable = new Set(listed.filter(extra => !(extra in ENTERED_MAX)))
+    expect(deletable.size).toBeGreaterThan(0)
+    const faults: string[] = []
+    for (const file of ['src', 'test', 'sim', 'bench'].flatMap(at =>
+      walk(join(root, at)).map(path => join(at, path)),
+    )) {
+      if (!/\.ts$/.test(file) || /^src\/extras[/.]/.test(file)) continue
+      const source = readFileSync(join(root, file), 'utf8')
+      const needed = /^\/\/ Needs the extras: (.+)$/m.exec(source)?.[1]?.split(', ') ?? []
+      for (const [, extra = ''] of source.matchAll(/(?:from |import\()'[^']*\/extras\/([a-z]+)\//g))
+        if (deletable.has(extra) && !needed.includes(extra)) faults.push(`${file} needs ${extra}`)
+    }
+    expect(faults).toEqual([])
+  })
+
   test('only compose builds an engine, so that every face gets one that is bound to a caller', () => {
     const naming = sources.filter(file => room(file) !== 'engine' && /\bEngineLocal\b/.test(code(file)))
     expect(naming).toEqual(['compose.ts'])

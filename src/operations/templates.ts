@@ -1,5 +1,5 @@
 // Templates: found by name and turned into checked plans; and plans saved as the user's own templates, never over another one unless
-// requested. `folder` holds the user's own.
+// requested. `folder` holds the user's own. Faces and operations get everything about templates here.
 
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId } from '../domain/id.ts'

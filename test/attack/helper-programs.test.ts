@@ -1,5 +1,6 @@
 // A hostile repository holds programs called like our helpers, and PATH leads into it. Each leaves a marker when it runs; after the
 // command of ours there is no marker. A control shows that the trap is real.
+// Needs the extras: publishers
 
 import { execFileSync, spawn } from 'node:child_process'
 import * as fs from 'node:fs'

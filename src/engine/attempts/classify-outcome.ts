@@ -21,7 +21,8 @@ import { evaluator, truth } from './expressions.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
 import { collect } from './outputs.ts'
 
-interface EndedAttempt extends AttemptRun {
+interface EndedAttempt {
+  readonly run: AttemptRun
   readonly attempt: Attempt
   readonly tools: RunnerTools
   readonly beyond: BeyondScope | null
@@ -31,7 +32,8 @@ export function classifyOutcome(
   ended: EndedAttempt,
   outcome: Outcome,
 ): Result | Interrupted | Promise<Result | Interrupted> {
-  const { rooms, state, attempt, options, beyond } = ended
+  const { run, attempt, beyond } = ended
+  const { rooms, state, options } = run
   if (outcome.type === 'parked') return endParked(ended, outcome)
   if (outcome.type === 'interrupted') {
     const { reason = 'stopped', begun, until } = outcome
@@ -65,7 +67,7 @@ const picked = (outcome: Outcome): { readonly outcome?: string } =>
   outcome.type === 'done' && outcome.outcome !== undefined ? { outcome: outcome.outcome } : {}
 
 async function judged(
-  { rooms, state, attempt, tools, options }: EndedAttempt,
+  { run: { rooms, state, options }, attempt, tools }: EndedAttempt,
   outcome: Extract<Outcome, { readonly type: 'done' | 'exited' }>,
 ): Promise<Result | Interrupted> {
   const { definition } = attempt
