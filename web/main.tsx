@@ -1,4 +1,4 @@
-// Opens the page: signs the browser in when it came by a link, then shows the place its address names.
+// Entry point: signs the browser in if it followed a sign-in link, then shows the addressed page.
 
 import '@fontsource-variable/geist/wght.css'
 import '@fontsource-variable/geist-mono/wght.css'

@@ -1,4 +1,4 @@
-// Every place of the page and its address. Each page is a file of its own that is loaded when somebody goes there.
+// Routes of the web UI. Each page is a file of its own, loaded on demand.
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { Shell } from './parts/shell.tsx'
@@ -31,11 +31,11 @@ export interface PlansSearch {
   readonly sort?: (typeof SORTS)[number]
   readonly since?: (typeof SINCE)[number]
 }
-/** Where in a plan: which view, which task, what of it, which attempt, which line of its log, which entry of the journal. */
+/** The selected view, task, tab, attempt, log line and journal entry. */
 export interface PlanSearch {
   readonly view?: View
   readonly entry?: number
-  /** Of the history: only entries before this one. */
+  /** History: only entries before this one. */
   readonly before?: number
   readonly task?: string
   readonly tab?: Tab
@@ -51,15 +51,15 @@ export interface NewSearch {
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined => all.find(one => one === value)
 const whole = (value: unknown): number | undefined => (Number.isSafeInteger(value) ? (value as number) : undefined)
-/** Keys that are not said stay out of the address. */
-const said = <T extends object>(values: T): T =>
+/** Leaves undefined keys out of the address. */
+const defined = <T extends object>(values: T): T =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
 
 const plans = createRoute({
   getParentRoute: () => root,
   path: '/',
   validateSearch: (search: Record<string, unknown>): PlansSearch =>
-    said({
+    defined({
       q: text(search.q),
       status: text(search.status),
       sort: oneOf(SORTS, search.sort),
@@ -71,7 +71,7 @@ const plan = createRoute({
   getParentRoute: () => root,
   path: '/plans/$plan',
   validateSearch: (search: Record<string, unknown>): PlanSearch =>
-    said({
+    defined({
       view: oneOf(VIEWS, search.view) ?? (whole(search.entry) === undefined ? undefined : 'history'),
       entry: whole(search.entry),
       before: whole(search.before),
@@ -97,7 +97,7 @@ const create = createRoute({
   getParentRoute: () => root,
   path: '/new',
   validateSearch: (search: Record<string, unknown>): NewSearch =>
-    said({
+    defined({
       from: oneOf(['goal', 'template', 'text'] as const, search.from),
       template: text(search.template),
     }) as NewSearch,

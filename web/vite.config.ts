@@ -1,5 +1,5 @@
-// How the page is built: from web/ into dist/ui, split by route, every file named by a hash of its content and compressed beside
-// itself, so that the service only has to choose.
+// Builds the web UI from web/ into dist/ui: split by route, with hashed file names, and compressed in advance, so that the
+// service only picks a file.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -33,7 +33,7 @@ export default defineConfig({
   root,
   base: '/ui/',
   plugins: [react(), compress()],
-  // Chosen once, here: a browser that has popover, dialog and color-mix.
+  // Browsers with popover, dialog and color-mix.
   build: {
     outDir: out,
     emptyOutDir: true,
@@ -45,7 +45,7 @@ export default defineConfig({
   },
   worker: { format: 'es' },
   logLevel: 'warn',
-  // `npx vite web` beside a service: requests that are not for the page go there, as if they came from its own page.
+  // `npx vite web` beside a service: other requests are proxied to it as if from its own page.
   server: {
     proxy: {
       '^/(?!ui/)': {

@@ -1,5 +1,5 @@
-// What is sent to the service and comes back from it, as plain types: whoever has only JSON needs nothing else. A test holds them
-// against the schemas of the service.
+// Request and response bodies of the service as plain types, for programs that only handle JSON. A test compares them with the
+// schemas of the service.
 
 import type { Actor, CheckpointName, PlanId, PlanName, Sha256, TaskId, TaskName } from '../domain/id.ts'
 import type { Json } from '../domain/json.ts'
@@ -34,11 +34,11 @@ export type {
   TaskPageAnswer as TaskPageBody,
 } from '../format/wire/answers/views.ts'
 
-// The door's types without their brands: what is sent is checked where it arrives, so a caller may write names as plain text.
+// The engine's types without their brands: the service validates what it receives, so callers may use plain strings.
 
 type Branded = Actor | CheckpointName | PlanId | PlanName | Sha256 | TaskId | TaskName
 
-/** The same, with text wherever a name, an id or a hash stands. Maps hold what clients wrote themselves, and stay as they are. */
+/** The same type with `string` for names, ids and hashes. Maps with user-defined keys stay as they are. */
 export type Plain<T> = T extends Branded
   ? string
   : T extends readonly (infer One)[]
@@ -49,17 +49,17 @@ export type Plain<T> = T extends Branded
         : { readonly [K in keyof T]: Plain<T[K]> }
       : T
 
-/** A plan as it is written, in the canonical format. The service knows every key and says which one it does not. */
+/** A plan in the canonical format. The service reports keys that it does not know. */
 export interface PlanDocument {
   readonly planfold?: 1
-  /** One is made when it has none, and numbered when it is taken. */
+  /** Generated if absent, and numbered if already taken. */
   readonly name?: string
   readonly title?: string
   readonly tasks: readonly TaskDocument[]
   readonly [key: string]: unknown
 }
 
-/** Without `run`, `edit`, `gate` … it is external: somebody claims it and reports. */
+/** Without an action key (`run`, `edit`, `gate` …) the task is external: an agent or person claims it and reports. */
 export interface TaskDocument {
   readonly id: string
   readonly title?: string
@@ -75,11 +75,10 @@ export interface TaskDocument {
 }
 
 export interface CreateOptions {
-  /** Start it at once. */
   readonly start?: boolean
-  /** Instead of the one the document says. */
+  /** Overrides the name in the document. */
   readonly name?: string
-  /** The format it is read as, whatever it looks like. */
+  /** The format to read it as, instead of detecting it. */
   readonly from?: string
   readonly session_id?: string
   readonly goal_id?: string
@@ -87,51 +86,49 @@ export interface CreateOptions {
 }
 
 export interface ForkWanted {
-  /** A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry. */
+  /** A task (its end), `before:TASK`, a checkpoint, or the number of an entry. */
   readonly from: string | number
   readonly name?: string
-  /** Of tasks that are open there, by `task.key`. */
+  /** Inputs of tasks that are open in the fork, by `task.key`. */
   readonly inputs?: { readonly [place: string]: Json }
   readonly model?: string
-  /** Work in the workspace, instead of in a folder of its own. */
+  /** Work in the workspace instead of a separate folder. */
   readonly here?: boolean
 }
 
 export interface RedraftWanted {
-  /** What was said about the draft; without a task about all of it. */
+  /** Comments on the draft; without a task, on all of it. */
   readonly comments: readonly {
     readonly task?: string | null
     readonly text: string
     readonly field?: string
     readonly line?: number
   }[]
-  /** Who drafts; whoever drafted before when not said. */
-  /** What a model may use in all, as `{ calls: 40, tokens: '600k', cost: '3 USD' }`. */
+  /** The planner; by default the one that made the draft. */
+  /** Total model budget, for example `{ calls: 40, tokens: '600k', cost: '3 USD' }`. */
   readonly budget?: { readonly calls?: number; readonly tokens?: number | string; readonly cost?: string }
   readonly planner?: string
   readonly model?: string
   readonly template?: string
-  /** See first what fails today. */
+  /** Run the project's checks first, to see what fails today. */
   readonly look?: boolean
 }
 
 export interface WorkerWanted {
-  /** The name of an agent that is installed where the service runs. */
+  /** The name of an agent installed where the service runs. */
   readonly agent: string
-  /** `PROVIDER/NAME`; the agent's own when not said. */
+  /** `PROVIDER/NAME`; by default the agent's own model. */
   readonly model?: string
-  /** Commit what the review of a draft approves, on the branch `plan/NAME`; nothing without git. */
+  /** Commit approved changes on the branch `plan/NAME`; has no effect without git. */
   readonly commit?: boolean
-  /** Only this task. */
   readonly task?: string
 }
 export interface ReportSaid {
   readonly status: 'completed' | 'failed'
-  /** Of the claim; without one, the claim must be yours, or there must be none. */
+  /** The claim's token. Without it, the claim must be yours, or there must be none. */
   readonly token?: string
   readonly outputs?: { readonly [name: string]: Json }
   readonly outcome?: string
-  /** Why it failed. */
   readonly error?: string
 }
 

@@ -1,5 +1,5 @@
-// The door of `client/`: the Engine of a store that is elsewhere, over HTTP. Works in Node and in browsers. Here chance and timers
-// are chosen, as `compose` does for the Engine of this machine; everything behind is handed them.
+// The public entry point of `client/`: the Engine of a remote store, over HTTP, for Node and browsers. Randomness and timers are
+// chosen here, as `compose` does for the local Engine, and injected everywhere else.
 
 import { RemoteEngine } from './remote-engine.ts'
 import type { Connection } from './transport.ts'
@@ -42,27 +42,26 @@ export type { RemoteRefusal } from './transport.ts'
 export { RemoteTrouble, type TroubleKind } from './transport.ts'
 
 export interface ConnectOptions {
-  /** Where the service answers, e.g. `http://127.0.0.1:8011`. */
+  /** Base URL of the service, e.g. `http://127.0.0.1:8011`. */
   readonly url: string
-  /** Not needed where nobody is asked for one, nor in a browser that has the cookie. */
+  /** Not needed if the service runs without tokens, nor in a browser with the session cookie. */
   readonly token?: string
-  /** Instead of the global one. */
   readonly fetch?: typeof fetch
-  /** How long one try may take; a minute when not said. */
+  /** Timeout of one attempt; one minute by default. */
   readonly timeoutMs?: number
-  /** How often a request is tried in all when nobody answers; six times, in about three seconds, when not said. */
+  /** Attempts per request if there is no response; six by default, within about three seconds. */
   readonly tries?: number
 }
 
 const TIMEOUT_MS = 60_000
 const TRIES = 6
 
-/** Nothing is asked yet: whether anybody is there shows with the first request. */
+/** Makes no request: an unreachable service shows with the first call. */
 export function connect({ url, token, fetch: given, timeoutMs, tries }: ConnectOptions): RemoteEngine {
   const connection: Connection = {
     url: url.replace(/\/+$/, ''),
     token: token ?? null,
-    // A method of the global object in browsers: it must be called as one.
+    // In browsers, fetch must be called as a method of the global object.
     fetch: given ?? ((...asked) => globalThis.fetch(...asked)),
     newKey,
     wait,
@@ -72,7 +71,7 @@ export function connect({ url, token, fetch: given, timeoutMs, tries }: ConnectO
   return new RemoteEngine(connection)
 }
 
-/** `randomUUID` is missing in browsers where a page came without TLS. */
+/** `randomUUID` is missing in browsers on pages without TLS. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,25 +1,24 @@
-// Entries and events over HTTP, line by line; a stream that breaks is taken up again where it ended.
+// Entries and events over HTTP as resumable streams.
 
 import { createParser } from 'eventsource-parser'
 import type { Entry, Position } from '../stores/store.ts'
 import { type Connection, errorFrom, headersOf, linesOf, problemIn } from './transport.ts'
 
 export interface StreamEvent {
-  /** `message` when it has none. */
+  /** `message` if the event has no name. */
   readonly name: string
-  /** As it was sent; the service sends JSON. */
   readonly data: string
-  /** Where the stream stands behind it, to come back with; null for what is live only, and is never told again. */
+  /** The id to resume behind this event; null for live progress, which is not replayed. */
   readonly id: string | null
 }
 
-/** More than any event of the service; a line without end must not fill the memory. */
+/** Larger than any event of the service; bounds the memory a single event may take. */
 const EVENT_MAX_CHARS = 16_000_000
 
-/** The service says in a comment, too, where a stream stands: an id that comes without an event is not told by the parser. */
+/** The service also sends its position in a comment, because the parser does not report ids without an event. */
 const AT = /^at (\S+)$/
 
-/** Reads the text of an event stream piece by piece, wherever it is cut. */
+/** Parses the text of an event stream in arbitrary pieces. */
 export class EventText {
   #events: StreamEvent[] = []
   #id = ''
@@ -41,17 +40,17 @@ export class EventText {
     },
   })
 
-  /** What to come back with; empty as long as nobody said. Half an event does not count. */
+  /** The last id received; empty before the first. Incomplete events do not count. */
   get id(): string {
     return this.#id
   }
 
-  /** How long to wait before coming back; null when nobody said. */
+  /** The reconnection delay the service asked for, or null. */
   get retryMs(): number | null {
     return this.#retryMs
   }
 
-  /** The events that are whole now. Throws when one has no end. */
+  /** Returns the events completed by `text`. Throws if an event exceeds the size limit. */
   read(text: string): readonly StreamEvent[] {
     this.#events = []
     this.#parser.feed(text)
@@ -59,30 +58,30 @@ export class EventText {
   }
 }
 
-// A subscription that survives: it reads an event stream over fetch, and whenever that is cut, by the network, by the service or by
-// silence, comes back with the id of the last event, so that each is seen once and in order.
+// A resilient subscription: reads an event stream over fetch, and whenever it is interrupted, resumes behind the last event, so
+// that each event is delivered once and in order.
 
 export interface Subscription {
   readonly url: string
-  /** Ends it; whoever stops iterating does so as well. */
+  /** Ends the subscription, as does leaving the loop. */
   readonly signal?: AbortSignal
   readonly headers?: { readonly [name: string]: string }
-  /** Begin behind this id; without one, with what happens from now on. */
+  /** Resume behind this id; without it, the stream starts with new events. */
   readonly after?: string
   readonly fetch?: typeof globalThis.fetch
-  /** Waits grow up to this between tries that fail, but are never shorter than the service asks for with `retry:`. */
+  /** Upper limit of the backoff between failed attempts; never below the delay the service asks for with `retry:`. */
   readonly retryMaxMs?: number
-  /** Longer silence than this means that nobody is there; the service is never silent for more than 15 s. */
+  /** Reconnect after this much silence; the service sends something at least every 15 s. */
   readonly silentMs?: number
-  /** From 0 to 1: so that not everybody comes back at the same moment. */
+  /** Jitter from 0 to 1, so that clients do not all reconnect at once. */
   readonly random?: () => number
-  /** The stream stands, behind this id; called again each time it was taken up. */
+  /** Called with the current id whenever the stream is opened or reopened. */
   readonly onOpen?: (id: string) => void
-  /** Why it was cut, and how long until it is taken up. */
+  /** Called when the stream breaks, with the reason and the delay before the next attempt. */
   readonly onCut?: (why: unknown, retryMs: number) => void
 }
 
-/** `refused`: the service does not want to answer, and asking again would not help. It is the last that comes. */
+/** `refused`: the service declines and retrying would not help. It is always the last item. */
 export type Heard =
   | ({ readonly type: 'event' } & StreamEvent)
   | { readonly type: 'refused'; readonly status: number; readonly problem: unknown }
@@ -90,17 +89,16 @@ export type Heard =
 const RETRY_MS = 1_000
 const RETRY_MAX_MS = 30_000
 const RETRY_LEAST_MS = 1
-/** Whatever it is told: a timer cannot wait much longer than three weeks, and would fire at once. */
+/** Upper limit for delays from the service: timers overflow after about three weeks and then fire at once. */
 const WAIT_MAX_MS = 24 * 60 * 60_000
 const SILENT_MS = 45_000
-/** Worth another try, though the service answered. */
+/** Statuses worth a retry. */
 const PASSING = new Set([408, 425, 429])
 
-/** Goes on until `signal` fires or it is refused. Whoever stops iterating ends it. */
+/** Runs until `signal` aborts, the service refuses, or the caller leaves the loop. */
 export async function* subscribe(options: Subscription): AsyncGenerator<Heard, void, undefined> {
   const { signal = new AbortController().signal, random = () => 0.5, retryMaxMs = RETRY_MAX_MS } = options
   let id = options.after ?? ''
-  /** What the service said last. */
   let hintMs: number | null = null
   for (let failures = 0; !signal.aborted; ) {
     let why: unknown = null
@@ -124,7 +122,7 @@ export async function* subscribe(options: Subscription): AsyncGenerator<Heard, v
           hintMs = text.retryMs ?? hintMs
           if (events.length === 0 && text.id !== '') id = text.id
           for (const event of events) {
-            // Before it is handed over: whoever stops here has seen it.
+            // Stored before it is yielded: a caller that leaves the loop here has seen the event.
             id = event.id ?? id
             yield { type: 'event', ...event }
           }
@@ -145,7 +143,7 @@ export async function* subscribe(options: Subscription): AsyncGenerator<Heard, v
   }
 }
 
-/** Never sooner than the service said in `retry:`, however short the waits of this side are to be; longer with every failure. */
+/** Exponential backoff, never shorter than the service asked for with `retry:`. */
 function waitBefore(given: {
   readonly hintMs: number | null
   readonly failures: number
@@ -153,7 +151,7 @@ function waitBefore(given: {
   readonly chance: number
 }): number {
   const { hintMs, failures, retryMaxMs, chance } = given
-  // One that says 0 may be asked again at once, but not when it does not answer.
+  // `retry: 0` allows an immediate reconnection, but not after a failure.
   const firstMs = hintMs ?? RETRY_MS
   const grown = failures === 0 ? firstMs : Math.max(firstMs, RETRY_LEAST_MS) * 2 ** Math.min(failures, 10)
   return Math.max(hintMs ?? 0, Math.min(retryMaxMs, grown) * (0.5 + chance))
@@ -166,7 +164,7 @@ interface Opened {
   pieces(): AsyncIterable<string>
 }
 
-/** One connection, cut when the subscription ends or nothing comes for too long. */
+/** One connection, aborted at the end of the subscription or after too much silence. */
 function connect(
   options: Subscription & { readonly signal: AbortSignal },
   id: string,
@@ -228,8 +226,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-// `watch` over a wire: entries as the service sends them, line by line. A line that is cut is taken up again behind the last whole
-// entry, as often as it takes, until the caller has had enough.
+// `watch` over HTTP: entries, line by line. An interrupted stream is resumed behind the last complete entry, until the caller
+// stops.
 
 interface EntriesWish {
   readonly plan?: string
@@ -239,7 +237,7 @@ interface EntriesWish {
 
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 5_000
-/** These will not go away by asking again. */
+/** Statuses for which a retry would not help. */
 const FOR_GOOD = new Set([400, 401, 403, 404, 405, 421, 422])
 
 export async function* remoteEntries(

@@ -1,5 +1,4 @@
-// The Engine door as a client: every call is one request. The caller is whom the token names, and only another client, with another
-// token, is somebody else; refusals come back as refusals.
+// The Engine interface over HTTP: every call is one request. The token names the caller; refusals are returned as values.
 
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
@@ -36,8 +35,8 @@ import {
   send,
 } from './transport.ts'
 
-// Orders as they travel: fields that only the engine fills are left at home. Definitions travel as they are; the service makes documents
-// of them and reads those, so a program in a browser needs no schemas.
+// Converts an order to its wire form: fields that only the engine fills are dropped. Definitions travel unchanged and the service
+// converts them to documents, so a program in a browser needs no schemas.
 
 function travelling(order: Order): JsonObject {
   switch (order.type) {
@@ -67,11 +66,11 @@ function marked(definition: PlanDefinition): object {
   return { planfold: 1, from: 'engine', ...definition }
 }
 
-/** What is set, as a part of a task; and which fields are taken away. */
+/** The changed part of a task, and the fields to remove. */
 function changes({ task, set }: Extract<Order, { readonly type: 'change' }>): JsonObject {
   const given = Object.entries(set).filter(([, value]) => value !== undefined && value !== null)
   const unset = Object.entries(set).flatMap(([key, value]) => (value === null ? [key] : []))
-  // A document says nothing where somebody is to claim the task.
+  // In a document, an external task is one without an action.
   if (set.action?.type === 'external') unset.push('action')
   const part = { action: { type: 'external' }, ...Object.fromEntries(given), id: task } as JsonObject
   return { set: part, ...(unset.length === 0 ? {} : { unset }) }
@@ -79,7 +78,7 @@ function changes({ task, set }: Extract<Order, { readonly type: 'change' }>): Js
 
 const json = (value: object): JsonObject => value as { readonly [key: string]: Json }
 
-// An order as the text of a request. What cannot be written as a document is refused here as it would be there: nothing throws.
+// Serialises an order. Values that JSON cannot represent are refused here as the service would refuse them: nothing throws.
 
 type Packed = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly refusal: RemoteRefusal }
 
@@ -87,7 +86,7 @@ function pack(plan: string | null, order: Order, beside: object): Packed {
   try {
     return { ok: true, text: JSON.stringify({ plan, order: travelling(order), ...beside }) }
   } catch (error) {
-    // Whoever writes JavaScript may hand over anything; the types say what is missing, we can only say that something is.
+    // Callers from JavaScript may pass anything; only the serialiser's message is available.
     const why = error instanceof Error ? error.message : String(error)
     const type = (order as { readonly type?: unknown } | null)?.type
     const what = typeof type === 'string' ? `the order '${type}'` : 'this'
@@ -97,13 +96,13 @@ function pack(plan: string | null, order: Order, beside: object): Packed {
 
 const HINT = 'a definition has a name and tasks, each with an id and an action; a document goes to `plans.create`'
 
-// Bytes from the text they travelled as, with what both Node and browsers have.
+// Base64 decoding with what Node and browsers have in common.
 
 function bytesFrom(text: string): Uint8Array {
   return Uint8Array.from(atob(text), char => char.charCodeAt(0))
 }
 
-// Sessions or goals of a store that is elsewhere.
+// Sessions or goals of a remote store.
 
 type Ask = (body: object, key: string | undefined) => Promise<Reply>
 
@@ -132,10 +131,10 @@ function remoteStreams<E, R, F>(
   }
 }
 
-// The Engine door as a client: every call is one request. Who acts is whom the token names, whatever the caller says; refusals come
-// back as refusals, and a reply that was lost is asked for again under the same key, so that nothing happens twice.
+// The Engine as a client: every call is one request. The token decides who acts; refusals are values. If the reply was lost, the
+// request is repeated under the same idempotency key, so nothing happens twice.
 
-/** What was refused says everything that was wrong with it. */
+/** A refusal lists all errors at once. */
 export type RemoteSubmitted =
   | Extract<Submitted, { readonly ok: true }>
   | { readonly ok: false; readonly refusal: RemoteRefusal }
@@ -174,11 +173,11 @@ export class RemoteEngine implements Engine {
     }
   }
 
-  /** Names may be plain text. */
+  /** Names may be plain strings. */
   async submit(plan: string | null, order: Plain<Order>, options: SubmitOptions = {}): Promise<RemoteSubmitted> {
     const { expectedVersion, once = this.#connection.newKey() } = options
     const version = expectedVersion === undefined ? {} : { expected_version: expectedVersion }
-    // What is sent is checked where it arrives, names and all.
+    // The service validates names and everything else.
     const packed = pack(plan, order as Order, version)
     if (!packed.ok) return packed
     const reply = await this.#post('/engine/orders', packed.text, once)
@@ -195,7 +194,7 @@ export class RemoteEngine implements Engine {
     return (body.bytes === undefined ? body.answer : bytesFrom(body.bytes)) as AnswerOf<T>
   }
 
-  /** Goes on until `signal` fires, this client is closed, or whoever iterates stops. */
+  /** Runs until `signal` aborts, this client is closed, or the caller leaves the loop. */
   watch(options: {
     readonly plan?: string
     readonly after: Position
@@ -204,7 +203,7 @@ export class RemoteEngine implements Engine {
     return remoteEntries(this.#connection, { ...options, signal: this.#until(options.signal) })
   }
 
-  /** Ends what is under way here; the service goes on. */
+  /** Aborts pending requests of this client; the service is not affected. */
   async close(): Promise<void> {
     this.#closing.abort()
   }
@@ -230,7 +229,7 @@ export class RemoteEngine implements Engine {
 
 type TravelledHalt = Omit<Halt, 'at'> & { readonly at: string }
 
-/** Times travel as text. */
+/** Converts times from text. */
 function arrived<T extends { readonly at: string } | null>(travelled: T): Arrived<T> {
   return (travelled === null ? null : { ...travelled, at: Date.parse(travelled.at) }) as Arrived<T>
 }

@@ -1,74 +1,74 @@
-// The usual calls of the service by their nouns, each one request: for whoever has documents and plain text, and wants to know
-// nothing of the Engine door behind them.
+// Calls of the service by resource, one request each: for programs that work with documents and plain text instead of the Engine
+// interface.
 
 import type * as body from './bodies.ts'
 import { errorFrom, type RemoteRefusal, type Reply, type Request, refusalIn } from './transport.ts'
 
-/** A refusal is a value, as everywhere; what is thrown is trouble with the service or the store. */
+/** Refusals are values; only service and store errors are thrown. */
 export type Answered<T> =
   | { readonly ok: true; readonly body: T }
   | { readonly ok: false; readonly refusal: RemoteRefusal }
 
-/** `once`: a key of your own; the same request under the same key happens once. Every write has one by itself. */
+/** `once`: an idempotency key of your own. Every write gets a generated one by default. */
 export interface Keyed {
   readonly once?: string
 }
 
 export interface RemotePlans {
-  /** From an object in the canonical format, or text in any that is understood. A draft, unless it is to be started. */
+  /** From an object in the canonical format, or text in any known format. Creates a draft, unless it is to be started. */
   create(document: body.PlanDocument | string, options?: body.CreateOptions & Keyed): Promise<Answered<body.PlanMade>>
   get(plan: string): Promise<Answered<body.PlanBody>>
-  /** Checks it as `create` does; nothing is written. */
+  /** Validates like `create`, without writing. */
   check(document: body.PlanDocument | string, options?: body.CreateOptions): Promise<Answered<body.PlanChecked>>
   list(query?: PlansWanted): Promise<Answered<body.PlanPage>>
-  /** A draft that goes on from where the plan stood. */
+  /** A draft that continues from an earlier point of the plan. */
   fork(plan: string, wanted: body.ForkWanted, options?: Keyed): Promise<Answered<body.ForkMade>>
-  /** Two runs side by side. */
+  /** Compares two runs. */
   compare(plan: string, other: string): Promise<Answered<body.ComparisonBody>>
-  /** What is spent, reserved and left, and a forecast of the rest. */
+  /** Used, reserved and remaining budget, with a forecast. */
   budget(plan: string): Promise<Answered<body.BudgetBody>>
-  /** Adds to it; needs the right to decide. */
+  /** Raises the budget; needs the right to decide. */
   addBudget(plan: string, more: body.BudgetMore, options?: Keyed): Promise<Answered<body.BudgetBody>>
-  /** The whole of it as it stands, to be carried on by whoever listens to its events. */
+  /** The complete state, to be continued from the plan's events. */
   state(plan: string): Promise<Answered<body.PlanStateBody>>
-  /** The next draft of a draft, by what people say about it. Nothing is written. */
+  /** The next draft according to comments. Nothing is written. */
   redraft(plan: string, wanted: body.RedraftWanted, options?: Keyed): Promise<Answered<body.RedraftBody>>
-  /** A coding agent works the tasks that wait for a claim, or one of them. A draft is not started. */
+  /** Lets a coding agent work the unclaimed tasks, or one of them. Does not start a draft. */
   setWorker(plan: string, worker: body.WorkerWanted, options?: Keyed): Promise<Answered<body.WorkerBody>>
-  /** Starts a draft, resumes what is paused. */
+  /** Starts a draft, or resumes a paused plan. */
   execute(plan: string, options?: Keyed): Promise<Answered<body.Moved>>
 }
 
 export interface RemoteTasks {
   get(plan: string, task: string): Promise<Answered<body.TaskBody>>
-  /** Everything about it: definition, attempts, criteria with evidence, changed files, the end of its output. */
+  /** Everything about a task: definition, attempts, criteria with evidence, changed files, the end of its output. */
   show(plan: string, task: string, which?: AttemptWanted): Promise<Answered<body.TaskPageBody>>
   list(query?: TasksWanted): Promise<Answered<body.PageOf<body.TaskBody>>>
-  /** The next that is ready; `body` is null when nothing is. */
+  /** Claims the next ready task; `body` is null if there is none. */
   claim(wanted?: ClaimWanted & Keyed): Promise<Answered<body.ClaimBody | null>>
   heartbeat(
     plan: string,
     task: string,
-    held: { readonly token: string; readonly lease_seconds?: number },
+    claim: { readonly token: string; readonly lease_seconds?: number },
   ): Promise<Answered<body.HeartbeatBody>>
-  report(plan: string, task: string, said: body.ReportSaid, options?: Keyed): Promise<Answered<body.TaskMoved>>
+  report(plan: string, task: string, result: body.ReportSaid, options?: Keyed): Promise<Answered<body.TaskMoved>>
 }
 
 export interface RemoteGates {
-  /** What waits for a decision in the plan. */
+  /** Open decisions of the plan. */
   list(plan: string): Promise<Answered<body.PageOf<body.GateBody>>>
-  /** One of them, with everything an answer agrees to. */
+  /** One gate, with everything an answer is bound to. */
   show(plan: string, gate: string): Promise<Answered<body.GatePageBody>>
   approve(plan: string, gate: string, why?: Approval, options?: Keyed): Promise<Answered<body.GateDecided>>
   reject(plan: string, gate: string, why?: Decision, options?: Keyed): Promise<Answered<body.GateDecided>>
 }
 
 export interface RemoteCheckpoints {
-  /** Paths that differ between two, or between one and now. */
+  /** Paths that differ between two checkpoints, or between one and now. */
   diff(plan: string, wanted: CheckpointsWanted): Promise<Answered<body.CheckpointDiffBody>>
 }
 
-/** The changes of this attempt; of the last that changed files when none is said. */
+/** The changes of this attempt; by default of the last one that changed files. */
 export interface AttemptWanted {
   readonly visit?: number
   readonly attempt?: number
@@ -76,7 +76,7 @@ export interface AttemptWanted {
 /** Each is a checkpoint, a task, or the number of an entry. */
 export interface CheckpointsWanted {
   readonly from: string
-  /** Now when not said. */
+  /** Default: now. */
   readonly to?: string
 }
 export interface PlansWanted extends Paged {
@@ -86,10 +86,10 @@ export interface PlansWanted extends Paged {
   readonly session_id?: string
   readonly q?: string
   readonly archived?: boolean
-  /** Changed then or later; made before. As `2026-11-15T08:30:00Z`. */
+  /** Changed at or after this time, e.g. `2026-11-15T08:30:00Z`; `until` bounds the creation time. */
   readonly since?: string
   readonly until?: string
-  /** Only those in which something waits for a person. */
+  /** Only plans with something in the inbox. */
   readonly waiting?: boolean
   readonly sort?: 'newest' | 'updated' | 'name' | 'cost'
 }
@@ -109,12 +109,12 @@ export interface ClaimWanted {
   readonly kinds?: readonly string[]
   readonly lease_seconds?: number
 }
-/** `hash`: of what was seen; refused when something else is asked by now. */
+/** `hash`: hash of what was shown; refused if the question has changed since. */
 export interface Decision {
   readonly rationale?: string
   readonly hash?: string
 }
-/** An approval names the hash of what was shown, or says that it was not seen; the journal keeps which. */
+/** An approval names the hash of what was shown, or says that it was not seen; the journal records which. */
 export type Approval = Decision & { readonly unseen?: true }
 
 export type Send = (request: Omit<Request, 'signal'>) => Promise<Reply>
@@ -135,8 +135,8 @@ export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
     return { ok: false, refusal }
   }
   const get = <T>(path: string, query: object = {}) => asked<T>({ method: 'GET', path: path + queryOf(query) })
-  const post = <T>(path: string, said: object, { once = newKey() }: Keyed = {}) =>
-    asked<T>({ method: 'POST', path, body: JSON.stringify(said), key: once })
+  const post = <T>(path: string, payload: object, { once = newKey() }: Keyed = {}) =>
+    asked<T>({ method: 'POST', path, body: JSON.stringify(payload), key: once })
   const brought = <T>(document: body.PlanDocument | string, query: object, key: string): Promise<Answered<T>> => {
     const path = `/plans${queryOf(query)}`
     if (typeof document === 'string')
@@ -167,8 +167,8 @@ export function remoteNouns(send: Send, newKey: () => string): RemoteNouns {
       show: (plan, task, which) => get(taskAt(plan, task), which),
       list: query => get('/tasks', query),
       claim: ({ once, ...wanted } = {}) => post('/tasks/claim', wanted, once === undefined ? {} : { once }),
-      heartbeat: (plan, task, held) => post(`${taskAt(plan, task)}/heartbeat`, held),
-      report: (plan, task, said, options) => post(`${taskAt(plan, task)}/report`, said, options),
+      heartbeat: (plan, task, claim) => post(`${taskAt(plan, task)}/heartbeat`, claim),
+      report: (plan, task, result, options) => post(`${taskAt(plan, task)}/report`, result, options),
     },
     gates: {
       list: plan => get(`${planAt(plan)}/gates`),
@@ -184,8 +184,8 @@ const planAt = (plan: string): string => `/plans/${encodeURIComponent(plan)}`
 const taskAt = (plan: string, task: string): string => `${planAt(plan)}/tasks/${encodeURIComponent(task)}`
 
 function queryOf(query: object): string {
-  const said = Object.entries(query).flatMap(([key, value]) =>
+  const pairs = Object.entries(query).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}=${encodeURIComponent(String(value))}`],
   )
-  return said.length === 0 ? '' : `?${said.join('&')}`
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }

@@ -1,19 +1,18 @@
-// One request to the service: sent, answered, refused or failed; and a stream of bytes as lines.
+// Requests to the service with retries, refusals and errors, and byte streams as lines.
 
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
 import type { ProblemFault } from '../format/wire/answers/problem.ts'
 import { BadCursor, CommitUnknown, StoreBusy, StoreDamaged, StoreFull, StoreGone } from '../stores/store.ts'
 
-// Refusals travel as problem documents and are refusals again here.
+// Refusals arrive as problem documents and are converted back.
 
-/** A refusal, and everything that was wrong with what was sent: the message tells of the first. */
+/** A refusal with all errors in the input; `message` describes the first. */
 export interface RemoteRefusal extends Refusal {
-  /** In the words of the service. */
   readonly hint?: string
   readonly faults?: readonly ProblemFault[]
 }
 
-/** Null for a problem that is none of the domain's. */
+/** Null for problems that are not refusals. */
 export function refusalIn({ code, detail, hint, allowed, faults }: RemoteProblem): RemoteRefusal | null {
   const known = ALSO[code] ?? code
   if (!isCode(known)) return null
@@ -26,7 +25,7 @@ export function refusalIn({ code, detail, hint, allowed, faults }: RemoteProblem
   }
 }
 
-/** What is wrong with a document has names of its own over there. */
+/** The service uses its own codes for errors in documents. */
 const ALSO: { readonly [code: string]: RefusalCode } = { 'invalid-plan': 'invalid', sketch: 'invalid' }
 
 const CODES: { readonly [code in RefusalCode]: true } = {
@@ -45,28 +44,28 @@ const CODES: { readonly [code in RefusalCode]: true } = {
 }
 const isCode = (code: string): code is RefusalCode => Object.hasOwn(CODES, code)
 
-// What goes wrong between here and the service, as typed errors that end with what to do. What the store says no to comes back as
-// the same errors the store itself throws, so that a caller need not know how far away it is.
+// Errors between client and service, each ending with what to do. Errors of the store are rethrown as the store's own types, so
+// callers need not know whether it is remote.
 
 export type TroubleKind =
-  /** Nobody answered, or the answer was cut off, also when asked again. */
+  /** No response, or an incomplete one, even after retries. */
   | 'unreachable'
-  /** The token is unknown, or there is none. */
+  /** The token is missing or unknown. */
   | 'not-signed-in'
-  /** The token does not reach so far. */
+  /** The token lacks the right. */
   | 'not-allowed'
-  /** Whoever answers there is no Planfold. */
+  /** The server at this address is not Planfold. */
   | 'not-planfold'
-  /** It said no to something it should have taken; are both sides of one release? */
+  /** The service rejected a valid request; client and service may be of different releases. */
   | 'refused'
 
 export class RemoteTrouble extends Error {
   override readonly name = 'RemoteTrouble'
   readonly kind: TroubleKind
   readonly hint: string
-  /** Of the answer; null when there was none. */
+  /** HTTP status; null if there was no response. */
   readonly status: number | null
-  /** Everything that is wrong with what was sent, place by place. */
+  /** All errors in the input, with their places. */
   readonly faults: readonly ProblemFault[]
 
   constructor(
@@ -84,20 +83,18 @@ export class RemoteTrouble extends Error {
   }
 }
 
-/** A problem document, as far as it matters here. */
 interface RemoteProblem {
   readonly code: string
   readonly status: number
   readonly detail: string
   readonly hint?: string
   readonly allowed?: readonly string[]
-  /** Everything that is wrong with what was sent, place by place. */
   readonly faults?: readonly ProblemFault[]
 }
 
 const PREFIX = 'urn:planfold:problem:'
 
-/** Null for what is no problem document of ours. */
+/** Null if the body is not a problem document of Planfold. */
 export function problemIn(status: number, body: unknown): RemoteProblem | null {
   if (typeof body !== 'object' || body === null) return null
   const { type, detail, hint, allowed, faults } = body as { readonly [key: string]: unknown }
@@ -145,21 +142,20 @@ const HINTS = {
   refused: 'is the service of the same release as this client?',
 } as const
 
-// One request to the service, asked again when nobody answered. What may be asked twice without harm is: reads by their nature,
-// writes by the key they carry, which the service knows again.
+// One request to the service, retried if there is no response. Reads are safe to repeat; writes carry an idempotency key that the
+// service recognises.
 
 export interface Connection {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly token: string | null
   readonly fetch: typeof fetch
-  /** A key nobody else makes. */
+  /** Generates a unique idempotency key. */
   readonly newKey: () => string
-  /** Settles after so long, or when the signal fires. */
+  /** Settles after `ms`, or when the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
-  /** How long one try may take. */
+  /** Timeout of one attempt. */
   readonly timeoutMs: number
-  /** How often it is tried in all. */
   readonly triesMax: number
 }
 
@@ -171,17 +167,17 @@ export interface Request {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly body?: string
-  /** The media type of the body; JSON when not said. */
+  /** Media type of the body; JSON by default. */
   readonly type?: string
-  /** The Idempotency-Key of a write. */
+  /** Sent as Idempotency-Key. */
   readonly key?: string
-  /** Fires when the caller has gone. */
+  /** Aborts when the caller cancels. */
   readonly signal: AbortSignal
 }
 
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 5_000
-/** Whoever stands between says that it could not reach the service, or the service says: not now. */
+/** A proxy could not reach the service, or the service is overloaded. */
 const PASSING = new Set([429, 502, 503, 504])
 
 export async function send(connection: Connection, request: Request): Promise<Reply> {
@@ -200,13 +196,13 @@ export const headersOf = ({ token }: Connection): { readonly [name: string]: str
 
 const closed = (): RemoteTrouble => new RemoteTrouble('unreachable', 'this client was closed', 'connect again')
 
-/** `again`: it may be tried again, after so many milliseconds at least; null when it has been answered. */
+/** `again`: may be retried after at least this many milliseconds; null if there is a final answer. */
 type Tried =
   | { readonly status: number; readonly body: unknown; readonly again: number | null }
   | { readonly status: null; readonly cause: unknown; readonly again: number }
 
 async function attempt(connection: Connection, { method, path, body, type, key, signal }: Request): Promise<Tried> {
-  // Held here: a timeout that only `AbortSignal.any` knows would be collected as garbage, and never fire.
+  // Keeps a reference: a timeout signal used only in `AbortSignal.any` would be garbage-collected and never fire.
   const over = new AbortController()
   const timer = setTimeout(() => over.abort(new DOMException('it took too long', 'TimeoutError')), connection.timeoutMs)
   try {
@@ -260,10 +256,10 @@ function settle(tried: Tried, url: string): Reply {
   return { ok: true, body }
 }
 
-// A stream of bytes as lines. What stands behind the last line break is no line: it was cut off.
+// Splits a byte stream into lines. A last line without a line break is incomplete and dropped.
 
 interface LinesOptions {
-  /** Without a byte for so long, the line is taken for dead. */
+  /** Treats the connection as dead after this time without data. */
   readonly silentMs: number
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
 }
@@ -277,13 +273,13 @@ export async function* linesOf(
   const parts: string[] = []
   try {
     for (;;) {
-      const heard = new AbortController()
-      const read = reader.read().finally(() => heard.abort())
-      const silence = wait(silentMs, heard.signal).then(() => null)
-      const got = (await Promise.race([read, silence])) ?? (heard.signal.aborted ? await read : null)
+      const received = new AbortController()
+      const read = reader.read().finally(() => received.abort())
+      const silence = wait(silentMs, received.signal).then(() => null)
+      const got = (await Promise.race([read, silence])) ?? (received.signal.aborted ? await read : null)
       if (got === null || got.done) return
       const pieces = decoder.decode(got.value, { stream: true }).split('\n')
-      // Only the first piece goes on with what came before.
+      // Only the first piece continues the buffered text.
       for (const piece of pieces.slice(0, -1)) {
         yield parts.join('') + piece
         parts.length = 0

@@ -50,15 +50,15 @@ export function answer<T extends QueryType>(rooms: Rooms, query: QueryOf<T>): Pr
 export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
   find: read((rooms, { reference }) => rooms.store.find(reference)),
   state: read(async (rooms, { plan }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     return state === null ? null : await stateNow(rooms, state)
   }),
   summary: read(async (rooms, { plan }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     return state === null ? null : { ...summary(state), holder: await rooms.store.leases.holder(state.id) }
   }),
   board: read(async (rooms, { plan, urgent }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     if (state === null) return null
     if (urgent === undefined) return await titled(state, board(state))
     return await titled(
@@ -67,7 +67,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     )
   }),
   task: read(async (rooms, { plan, task }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     return state === null || found === undefined ? null : (await titled(state, [card(state, found)]))[0]!
   }),
@@ -97,7 +97,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
   next: read(async (rooms, { plan, explain: wanted, limit }) => {
     const found = await rooms.store.find(plan)
     if (found !== null) await sweepClaims(rooms, found.plan)
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     if (state === null) return null
     const held = await scopeWaits(roomsOf(rooms, state), state)
     const waits = new Map(held.map(wait => [wait.task, wait]))
@@ -118,13 +118,13 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     return { ready: await titled(state, ready), claimable: claimable.length, explained, held }
   }),
   record: read(async (rooms, { plan, since }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     if (state === null) return null
     if (since === state.version) return UNCHANGED
     return { summary: summary(state), definition: wholeDefinition(state), dialect: state.dialect }
   }),
   records: read(async (rooms, { plan, tasks }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     if (state === null) return null
     const found = records(
       state,
@@ -169,7 +169,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     return await rooms.store.logs.read({ plan: state.id, task: name, ...options })
   }),
   taskPage: read(async (rooms, { plan, task }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     if (state === null || found === undefined) return null
     const { taskPage } = await import('./records/task-page.ts')
@@ -187,7 +187,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
     return await (await import('./records/task-page.ts')).taskChanges(rooms, state, found, which)
   }),
   consent: inspect(async (rooms, { plan, task }) => {
-    const state = await tendedState(rooms, plan)
+    const state = await upToDateState(rooms, plan)
     const found = state === null ? undefined : taskIn(state, task)
     return found === undefined
       ? null
@@ -331,7 +331,7 @@ export const QUERIES: { readonly [T in QueryType]: Row<T> } = {
 }
 
 /** An unowned plan gets its due questions and alarms before it is shown. */
-async function tendedState(rooms: Rooms, reference: string): Promise<PlanState | null> {
+async function upToDateState(rooms: Rooms, reference: string): Promise<PlanState | null> {
   const state = await stateOf(rooms, reference)
   if (state === null || !hasDueAlarm(state, rooms.clock.now())) return state
   await (await lazy.dueQuestions()).raiseDueQuestions(rooms, state.id)
@@ -343,7 +343,6 @@ async function stateOf(rooms: Rooms, reference: string): Promise<PlanState | nul
   return found === null ? null : await rooms.store.state(found.plan)
 }
 
-/** The outputs that are artifacts. */
 export const artifactsIn = (outputs: Json | undefined): readonly Json[] =>
   isMap(outputs) ? Object.values(outputs).flatMap(value => (isMap(value) ? (value.artifact ?? []) : [])) : []
 

@@ -1,7 +1,6 @@
 // Time as a dependency. The wall clock dates entries and retries; the monotonic clock measures durations; `after` is the only timer.
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
   now(): number
   monotonic(): number
   /** Calls back once, not before `ms` have passed; returns a function that cancels. */

@@ -10,7 +10,7 @@ import type { AnyQuery, Engine, EngineInProcess, KillSwitch, SubmitOptions } fro
 import { lazy } from './lazy-imports.ts'
 import { noteOrder } from './loop/attendant.ts'
 import { killSwitch, refuseHalted } from './loop/kill-switch.ts'
-import { ORDERS, rowOf, tend } from './order-table.ts'
+import { ORDERS, raiseDue, rowOf } from './order-table.ts'
 import type { Order, OrderType, Submitted } from './orders.ts'
 import { offerAnswers } from './permissions/inbox-answers.ts'
 import {
@@ -123,7 +123,7 @@ export class EngineLocal implements EngineInProcess {
     }
     const done = seals === true ? await sealed(rooms, found.plan, writing, write) : await write(writing)
     // A draft has no due questions or alarms.
-    if (done.ok && done.events[0]?.type !== 'task.added') await tend(rooms, found.plan)
+    if (done.ok && done.events[0]?.type !== 'task.added') await raiseDue(rooms, found.plan)
     if (done.ok && done.events.some(({ type }) => type === 'plan.finished'))
       await (await lazy.forkChanges()).storeForkEnd(rooms, found.plan)
     return done

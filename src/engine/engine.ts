@@ -89,7 +89,6 @@ export interface SubmitOptions {
   readonly asked?: Json
 }
 
-/** The door for code in the same process. */
 export interface EngineInProcess extends Engine {
   /** The earlier answer under this key for the same `asked`; null if the key is new. Refused if it was used for something else. */
   answered(once: string, asked: Json): Promise<Submitted | null>

@@ -7,14 +7,12 @@ import type { Progress } from '../domain/views/summary.ts'
 import type { Store } from '../stores/store.ts'
 
 export interface Feed extends Pick<Store, 'position' | 'since' | 'pruned' | 'onChange'> {
-  /** One page of entries of a plan after a version. */
   readonly entries: (plan: PlanId, after: number, limit: number) => ReturnType<Store['read']>
   readonly output: Pick<Store['logs'], 'since' | 'last'>
   facts(plan: PlanId): Promise<PlanFacts | null>
   progress(plan: PlanId): Promise<PlanProgress | null>
 }
 
-/** The progress of a plan at a version. */
 export interface PlanProgress {
   readonly version: number
   readonly revision: number

@@ -160,7 +160,7 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
   decide: decide(decideGate, { seals: true }),
   review: decide(
     async ({ rooms, plan, writing }, order) => {
-      await tend(rooms, plan)
+      await raiseDue(rooms, plan)
       const by: string = writing.actor
       const decisions = order.decisions.map(each => ({ ...each, ...sightOf(each), type: 'decide' as const, by }))
       return await write(rooms, plan, { type: 'review', decisions }, writing)
@@ -202,7 +202,7 @@ async function onState(
 }
 
 /** Asks questions of gates that were reached, and raises alarms that are due, for a plan without an owner. */
-export async function tend(rooms: Rooms, plan: PlanId): Promise<void> {
+export async function raiseDue(rooms: Rooms, plan: PlanId): Promise<void> {
   const state = await rooms.store.state(plan)
   if (state !== null && hasDueAlarm(state, rooms.clock.now()))
     await (await lazy.dueQuestions()).raiseDueQuestions(rooms, plan)
@@ -232,7 +232,7 @@ async function revise({ rooms, plan, writing }: OrderingAbout, order: Orders['re
 
 async function decideGate(given: OrderingAbout, { edits, ...order }: Orders['decide']): Promise<Submitted> {
   const { rooms, plan, writing } = given
-  await tend(rooms, plan)
+  await raiseDue(rooms, plan)
   const command = { ...order, ...sightOf(order), by: writing.actor as string }
   if (edits === undefined) return await write(rooms, plan, command, writing)
   return await onState(given, async state => {

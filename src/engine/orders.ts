@@ -83,7 +83,6 @@ export interface Forked {
         readonly others: 'then' | 'now'
         /** Tasks that worked since without captured files: their files are as they are now. */
         readonly unseen: readonly TaskName[]
-        /** Untracked files, which were copied as well. */
         readonly uncommitted: { readonly paths: number; readonly first: readonly string[] }
         /** Why it is no worktree although there is a repository. */
         readonly why?: string

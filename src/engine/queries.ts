@@ -60,7 +60,6 @@ import type {
 import type { CommitLine, FileStat, PrText, RollbackStep } from '../workspace/git/git.ts'
 import type { Change, LeftOut, Preview, TreeEntry } from '../workspace/workspace.ts'
 
-/** A replaced version of one path. */
 export interface KeptFile {
   readonly path: string
   readonly at: Millis
@@ -68,7 +67,6 @@ export interface KeptFile {
   readonly task: TaskName | null
   /** The replaced version; null if a person had deleted the file. */
   readonly kept: TreeEntry | null
-  /** The version that replaced it. */
   readonly instead: TreeEntry | null
 }
 
@@ -115,7 +113,6 @@ export interface PullRequest extends PrText {
   readonly lacks: string | null
 }
 
-/** Who halted everything, when and why. */
 export interface Halt {
   readonly by: string
   readonly at: Millis
@@ -139,7 +136,6 @@ export interface Chain {
   readonly entries: number
   readonly head: string
   readonly fault: ChainFault | null
-  /** The hashes of the requested entries that exist. */
   readonly at: { readonly [version: number]: Sha256 }
 }
 
@@ -198,7 +194,6 @@ export interface Replay {
 
 export type ReplayFault = {
   readonly version: number
-  /** Null if there is no such entry. */
   readonly position: Position | null
   readonly message: string
 } & (
@@ -260,7 +255,6 @@ export interface UnmetCriterion {
   readonly evidence: string | null
 }
 
-/** What an adoption would do. */
 export type AdoptionPreview =
   | {
       readonly ok: true
@@ -270,7 +264,6 @@ export type AdoptionPreview =
       readonly status: 'open' | 'under way' | 'adopted' | 'unchanged'
       /** What was read: the folder, the snapshot at the fork's end, or only its journal. */
       readonly seen: 'folder' | 'end' | 'journal'
-      /** Changes of the fork that are not adopted yet. */
       readonly changes: readonly Change[]
       readonly files: readonly FilePreview[]
       readonly left: readonly LeftOut[]
@@ -284,7 +277,6 @@ export interface FilePreview extends Preview {
   readonly uncovered?: true
 }
 
-/** What a rollback would do. */
 export type RollbackPreview =
   | {
       readonly ok: true
@@ -313,16 +305,13 @@ export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly card: Card
   readonly name: string
   readonly version: number
-  /** Why it is in this state. */
   readonly why: Hint
   readonly attempts: readonly AttemptTold[]
   readonly decisions: readonly DecisionTold[]
   readonly criteria: readonly ContractLine[]
   /** What would run; null if the task has ended, or this is not known. */
   readonly preview: string | null
-  /** The end of the output, oldest first. */
   readonly log: readonly StoredLog[]
-  /** There is more output before that. */
   readonly isLogCut: boolean
 }
 
@@ -330,7 +319,6 @@ export interface ChangesShown {
   readonly visit: number
   readonly attempt: number
   readonly files: readonly FileShown[]
-  /** How many more files it changed. */
   readonly more: number
 }
 
@@ -532,7 +520,6 @@ export interface ScopeWait {
 }
 
 export interface ScopeBlocker extends ScopeHolder {
-  /** A living process drives that plan. */
   readonly driven: boolean
   /** Orders that would end the wait if no process drives that plan. */
   readonly orders: readonly ('resume' | 'cancel')[]

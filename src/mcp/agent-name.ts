@@ -1,5 +1,5 @@
-// Who calls: the name that every entry an agent writes bears. A name that was given wins; else what the agent says of itself, in its
-// environment or with the request; else the name of the program, with a number that is this process's own.
+// The actor name of an agent. In order: a configured name; what the agent says in its environment or request; the program's name
+// with a number unique to this process.
 
 import { randomBytes } from 'node:crypto'
 import { ACTOR_MAX, type Actor, isActor } from '../domain/id.ts'
@@ -15,13 +15,13 @@ export interface Request {
 const OWN = randomBytes(3).toString('hex')
 const ID_SHOWN = 8
 
-/** `told`: by `--as` or `PLANFOLD_AS`. */
-export function agentName(told: string | undefined, environment: Environment, { meta, client }: Request): Actor {
+/** `configured`: from `--as` or `PLANFOLD_AS`. */
+export function agentName(configured: string | undefined, environment: Environment, { meta, client }: Request): Actor {
   const codex = meta?.['x-codex-turn-metadata']
   const thread = isMap(codex) ? (codex.thread_id ?? codex.session_id) : undefined
   const session = environment.CLAUDE_CODE_SESSION_ID
   const names = [
-    told,
+    configured,
     typeof thread === 'string' ? codexName(thread) : undefined,
     session === undefined ? undefined : claudeName(session),
     client === undefined ? undefined : `${client.slice(0, 60)}/${OWN}`,
@@ -33,8 +33,8 @@ export function agentName(told: string | undefined, environment: Environment, { 
 export const claudeName = (session: string): string => `claude-code/${session.slice(0, ID_SHOWN)}`
 export const codexName = (thread: string): string => `codex/${thread.slice(-ID_SHOWN)}`
 
-/** Of the call, for what must be done once: what Claude Code sends with it, else what the agent said. Never the id of the request. */
-export function callKey(meta: Request['meta'], said: string | undefined): string | undefined {
+/** Idempotency key of a tool call: Claude Code's, else the agent's own. Never the request id, which changes with a retry. */
+export function callKey(meta: Request['meta'], given: string | undefined): string | undefined {
   const sent = meta?.['claudecode/toolUseId']
-  return typeof sent === 'string' ? sent : said
+  return typeof sent === 'string' ? sent : given
 }

@@ -1,5 +1,5 @@
-// `manage_plan`: one tool with the names and answers that older clients know (`planfold mcp --compat`). What those clients were told
-// wrongly is told rightly: an unknown status is refused, an empty plan is never complete, an id that does not exist is named.
+// `manage_plan`: one tool with the names and answers that older clients know (`planfold mcp --compat`). It corrects wrong answers
+// of the original: unknown statuses are refused, an empty plan is never complete, and unknown ids are reported.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
@@ -7,10 +7,10 @@ import { criterionText } from '../domain/plan-rules/criterion-text.ts'
 import { SATISFIES } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
 import type { ManagePlanInput } from '../format/wire/agent-tools.ts'
+import { standingText } from './answer-text.ts'
 import { clean } from './plan-text.ts'
 import { planWrite } from './plan-write.ts'
 import { findPlan, findTask, type Room, ToolError } from './room.ts'
-import { standingText } from './written-text.ts'
 
 export async function managePlan(room: Room, input: ManagePlanInput): Promise<JsonObject> {
   const { engine } = room

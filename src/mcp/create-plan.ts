@@ -19,11 +19,11 @@ import { readDocument } from '../operations/read-document.ts'
 import { createOrder } from '../operations/run-plan.ts'
 import type { PlanStart } from '../operations/start-plan.ts'
 import { findTemplate, planFromTemplate } from '../operations/templates.ts'
+import { replannedLines } from './answer-text.ts'
 import { faultLines, hintText, refusalText } from './hint-text.ts'
 import { names } from './nothing-to-claim.ts'
 import { clean } from './plan-text.ts'
 import { accepted, Refused, type Room, ToolError, type Written } from './room.ts'
-import { replannedLines } from './written-text.ts'
 
 type Create = Extract<Order, { readonly type: 'create' }>
 
@@ -36,13 +36,13 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   if (input.preview === true)
     return {
       plan: null,
-      said: [
+      lines: [
         previewText(create.definition),
         ...personLines(create.definition),
         ...(await aroundLines(room, create.definition)),
       ],
     }
-  // Made and started, or neither: what would keep it from starting is looked at first.
+  // Create and start together or not at all: check first whether it could start.
   if (input.start === true) await mustRun(room)
   const done = await createPlan(
     room.engine,
@@ -56,10 +56,10 @@ export async function createFrom(room: Room, input: PlanWriteInput, submit: Subm
   const { plan, name } = done.made
   if (done.started !== null) mustStart(done.started, plan)
   const head = `ok: plan ${clean(name)} created${input.start === true ? ' and started' : ', not started'}`
-  return { plan, said: [head, ...personLines(create.definition)] }
+  return { plan, lines: [head, ...personLines(create.definition)] }
 }
 
-/** The agent that is to work the tasks. One that Planfold has started chooses none: it would work with another's rights. */
+/** The agent to work the tasks. An agent that Planfold started may not choose one: it would act with another agent's rights. */
 async function workerNamed({ agents }: Room, { worker: agent }: PlanWriteInput): Promise<AgentWorker | null> {
   if (agent === undefined) return null
   if (agents === undefined)
@@ -69,7 +69,7 @@ async function workerNamed({ agents }: Room, { worker: agent }: PlanWriteInput):
   return found.worker
 }
 
-/** Drafts only: who works on a running plan was shown to the person who started it. */
+/** Drafts only: the person who starts a plan is shown its worker. */
 export async function chooseWorker(
   room: Room,
   plan: PlanId,
@@ -92,15 +92,15 @@ export async function chooseWorker(
   if (!done.ok) throw new Refused(done.refusal, plan)
 }
 
-/** Checks that stop the work until a person has looked; the agent's author may prefer other ones. */
+/** Lists checks that need a person; the plan's author may prefer automatic ones. */
 function personLines({ tasks }: PlanDefinition): readonly string[] {
-  const held = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
-  const have = held.length === 1 ? '1 task has' : `${held.length} tasks have`
-  const note = `note: ${have} checks only a person can confirm: ${names(held)} (use {check: "command"})`
-  return held.length === 0 ? [] : [note]
+  const judged = tasks.filter(({ accept = [] }) => accept.some(({ type }) => type === 'prose')).map(({ id }) => id)
+  const have = judged.length === 1 ? '1 task has' : `${judged.length} tasks have`
+  const note = `note: ${have} checks only a person can confirm: ${names(judged)} (use {check: "command"})`
+  return judged.length === 0 ? [] : [note]
 }
 
-/** What a model drafted under the same key: it is not asked a second time. Null when it was not. */
+/** The draft made under the same idempotency key, so that no model is asked again; null if there is none. */
 async function draftedBefore(
   { engine }: Room,
   { model }: PlanWriteInput,
@@ -174,7 +174,7 @@ async function orderFrom(room: Room, input: PlanWriteInput): Promise<Create> {
     tasks: (tasks ?? []).map(task => taskInOurWords(task as JsonObject)),
   })
   if (!read.ok) throw new ToolError(faultLines(read.faults).join('\n'))
-  // Tasks may come later: nothing is wrong with a draft that has none yet.
+  // A draft without tasks yet is not an error.
   const faults = (read.value.tasks.length === 0 ? [] : checkPlan(read.value)).map(({ task, key, message, hint }) => ({
     path: [task, key].filter(one => one !== undefined).join('.'),
     message,
@@ -205,7 +205,7 @@ async function draftFor(room: Room, ...asked: Parameters<Room['propose']>) {
   throw new ToolError(`error: no plan was made of the goal: ${clean(detail)}\nhint: ${clean(hint)}`)
 }
 
-/** What is left of a plan under way, drafted again. A person accepts it, unless the plan's policy does. */
+/** Drafts the remaining work of a running plan again. A person accepts the result, unless the policy does. */
 export async function replan(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { budget, look, ...named } = { budget: undefined, look: undefined, ...choiceOf(room, input) }
   const found = await replanGoal(room.engine, { plan, why: input.text ?? '', choice: named }, async request => {
@@ -219,10 +219,10 @@ export async function replan(room: Room, plan: PlanId, input: PlanWriteInput, su
   const { definition } = revision
   const what = { type: 'propose', definition, rationale, expectedRevision: current.revision } as const
   const done = accepted(await room.engine.submit(plan, what, submit), plan)
-  return { plan, said: replannedLines(done, revision.summary) }
+  return { plan, lines: replannedLines(done, revision.summary) }
 }
 
-/** Without `tasks`, a planner makes them; an empty list is a draft without tasks. */
+/** Without `tasks`, a planner makes them; an empty list makes a draft without tasks. */
 async function fromGoal(room: Room, goal: string, input: PlanWriteInput): Promise<Create> {
   const { name } = input
   const { definition, source } = await draftFor(room, goal, choiceOf(room, input))

@@ -1,4 +1,4 @@
-// What to do next, as calls of the two tools. What only a person may do is said as that.
+// Words hints as calls of the two tools. Steps that only a person may take are worded as such.
 
 import { CALLS_DEFAULT } from '../domain/budget/visit-caps.ts'
 import { type Allowed, type Hint, type Step, type StepName, type StepOf, wordHint } from '../domain/hint.ts'
@@ -7,15 +7,14 @@ import { clean } from './plan-text.ts'
 
 export const hintText = (hint: Hint): string => wordHint(hint, partText)
 
-export function refusalText({ message: said, hint, allowed }: Refusal): string {
-  const message = clean(said.replace('this Idempotency-Key', 'this `key`'), SAID_MAX)
+export function refusalText({ message: unsafe, hint, allowed }: Refusal): string {
+  const message = clean(unsafe.replace('this Idempotency-Key', 'this `key`'), SAID_MAX)
   if (allowed !== undefined && allowed.length > 0) return `error: ${message}\nhint: you can: ${waysIn(allowed)}`
   return [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${clean(hintText(hint), SAID_MAX)}`])].join('\n')
 }
 
 const SAID_MAX = 2_000
 
-/** As actions of `plan_write`; the others are a person's. */
 function waysIn(allowed: readonly string[]): string {
   const own = allowed.flatMap(word => ACTIONS_OF[allowed.includes('retry') && word === 'run' ? '' : word] ?? [])
   const theirs = allowed.filter(word => ACTIONS_OF[word] === undefined)
@@ -52,7 +51,7 @@ export function faultLines(
 
 function partText(part: Step | Allowed): string {
   if ('may' in part) return part.may
-  // The table has a wording for each step by its name; which one this is only the compiler cannot follow.
+  // STEPS has a function for each kind of step, but the compiler cannot follow which one this is.
   return (STEPS[part.next] as (step: Step) => string)(part)
 }
 

@@ -1,4 +1,4 @@
-// Why no task can be claimed: the plan is over, paused or not started, a person must decide first, or others are at work.
+// Explains why no task can be claimed: the plan has ended, is paused or not started, needs a decision, or others hold the tasks.
 
 import type { PlanId } from '../domain/id.ts'
 import { openPlans } from '../operations/find-target.ts'

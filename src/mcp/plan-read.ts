@@ -1,4 +1,4 @@
-// The tool `plan_read`: looks at plans and changes nothing. Every answer is text within a budget of tokens.
+// The tool `plan_read`: reads plans without changing them. Every answer is text within a token budget.
 
 import { keyText } from '../domain/budget/budget-text.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -37,7 +37,7 @@ const CHANGES_PAGE = 200
 const READY_MAX = 5
 const EXPLAINED_MAX = 10
 const SHORT_MAX = 30
-/** No line about a task is shorter: `- [ ] a (ready)`. */
+/** Lower bound for a task line: `- [ ] a (ready)`. */
 const LINE_MIN = 15
 
 export async function planRead(room: Room, input: PlanReadInput): Promise<string> {
@@ -69,7 +69,7 @@ interface Budget {
   readonly page?: string | undefined
 }
 
-/** The compact view that `plan_write` answers with too: the head, then what matters now. */
+/** The compact view, also part of `plan_write` answers: the head, then what matters now. */
 export async function planText(room: Room, plan: PlanId, budget: Budget = {}): Promise<string> {
   const { engine } = room
   const summary = await engine.ask({ type: 'summary', plan })
@@ -77,7 +77,7 @@ export async function planText(room: Room, plan: PlanId, budget: Budget = {}): P
   const me = engine.caller.actor
   const from = pageNumber(budget.page)
   const head = from === 0 ? headLines(summary) : [`# ${clean(summary.name)}, tasks from ${from + 1}`]
-  // In the order of the plan, unless it is too long for that: then what matters now comes first, and no more is read than fits.
+  // In plan order if it fits; otherwise what matters now comes first, and only that much is read.
   const { total } = summary.progress
   const tokens = budget.max_tokens ?? TOKENS_DEFAULT
   const cards =
@@ -100,7 +100,7 @@ export async function planText(room: Room, plan: PlanId, budget: Budget = {}): P
   return [...head, ...lines.slice(0, shown), ...more, ...state].join('\n')
 }
 
-/** What is left of the budget of the plan, where it has one. Only a person can add to it. */
+/** The remaining budget, if the plan has one. Only a person can raise it. */
 async function budgetLines({ engine }: Room, plan: PlanId): Promise<readonly string[]> {
   const report = await engine.ask({ type: 'budget', plan, earlier: false })
   const own = report?.blocks.find(({ task }) => task === null)

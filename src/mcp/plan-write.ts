@@ -1,5 +1,5 @@
-// The tool `plan_write`: makes one change, in one call. The answer to a change of the plan shows it as it is then; the answer about one
-// task is short. Whatever is not done is an error that says what to change; nothing is done by halves.
+// The tool `plan_write`: one change per call. A change of the plan is answered with the plan; a change of one task with a short
+// line. If anything is refused, nothing is changed, and the error says what to correct.
 
 import { isCheckpointName, type PlanId, type TaskName } from '../domain/id.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
@@ -17,6 +17,17 @@ import { criteriaOf, tickCriteria } from '../operations/agents/tick-criteria.ts'
 import { claimTask } from '../operations/claim-task.ts'
 import { keepClaim } from '../operations/report-task.ts'
 import { startPlan } from '../operations/start-plan.ts'
+import {
+  askedLines,
+  claimedLines,
+  editedLines,
+  orderLines,
+  proposedLines,
+  questionIn,
+  rollbackLines,
+  statusLines,
+  tickedLines,
+} from './answer-text.ts'
 import { chooseWorker, createFrom, mustRun, mustStart, replan } from './create-plan.ts'
 import { faultLines, refusalText } from './hint-text.ts'
 import { nothingToClaim } from './nothing-to-claim.ts'
@@ -36,33 +47,22 @@ import {
   ToolError,
   type Written,
 } from './room.ts'
-import {
-  askedLines,
-  claimedLines,
-  editedLines,
-  orderLines,
-  proposedLines,
-  questionIn,
-  rollbackLines,
-  statusLines,
-  tickedLines,
-} from './written-text.ts'
 
-/** `key`: of this call, from the client or the agent; the same one is carried out once. */
+/** `key`: idempotency key of this call, from the client or the agent. */
 export async function planWrite(room: Room, input: PlanWriteInput, key: string | undefined): Promise<Written> {
   try {
     if (key === undefined) return await write(room, input, key)
     return await oneAfterTheOther(`${room.engine.caller.actor}\0${key}`, async () => await write(room, input, key))
   } catch (error) {
-    const said = error instanceof Refused ? new ToolError(refusalText(error.refusal), error.plan) : error
-    // What was refused about one task needs no list of the others.
-    throw said instanceof ToolError && isShort(input) ? new ToolError(said.message) : said
+    const refused = error instanceof Refused ? new ToolError(refusalText(error.refusal), error.plan) : error
+    // A refusal about one task does not need the list of the others.
+    throw refused instanceof ToolError && isShort(input) ? new ToolError(refused.message) : refused
   }
 }
 
 const underWay = new Map<string, Promise<unknown>>()
 
-/** A client may send a call again before the first has ended: it waits, and is answered as the first was. */
+/** A client may repeat a call before the first has ended: the repeat waits and gets the same answer. */
 async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promise<T> {
   const before = underWay.get(call)
   const own = (async () => {
@@ -77,12 +77,12 @@ async function oneAfterTheOther<T>(call: string, work: () => Promise<T>): Promis
   }
 }
 
-export async function writtenText(room: Room, input: PlanWriteInput, { plan, said }: Written): Promise<string> {
-  if (plan === null || isShort(input)) return said.join('\n')
-  return [...said, '', await planText(room, plan, { max_tokens: input.max_tokens ?? 600 })].join('\n')
+export async function writtenText(room: Room, input: PlanWriteInput, { plan, lines }: Written): Promise<string> {
+  if (plan === null || isShort(input)) return lines.join('\n')
+  return [...lines, '', await planText(room, plan, { max_tokens: input.max_tokens ?? 600 })].join('\n')
 }
 
-/** About one's own work; sent many times in a plan, so every word of the answer costs. */
+/** Actions on the agent's own work: frequent, so their answers are kept short. */
 const SHORT: ReadonlySet<Action> = new Set(['claim', 'heartbeat', 'report', 'status', 'tick', 'note', 'ask'])
 
 /** A caller that names a revision wants to see the plan if it has changed. */
@@ -93,24 +93,24 @@ const isBlank = (text: string | undefined): text is undefined => text === undefi
 
 const missing = (field: string, why: string): ToolError => new ToolError(`error: \`${field}\` is missing\nhint: ${why}`)
 
-async function write(room: Room, said: PlanWriteInput, key: string | undefined): Promise<Written> {
+async function write(room: Room, given: PlanWriteInput, key: string | undefined): Promise<Written> {
   const { engine } = room
-  const { action } = said
-  let input = said
+  const { action } = given
+  let input = given
   const own: SubmitOptions = key === undefined ? {} : { once: key }
   if (action === 'create') return await createFrom(room, input, own)
   if (input.worker !== undefined && action !== 'start')
     throw new ToolError(`error: '${action}' takes no worker\nhint: worker goes with create and start`)
   if (input.preview === true && action !== 'edit' && action !== 'rollback')
     throw new ToolError(`error: '${action}' has no preview\nhint: preview works with create, edit and rollback`)
-  // Starting may take several orders, each with a key of its own; what takes one is looked up before anything is looked at.
+  // Starting may submit several orders, each with its own key; any other action is looked up by key before validation.
   const before = action === 'start' || key === undefined ? null : await engine.answered(key, askedIn(input))
   if (before !== null) return await answerAgain(room, input, accepted(before, null))
   const submit: SubmitOptions = key === undefined ? {} : { once: key, asked: askedIn(input) }
   if (action === 'claim' || action === 'start' || action === 'resume') await mustRun(room)
   if (action === 'claim' && input.plan === undefined && input.task === undefined) return await claimAny(room, submit)
-  const { plan, task: meant } = await targetPlan(room, input)
-  if (meant !== undefined) input = { ...input, task: meant }
+  const { plan, task: found } = await targetPlan(room, input)
+  if (found !== undefined) input = { ...input, task: found }
   if (input.expected_revision !== undefined && action !== 'edit')
     await expectRevision(room, plan, input.expected_revision)
   switch (action) {
@@ -123,13 +123,13 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
       mustStart(await startPlan(engine, plan, own), plan)
       return {
         plan,
-        said: [`ok: the plan is started${input.worker === undefined ? '' : `; ${clean(input.worker)} works it`}`],
+        lines: [`ok: the plan is started${input.worker === undefined ? '' : `; ${clean(input.worker)} works it`}`],
       }
     }
     case 'pause':
       return await order(room, plan, { type: 'pause', reason: input.text ?? 'paused by an agent' }, input, submit)
     case 'resume':
-      return { plan, said: orderLines(input, accepted(await resumeOwnPause(engine, plan, submit), plan)) }
+      return { plan, lines: orderLines(input, accepted(await resumeOwnPause(engine, plan, submit), plan)) }
     case 'claim':
       return await claim(room, plan, input, submit)
     case 'heartbeat':
@@ -165,12 +165,12 @@ async function write(room: Room, said: PlanWriteInput, key: string | undefined):
   }
 }
 
-/** What a key counts for: all that was asked but how much of the answer is shown. */
+/** What the idempotency key covers: the whole input except the answer's length. */
 function askedIn({ key: _, max_tokens: __, ...asked }: PlanWriteInput): Json {
   return asked as Json
 }
 
-/** Where no plan is named: that of the task, else the only one, else that in which the caller has a task in hand. */
+/** Without a named plan: the plan of the task, else the only plan, else the one in which the caller holds a claim. */
 async function targetPlan(
   room: Room,
   input: PlanWriteInput,
@@ -190,10 +190,10 @@ async function order(
   input: PlanWriteInput,
   submit: SubmitOptions,
 ): Promise<Written> {
-  return { plan, said: orderLines(input, accepted(await room.engine.submit(plan, what, submit), plan)) }
+  return { plan, lines: orderLines(input, accepted(await room.engine.submit(plan, what, submit), plan)) }
 }
 
-/** Agents name one by a few words: what cannot be a name becomes one. */
+/** Agents name checkpoints in a few words, which are converted to a valid name. */
 async function checkpoint(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { text } = input
   const name = text === undefined || isCheckpointName(text) ? text : (slug(text) ?? text)
@@ -216,16 +216,16 @@ async function edit(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
   const done = await editPlan(room.engine, plan, edits, { rationale, expectedRevision, preview: input.preview, submit })
   switch (done.status) {
     case 'edited':
-      return { plan, said: [...editedLines(done.what.summary), ...fateLines(done.what.fates)] }
+      return { plan, lines: [...editedLines(done.what.summary), ...fateLines(done.what.fates)] }
     case 'preview':
       return {
         plan,
-        said: [`preview, nothing was changed: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)],
+        lines: [`preview, nothing was changed: ${clean(done.what.summary)}`, ...fateLines(done.what.fates)],
       }
     case 'proposed':
-      return { plan, said: proposedLines(done.what.summary, done.why) }
+      return { plan, lines: proposedLines(done.what.summary, done.why) }
     case 'unchanged':
-      return { plan, said: ['ok: the plan says that already'] }
+      return { plan, lines: ['ok: the plan says that already'] }
     case 'refused':
       throw new Refused(done.refusal, plan)
     case 'unsound':
@@ -252,7 +252,7 @@ async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: Su
   const task = input.task === undefined ? undefined : (await findTask(room, plan, input.task)).task
   const card = task === undefined ? null : await engine.ask({ type: 'task', plan, task })
   const isMine = card?.claimedBy === engine.caller.actor
-  // Claimed again by its holder, for example after a compaction: it gets its token back.
+  // The holder claims again, for example after a context compaction, and gets its token back.
   const made =
     isMine && task !== undefined
       ? await engine.submit(plan, { type: 'heartbeat', task })
@@ -263,9 +263,9 @@ async function claim(room: Room, plan: PlanId, input: PlanWriteInput, submit: Su
   return await claimed(room, accepted(made, plan), isMine)
 }
 
-async function claimed(room: Room, { plan, claim: held }: Accepted, isAgain = false): Promise<Written> {
-  if (held === undefined) throw new Error('bug: a task was claimed and has no claim')
-  return { plan, said: await claimedLines(room, { plan, ...held, isAgain }) }
+async function claimed(room: Room, { plan, claim }: Accepted, isAgain = false): Promise<Written> {
+  if (claim === undefined) throw new Error('bug: a task was claimed and has no claim')
+  return { plan, lines: await claimedLines(room, { plan, ...claim, isAgain }) }
 }
 
 async function isClosed({ engine }: Room, plan: PlanId): Promise<boolean> {
@@ -278,7 +278,7 @@ async function heartbeat(room: Room, plan: PlanId, input: PlanWriteInput): Promi
   const kept = await keepClaim(room.engine, target, { token: input.token })
   if (kept.status === 'refused') throw new Refused(kept.refusal, plan)
   const minutes = kept.expiresInMs === null ? '' : ` for ${Math.round(kept.expiresInMs / 60_000)} more minutes`
-  return { plan, said: [`ok: ${clean(target.task)} is yours${minutes}`] }
+  return { plan, lines: [`ok: ${clean(target.task)} is yours${minutes}`] }
 }
 
 async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -301,8 +301,8 @@ async function status(room: Room, plan: PlanId, input: PlanWriteInput, submit: S
     submit,
   })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)
-  if (done.status === 'unchanged') return { plan, said: [`ok: ${clean(target.task)} was ${wanted} already`] }
-  return { plan, said: await statusLines(room, target, wanted, done.done) }
+  if (done.status === 'unchanged') return { plan, lines: [`ok: ${clean(target.task)} was ${wanted} already`] }
+  return { plan, lines: await statusLines(room, target, wanted, done.done) }
 }
 
 async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -314,7 +314,7 @@ async function tick(room: Room, plan: PlanId, input: PlanWriteInput, submit: Sub
   }
   const done = await tickCriteria(room.engine, { plan, task }, [criterion], { evidence: text, submit })
   if (done.status === 'refused') throw new Refused(done.refusal, plan)
-  return { plan, said: tickedLines(done) }
+  return { plan, lines: tickedLines(done) }
 }
 
 async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
@@ -330,16 +330,16 @@ async function ask(room: Room, plan: PlanId, input: PlanWriteInput, submit: Subm
   const form = (input.fields ?? [{ name: 'answer' }]).map(({ type = 'text', ...rest }): Field => ({ ...rest, type }))
   const done = accepted(await room.engine.submit(plan, { type: 'ask', text, form, task }, submit), plan)
   const { id } = questionIn(done)
-  return { plan, said: askedLines(done), question: { id, text, form } }
+  return { plan, lines: askedLines(done), question: { id, text, form } }
 }
 
-/** An agent may ask for it; files go back only when a person says so. */
+/** An agent may request a rollback; a person must approve it. */
 async function rollback(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const target = await findTask(room, plan, input.task)
   if (input.preview === true) {
     const undone = await undoneBy(room.engine, target)
     if (!undone.ok) throw new Refused(undone.refusal, plan)
-    return { plan, said: [`preview, nothing was changed: ${clean(undone.what, WHAT_MAX)}`] }
+    return { plan, lines: [`preview, nothing was changed: ${clean(undone.what, WHAT_MAX)}`] }
   }
   if (isBlank(input.text)) throw missing('text', 'say why it should be undone')
   const done = await requestRollback(room.engine, target, { why: input.text, command: rollbackCommand, submit })
@@ -349,7 +349,7 @@ async function rollback(room: Room, plan: PlanId, input: PlanWriteInput, submit:
       `error: the plan has ended (${done.plan}), so nobody can be asked in it; nothing was changed\nhint: tell the person what you want undone and why; this does it: ${done.command}`,
       plan,
     )
-  return { plan, said: rollbackLines(done.done) }
+  return { plan, lines: rollbackLines(done.done) }
 }
 
 const WHAT_MAX = 2_000

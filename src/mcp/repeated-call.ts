@@ -1,5 +1,4 @@
-// A call of `plan_write` that comes a second time under its key: nothing is done, and it is answered as it was, from what was written
-// the first time. Only how a task stands is told as of now.
+// Answers a repeated `plan_write` call from the journal without doing anything. Only the status of a task is current.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { latestTicked, tickedIn } from '../domain/views/ticked-checks.ts'
@@ -7,8 +6,6 @@ import { proposalMade } from '../extras/planners/goals/replan-goal.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { criteriaOf } from '../operations/agents/tick-criteria.ts'
 import { keepClaim } from '../operations/report-task.ts'
-import { clean } from './plan-text.ts'
-import type { Accepted, Room, Written } from './room.ts'
 import {
   askedLines,
   claimedLines,
@@ -21,32 +18,34 @@ import {
   startedIn,
   statusLines,
   tickedLines,
-} from './written-text.ts'
+} from './answer-text.ts'
+import { clean } from './plan-text.ts'
+import type { Accepted, Room, Written } from './room.ts'
 
 export async function answerAgain(room: Room, input: PlanWriteInput, done: Accepted): Promise<Written> {
   const { plan } = done
   switch (input.action) {
     case 'edit':
-      return { plan, said: await editAgain(room, done) }
+      return { plan, lines: await editAgain(room, done) }
     case 'replan':
-      return { plan, said: replannedLines(done, (await proposalMade(room.engine, done))?.summary ?? '') }
+      return { plan, lines: replannedLines(done, (await proposalMade(room.engine, done))?.summary ?? '') }
     case 'claim':
-      return { plan, said: await claimAgain(room, done) }
+      return { plan, lines: await claimAgain(room, done) }
     case 'report':
     case 'status': {
       const task = taskIn(done) ?? (input.task as TaskName)
-      const held = await heldStill(room, plan, task)
-      const claim = held === null ? {} : { claim: held }
-      return { plan, said: await statusLines(room, { plan, task }, input.status ?? 'done', { ...done, ...claim }) }
+      const stillClaimed = await heldStill(room, plan, task)
+      const claim = stillClaimed === null ? {} : { claim: stillClaimed }
+      return { plan, lines: await statusLines(room, { plan, task }, input.status ?? 'done', { ...done, ...claim }) }
     }
     case 'tick':
-      return { plan, said: await tickAgain(room, done) }
+      return { plan, lines: await tickAgain(room, done) }
     case 'ask':
-      return { plan, said: askedLines(done), ...(await unanswered(room, done)) }
+      return { plan, lines: askedLines(done), ...(await unanswered(room, done)) }
     case 'rollback':
-      return { plan, said: rollbackLines(done) }
+      return { plan, lines: rollbackLines(done) }
     default:
-      return { plan, said: orderLines(input, done) }
+      return { plan, lines: orderLines(input, done) }
   }
 }
 
@@ -63,9 +62,9 @@ async function claimAgain(room: Room, done: Accepted): Promise<readonly string[]
   if (started === undefined) return ['ok: it was claimed']
   const { plan } = done
   const { task } = started
-  const held = await heldStill(room, plan, task)
-  if (held !== null && held.token === started.claim?.token)
-    return await claimedLines(room, { plan, ...held, isAgain: true })
+  const claim = await heldStill(room, plan, task)
+  if (claim !== null && claim.token === started.claim?.token)
+    return await claimedLines(room, { plan, ...claim, isAgain: true })
   const card = await room.engine.ask({ type: 'task', plan, task })
   return [
     `ok: ${clean(task)} was claimed by this call before; that claim is over, and the task is ${card?.status ?? 'gone'}`,
@@ -86,7 +85,7 @@ async function tickAgain({ engine }: Room, { plan, events }: Accepted): Promise<
   return tickedLines({ criteria: latestTicked(ticked), done, all })
 }
 
-/** Shown to a person again only while it is unanswered. */
+/** A question is shown again only while it is unanswered. */
 async function unanswered({ engine }: Room, done: Accepted): Promise<Pick<Written, 'question'>> {
   const { id, text, form } = questionIn(done)
   const [asked] = (await engine.ask({ type: 'questions', plan: done.plan, id })) ?? []

@@ -1,4 +1,4 @@
-// What a person attaches or starts from their client's menu, as text: the plan, the next task, the inbox and the digest.
+// Resources and prompts for the client's menu, as text: the plan, the next task, the inbox and the digest.
 
 import { planRead } from './plan-read.ts'
 import { type Room, ToolError } from './room.ts'

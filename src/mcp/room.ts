@@ -1,4 +1,4 @@
-// What the tools are given: the engine in the name of the agent that calls, and how a plan is meant by what it says.
+// The context of tool calls: the engine in the calling agent's name, and how a named or unnamed plan is found.
 
 import type { Hint } from '../domain/hint.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -25,7 +25,7 @@ import {
 } from '../operations/find-target.ts'
 import { clean } from './plan-text.ts'
 
-/** What came of a goal, or why nothing did. Without a model nobody is asked. */
+/** Proposes a plan for a goal, or says why there is none. */
 export type Propose = (
   goal: string,
   choice?: PlannerChoice & { readonly budget?: DraftingBudget; readonly look?: boolean },
@@ -44,13 +44,13 @@ export interface Room {
   readonly templates: string
   readonly propose: Propose
   readonly around?: Around
-  /** Agents that can be chosen to work a plan; absent where nobody may choose one. */
+  /** Agents that can be chosen to work a plan; absent if the caller may not choose. */
   readonly agents?: () => Promise<readonly StartableAgent[]>
 }
 
 export interface Written {
   readonly plan: PlanId | null
-  readonly said: readonly string[]
+  readonly lines: readonly string[]
   readonly question?: { readonly id: string; readonly text: string; readonly form: readonly Field[] }
 }
 
@@ -64,10 +64,10 @@ export class ToolError extends Error {
   }
 }
 
-/** No plan was named, and several are possible: a caller that only reads gets the list. */
+/** No plan was named and several are possible: a read answers with their list. */
 export class PlanNotNamed extends ToolError {}
 
-/** The engine said no; it is worded where the answer is given. */
+/** A refusal of the engine, worded when the answer is rendered. */
 export class Refused extends Error {
   readonly refusal: Refusal
   readonly plan: PlanId | null
@@ -95,9 +95,9 @@ export async function findPlanInHand(room: Room, reference: string | undefined):
   const looked = await lookUpPlan(engine, reference, { looking: true })
   if (looked.ok || looked.missing.what !== 'only-plan' || looked.missing.plans.length < 2)
     return await found(engine, looked)
-  const held = new Set((await claimedTasks(engine, [engine.caller.actor])).map(({ plan }) => plan))
-  const [only] = held
-  return only !== undefined && held.size === 1 ? await findPlan(room, only) : await found(engine, looked)
+  const claimedPlans = new Set((await claimedTasks(engine, [engine.caller.actor])).map(({ plan }) => plan))
+  const [only] = claimedPlans
+  return only !== undefined && claimedPlans.size === 1 ? await findPlan(room, only) : await found(engine, looked)
 }
 
 export async function findTask(room: Room, plan: string | undefined, task: string | undefined): Promise<TaskTarget> {
@@ -106,7 +106,7 @@ export async function findTask(room: Room, plan: string | undefined, task: strin
   return await found(room.engine, await lookUpTask(room.engine, task, within.plan))
 }
 
-/** Where no plan is named: in whichever open plan has the task. Where several have it, the one of which the caller has it in hand. */
+/** Finds the task in the open plans; if several have it, the one in which the caller has claimed it. */
 export async function findOpenTask(room: Room, task: string): Promise<TaskTarget> {
   const { engine } = room
   const targets = await openTasksNamed(engine, task)
@@ -118,8 +118,8 @@ export async function findOpenTask(room: Room, task: string): Promise<TaskTarget
     )
   if (only === undefined) return await findTask(room, undefined, task)
   const mine = await claimedTasks(engine, [engine.caller.actor])
-  const held = targets.filter(target => mine.some(one => one.plan === target.plan && one.task === target.task))
-  if (held[0] !== undefined && held.length === 1) return held[0]
+  const claimed = targets.filter(target => mine.some(one => one.plan === target.plan && one.task === target.task))
+  if (claimed[0] !== undefined && claimed.length === 1) return claimed[0]
   const names = targets.slice(0, NAMED_MAX).map(({ name }) => `"plan":"${clean(name)}"`)
   throw new ToolError(
     `error: several plans have a task '${clean(task)}'; nothing was done\nhint: say which plan you mean: ${names.join(' or ')}`,
@@ -163,14 +163,14 @@ function missingText(missing: Missing): string {
   }
 }
 
-/** The task that is named, else the only one of the plan that the caller has in hand. */
+/** The named task, else the only one the caller has claimed. */
 export async function findTaskInHand(room: Room, plan: PlanId, task: string | undefined): Promise<TaskTarget> {
   if (task !== undefined) return await findTask(room, plan, task)
-  const held = await claimedTasks(room.engine, [room.engine.caller.actor], plan)
-  if (held.length < 2) return await findTask(room, plan, held[0]?.task)
-  const names = held.map(one => `"task":"${clean(one.task)}"`)
+  const claimed = await claimedTasks(room.engine, [room.engine.caller.actor], plan)
+  if (claimed.length < 2) return await findTask(room, plan, claimed[0]?.task)
+  const names = claimed.map(one => `"task":"${clean(one.task)}"`)
   throw new ToolError(
-    `error: you have claimed ${held.length} tasks; nothing was done\nhint: say which one: ${names.join(' or ')}`,
+    `error: you have claimed ${claimed.length} tasks; nothing was done\nhint: say which one: ${names.join(' or ')}`,
   )
 }
 
@@ -185,7 +185,7 @@ export async function claimedAmong(
   return (found?.tasks ?? []).flatMap(({ card }) => (card.claimedBy === actor ? [card.name] : []))
 }
 
-/** Why no work may begin now, in a line: everything was halted, or the plan is paused. Null when it may. */
+/** Why no work may start now, in one line: halted or paused. Null if it may. */
 export async function whyStopped(
   { engine }: Room,
   { name, status, reason }: Pick<Summary, 'name' | 'status' | 'reason'>,

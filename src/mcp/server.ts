@@ -1,8 +1,8 @@
-// The MCP server: two tools, resources and prompts, made anew for every connection or request, with nothing kept in between. One
+// The MCP server: two tools, resources and prompts. It is created anew for every connection or request and keeps no state. One
 // factory serves both protocol eras, over stdio and over HTTP.
 //
-// What a call does is loaded with the first call. Codex waits one second for a server, then asks the model without its tools; on a busy
-// machine that was too short to load everything (0.65 s of processor time before it could answer, now 0.4 s).
+// The implementation of the tools is imported with the first call. Codex waits one second for a server and then continues without
+// its tools; on a busy machine that was too short to load everything (0.65 s of CPU time before the first answer, now 0.4 s).
 
 import { createRequestStateCodec, McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
 import type { EngineInProcess } from '../engine/engine.ts'
@@ -12,16 +12,16 @@ import type { Around, Propose, Room } from './room.ts'
 import type { AskedHere, Connection } from './tool-calls.ts'
 
 export interface McpOptions {
-  /** Opened when the first call needs it. Without `create`, null where there is no state yet: only a new plan makes one. */
+  /** Called by the first tool call that needs it. Without `create`, null if there is no state yet: only a new plan creates it. */
   readonly open: (create: boolean) => Promise<Opened | null>
   readonly version: string
   readonly environment: { readonly [name: string]: string | undefined }
   readonly as?: string | undefined
-  /** A token names its caller: every agent that shows it is that one. */
+  /** Set if a token names the caller: all agents with that token are the same actor. */
   readonly isNamed?: boolean
-  /** Seals questions that a client carries from one round to the next; its own for every factory when absent. */
+  /** Seals questions between two rounds; each factory has a key of its own by default. */
   readonly seal?: Uint8Array
-  /** Says what was thrown that is no refusal: trouble of the store, or a bug of ours. It keeps the details where a person finds them. */
+  /** Words exceptions that are not refusals, such as store errors and bugs, and logs the details for a person. */
   readonly trouble?: (error: unknown) => Promise<{ readonly message: string; readonly hint?: string | null }>
   readonly compat?: boolean
 }
@@ -30,7 +30,7 @@ export interface McpOptions {
 const DAY_SECONDS = 86_400
 
 export interface Opened {
-  /** Bound to whoever started this process, or whose token was shown. */
+  /** Acts for the person who started this process, or for the holder of the token. */
   readonly engine: EngineInProcess
   readonly now: () => number
   readonly templates: string
@@ -116,16 +116,16 @@ const VIEWS: { readonly [name in ViewName]: string } = {
   digest: 'What happened in the last day',
 }
 
-/** Each as a resource, and as a prompt that makes an agent begin with it. */
+/** Registers each view as a resource and as a prompt. */
 function registerViews(connection: Connection): void {
   const { server } = connection
   for (const [name, title] of Object.entries(VIEWS) as [ViewName, string][]) {
-    const said = async (): Promise<string> => await (await calls()).viewCall(connection, name)
+    const render = async (): Promise<string> => await (await calls()).viewCall(connection, name)
     server.registerResource(name, `planfold://${name}`, { title, mimeType: 'text/markdown' }, async uri => ({
-      contents: [{ uri: uri.href, mimeType: 'text/markdown', text: await said() }],
+      contents: [{ uri: uri.href, mimeType: 'text/markdown', text: await render() }],
     }))
     server.registerPrompt(name, { title, description: title }, async () => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `${title}:\n\n${await said()}` } }],
+      messages: [{ role: 'user', content: { type: 'text', text: `${title}:\n\n${await render()}` } }],
     }))
   }
 }

@@ -1,5 +1,5 @@
-// What a call of a tool does: finds out who calls, carries it out, and says what was refused. A question for a person is shown in the
-// client's own window where it can do that.
+// Executes a tool call: identifies the caller, runs the action, and words refusals. Questions for a person are shown in the
+// client's own window if it supports that.
 
 import {
   acceptedContent,
@@ -85,22 +85,22 @@ function withoutPlans({ action, plan_name: name = '' }: ManagePlanInput): CallTo
   return failed(`error: there is no plan '${clean(name)}'\nhint: add_steps makes it`)
 }
 
-/** Clients of this tool have no other: what tells of those is left out. */
+/** Clients of this tool have no other tools, so hints about those are dropped. */
 function inItsWords(error: unknown): never {
   if (!(error instanceof ToolError)) throw error
   throw new ToolError(withoutTools(error.message))
 }
 
-const withoutTools = (said: string): string =>
-  said
+const withoutTools = (output: string): string =>
+  output
     .split('\n')
     .filter(line => !/plan_(read|write)/.test(line))
     .join('\n')
 
 export async function viewCall(connection: Connection, name: ViewName): Promise<string> {
   const room = await roomFor(connection, null, { none: text(NO_PLANS) })
-  const said = 'content' in room ? NO_PLANS : await viewText(name, room)
-  return connection.options.compat === true ? withoutTools(said) : said
+  const rendered = 'content' in room ? NO_PLANS : await viewText(name, room)
+  return connection.options.compat === true ? withoutTools(rendered) : rendered
 }
 
 interface Envelope {
@@ -108,7 +108,7 @@ interface Envelope {
   readonly [CLIENT_INFO_META_KEY]?: { readonly name?: string }
 }
 
-/** The engine in the name of the agent that calls, or `none` where no plan was ever made. `context`: null for what a person attaches. */
+/** The context in the calling agent's name, or `none` if no plan was ever made. `context` is null for resources. */
 async function roomFor(
   { options, server }: Connection,
   context: ServerContext | null,
@@ -131,9 +131,9 @@ async function roomFor(
 
 const NO_PLANS = 'There are no plans here yet.\nNext: plan_write {"action":"create","goal":"…","tasks":[…]}'
 
-const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] })
+const text = (content: string): CallToolResult => ({ content: [{ type: 'text', text: content }] })
 
-/** What is refused is an error with what to change, and with the plan as it is where one was named. */
+/** A refusal becomes a tool error with what to change, and with the current plan if one was named. */
 async function answered(
   { options }: Connection,
   opening: Promise<Room | CallToolResult>,
@@ -159,9 +159,10 @@ async function troubleText({ trouble }: McpOptions, error: unknown): Promise<str
   return `error: ${clean(message, 1_000)}\nhint: ${hint == null ? '' : `${clean(hint, 1_000)}; `}read the plan before you try again`
 }
 
-const failed = (said: string): CallToolResult => ({ ...text(said), isError: true })
+const failed = (message: string): CallToolResult => ({ ...text(message), isError: true })
 
-// A question for a person: shown in the client's own window where it can do that, else left in the inbox, where it waits anyway.
+// A question for a person: shown in the client's window if it supports that, otherwise left in the inbox, where it waits in any
+// case.
 
 export interface AskedHere {
   readonly plan: PlanId
@@ -189,7 +190,7 @@ function canElicit(server: McpServer, context: ServerContext): boolean {
   return declared?.elicitation !== undefined
 }
 
-/** A field of a form as a client's window shows it. Not every client shows lists: one is typed as text, and read as a list. */
+/** A form field as the client's window shows it. Not every client supports lists, so a list is entered as text and split. */
 function fieldSchema({ name, label, type, choices, optional, default: usual }: Field) {
   const title = label ?? name
   const given = usual === undefined ? {} : { default: usual as never }
@@ -202,7 +203,7 @@ function fieldSchema({ name, label, type, choices, optional, default: usual }: F
   return { type: 'string' as const, title, description: `a list: separated by commas, or a line each${some}${none}` }
 }
 
-/** What the client's window returned, each value as its field says. What does not fit is refused where it is recorded. */
+/** Converts the returned values to the types of their fields. Invalid values are refused when the answer is recorded. */
 function answersFor(form: readonly Field[], content: JsonObject): JsonObject {
   const lists = new Set(form.filter(({ type }) => type === 'list').map(({ name }) => name))
   const read = ([name, value]: [string, Json]): [string, Json] =>
@@ -221,7 +222,7 @@ function formSchema(form: readonly Field[]) {
   }
 }
 
-/** Where the process bears the name of the agent, the answer is still that of whoever sits at its window. */
+/** If the process acts under the agent's name, the answer is recorded under the name of the user. */
 function answerer(engine: EngineInProcess, agent: Actor): EngineInProcess {
   const { actor, rights } = engine.caller
   return actor === agent && rights.has('administer')
@@ -229,13 +230,13 @@ function answerer(engine: EngineInProcess, agent: Actor): EngineInProcess {
     : engine
 }
 
-/** The second round: a person has answered in the client's window, and it is recorded in the name of whoever started this process. */
+/** The second round: the person's answer from the client's window, recorded in the name of this process's user. */
 async function answerFromClient(
   { options: { open } }: Connection,
   room: Room,
   context: ServerContext,
 ): Promise<CallToolResult | null> {
-  // Sealed by us, and opened again before this is called: nobody else can say which question was answered.
+  // The SDK has unsealed it, so a client cannot forge which question was answered.
   const state = context.mcpReq.requestState<AskedHere>()
   if (context.mcpReq.inputResponses === undefined || state === undefined) return null
   const { plan, id } = state

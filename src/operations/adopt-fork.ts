@@ -23,7 +23,6 @@ export type ForkAdoption =
   | {
       readonly status: 'adopted'
       readonly into: Adopted['into']
-      /** Null if nothing was left to adopt. */
       readonly end: EventOf<'rollback.finished'> | null
       readonly folder: 'removed' | 'kept'
       readonly why: string | null

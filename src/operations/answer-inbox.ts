@@ -20,7 +20,6 @@ export interface InboxAnswer {
   readonly rationale?: string | undefined
   /** The hash of what was seen, or its first digits. */
   readonly hash?: string | undefined
-  /** Approve without having seen it. */
   readonly unseen?: true | undefined
   readonly option?: string | undefined
   readonly answers?: JsonObject | undefined
@@ -39,11 +38,9 @@ export type InboxAnswered =
       /** Reported as done, but criteria do not hold. */
       readonly unaccepted: Unaccepted | null
     }
-  /** There is no such id. */
   | { readonly status: 'unknown'; readonly near: string | null }
   | { readonly status: 'ambiguous'; readonly items: readonly InboxEntry[] }
   | { readonly status: 'over'; readonly item: InboxFate['item']; readonly by: InboxFate['by'] }
-  /** The face handles this answer itself. */
   | { readonly status: 'passed-on'; readonly item: InboxEntry; readonly answer: string }
   | { readonly status: 'refused'; readonly item: Asked; readonly refusal: Refusal }
   | AnswerFault

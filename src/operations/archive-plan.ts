@@ -21,7 +21,6 @@ export interface ArchiveOptions {
   readonly expectedVersion?: number | undefined
   /** An idempotency key; each order derives its own from it. */
   readonly once?: string | undefined
-  /** How long to wait for its end. */
   readonly waitMs: number
   readonly signal: AbortSignal
 }

@@ -45,11 +45,8 @@ export interface BisectAsk {
   /** The hash of the file that each word of the command names: another script makes another question. */
   readonly files?: readonly (string | null)[]
   readonly timeoutMs?: number
-  /** Where commits are checked out. */
   readonly scratch: string
-  /** Start again, ignoring earlier results. */
   readonly again?: boolean | undefined
-  /** Leave the last commit checked out. */
   readonly keep?: boolean | undefined
 }
 
@@ -188,13 +185,11 @@ export interface ProbeReport {
   readonly verdict: BisectVerdict
   readonly exit: number
   readonly candidate: Candidate
-  /** How many candidates were left when it was tried. */
   readonly remaining: number
 }
 
 export type BisectEnd =
   | Exclude<BisectStep<Candidate>, { readonly status: 'probe' }>
-  /** The commit called good is bad, too. */
   | { readonly status: 'good-is-bad'; readonly good: Candidate }
 
 export type Bisected =
@@ -203,7 +198,6 @@ export type Bisected =
       readonly end: BisectEnd
       readonly plan: PlanTarget | null
       readonly tries: readonly Probed[]
-      /** Why the scratch worktree could not be removed. */
       readonly left: Failure | null
     }
   | { readonly status: 'interrupted'; readonly tries: number }

@@ -55,7 +55,6 @@ export interface DecideOptions {
 }
 
 export type GateDecided =
-  /** `verdict` is what was understood. */
   | { readonly status: 'decided'; readonly verdict: GateAnswer['verdict']; readonly accepted: Accepted }
   /** Something else is asked than was seen; `on` is null if the question has no hash. */
   | { readonly status: 'other-hash'; readonly on: string | null }

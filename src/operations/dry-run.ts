@@ -18,7 +18,6 @@ export interface DryRunTask {
   readonly title: string | null
   readonly action: string
   readonly effect: string
-  /** How its commands would run; null if it has none. */
   readonly runs: RunMode | null
   readonly needs: readonly TaskName[]
   /** From 1; null for a task that is never reached, or is judged at the very end. */
@@ -27,7 +26,6 @@ export interface DryRunTask {
   readonly status: string | null
   readonly when: string | null
   readonly conditional: boolean
-  /** The command or diff, if any. */
   readonly preview: string | null
   /** The expression of a task that only decides. */
   readonly decides: string | null
@@ -43,7 +41,6 @@ export interface DryRunTask {
   readonly checks: readonly Criterion[]
   readonly accept: readonly Criterion[]
   readonly postconditions: readonly Criterion[]
-  /** What it may change; null if undeclared. */
   readonly effects: readonly string[] | null
 }
 

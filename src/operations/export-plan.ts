@@ -28,9 +28,7 @@ export type PlanExport =
 
 type NotPrinted =
   | { readonly status: 'no-format'; readonly near: string | null }
-  /** The format can only be read. */
   | { readonly status: 'read-only' }
-  /** The format cannot express this plan. */
   | { readonly status: 'refused'; readonly message: string; readonly hint: Hint }
   /** The printed document would not import, for this reason. */
   | { readonly status: 'unreadable'; readonly message: string | null }
@@ -128,7 +126,6 @@ export async function exportOriginal(engine: Asking, { plan, name }: PlanTarget)
 
 export type DocumentFiles =
   | { readonly status: 'files'; readonly files: readonly { readonly name: string; readonly text: string }[] }
-  /** This format is a single file. */
   | { readonly status: 'one-file' }
   | { readonly status: 'unfit'; readonly message: string }
 

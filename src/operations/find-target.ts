@@ -30,13 +30,11 @@ export type Missing =
   | { readonly what: 'only-plan'; readonly plans: readonly PlanRow[] }
   /** `plan` is null if none was named. */
   | { readonly what: 'task'; readonly reference: string; readonly plan: PlanTarget | null }
-  /** A plan was named where a task is needed. */
   | { readonly what: 'task-name'; readonly plan: PlanTarget }
 
 export interface LookupOptions {
   /** For reading only: if no plan is open, the only ended one is meant. */
   readonly looking?: boolean
-  /** Include tasks that a revision removed. */
   readonly removed?: boolean
 }
 
@@ -97,7 +95,6 @@ export async function lookUpWords(
   return card === null ? named : { ok: true, target: { plan: only.id, name: only.name, task: card.name } }
 }
 
-/** The same, if a task is needed. */
 export async function lookUpTaskWords(
   engine: Asked,
   first: string,
@@ -115,7 +112,6 @@ export interface MissingHelp {
   readonly removedBy: number | null
 }
 
-/** Searches names and the journal, for helpful messages. */
 export async function suggestTargets(engine: Asked, gone: Missing): Promise<MissingHelp> {
   if (gone.what === 'plan') {
     const { items } = await engine.ask({ type: 'plans', limit: 100 })

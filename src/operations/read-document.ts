@@ -8,7 +8,13 @@ import type { TaskStatus } from '../domain/status.ts'
 import { findExtra, needsExtra, openExtra } from '../extras.ts'
 import { canonical } from '../format/plan/canonical.ts'
 import type { Dialect, Dialects } from '../format/plan/dialect.ts'
-import { type DefinitionFault, mayBeForeign, type ParseOptions, parsePlan, type Told } from '../format/plan/parse.ts'
+import {
+  type DefinitionFault,
+  type ImportInfo,
+  mayBeForeign,
+  type ParseOptions,
+  parsePlan,
+} from '../format/plan/parse.ts'
 import { printYaml } from '../format/plan/print.ts'
 import type { Diagnostic } from '../format/text/diagnostic.ts'
 import { checkPlan } from './check-plan.ts'
@@ -17,7 +23,7 @@ export interface PlanDocument {
   readonly text: string
   readonly definition: PlanDefinition
   readonly warnings: readonly Diagnostic[]
-  readonly told: Told
+  readonly told: ImportInfo
   /** A diagnostic at the place of the fault in the text. */
   readonly locate: (fault: DefinitionFault) => Diagnostic
 }
@@ -73,9 +79,7 @@ export const isOwnFormat = (name: string): boolean => ['planfold', 'yaml', 'json
 
 export type Printing =
   | { readonly status: 'printed'; readonly text: string; readonly lost: readonly string[] }
-  /** The format can only be read. */
   | { readonly status: 'read-only' }
-  /** The format cannot express this plan. */
   | { readonly status: 'refused'; readonly message: string; readonly hint: Hint }
 
 export function printDocument(

@@ -22,7 +22,6 @@ export async function* readJournal(
   }
 }
 
-/** Every revision of the plan, oldest first. */
 export async function readRevisions(engine: Pick<Engine, 'ask'>, plan: PlanId): Promise<readonly Revision[]> {
   const found: Revision[] = []
   for await (const entries of readJournal(engine, plan, 0)) found.push(...revisionsIn(entries))

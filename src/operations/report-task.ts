@@ -24,7 +24,6 @@ export type WorkReport =
       readonly status: 'failed'
       readonly why: FailureReport
       readonly outputs?: JsonObject | undefined
-      /** The failure mode it was recognised as. */
       readonly mode?: string | undefined
     }
 
@@ -58,7 +57,6 @@ export async function reportTask(
   return { status: 'recorded', accepted: done, unaccepted: report.status === 'done' ? unacceptedIn(done.events) : null }
 }
 
-/** The order alone, for callers that combine several. */
 export function reportOrder(task: TaskName, report: WorkReport, token?: string): Extract<Order, { type: 'report' }> {
   const { outputs } = report
   const left = outputs === undefined ? {} : { outputs }

@@ -99,14 +99,12 @@ export async function readRevision(
 }
 
 export interface RevisionEdits {
-  /** The document, and how it is merged. */
   readonly written?: {
     readonly definition: PlanDefinition
     readonly ended: ReadonlyMap<TaskName, TaskStatus>
     readonly mode: MergeMode
     readonly by?: 'id'
   }
-  /** Names of tasks, separated by commas. */
   readonly remove?: string
   readonly order?: string
   readonly ids?: 'generated'
@@ -156,7 +154,6 @@ export function prepareRevision(
     if (current.status !== 'draft') return { status: 'refused', refusal: NO_DRAFT }
     definition = generateTaskIds(definition, definition.name)
   }
-  // A merged plan is checked like a written one.
   const faults = checkPlan(definition)
   const checked = parsePlan(printJson(definition), { check: () => faults, lenient: true })
   if (!checked.ok) return { status: 'unsound', faults, diagnostics: checked.diagnostics }

@@ -59,13 +59,11 @@ export type ChoiceFault =
   | { readonly what: 'two-for-all' }
   | { readonly what: 'two-for-path'; readonly path: string }
   | { readonly what: 'no-path'; readonly word: string }
-  /** The path was not edited by others. */
   | { readonly what: 'no-conflict'; readonly word: string }
 
 const ALL = 'all'
 const CHOICES: readonly Choice[] = ['keep', 'take', 'merge']
 
-/** `matchPaths` finds the paths that a word names. */
 export function readChoices(
   files: readonly FilePreview[],
   words: ChoiceWords,
@@ -176,7 +174,6 @@ export async function pauseIdlePlan(engine: CallerEngine, plan: PlanId, reason: 
   }
 }
 
-/** All backups of one path, oldest first. */
 export interface KeptPath {
   readonly path: string
   readonly versions: readonly KeptFile[]

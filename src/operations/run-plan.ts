@@ -55,13 +55,11 @@ export interface Revised {
 
 export interface WentOn {
   readonly submitted: Extract<Submitted, { readonly ok: true }>
-  /** Null if the definition is unchanged. */
   readonly revised: Revised | null
   readonly counts: OnwardCounts
 }
 
 export interface OnwardCounts {
-  /** Completed or skipped tasks. */
   readonly stay: number
   readonly again: readonly TaskName[]
   readonly added: readonly TaskName[]
@@ -80,7 +78,6 @@ export function createOrder(document: Pick<PlanDocument, 'definition' | 'text' |
   }
 }
 
-/** What a plan stores of its document. */
 export const sourceOf = ({ text, told }: Pick<PlanDocument, 'text' | 'told'>): PlanSource => ({
   dialect: told.dialect ?? 'planfold',
   text,
@@ -147,7 +144,6 @@ async function takeUp(room: CallerEngine, ask: RunAsk, latest: Omit<Found, 'sinc
 const idsOf = ({ tasks }: PlanDefinition): readonly TaskName[] => tasks.map(({ id }) => id)
 
 export interface GoOnAsk {
-  /** Unchanged if absent. */
   readonly definition?: PlanDefinition
   readonly rationale: string
   readonly source?: PlanSource

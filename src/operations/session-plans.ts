@@ -50,7 +50,6 @@ export async function activePlan(engine: Pick<Engine, 'ask'>, session: string): 
 
 export interface SessionRoom {
   readonly engine: Pick<Engine, 'ask'>
-  /** Submits in the caller's name. */
   readonly submit: (plan: PlanId, order: Order) => Promise<Submitted>
 }
 
@@ -69,7 +68,6 @@ export async function pauseSession(
   return await moveAll(room, session, ['active', 'blocked'], { type: 'pause', reason, ...rest })
 }
 
-/** Resumes every paused plan of the session. */
 export async function resumeSession(room: SessionRoom, session: string): Promise<SessionMoved> {
   return await moveAll(room, session, ['paused'], { type: 'resume' })
 }

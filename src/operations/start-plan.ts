@@ -29,13 +29,11 @@ export interface StartOptions {
 
 export type PlanStart =
   | { readonly status: 'started'; readonly accepted: Accepted }
-  /** A concurrent call has started it. */
   | { readonly status: 'under-way'; readonly plan: Summary }
   | NotStarted
 
 export type NotStarted =
   | { readonly status: 'gone' }
-  /** The client's steps cannot be made into tasks. */
   | { readonly status: 'faulty-steps'; readonly diagnostics: readonly Diagnostic[] }
   | { readonly status: 'unsound'; readonly faults: readonly DefinitionFault[] }
   | { readonly status: 'unchecked' }
@@ -74,10 +72,8 @@ export interface GoingOptions extends StartOptions {
 
 export type PlanGoing =
   | { readonly status: 'started' | 'resumed'; readonly accepted: Accepted }
-  /** Already running. */
   | { readonly status: 'attached'; readonly accepted: Accepted }
   | { readonly status: 'went-on'; readonly plan: Summary; readonly went: WentOn }
-  /** Also: archived. */
   | { readonly status: 'ended'; readonly plan: Summary }
   | { readonly status: 'moved'; readonly plan: Summary }
   | NotStarted
@@ -93,7 +89,6 @@ export async function setGoing(engine: CallerEngine, plan: PlanId, options: Goin
     const started = await startPlan(engine, plan, options)
     if (started.status === 'under-way') return { status: 'attached', accepted: unchanged(started.plan) }
     if (started.status === 'started') return attachedOr('started', started.accepted)
-    // A concurrent call has started it.
     if ((await engine.ask({ type: 'summary', plan }))?.status === 'draft') return started
   }
   const resumed = await submitKeyed(engine, plan, { type: 'resume' }, { once: options.once })
@@ -149,7 +144,6 @@ export type FilledOutline =
   | { readonly status: 'made'; readonly accepted: Accepted }
   | Extract<NotStarted, { readonly status: 'gone' | 'faulty-steps' | 'refused' }>
 
-/** Turns the steps of an unstarted outline into tasks. */
 export async function fillOutline(engine: CallerEngine, plan: PlanId): Promise<FilledOutline> {
   const current = await engine.ask({ type: 'definition', plan })
   if (current === null) return { status: 'gone' }
@@ -161,7 +155,6 @@ export async function fillOutline(engine: CallerEngine, plan: PlanId): Promise<F
   return made.status === 'refused' ? { ...made, order: 'revise' } : made
 }
 
-/** Null if there are none. A started plan is not checked again. */
 async function findFaults(
   engine: CallerEngine,
   plan: PlanId,

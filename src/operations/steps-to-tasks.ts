@@ -17,7 +17,6 @@ export interface OutlineRoom {
 }
 
 export type OutlineTasks =
-  /** It has tasks, or no steps. */
   | { readonly status: 'nothing' }
   | { readonly status: 'made'; readonly accepted: Extract<Submitted, { readonly ok: true }> }
   | { readonly status: 'faulty'; readonly diagnostics: readonly Diagnostic[] }

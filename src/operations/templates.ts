@@ -39,7 +39,6 @@ export {
 export type TemplateLookup =
   | { readonly status: 'found'; readonly shelved: Shelved; readonly template: Template }
   | { readonly status: 'unknown'; readonly near: string | null; readonly names: readonly string[] }
-  /** The file exists, and is not a template. */
   | {
       readonly status: 'unusable'
       readonly shelved: Shelved
@@ -76,14 +75,12 @@ export async function planToSave(
 export interface TemplateAsk {
   readonly name: string
   readonly parameters: Given
-  /** No limit if absent. */
   readonly tasksMax?: number
 }
 
 export interface PrintedTemplate {
   readonly name: string
   readonly text: string
-  /** What differs from the plan. */
   readonly notes: readonly string[]
 }
 

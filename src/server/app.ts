@@ -1,5 +1,4 @@
-// From a request to its answer: guard, route, checks, handler, and whatever went wrong as a problem. One way for every route;
-// nothing gets past it.
+// The path of every request: guard, route, checks, handler, and problems for everything that goes wrong. No route bypasses it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
@@ -19,8 +18,8 @@ import type { Answer, ListedRoute, Route, Stream } from './route.ts'
 import type { RouteRooms, ServerRooms } from './service.ts'
 import { textOf, troubleOf } from './trouble.ts'
 
-// Notices that a request was asked before under its key, however many orders it makes and whichever route makes them: the engine as
-// one request sees it, which remembers whether anything was answered again.
+// Wraps the engine for one request to detect replays: if any order was answered from its idempotency key, the response says so in
+// a header, no matter how many orders the request makes.
 
 const REPLAYED = 'idempotency-replayed'
 
@@ -66,7 +65,7 @@ function noteReplays(engine: EngineInProcess): Noting {
   }
 }
 
-/** What was asked and how it went, for logs and metrics; `route` is the path of the table, never that of the request. */
+/** `route` is the path from the route table, never the path of the request, so that labels stay bounded. */
 export interface Answered {
   readonly method: string
   readonly route: string | null
@@ -81,7 +80,7 @@ export interface AppOptions {
   readonly monotonic: () => number
 }
 
-/** Answers that may hold tokens or codes are not: how well those compress beside words of others could tell what they are. */
+/** Responses that may contain secrets are not compressed: the length could reveal them (BREACH). */
 const mayCompress = ({ method, path, noun }: Loose): boolean =>
   (method === 'GET' || path === '/engine/queries') && noun !== 'auth' && noun !== 'tokens'
 
@@ -95,26 +94,25 @@ const TOO_MANY_HEADERS = problem(431, 'headers-too-large', `there are more than 
   headers: { connection: 'close' },
 })
 
-/** Requests after the signal are not begun. `/health` and `/ready` still answer. */
+/** `/health` and `/ready` are still answered. */
 const STOPPING = problem(503, 'stopping', 'the service is stopping; nothing was changed', {
   hint: 'try again when it has been started again',
   headers: { 'retry-after': '1' },
 })
 
-/** What comes with a request besides the request itself. `refusal`: the answer to every caller that the guard admits, whatever the route. */
+/** Set by the server before Hono routes. `refusal`: every admitted caller gets this answer, on any route. */
 export interface AppEnv {
   readonly Bindings: HttpBindings & { readonly refusal?: Problem }
 }
 
 type Asked = Context<AppEnv>
 
-/** The table of routes as a Hono app. Hono only finds the path; guard, checks and problems are the same code for all routes. */
+/** The route table as a Hono app. Hono only matches the path; guard, checks and problems are the same code for all routes. */
 export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (_, given) => routedPath(given?.env?.incoming.url ?? '/') })
   const answer = openAnswers(rooms, options)
   for (const [path, routes] of byPath(rooms.routes)) app.all(path, asked => answer(asked, routes))
   app.notFound(asked => answer(asked, new Map()))
-  // A bug of ours: the listener in serve.ts logs it and answers.
   app.onError(error => {
     throw error
   })
@@ -123,7 +121,7 @@ export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
 
 type ByMethod = ReadonlyMap<string, Loose>
 
-/** Words before parameters: of the paths that match, Hono takes the one registered first. */
+/** Sorts static segments before parameters, because Hono takes the first registered match. */
 function byPath(routes: readonly ListedRoute[]): ReadonlyMap<string, ByMethod> {
   const ranked = routes.map(route => ({ route, rank: route.path.replaceAll(/:\w+/g, '\u{10ffff}') }))
   const found = new Map<string, Map<string, Loose>>()
@@ -135,7 +133,7 @@ function byPath(routes: readonly ListedRoute[]): ReadonlyMap<string, ByMethod> {
   return found
 }
 
-/** The path without what makes no difference: every route answers with and without `/api` and a slash at the end. */
+/** Normalises the path: every route also answers under `/api` and with a trailing slash. */
 export function normalPath(url: string): string {
   const query = url.indexOf('?')
   let path = query === -1 ? url : url.slice(0, query)
@@ -146,7 +144,6 @@ export function normalPath(url: string): string {
 
 const NOWHERE = '/%'
 
-/** A path that cannot be decoded, or contains a NUL (where the store would cut a name off), matches no route. */
 function routedPath(url: string): string {
   const path = normalPath(url)
   if (!path.includes('%')) return path
@@ -171,11 +168,11 @@ function openAnswers(
     const route = routes.get(method) ?? null
     const began = monotonic()
     const number = ++count
-    // Made for whoever tells it: most answers do not.
+    // Generated lazily: most responses do not include it.
     const id = (): string => `${process36}-${number.toString(36)}`
-    const gone = goneOf(asked.env.outgoing)
+    const disconnected = disconnectedOf(asked.env.outgoing)
     const right = route?.right ?? 'read'
-    // The guard is asked first, even for unknown paths: an unauthorised caller learns nothing.
+    // The guard runs first, even for unknown paths, so that an unauthorised caller learns nothing.
     const who = incoming.rawHeaders.length > 2 * HEADERS_MAX ? TOO_MANY_HEADERS : admit(guard, incoming, right)
     let answer: Answer
     try {
@@ -186,7 +183,7 @@ function openAnswers(
       else {
         const { actor, role, scope, isPerson } = who
         const engine = own.as({ actor, rights: RIGHTS[role], scope, isPerson })
-        answer = await answerOf(shared, engine, route, who, asked, gone)
+        answer = await answerOf(shared, engine, route, who, asked, disconnected)
       }
     } catch (error) {
       answer =
@@ -198,19 +195,18 @@ function openAnswers(
     if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
       'stream' in answer
-        ? await deliver(rooms, { asked, answer, gone, id, holds })
+        ? await deliver(rooms, { asked, answer, disconnected: disconnected, id, holds })
         : await responseTo(incoming, answer, { id, mayCompress: route !== null && mayCompress(route) })
     const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
     const path = route?.path ?? null
     const ms = monotonic() - began
-    // How long a stream is open says nothing about response times.
+    // The duration of a stream is not a response time.
     if (!('stream' in answer)) meter.answered(method, path, status, ms)
     answered?.({ method, route: path, status, actor: isProblem(who) ? null : who.actor, ms, id: id() })
     return response
   }
 }
 
-/** The guard says who it is; then their role must do for the route. */
 function admit(guard: Guard, request: IncomingMessage, right: Right | 'nothing'): Who | Problem {
   const who = guard.admit(request, right === 'nothing' ? 'anybody' : 'token')
   return isProblem(who) ? who : (refuseRoute(who, right) ?? who)
@@ -222,7 +218,7 @@ async function answerOf(
   route: Loose,
   who: Who,
   asked: Asked,
-  gone: () => AbortSignal,
+  disconnected: () => AbortSignal,
 ): Promise<Answer> {
   const { incoming } = asked.env
   const { headers } = incoming
@@ -247,18 +243,18 @@ async function answerOf(
     headers,
     once,
     expectedVersion,
-    signal: gone,
+    signal: disconnected,
   })
   return noting === null ? answer : noting.marked(answer)
 }
 
-/** Fires when the client has gone; created on demand, since few need it. */
-function goneOf(response: ServerResponse): () => AbortSignal {
-  let gone: AbortController | null = null
+/** Aborts when the client disconnects. Created on demand, since few handlers need it. */
+function disconnectedOf(response: ServerResponse): () => AbortSignal {
+  let disconnected: AbortController | null = null
   return () => {
-    if (gone !== null) return gone.signal
+    if (disconnected !== null) return disconnected.signal
     const made = new AbortController()
-    gone = made
+    disconnected = made
     if (response.closed) made.abort(GONE)
     else response.once('close', () => made.abort(GONE))
     return made.signal
@@ -268,21 +264,20 @@ function goneOf(response: ServerResponse): () => AbortSignal {
 const GONE = new Error('the client has gone')
 
 function readQuery({ query }: Loose, { req, env }: Asked): { readonly value: unknown } | Problem {
-  const said: { readonly [name: string]: string | readonly string[] } = Object.fromEntries(
+  const pairs: { readonly [name: string]: string | readonly string[] } = Object.fromEntries(
     Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0]! : values]),
   )
-  const unkept = unkeptInQuery(env.incoming.url ?? '', said)
+  const unkept = unkeptInQuery(env.incoming.url ?? '', pairs)
   if (unkept !== null) return invalidRequest('query', [unkept])
   if (query === undefined) {
-    const [name] = Object.keys(said)
+    const [name] = Object.keys(pairs)
     if (name === undefined) return NO_QUERY
     return invalidRequest('query', [{ path: name, message: 'is not known here', hint: 'leave it out' }])
   }
-  const read = query.read(said)
+  const read = query.read(pairs)
   return read.ok ? { value: read.value } : invalidRequest('query', read.faults.map(inAddress))
 }
 
-/** What is missing in an address is added there. */
 function inAddress(fault: Fault): Fault {
   const key = /^add "(\w+)"$/.exec(typeof fault.hint === 'string' ? fault.hint : '')?.[1]
   return key === undefined ? fault : { ...fault, hint: `add ?${key}=… to the address` }
@@ -340,7 +335,7 @@ async function bodyOf(rooms: RouteRooms, route: Loose, asked: Asked): Promise<Se
   return isProblem(checked) ? checked : { text, type, value: checked.value }
 }
 
-/** A long body is read in another thread, so that everybody else is answered meanwhile. */
+/** Parses long bodies in a worker thread, so that other requests are answered meanwhile. */
 async function checkedBody(
   { documents, limits }: RouteRooms,
   { method, path, body }: Loose,
@@ -366,8 +361,8 @@ function keyOf(route: Loose, header: string | string[] | undefined): string | un
 
 function versionOf(header: string | undefined): number | undefined | Problem {
   if (header === undefined || header.trim() === '*') return undefined
-  const said = /^(?:W\/)?"?(\d{1,15})(?:-[\w-]{1,64})?"?$/.exec(header.trim())
-  if (said !== null) return Number(said[1])
+  const match = /^(?:W\/)?"?(\d{1,15})(?:-[\w-]{1,64})?"?$/.exec(header.trim())
+  if (match !== null) return Number(match[1])
   return problem(422, 'invalid', `If-Match names one version, not ${JSON.stringify(header.slice(0, 60))}`, {
     hint: 'use the ETag of the answer you read',
   })
@@ -387,23 +382,23 @@ function nowhere(request: IncomingMessage, methods: readonly string[]): Problem 
 interface Delivery {
   readonly asked: Asked
   readonly answer: Stream
-  readonly gone: () => AbortSignal
+  readonly disconnected: () => AbortSignal
   readonly id: () => string
-  /** Would they be let in now? Asked again and again while the stream is open. */
+  /** Would the caller still be admitted? Checked repeatedly while a stream is open. */
   readonly holds: () => boolean
 }
 
-/** A stream ends within this time after its token was revoked or expired; that of a raw route also after the service stops. */
+/** A stream ends within this time after its token is revoked or expires, and a raw stream also after the service stops. */
 const HOLDS_MS = 1_000
 
-/** Writes to Node's response directly: the bytes that wait there for a client bound the stream. */
-async function deliver(rooms: RouteRooms, { asked, answer, gone, id, holds }: Delivery): Promise<Response> {
+/** Writes to Node's response directly, so that its socket buffer applies backpressure to the stream. */
+async function deliver(rooms: RouteRooms, { asked, answer, disconnected, id, holds }: Delivery): Promise<Response> {
   const { incoming, outgoing } = asked.env
   if (incoming.method === 'HEAD') return await responseTo(incoming, { status: 200 }, { id, mayCompress: false })
   rooms.meter.streams(1)
   cutUnless(outgoing, holds)
   try {
-    await answer.stream(streamTo(outgoing, AbortSignal.any([gone(), rooms.stopping])))
+    await answer.stream(streamTo(outgoing, AbortSignal.any([disconnected(), rooms.stopping])))
   } catch (error) {
     rooms.log.error({ id: id(), error: textOf(error) }, 'stream')
     outgoing.destroy()

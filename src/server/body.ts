@@ -1,5 +1,5 @@
-// Reads a body within its limits. JSON is measured before anybody looks at it: depth, number of values, and no key that
-// JavaScript keeps for itself, nor text that could not be kept.
+// Reads a request body within limits. JSON is checked before it is used: depth, number of values, keys that JavaScript reserves
+// (`__proto__`), and text that cannot be stored.
 
 import type { IncomingMessage } from 'node:http'
 import type { Json } from '../domain/json.ts'
@@ -9,9 +9,9 @@ import type { Fault, Schema } from '../format/wire/wire.ts'
 import type { ServerLimits } from './limits.ts'
 import { invalidRequest, isProblem, type Problem, problem } from './problem.ts'
 
-// Where a text stops being JSON. The message of JSON.parse says so only sometimes, and a line and a column are what people need.
+// Finds where a text stops being JSON. JSON.parse reports the position only sometimes, and people need a line and a column.
 
-/** The offset of the first character that cannot stand there; the length of the text when it only ends too soon. */
+/** The offset of the first invalid character; the length of the text if it ends too early. */
 export function jsonFault(text: string): number {
   const open: string[] = []
   let at = 0
@@ -56,7 +56,7 @@ export function jsonFault(text: string): number {
 const BLANK: ReadonlySet<string> = new Set([' ', '\t', '\n', '\r'])
 const WORD = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y
 
-/** The offset behind the string that begins here; below zero: the offset of what cannot stand in one. */
+/** The offset behind the string that begins at `from`; a negative offset marks an invalid character. */
 function stringEnd(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at++) {
     const sign = text[at]!
@@ -70,19 +70,19 @@ function stringEnd(text: string, from: number): number {
   return -text.length
 }
 
-// Text that no store keeps as it is: a NUL, or half of a character. In JSON both can only be written as escapes, in an address
-// only a NUL can; so whoever writes neither is not looked at.
+// Text that no store keeps unchanged: NUL and lone surrogates. In JSON both can only be written as escapes, so a text without
+// these escapes is not searched.
 
-/** The first place in a body; null when there is none. `value` is what the text says, and not nested deeply. */
+/** The first such place in a body. `value` is the parsed text, with limited depth. */
 function unkeptIn(text: string, value: Json): Fault | null {
   return text.includes('\\u') ? look(value, []) : null
 }
 
 export function unkeptInQuery(
   query: string,
-  said: { readonly [name: string]: string | readonly string[] },
+  values: { readonly [name: string]: string | readonly string[] },
 ): Fault | null {
-  return query.includes('%00') ? look(said, []) : null
+  return query.includes('%00') ? look(values, []) : null
 }
 
 function look(value: Json, at: (string | number)[]): Fault | null {
@@ -120,23 +120,22 @@ function oddIn(text: string): string | null {
 
 const fault = (at: Path, message: string): Fault => ({ path: printPath(at), message, hint: 'remove it' })
 
-/** A client that is still sending may not read our answer, so a little more is read and dropped first. */
+/** A client that is still sending may not read the response, so a little more is read and dropped first. */
 const DRAIN_BYTES = 16_000_000
 
-/** The whole body; a problem if it is too large, too slow, or cut off. */
 export function readBytes(
   request: Request,
   incoming: IncomingMessage,
   maxBytes: number,
 ): Promise<Uint8Array | Problem> {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = incoming.headers
-  const told = coding === undefined ? Number(length) : null
-  if (told !== null && told > maxBytes + DRAIN_BYTES) return Promise.resolve(tooLarge(maxBytes))
+  const declaredBytes = coding === undefined ? Number(length) : null
+  if (declaredBytes !== null && declaredBytes > maxBytes + DRAIN_BYTES) return Promise.resolve(tooLarge(maxBytes))
   const all =
-    told !== null && told <= maxBytes
+    declaredBytes !== null && declaredBytes <= maxBytes
       ? request.arrayBuffer().then(bytes => new Uint8Array(bytes))
       : readWithin(request.body!, maxBytes)
-  // Said by serve.ts, and by Node when nothing has come for long.
+  // Emitted by serve.ts, and by Node after a period without data.
   const late = new Promise<Problem>(resolve => incoming.once('timeout', () => resolve(TOO_SLOW)))
   return Promise.race([all.catch(() => CUT_OFF), late])
 }
@@ -193,7 +192,7 @@ export function readJson(text: string, limits: ServerLimits): JsonRead {
   return unkept === null ? { value } : invalidRequest('body', [unkept])
 }
 
-/** The body as JSON, within its limits and as its schema wants it; without a schema nothing but `{}` is taken. */
+/** Parses and validates the body. Without a schema only `{}` is accepted. */
 export function checkBody(
   schema: Schema<unknown> | undefined,
   text: string,

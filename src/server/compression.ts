@@ -1,11 +1,11 @@
-// Long answers are sent compressed when the client takes that: the board of a thousand tasks is 480 KB, and 22 KB so. Streams never
-// are, since every event must leave at once, and neither is what holds a secret.
+// Compresses long responses if the client accepts it: the board of a thousand tasks shrinks from 480 KB to 22 KB. Streams are not
+// compressed, since every event must leave at once, nor are responses with a secret.
 
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 const CODERS = {
-  // Quality 4 is about as quick as gzip, and smaller.
+  // Quality 4 is about as fast as gzip, and smaller.
   br: (data: Uint8Array) =>
     promisify(brotliCompress)(data, {
       params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: data.length },
@@ -16,7 +16,7 @@ const CODERS = {
 export type Coding = keyof typeof CODERS
 export const CODINGS = Object.keys(CODERS) as readonly Coding[]
 
-/** Shorter answers fit into one packet anyway. */
+/** Shorter responses fit into one packet anyway. */
 const MIN_BYTES = 1_024
 const TEXTS =
   /^(?:application\/(?:json|yaml|xml|openapi\+json|[\w.+-]+\+json)|image\/svg\+xml|text\/(?!event-stream)[\w.+-]+)(?:;|$)/
@@ -26,7 +26,6 @@ export interface Coded {
   readonly headers: Record<string, string>
 }
 
-/** The body as it is sent, with the headers that say so. Works beside the event loop. */
 export async function compress(
   accepted: string | undefined,
   data: Uint8Array | string,
@@ -38,12 +37,12 @@ export async function compress(
   const varied: Record<string, string> = { ...headers, vary: 'accept-encoding' }
   const coding = codingFor(accepted)
   if (coding === null) return { data: bytes, headers: varied }
-  // Other bytes than those the strong tag names (RFC 9110, 8.8.3.3).
+  // A compressed body is not byte-identical, so the strong ETag becomes weak (RFC 9110, 8.8.3.3).
   if (varied.etag !== undefined) varied.etag = `W/${varied.etag}`
   return { data: await CODERS[coding](bytes), headers: { ...varied, 'content-encoding': coding } }
 }
 
-/** The one they like best; ours first where they do not care. */
+/** The coding the client prefers; on a tie, ours. */
 export function codingFor(accepted = '', among: readonly Coding[] = CODINGS): Coding | null {
   const liked = new Map<string, number>()
   for (const part of accepted.toLowerCase().split(',')) {

@@ -1,5 +1,5 @@
-// The one look-up: a plan by UUID or name, a task by UUID, by `plan:task`, or by its name within a plan. What lies outside the
-// scope of a token answers as if it were not there.
+// Finds a plan by UUID or name, and a task by UUID, by `plan:task`, or by name within a plan. Anything outside the token's scope
+// is reported as not found.
 
 import { lookUpPlan, lookUpTask, type PlanTarget, type TaskTarget } from '../operations/find-target.ts'
 import { isProblem, notFound, type Problem } from './problem.ts'
@@ -9,7 +9,7 @@ type Asking = Pick<Call<unknown, unknown>, 'engine'>
 
 export async function findPlan({ engine }: Asking, reference: string): Promise<PlanTarget | Problem> {
   const looked = await lookUpPlan(engine, reference)
-  // The id of a task is no address of its plan.
+  // A task id does not address its plan.
   const found = looked.ok && looked.target.task === null ? looked.target : null
   if (found === null) return notFound(`there is no plan ${quoted(reference)}`, 'list them: GET /plans')
   return { plan: found.plan, name: found.name }

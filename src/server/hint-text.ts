@@ -1,4 +1,5 @@
-// What to do next, as requests to this service. What can only be done where the service runs is said in plain words.
+// Words hints as requests to this service. Steps that are only possible on the machine of the service are described in plain
+// words.
 
 import type { Event } from '../domain/event.ts'
 import { type Allowed, type Hint, type Step, type StepName, type StepOf, wordHint } from '../domain/hint.ts'
@@ -39,7 +40,7 @@ function worded(failure: Failure, about: About): Failure {
 
 function partText(part: Step | Allowed, about: About): string {
   if ('may' in part) return allowedText(part.may)
-  // The table has a wording for each step by its name; which one this is only the compiler cannot follow.
+  // STEPS has a function for each kind of step, but the compiler cannot follow which one this is.
   const text = (STEPS[part.next] as (step: Step, at: Paths) => string)(part, pathsOf(part, about))
   return part.quoted === true && REQUEST.test(text) ? `\`${text}\`` : text
 }

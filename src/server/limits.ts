@@ -1,4 +1,4 @@
-// The bounds of the service: how large, how many, how long.
+// Limits of the service: sizes, counts and times.
 
 export interface ServerLimits {
   readonly bodyBytes: number
@@ -8,11 +8,11 @@ export interface ServerLimits {
   readonly headersMs: number
   readonly requestMs: number
   readonly connections: number
-  /** A client that takes nothing of its answers for so long is cut off. */
+  /** A client that reads nothing of its response for this long is disconnected. */
   readonly answerSilentMs: number
   readonly streams: number
   readonly streamBytes: number
-  /** A client of a stream that takes nothing for so long is cut off. */
+  /** The same for a client of a stream. */
   readonly streamSilentMs: number
   readonly heartbeatMs: number
 }

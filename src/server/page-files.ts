@@ -1,5 +1,5 @@
-// The files of the page for browsers (web/, built into dist/ui), as the service sends them: whole, from memory, compressed when they
-// were built. Nothing outside this folder can be named: the list is made once, and a request only looks it up.
+// Serves the built web UI (dist/ui) from memory; the files were compressed at build time. The list is read once and requests only
+// look up names, so no path outside the folder is reachable.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'

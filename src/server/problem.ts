@@ -1,5 +1,4 @@
-// What went wrong, as a problem document (RFC 9457) with a hint. Every error of the service leaves through here, whatever its
-// cause, so that a client needs to understand one shape; nothing in it tells of our insides.
+// Problem documents (RFC 9457) with a hint: the one shape of every error of the service. They reveal no internals.
 
 import type { Hint } from '../domain/hint.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'

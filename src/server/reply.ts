@@ -1,4 +1,5 @@
-// Turns answers into responses: JSON, bytes, problems, streams. Every answer says that nothing may be kept, framed or guessed at.
+// Turns a reply into a response: JSON, bytes, problem or stream, always with headers against caching, framing and content
+// sniffing.
 
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -15,7 +16,7 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
   'cross-origin-resource-policy': 'same-origin',
-  /** What is not a page can load nothing and be framed by nobody. */
+  /** A response that is not a page may load nothing and may not be framed. */
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
@@ -24,7 +25,7 @@ export interface ReplyOptions {
   readonly mayCompress: boolean
 }
 
-/** The response of a raw route keeps its own headers; ours are added where it has none. */
+/** A raw route keeps its own headers; ours fill the gaps. */
 export async function responseTo(
   request: IncomingMessage,
   answer: Reply | Problem | Raw,
@@ -65,7 +66,7 @@ function made(status: number, data: Uint8Array | string | undefined, more: Recor
   return new Response(data ?? null, { status, headers })
 }
 
-/** The version, for `If-Match`; for reads also a hash of the body, which may tell of more than the version counts. */
+/** The version, for `If-Match`; for reads also a hash of the body, which may change without the version. */
 function tagOf(request: IncomingMessage, reply: Reply, data: Uint8Array | string | undefined): string | undefined {
   const { version, isVersioned = false } = reply
   if (version === undefined) return undefined
@@ -73,11 +74,11 @@ function tagOf(request: IncomingMessage, reply: Reply, data: Uint8Array | string
   return `"${version}-${hash('sha256', data, 'base64url').slice(0, 16)}"`
 }
 
-/** Only reads can be unchanged: a change always answers with the new state. */
+/** Only reads can be answered with 304. */
 const isShown = ({ method }: IncomingMessage, { status }: Reply): boolean =>
   status === 200 && (method === 'GET' || method === 'HEAD')
 
-/** `*`, or a list of tags; whether they are weak makes no difference here (RFC 9110, 13.1.2). */
+/** `*` or a list of tags; weak and strong compare equal here (RFC 9110, 13.1.2). */
 function isAmong(tag: string, header: string | undefined): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
@@ -85,7 +86,7 @@ function isAmong(tag: string, header: string | undefined): boolean {
   return tags.includes(tag)
 }
 
-export function streamTo(response: ServerResponse, gone: AbortSignal): Outlet {
+export function streamTo(response: ServerResponse, disconnected: AbortSignal): Outlet {
   return {
     begin: (status, headers) => {
       response.writeHead(status, { ...HEADERS, ...headers })
@@ -93,10 +94,11 @@ export function streamTo(response: ServerResponse, gone: AbortSignal): Outlet {
     },
     write: text => response.write(text),
     drained: async () => {
-      if (response.writableNeedDrain && !gone.aborted) await once(response, 'drain', { signal: gone }).catch(() => {})
+      if (response.writableNeedDrain && !disconnected.aborted)
+        await once(response, 'drain', { signal: disconnected }).catch(() => {})
     },
     buffered: () => response.writableLength,
-    gone,
+    disconnected: disconnected,
     end: () => response.end(),
     destroy: () => response.destroy(),
   }

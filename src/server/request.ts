@@ -1,4 +1,4 @@
-// One request as its handler sees it: who asks, what for, checked and typed. Nothing of the socket is left.
+// One request as its handler sees it: caller, target and inputs, validated and typed, without the socket.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { EngineInProcess } from '../engine/engine.ts'
@@ -17,7 +17,7 @@ export interface Call<Query = undefined, Body = undefined> {
   readonly headers: IncomingHttpHeaders
   readonly once: string | undefined
   readonly expectedVersion: number | undefined
-  /** Fires when the client has gone; made when it is asked for. */
+  /** Aborts when the client disconnects. Created on demand. */
   readonly signal: () => AbortSignal
 }
 

@@ -1,5 +1,5 @@
-// A route as a value: what it is called, who may call it, what it takes and answers. The table of them makes the router, the
-// checks, the OpenAPI document and the test that tries every route with every token.
+// A route as a value: name, rights, inputs and answers. The table of routes produces the router, the checks, the OpenAPI document
+// and the test that tries every route with every kind of token.
 
 import type { Right } from '../engine/roles.ts'
 import type { Schema } from '../format/wire/wire.ts'
@@ -12,34 +12,33 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export interface Route<Query, Body> {
   readonly method: Method
-  /** `/plans/:plan/tasks/:task`; without `/api` and without a slash at the end. */
+  /** For example `/plans/:plan/tasks/:task`; without `/api` and trailing slash. */
   readonly path: string
-  /** `nothing`: anybody may call it, also without a token. */
+  /** `nothing`: public, no token needed. */
   readonly right: Right | 'nothing'
   readonly about: string
-  /** Query keys; without a schema none is taken. */
+  /** Without a schema, query keys are rejected. */
   readonly query?: Schema<Query>
-  /** The JSON body; without a schema none is read. A body that is left out is read as `{}`. */
+  /** Without a schema no body is read. A missing body is read as `{}`. */
   readonly body?: Schema<Body>
-  /** Also takes plain text of these media types; `call.text` has it, and `call.body` is then the text itself, not checked. */
+  /** Also accepts plain text of these media types. `call.text` has it, and `call.body` is then the unvalidated text. */
   readonly texts?: readonly string[]
   readonly bodyMaxBytes?: number
   readonly isRaw?: true
-  /** Of a POST that takes no notice of an `Idempotency-Key`: what it answers is a secret, or the second time changes nothing. */
+  /** A POST that ignores `Idempotency-Key`: its answer is a secret, or repeating it changes nothing. */
   readonly once?: false
-  /** Headers it reads beside those that all routes do, with what they are for. */
   readonly headers?: { readonly [name: string]: string }
-  /** What it answers when all is well; problems are the same everywhere. */
+  /** Successful answers; problems are the same for all routes. */
   readonly answers: {
     readonly [status: number]: {
       readonly about: string
       /** A type in `format/wire/answers`, from which its schema is generated. */
       readonly body?: string
-      /** The media type of what is not JSON: a page, bytes, a stream. */
+      /** The media type, if not JSON. */
       readonly type?: string
-      /** Beside the body, when the query asks for it: text of these media types. */
+      /** Text media types available beside JSON when the query asks for them. */
       readonly texts?: readonly string[]
-      /** Has an ETag: the version of what it shows, and more where the body tells more. A GET then honours If-None-Match. */
+      /** Has an ETag: the version of the resource, plus a hash where the body depends on more. GET then honours If-None-Match. */
       readonly tag?: true
     }
   }
@@ -53,7 +52,7 @@ export type ListedRoute = AnyRoute & { readonly noun: string }
 export const under = (noun: string, ...routes: readonly (readonly AnyRoute[])[]): readonly ListedRoute[] =>
   routes.flat().map(one => ({ ...one, noun }))
 
-/** Keeps the types of query and body together while a route is written. */
+/** Infers the types of query and body where a route is defined. */
 export const route = <Query = undefined, Body = undefined>(one: Route<Query, Body>): AnyRoute =>
   one as unknown as AnyRoute
 
@@ -82,13 +81,13 @@ export type Answer = Reply | Stream | Raw | Problem
 export interface Reply {
   readonly status: number
   readonly body?: unknown
-  /** Of the plan, session or goal it shows; it begins the entity tag. */
+  /** The version of the plan, session or goal; it begins the ETag. */
   readonly version?: number
-  /** The version counts everything the body tells, so the tag needs nothing more. */
+  /** The version alone determines the body, so the ETag needs no hash. */
   readonly isVersioned?: true
   readonly location?: string
   readonly headers?: { readonly [name: string]: string }
-  /** Instead of `body`: these bytes or this text, as this media type. */
+  /** Instead of `body`: bytes or text with this media type. */
   readonly raw?: { readonly type: string; readonly data: Uint8Array | string }
 }
 
@@ -105,7 +104,7 @@ export const ok = (body: unknown, version?: number): Reply => ({
   body,
   version,
 })
-/** A body that is JSON text already, and the same whenever it is shown at this version. */
+/** A body that is already JSON text and depends on this version alone. */
 export const asText = (data: string, version: number): Reply => ({
   status: 200,
   raw: { type: JSON_TYPE, data },

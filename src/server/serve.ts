@@ -1,5 +1,5 @@
-// Opens the socket and closes it again. Limits of time and number are set here, where connections are; a graceful stop tells streams
-// that it is over, lets answers under way end, and then closes the listener.
+// Opens and closes the listening socket. Limits on time and connections are set here. A graceful stop ends streams, lets pending
+// responses finish, and then closes the listener.
 
 import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -14,12 +14,13 @@ import { problemResponse } from './reply.ts'
 import type { ServerRooms } from './service.ts'
 import { textOf } from './trouble.ts'
 
-// The answers under way, by their connection, each begun when the one before it has left: whoever does not listen makes us work for
-// one answer, not for all they asked for. Whoever asks far ahead all the same is cut off: what waits for them is memory of ours.
+// Serialises the responses of one connection: a pipelined request starts only when the response before it was sent, so a client
+// that does not read costs one response and not all. A client that pipelines too far is disconnected, since its queue is our
+// memory.
 
-/** A connection that has asked this often is closed with the answer; its client opens another. Node's own limit says so, and does not close it. */
+/** After this many requests, the response closes the connection. Node's own limit only announces that. */
 const REQUESTS_MAX = 10_000
-/** Answers that are not sent yet; a client that reads does not ask so far ahead. */
+/** Responses not yet sent; a client that reads does not pipeline this far. */
 const UNANSWERED_MAX = 64
 
 type Begin = () => void
@@ -31,7 +32,7 @@ class Answers {
 
   add(response: ServerResponse, begin: Begin): void {
     const { socket } = response.req
-    // Node goes through all that has come before it looks at the socket.
+    // Node parses all received requests before it notices that the socket is destroyed.
     if (socket.destroyed) return
     const waiting = this.#of(socket).set(response, begin)
     if (waiting.size > UNANSWERED_MAX) {
@@ -52,7 +53,7 @@ class Answers {
     return this.#all.get(socket)?.keys().next().value
   }
 
-  /** Settles when all that are under way have left; none that begins from now on keeps its connection open. */
+  /** Settles when all pending responses are sent. Later responses close their connection. */
   async out(): Promise<void> {
     this.#closing = true
     const last = [...this.#all].flatMap(([socket, waiting]) => {
@@ -74,7 +75,7 @@ class Answers {
 
 const closed = (stream: Duplex | ServerResponse): Promise<void> => new Promise(resolve => stream.once('close', resolve))
 
-// What cannot be read as a request at all is answered with a problem document too, written to the bare socket.
+// A request that Node cannot parse also gets a problem document, written to the bare socket.
 
 function answerBrokenRequest(
   error: Error & { readonly code?: string },
@@ -82,12 +83,12 @@ function answerBrokenRequest(
   current: ServerResponse | undefined,
 ): void {
   if (error.code === TIMEOUT && reportTimeout(current)) return
-  // An answer that is under way, or a socket that is gone, cannot be given another one.
+  // A pending response or a closed socket cannot take another one.
   if (error.code === 'ECONNRESET' || current !== undefined) socket.destroy()
   else write(socket, problemOf(error.code ?? ''))
 }
 
-/** We are no proxy. Node hands out the bare socket, and nobody listens to its errors any more. */
+/** CONNECT is not supported. Node hands over the bare socket and stops handling its errors. */
 function answerConnect(socket: Duplex): void {
   socket.on('error', () => {})
   write(socket, NO_PROXY)
@@ -100,7 +101,7 @@ const NO_PROXY = problem(405, 'method', 'CONNECT is answered nowhere here: this 
   headers: { allow: '' },
 })
 
-/** The pending read of the body answers that it timed out; false when there is none. */
+/** Makes the pending read of the body answer with a timeout; false if there is none. */
 const reportTimeout = (answer: ServerResponse | undefined): boolean =>
   answer !== undefined && !answer.headersSent && !answer.req.complete && answer.req.emit('timeout')
 
@@ -151,21 +152,21 @@ interface ServeOptions extends AppOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-/** Longer than most clients and proxies reuse one: writing into a closed connection fails. */
+/** Longer than most clients and proxies reuse a connection: they would write into a closed one. */
 const KEEP_ALIVE_MS = 75_000
 const HEADER_BYTES = 16_384
 const EXPECTATION = problem(417, 'expectation', 'nothing but 100-continue can be expected here', {
   hint: 'leave the header Expect out',
 })
 
-/** The Node server could not make a request of it, so the guard has nothing to check. */
+/** Host or path cannot be parsed, so the guard has nothing to check. */
 const MISDIRECTED = problem(421, 'misdirected', 'the request names no host or path that can be read', {
   hint: 'send a path, and the name of the service as Host',
   headers: { connection: 'close' },
 })
 const FAILED = problem(500, 'bug', BUG, { hint: 'tell us what you asked for' })
 
-/** Rejects with what the system said when the address cannot be had. */
+/** Rejects with the system's error if the address is not available. */
 export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<Serving> {
   const { limits, log } = rooms
   const app = openApp(rooms, options)
@@ -185,10 +186,10 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
   }
   const server = open(limits, options, listener())
   server.maxConnections = limits.connections
-  // Node would leave out those beyond a number, and say nothing; the app counts them itself.
+  // Node would silently drop headers beyond its limit; the app counts them itself.
   server.maxHeadersCount = 0
   server.timeout = limits.answerSilentMs
-  // Nothing has gone over this connection for a while. It may be that we are the ones who take long.
+  // The connection has been idle; the reason may be a slow response of ours.
   server.on('timeout', (socket: Socket) => {
     if (answers.current(socket) === undefined || socket.writableLength > 0) socket.destroy()
   })
@@ -200,7 +201,7 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     server.listen({ host: options.host, port: options.port }, resolve)
     server.once('listening', () => server.off('error', reject))
   })
-  // Too many open files, for instance: connected clients are still answered.
+  // For instance too many open files; connected clients are still answered.
   server.on('error', error => log.error({ error: error.message }, 'the socket gives errors'))
   const { port, address } = server.address() as AddressInfo
   return {
@@ -213,10 +214,10 @@ export async function serve(rooms: ServerRooms, options: ServeOptions): Promise<
     cut: () => server.closeAllConnections(),
     close: async graceMs => {
       const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-      // Until they are sent, `/ready` answers that the service is not ready.
+      // Until they are sent, `/ready` reports that the service is not ready.
       await answers.out()
       const ended = new Promise<void>(resolve => server.close(() => resolve()))
-      // Those that came meanwhile. Whoever is still connected then has asked for nothing.
+      // Responses that started meanwhile. Connections still open after this have no pending request.
       await answers.out()
       server.closeAllConnections()
       await ended

@@ -1,4 +1,4 @@
-// Everything the service works with, as one value: opened by whoever starts it, handed down, never global.
+// Everything the service works with, as one value that is passed down; there are no globals.
 
 import type { Actor } from '../domain/id.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
@@ -14,11 +14,11 @@ import type { PageFiles } from './page-files.ts'
 import type { ListedRoute } from './route.ts'
 
 export interface ServerRooms extends RouteRooms {
-  /** The service's own; each request gets one that is bound to whoever asks. */
+  /** Each request gets an engine that is bound to its caller. */
   readonly engine: EngineInProcess
 }
 
-/** What routes work with. There is no engine in it: theirs comes with the request (request.ts). */
+/** What routes work with, without the engine: theirs comes with the request (request.ts). */
 export interface RouteRooms {
   readonly guard: Guard
   readonly log: Log
@@ -36,10 +36,10 @@ export interface RouteRooms {
   readonly random: (bytes: number) => Uint8Array
   readonly root: string
   readonly stateDir: string
-  /** What the service was started with; planners look for programs in it. */
+  /** The environment of the service process; planners look for programs in its PATH. */
   readonly environment: { readonly [name: string]: string | undefined }
   readonly version: string
   readonly page: PageFiles | null
-  /** Fires when the service stops: streams end, nothing new begins. */
+  /** Aborts when the service stops: streams end, nothing new begins. */
   readonly stopping: AbortSignal
 }

@@ -1,5 +1,4 @@
-// Hands an order to the engine in the caller's name, with their key and the version they saw. A refusal becomes a problem; what
-// happened is told the same way everywhere.
+// Submits an order in the caller's name, with their idempotency key and expected version, and converts refusals to problems.
 
 import type { Json } from '../domain/json.ts'
 import type { EngineInProcess, Order, SubmitOptions, Submitted } from '../engine/engine.ts'
@@ -14,7 +13,7 @@ import { type Answer, type AnyRoute, type Route, route } from './route.ts'
 export type Accepted = Extract<Submitted, { readonly ok: true }>
 export type Asking = Pick<Call<unknown, unknown>, 'rooms' | 'engine' | 'who' | 'params' | 'once' | 'expectedVersion'>
 
-/** The engine of the request, whose refusals are worded for the token. */
+/** The engine of the request, which words refusals for the token. */
 export const engineOf = (
   call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
 ): CallerEngine & Pick<EngineInProcess, 'caller' | 'watch'> => ({
@@ -27,7 +26,7 @@ export const engineOf = (
 export const clientSignal = (call: Pick<Call<unknown, unknown>, 'rooms' | 'signal'>): AbortSignal =>
   AbortSignal.any([call.signal(), call.rooms.stopping])
 
-/** The one way of an order from a route to the engine: refusals about rights speak of the token. */
+/** The only way from a route to the engine's orders: refusals about rights are worded for tokens. */
 export async function submit(
   call: Pick<Call<unknown, unknown>, 'engine' | 'who'>,
   plan: string | null,
@@ -38,7 +37,7 @@ export async function submit(
   return done.ok ? done : { ok: false, refusal: inTokenWords(call.who, done.refusal) }
 }
 
-/** `asked`: what a key counts for, where the order is worked out from it. */
+/** `asked`: what the idempotency key covers, if the order is computed from something else. */
 export async function order(call: Asking, plan: string | null, what: Order, asked?: Json): Promise<Accepted | Problem> {
   const submitted = await submit(call, plan, what, { ...options(call), ...(asked !== undefined && { asked }) })
   return submitted.ok ? submitted : refused(submitted.refusal, { plan, task: taskOf(what) })
@@ -46,20 +45,20 @@ export async function order(call: Asking, plan: string | null, what: Order, aske
 
 const NEWER_MAX = 100
 
-/** A caller that was overtaken by another writer gets the present plan in `current`, what matters first. */
-export async function withNewer({ engine }: Asking, plan: string, said: Problem): Promise<Problem> {
-  if (said.problem.type !== 'urn:planfold:problem:conflict') return said
+/** Adds the present plan as `current` when another writer was first. */
+export async function withNewer({ engine }: Asking, plan: string, conflict: Problem): Promise<Problem> {
+  if (conflict.problem.type !== 'urn:planfold:problem:conflict') return conflict
   const summary = await engine.ask({ type: 'summary', plan })
-  if (summary === null) return said
+  if (summary === null) return conflict
   const urgent = { by: engine.caller.actor, from: 0, limit: NEWER_MAX }
   const cards = (await engine.ask({ type: 'board', plan, urgent })) ?? []
   const { revision, version, status: state, progress } = summary
   const tasks = cards.map(({ name, title, status }) => ({ name, title, state: status }))
   const current = { revision, version, state, tasks, more: progress.total - tasks.length }
-  return { ...said, problem: { ...said.problem, current } }
+  return { ...conflict, problem: { ...conflict.problem, current } }
 }
 
-/** Of several orders that one request makes, only one may have its key; the others have keys made from it. */
+/** For further orders of the same request: their idempotency keys are derived, because only one order may use the caller's. */
 export async function orderAlso(call: Asking, plan: string, what: Order, part: string): Promise<Accepted | Problem> {
   const { once } = call
   const submitted = await submit(call, plan, what, once === undefined ? {} : { once: `${once}/${part}` })
@@ -101,13 +100,11 @@ interface RouteOf<Query, Body, Found> extends Omit<Route<Query, Body>, 'handle'>
   handle(call: Call<Query, Body>, found: Found): Promise<Answer>
 }
 
-/** A route about the plan of its path. */
 export const planRoute = <Query = undefined, Body = undefined>(one: RouteOf<Query, Body, PlanTarget>): AnyRoute =>
   route<Query, Body>({ ...one, handle: call => withPlan(call, found => one.handle(call, found)) })
 
-/** A route about the task of its path, with or without a plan before it. */
 export const taskRoute = <Query = undefined, Body = undefined>(one: RouteOf<Query, Body, Task>): AnyRoute =>
   route<Query, Body>({ ...one, handle: call => withTask(call, found => one.handle(call, found)) })
 
-/** The plan was there a moment ago: it was purged meanwhile. */
+/** For a plan that was purged between look-up and order. */
 export const gone = (): Problem => notFound('the plan has gone', 'list them: GET /plans')

@@ -1,4 +1,4 @@
-// What is answered to something that was thrown: trouble of the store as what it is, anything else as a bug of ours.
+// Converts exceptions to problems: store errors by their kind, everything else as a bug.
 
 import { BUG } from '../domain/phrases.ts'
 import { MissingExtra } from '../extras.ts'

@@ -1,5 +1,5 @@
-// The engine's views as they go over the wire: keys in snake_case, times as ISO strings. What people, agents and programs wrote
-// themselves goes as it is, whatever its keys look like.
+// Converts views to their wire form: snake_case keys, ISO times. Values written by people, agents and programs pass unchanged,
+// including their keys.
 
 import { isHintList } from '../domain/hint.ts'
 import type { Json } from '../domain/json.ts'
@@ -44,20 +44,20 @@ const TIMES = /^(?:at|since|until|now|[a-z]+At)$/
 export function onWire(value: unknown): Json {
   if (Array.isArray(value)) return value.map(onWire)
   if (value === null || typeof value !== 'object') return (value ?? null) as Json
-  const told: [string, Json][] = []
+  const entries: [string, Json][] = []
   for (const [key, inner] of Object.entries(value)) {
     if (inner === undefined) continue
     const isTime = typeof inner === 'number' && TIMES.test(key)
     if (HINTS.has(key) && isHintList(inner)) {
-      told.push([key, hintText(inner)])
+      entries.push([key, hintText(inner)])
       continue
     }
-    told.push([snake(key), AS_WRITTEN.has(key) ? (inner as Json) : isTime ? iso(inner) : onWire(inner)])
+    entries.push([snake(key), AS_WRITTEN.has(key) ? (inner as Json) : isTime ? iso(inner) : onWire(inner)])
   }
-  return Object.fromEntries(told)
+  return Object.fromEntries(entries)
 }
 
-/** Names of tasks and other words are keys, too: only what looks like one of our own is changed. */
+/** Only keys that look like our own are converted: task names are keys, too. */
 const snake = (key: string): string =>
   /^[a-z]+(?:[A-Z][a-z]+)+$/.test(key) ? key.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`) : key
 

@@ -1,4 +1,4 @@
-// What the page asks the service for, and tells it. The only file that knows routes: everything else calls these functions.
+// Requests to the service. The only file of the web UI that knows routes.
 
 import {
   type AnswerOf,
@@ -78,7 +78,7 @@ const newKey = (): string =>
 
 // ── who ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Takes the code of a link out of the address, before anything is asked, and exchanges it for the cookie. */
+/** Removes the code of a sign-in link from the address before any request, and exchanges it for the cookie. */
 export async function signInByLink(): Promise<Problem | null> {
   const code = new URLSearchParams(location.hash.slice(1)).get('code')
   if (code === null) return null
@@ -103,21 +103,21 @@ export interface PlansAsked {
   readonly since?: number
   readonly text?: string
   readonly statuses?: readonly PlanStatus[]
-  /** Only those in which something waits for a person. */
+  /** Only plans with something in the inbox. */
   readonly waiting?: true
 }
 export interface PlanList {
   readonly rows: readonly PlanRow[]
   readonly total: number
-  /** How many there are in each state, whatever state is asked for. */
+  /** Counts by state, independent of the state filter. */
   readonly statuses: AnswerOf<'overview'>['statuses']
-  /** In how many of them something waits; null when all plans were looked at, which the inbox tells, too. */
+  /** How many plans have something in the inbox; null without a filter, because the inbox itself tells. */
   readonly waiting: number | null
 }
 
 const PLANS_PAGE = 200
 
-/** The first `wanted` of them; and, in a list of all, those in which something waits, however old they are. */
+/** The first `wanted` plans. Without a filter, plans with something in the inbox are always included, however old. */
 export async function listPlans(
   { statuses = [], waiting, ...asked }: PlansAsked = {},
   wanted = PLANS_PAGE,
@@ -155,7 +155,7 @@ interface Moved {
 export const createFromGoal = (goal: string): Promise<Moved> => http('POST', '/plans', { goal })
 export const createFromText = (text: string, start: boolean): Promise<Moved> =>
   http('POST', `/plans${start ? '?start=true' : ''}`, text, 'application/yaml')
-/** What would be made of the text; nothing is written. What is wrong with it is thrown, each fault with its place. */
+/** Validates the text without writing. Throws the errors with their positions. */
 export const checkText = (text: string): Promise<PlanChecked> =>
   http('POST', '/plans?dry_run=true', text, 'application/yaml')
 
@@ -220,7 +220,7 @@ export interface EntryItem {
   readonly at: string
   readonly events: readonly Event[]
 }
-/** The newest first; `next` is null at the beginning of the journal. */
+/** Newest first; `next` is null at the beginning of the journal. */
 export const listEntries = (
   plan: string,
   { before, limit }: { readonly before?: number; readonly limit: number },
@@ -236,7 +236,7 @@ export async function listInbox(): Promise<readonly InboxEntry[]> {
   const { items } = await engine.ask({ type: 'inbox' })
   return items.map(item => {
     const { asks } = item
-    // What is sent back with an answer stays as it is.
+    // The form is sent back with the answer, so it stays unescaped.
     return 'form' in asks ? { ...shown(item), asks: { ...shown(asks), form: asks.form } } : shown(item)
   })
 }
@@ -281,7 +281,7 @@ export interface DraftComment {
   readonly task: string | null
   readonly text: string
 }
-/** The next draft, which follows what was said; nothing is written. */
+/** A preview of the next draft, which takes the comments into account; nothing is written. */
 export type Redraft = RedraftBody & Revised
 export const redraft = (plan: string, comments: readonly DraftComment[]): Promise<Redraft> =>
   http('POST', `/plans/${encodeURIComponent(plan)}/redraft`, { comments })
@@ -294,7 +294,7 @@ export const planSummary = (plan: string) => engine.ask({ type: 'summary', plan 
 
 export const taskLogs = (plan: string, task: string, after: number) =>
   engine.ask({ type: 'logs', plan, task, after, limit: 1000 })
-/** `patch`: the lines that differ, in the unified form; `why` there is none. */
+/** `patch` is a unified diff; `why` says why there is none. */
 export interface ChangedFile {
   readonly path: string
   readonly patch: readonly string[] | null
@@ -303,7 +303,7 @@ export interface ChangedFile {
 }
 type Attempt = Omit<TaskPageBody['attempts'][number], 'network'> & { readonly network: readonly CountedDecision[] }
 type TaskPage = Omit<TaskPageBody, 'attempts'> & { readonly attempts: readonly Attempt[] }
-/** Everything about one task, with one call: attempts, what it changed line by line, what would run. */
+/** Everything about one task in one request: attempts, line diffs, what would run. */
 export const taskPage = (
   plan: string,
   task: string,
@@ -320,7 +320,7 @@ export const taskPage = (
 
 export const listCheckpoints = (plan: string) => engine.ask({ type: 'checkpoints', plan })
 type Including = { readonly includeUnclaimed?: true }
-/** Before the first task when no place is named. */
+/** Without a checkpoint: before the first task. */
 export const previewRollback = (plan: string, to: string | null, including: Including) =>
   engine.ask({ type: 'rollbackPreview', plan, ...(to === null ? {} : { to }), ...including })
 export const previewUndo = (plan: string, including: Including = {}) =>

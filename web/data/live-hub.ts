@@ -1,16 +1,17 @@
-// The one stream of this browser, and the plans its tabs look at. Runs in a SharedWorker, or in the tab itself where there is none.
+// The one event stream of this browser, and the plans its tabs show. Runs in a SharedWorker, or in the tab itself if there is
+// none.
 //
 //   connecting ──→ live ──→ away ──→ live …        the client reads on behind the last entry it had; nothing is lost
 //                   └──→ signed-out ──(reconnect)──→ connecting
 //
-// What happened is told to tabs at most once in a frame; of a large plan less often.
+// Tabs are updated at most once per frame, and less often for large plans.
 
 import { connect, type Entry, type RemoteEngine, RemoteTrouble } from '../../src/client/client.ts'
 import type { Connection, FromTab, ToTab } from './live-messages.ts'
 import { PlanFold } from './plan-fold.ts'
 
 const FRAME_MS = 16
-/** What a frame costs a tab grows with the plan: a plan of a thousand tasks is told of ten times a second. */
+/** The cost of a frame grows with the plan: with 1,000 tasks, tabs are updated ten times a second. */
 const FRAME_MS_PER_TASK = 0.1
 const PAGE = 500
 const RETRY_MS = 2_000
@@ -28,7 +29,7 @@ interface Followed {
   readonly fold: PlanFold
   readonly asked: Set<string>
   loading: Promise<void> | null
-  /** By plan: the newest version the stream told of while this was loading. What was loaded may be older than that. */
+  /** The newest version of each plan seen on the stream while this one was loading; the loaded state may be older. */
   readonly missed: Map<string, number>
   isFailed: boolean
 }
@@ -62,7 +63,7 @@ export class LiveHub {
     this.#forget()
   }
 
-  hear(port: Port, message: FromTab): void {
+  receive(port: Port, message: FromTab): void {
     const tab = this.#tabs.get(port)
     if (tab === undefined) return
     switch (message.say) {
@@ -89,7 +90,7 @@ export class LiveHub {
     }
   }
 
-  /** The stream is opened again whenever it was cut: that is how we see that the service is away. */
+  /** The client reopens the stream whenever it breaks, so a failing request here means that the service is away. */
   async #fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
     const isStream = String(input).includes('/engine/entries')
     if (isStream && this.#connection.is === 'live') this.#set({ is: 'away', lastSeen: this.#lastSeen })
@@ -108,7 +109,7 @@ export class LiveHub {
     while (!signal.aborted) {
       try {
         const after = await this.#engine.ask({ type: 'position' })
-        // Whatever was folded before this position is read again from the service; what is being loaded may be older, too.
+        // Everything folded before this position is read again; running loads may be older as well.
         await Promise.all(
           [...new Set(this.#followed.values())].map(async one => {
             await one.loading
@@ -133,7 +134,6 @@ export class LiveHub {
     this.#lastSeen = this.#now()
     this.#changed.add(entry.plan)
     for (const one of new Set(this.#followed.values())) {
-      // Its id may not be known before it is loaded.
       if (one.loading !== null) one.missed.set(entry.plan, entry.version)
       if (one.fold.state.id !== entry.plan || one.loading !== null) continue
       if (one.fold.read(entry)) this.#dirty.add(one)
@@ -156,7 +156,7 @@ export class LiveHub {
     if (tab?.task?.plan === plan) this.#tellTask(port, tab)
   }
 
-  /** Reads what is missing from the service. Entries that come meanwhile are among it, or it is read once more. */
+  /** Reads missing entries from the service. Entries that arrive meanwhile are included, or it reads again. */
   async #catchUp(one: Followed): Promise<void> {
     if (one.loading !== null) return await one.loading
     one.loading = this.#readAll(one)
@@ -165,14 +165,14 @@ export class LiveHub {
     this.#soon()
   }
 
-  /** Never fails: where the service is away, it is tried again for as long as somebody looks at the plan. */
+  /** Never fails: while the service is away, it retries for as long as a tab shows the plan. */
   async #readAll(one: Followed): Promise<void> {
     one.missed.clear()
     try {
       const missed = (): number => one.missed.get(one.fold.state.id) ?? 0
-      // Once more while the stream is ahead; no more when that has helped nothing.
-      for (let [version, told] = [-1, -1]; version !== one.fold.version || told !== missed(); ) {
-        ;[version, told] = [one.fold.version, missed()]
+      // Reads again while the stream is ahead, until a read makes no progress.
+      for (let [version, lastMissed] = [-1, -1]; version !== one.fold.version || lastMissed !== missed(); ) {
+        ;[version, lastMissed] = [one.fold.version, missed()]
         await this.#readPages(one)
         if (missed() <= one.fold.version) break
       }
@@ -182,7 +182,7 @@ export class LiveHub {
       if (error instanceof RemoteTrouble && error.kind === 'not-signed-in') this.#set({ is: 'signed-out' })
       else setTimeout(() => void (this.#isFollowed(one) && this.#catchUp(one)), RETRY_MS)
     } finally {
-      // Right behind the last look at what was missed, with nothing in between: the next entry is read, not noted.
+      // No `await` since the last check of missed versions: the next entry is applied directly.
       one.loading = null
     }
   }
@@ -214,7 +214,7 @@ export class LiveHub {
   #tell(): void {
     this.#timer = null
     for (const one of this.#dirty) {
-      // One that was left may be followed anew meanwhile, and is older then.
+      // A plan that was closed may have been opened again as a new object.
       if (!this.#isFollowed(one)) continue
       if (one.fold.version === 0) {
         if (!one.isFailed)
@@ -243,7 +243,7 @@ export class LiveHub {
     port.send({ say: 'task', plan, task, detail: one.fold.detail(task, this.#now()) })
   }
 
-  /** To every tab. Without a message: anything may have changed. */
+  /** Sends to every tab; the default message says that anything may have changed. */
   #all(message: ToTab = { say: 'changed', plans: [] }): void {
     for (const port of this.#tabs.keys()) port.send(message)
   }

@@ -1,4 +1,4 @@
-// What the live hub and the tabs say to each other. Plain data: it crosses from one thread to another.
+// The messages between the live hub and the tabs. Plain data, because it crosses threads.
 
 import type { ActionType } from '../../src/domain/actions/actions.ts'
 import type { Json, JsonObject } from '../../src/domain/json.ts'
@@ -6,19 +6,19 @@ import type { TaskDefinition } from '../../src/domain/plan.ts'
 import type { Failure, Verdict } from '../../src/domain/result.ts'
 import type { PlanStatus, TaskStatus } from '../../src/domain/status.ts'
 
-/** How the stream from the service is. `lastSeen`: when something was heard last. */
+/** State of the event stream. `lastSeen`: time of the last message. */
 export type Connection =
   | { readonly is: 'connecting' }
   | { readonly is: 'live' }
   | { readonly is: 'away'; readonly lastSeen: number }
-  /** The service does not know this browser any more. */
+  /** The session cookie is no longer valid. */
   | { readonly is: 'signed-out' }
 
 export type FromTab =
   | { readonly say: 'follow'; readonly plan: string }
   | { readonly say: 'leave'; readonly plan: string }
   | { readonly say: 'follow-task'; readonly plan: string; readonly task: string | null }
-  /** Somebody signed in, or asks to try again now. */
+  /** Sent after signing in, or to retry now. */
   | { readonly say: 'reconnect' }
   | { readonly say: 'bye' }
 
@@ -27,10 +27,9 @@ export type ToTab =
   | { readonly say: 'plan'; readonly plan: string; readonly frame: PlanFrame }
   | { readonly say: 'missing'; readonly plan: string }
   | { readonly say: 'task'; readonly plan: string; readonly task: string; readonly detail: TaskDetail | null }
-  /** Something happened in these plans. */
   | { readonly say: 'changed'; readonly plans: readonly string[] }
 
-/** What changed in a plan since the last frame; `whole`: `tasks` are all of them, in order. */
+/** The changes of a plan since the last frame. If `whole`, `tasks` contains all of them, in order. */
 export interface PlanFrame {
   readonly head: PlanHead
   readonly tasks: readonly TaskView[]
@@ -53,29 +52,29 @@ export interface PlanHead {
   readonly archived: boolean
   readonly rollingBack: boolean
   readonly counts: Readonly<Record<TaskStatus, number>>
-  /** What models were paid for, as far as tasks tell. */
+  /** The cost of all model calls that tasks reported. */
   readonly cost: number | null
   readonly tokens: number
-  /** What somebody reads before it is run; null from then on. */
+  /** Shown until the plan is started; null afterwards. */
   readonly draft: DraftWords | null
 }
 
 export interface DraftWords {
   readonly why: string | null
   readonly done: readonly string[]
-  /** Of each task that does something: what runs, what it may write, what proves it. */
+  /** Per task with an action: what runs, what it may write, how it is checked. */
   readonly tasks: readonly string[]
   readonly irreversible: readonly string[]
-  /** Every command of its tasks, also those that judge or undo them, with the name of the task. */
+  /** All commands of the plan, including checks and compensations, with their task. */
   readonly runs: readonly string[]
   readonly questions: readonly string[]
   readonly assumptions: readonly string[]
   readonly risks: readonly string[]
-  /** What people said about the drafts before it; `task` is null for all of the draft. */
+  /** Comments on earlier drafts; `task` is null for a comment on the whole draft. */
   readonly comments: readonly { readonly task: string | null; readonly text: string }[]
 }
 
-/** The status as it is drawn: three more than the journal knows, because people must tell them apart. */
+/** The status as drawn: three states more than in the journal, because people need to tell them apart. */
 export type Look = TaskStatus | 'retrying' | 'lost' | 'interrupted'
 
 export interface TaskView {

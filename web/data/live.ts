@@ -1,15 +1,15 @@
-// What a tab knows of what happens, as a store that React reads. Messages of the hub are put together and shown once in a frame.
+// The live state of a tab, as a store for React. Messages of the hub are batched into one update per frame.
 
 import { useEffect, useSyncExternalStore } from 'react'
 import type { Connection, FromTab, PlanFrame, PlanHead, TaskDetail, TaskView, ToTab } from './live-messages.ts'
 import { shown } from './shown.ts'
 
-/** A plan as it is drawn. A new object whenever anything in it changed; tasks that did not change are the same objects. */
+/** A plan as drawn. Immutable: a change makes a new object, and unchanged tasks keep theirs. */
 export interface LivePlan {
   readonly head: PlanHead
   readonly tasks: readonly TaskView[]
   readonly byName: ReadonlyMap<string, TaskView>
-  /** Another number when tasks or their needs changed, and places must be found again. */
+  /** Changes when tasks or their needs change and the layout must be computed again. */
   readonly shape: number
 }
 
@@ -26,10 +26,10 @@ class LiveStore {
   #waiting: ToTab[] = []
   #frame = 0
 
-  /** Opened by the first who listens, so that nothing runs before somebody is signed in. */
+  /** Called by the first subscriber, so that nothing runs before sign-in. */
   open(): void {
     if (this.#send !== null) return
-    const hear = (message: ToTab): void => {
+    const receive = (message: ToTab): void => {
       this.#waiting.push(shown(message))
       if (this.#frame === 0) this.#frame = requestFrame(() => this.#apply())
     }
@@ -38,7 +38,7 @@ class LiveStore {
         type: 'module',
         name: 'planfold',
       })
-      worker.port.onmessage = ({ data }: MessageEvent<ToTab>) => hear(data)
+      worker.port.onmessage = ({ data }: MessageEvent<ToTab>) => receive(data)
       worker.port.start()
       this.#send = message => worker.port.postMessage(message)
       addEventListener('pagehide', () => this.#send?.({ say: 'bye' }))
@@ -46,15 +46,15 @@ class LiveStore {
         if (event.persisted) location.reload()
       })
     } else {
-      // Without one, this tab has a stream of its own; what is said before it is open waits.
+      // Without SharedWorker, this tab has a hub of its own; messages wait until it is loaded.
       const early: FromTab[] = []
       this.#send = message => void early.push(message)
       void import('./live-hub.ts').then(({ LiveHub }) => {
         const hub = new LiveHub({ url: location.origin, now: () => Date.now() })
-        const port = { send: hear }
+        const port = { send: receive }
         hub.join(port)
-        this.#send = message => hub.hear(port, message)
-        for (const message of early) hub.hear(port, message)
+        this.#send = message => hub.receive(port, message)
+        for (const message of early) hub.receive(port, message)
       })
     }
   }
@@ -120,7 +120,7 @@ class LiveStore {
   }
 }
 
-/** A tab in the background gets no frames, and must not gather messages without end. */
+/** A background tab gets no animation frames, and must not collect messages without limit. */
 function requestFrame(run: () => void): number {
   if (document.visibilityState === 'visible') return requestAnimationFrame(run)
   setTimeout(run, 250)
@@ -153,7 +153,7 @@ export const live = new LiveStore()
 
 export const useConnection = (): Connection => useSyncExternalStore(live.subscribe, () => live.connection)
 
-/** Undefined while it is read. */
+/** Undefined while it loads. */
 export function useLivePlan(plan: string): LivePlan | 'missing' | undefined {
   useEffect(() => live.follow(plan), [plan])
   return useSyncExternalStore(live.subscribe, () => live.plans.get(plan))

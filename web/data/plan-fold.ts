@@ -1,5 +1,4 @@
-// One plan as the page follows it: the fold of its journal, by the same rules as the service, and what of it changed since a tab was
-// told last.
+// One plan in the web UI: the fold of its journal, by the same rules as the service, and its changes since the last frame.
 
 import type { Entry } from '../../src/client/client.ts'
 import { actionFacts } from '../../src/domain/actions/actions.ts'
@@ -21,15 +20,15 @@ import { planStatus } from '../../src/domain/views/summary.ts'
 import type { DraftWords, Look, PlanFrame, PlanHead, TaskDetail, TaskView } from './live-messages.ts'
 
 interface Spent {
-  /** Null as soon as one price is not known. */
+  /** Null as soon as one price is unknown. */
   readonly usd: number | null
   readonly tokens: number
 }
 
 export class PlanFold {
   state: PlanState = newState()
-  #told = new Map<string, TaskView>()
-  #toldRevision = 0
+  #sent = new Map<string, TaskView>()
+  #sentRevision = 0
   #cost: Spent | null = null
   #spent: Spent = { usd: 0, tokens: 0 }
 
@@ -37,7 +36,7 @@ export class PlanFold {
     return this.state.version
   }
 
-  /** Begins with how the plan stands. False where only the whole journal tells everything: what models were paid for in all attempts. */
+  /** Starts from a stored state. False if the whole journal is needed, for instance for the cost of all attempts. */
   start(fold: JsonObject, definition: PlanDefinition): boolean {
     const state = unpackFold(fold, definition)
     const isPaid = (task: TaskState): boolean =>
@@ -47,7 +46,7 @@ export class PlanFold {
     return true
   }
 
-  /** The next entry. False when one is missing in between: then read behind `version`. */
+  /** Applies the next entry. Returns false if entries before it are missing: then read on from `version`. */
   read(entry: Entry): boolean {
     if (entry.version <= this.state.version) return true
     if (entry.version !== this.state.version + 1) return false
@@ -57,7 +56,7 @@ export class PlanFold {
       if (use !== undefined) {
         const { usd } = this.#spent
         this.#spent = {
-          // What is not known is not nothing.
+          // An unknown cost is not zero.
           usd: usd === null || !use.cost.known ? null : usd + use.cost.usd,
           tokens: this.#spent.tokens + use.usage.inputTokens + use.usage.outputTokens,
         }
@@ -73,20 +72,20 @@ export class PlanFold {
     return { head: this.#head(), tasks: this.state.order.map(task => viewOf(this.state, task)), whole: true }
   }
 
-  /** What changed since this was asked last; everything after a revision. */
+  /** The changes since the last call; everything after a revision. */
   changes(): PlanFrame {
-    if (this.#toldRevision !== this.state.revision || this.#told.size !== this.state.order.length) {
-      this.#toldRevision = this.state.revision
+    if (this.#sentRevision !== this.state.revision || this.#sent.size !== this.state.order.length) {
+      this.#sentRevision = this.state.revision
       const frame = this.whole()
-      this.#told = new Map(frame.tasks.map(task => [task.name, task]))
+      this.#sent = new Map(frame.tasks.map(task => [task.name, task]))
       return frame
     }
     const tasks: TaskView[] = []
     for (const task of this.state.order) {
-      const before = this.#told.get(task.definition.id)
+      const before = this.#sent.get(task.definition.id)
       if (before !== undefined && isSame(before, task, this.state)) continue
       const now = viewOf(this.state, task)
-      this.#told.set(now.name, now)
+      this.#sent.set(now.name, now)
       tasks.push(now)
     }
     return { head: this.#head(), tasks, whole: false }
@@ -159,7 +158,7 @@ function viewOf(state: PlanState, task: TaskState): TaskView {
   }
 }
 
-/** The final checks come after everything; drawn as needing what nobody else needs. */
+/** The final checks come after everything: drawn as needing all tasks that no other task needs. */
 const lastOf = (state: PlanState): readonly string[] =>
   state.order.flatMap(({ definition, dependants }) =>
     dependants.length === 0 && definition.action.type !== 'verify' ? [definition.id] : [],
@@ -170,7 +169,7 @@ function childrenDone(state: PlanState, { definition: { action } }: TaskState): 
   return action.children.filter(name => ENDED.has(state.tasks.get(name)?.status ?? 'pending')).length
 }
 
-/** Compared field by field: only these move while a definition stays. */
+/** Compared field by field: only these change while the definition stays. */
 function isSame(before: TaskView, task: TaskState, state: PlanState): boolean {
   return (
     before.status === task.status &&
@@ -211,7 +210,7 @@ function detailOf(state: PlanState, task: TaskState, now: number): TaskDetail {
   }
 }
 
-/** What a draft says about itself, from the plan, its tasks, and what the planner left in it. */
+/** The description of a draft, from the plan, its tasks, and the planner's notes. */
 function draftWords(definition: PlanDefinition): DraftWords {
   const { done = [], tasks, extra = {} } = definition
   const { rationale, questions, assumptions, risks, comments } = (extra.planning ?? {}) as JsonObject

@@ -1,5 +1,5 @@
-// What is asked and kept: lists and single things that the live stream does not carry whole. When something happened, what could be
-// different is asked again, a moment later, so that a burst of changes costs one request.
+// Queries for lists and details that the live stream does not carry in full. After an event, the affected queries are refetched
+// with a short delay, so that a burst of changes costs one request.
 
 import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import * as api from './api.ts'
@@ -19,7 +19,7 @@ export const queryClient = new QueryClient({
 const SOON_MS = 300
 const EVERY_MS = 1_000
 
-/** Lists are asked for again after changes: soon after the first, and once in a second while they go on. */
+/** Refetches lists soon after the first change, and once per second while changes go on. */
 export function followChanges(): void {
   let isComing = false
   let last = 0
@@ -33,7 +33,7 @@ export function followChanges(): void {
       void queryClient.invalidateQueries({ queryKey: ['plans'] })
       void queryClient.invalidateQueries({ queryKey: ['inbox'] })
       void queryClient.invalidateQueries({ queryKey: ['checkpoints'] })
-      // Only the newest page: what stands in the journal does not change.
+      // Only the newest page: older entries do not change.
       void queryClient.invalidateQueries({ queryKey: ['history', 'newest'] })
     }, wait)
   })
@@ -60,7 +60,7 @@ export const agents = queryOptions({ queryKey: ['agents'], queryFn: api.listAgen
 export const useIdentity = () => useQuery(identity).data
 export const useInbox = () => useQuery(inbox)
 
-/** May this person do it? The service decides; the page only leaves out what it would refuse. */
+/** What this person may do. The service decides; the web UI only hides what it would refuse. */
 export function useRights(): { readonly operate: boolean; readonly decide: boolean } {
   const role = useIdentity()?.role ?? 'viewer'
   return { operate: role === 'operator' || role === 'admin', decide: role === 'approver' || role === 'admin' }

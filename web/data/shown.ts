@@ -1,13 +1,13 @@
-// Text of others on its way to the page: what has no shape of its own or turns the direction of reading is written out, as in a
-// terminal. Done where data comes in, so that no part of the page can forget it. Text to be edited is left as it is.
+// Escapes invisible and bidirectional control characters in untrusted text, as in a terminal. Done where data arrives, so that no
+// component can forget it. Text to be edited stays unescaped.
 
-// The same characters as `safety/text/terminal.ts`, which is not for browsers.
+// The same characters as in `safety/text/terminal.ts`, which does not run in browsers.
 const UNSAFE = /\p{Cc}|\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}/gu
 
 export const shownText = (text: string): string =>
   text.replace(UNSAFE, char => (char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`))
 
-/** The same value where there is nothing to write out. */
+/** Returns the same object if nothing needs escaping. */
 export function shown<T>(value: T): T {
   return write(value) as T
 }

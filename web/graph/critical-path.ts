@@ -1,11 +1,11 @@
-// The chain of tasks that decides when the plan can end: by what they took, or are thought to take.
+// The critical path: the chain of tasks that decides when the plan can end, by actual or estimated durations.
 
 import type { TaskView } from '../data/live-messages.ts'
 
 export interface CriticalPath {
   /** `from\nto`. */
   readonly edges: ReadonlySet<string>
-  /** How long what is left of it takes; null when nobody can say. */
+  /** Remaining duration of the path; null if it cannot be estimated. */
   readonly leftMs: number | null
 }
 

@@ -1,5 +1,5 @@
-// The edges of the graph. They are drawn in groups, each a handful of paths however many edges it has; when states change, only the
-// groups with an edge that now looks different are drawn again.
+// The edges of the graph, drawn in groups of a few paths each. When states change, only groups with a changed edge are drawn
+// again.
 
 import { memo, useMemo } from 'react'
 import type { LaidEdge } from '../../src/domain/views/graph-layout.ts'
@@ -111,7 +111,7 @@ const EdgeGroup = memo(function EdgeGroup({
 }) {
   return KINDS.flatMap(kind => {
     const parts = edges.filter((_, at) => signs[at] === SIGNS[kind]).map(({ d }) => d)
-    // A path has one arrow, at its end: whatever has one is a path of its own.
+    // A path has one arrow, at its end, so every edge with an arrow is a path of its own.
     const isArrow = kind === 'outcome' && hasArrows
     const paths = isArrow ? parts : parts.length === 0 ? [] : [parts.join('')]
     return paths.map((d, at) => (

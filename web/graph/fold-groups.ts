@@ -1,4 +1,4 @@
-// The tasks as the graph shows them: a folded group stands for everything in it.
+// The tasks as the graph shows them: a folded group stands for its tasks.
 
 import type { TaskView } from '../data/live-messages.ts'
 

@@ -1,4 +1,4 @@
-// The tasks of the graph, in groups: when states change, only the groups with a task that changed are looked at.
+// The tasks of the graph, in groups: when states change, only groups with a changed task are rendered.
 
 import { memo, useMemo } from 'react'
 import { actionFacts } from '../../src/domain/actions/actions.ts'

@@ -1,4 +1,4 @@
-// The graph of a plan. Only what is near the window is in the document; panning moves one element and renders nothing.
+// The graph of a plan. Only what is near the viewport is in the document; panning moves one element without rendering.
 
 import '../styles/graph.css'
 import { select } from 'd3-selection'
@@ -26,7 +26,7 @@ import { Minimap, offsetOf, scaleOf } from './minimap.tsx'
 const SCALE_MIN = 0.06
 const SCALE_MAX = 1.6
 const MARGIN = 28
-/** Below this a whole plan is not shown at once: the page opens where something happens. */
+/** If the whole plan fits only below this scale, the view opens at the current task instead. */
 const READABLE = 0.85
 
 const detailAt = (scale: number): Detail => (scale >= 0.6 ? 'full' : scale >= 0.3 ? 'name' : 'blocks')
@@ -52,7 +52,7 @@ export interface GraphProps {
   readonly ref: Ref<GraphHandle>
 }
 
-/** From so many tasks on, it is found again once in a second, and not with every event. */
+/** For plans of this size, it is computed once per second instead of for every event. */
 const LARGE = 200
 
 export function useCritical({ tasks, byName, shape }: LivePlan): CriticalPath {
@@ -84,7 +84,7 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
     const [left, top, right, bottom] = [-x / k, -y / k, (width - x) / k, (height - y) / k]
     if (frame.current !== null) placeFrame(frame.current, laid.current.layout, { left, top, right, bottom })
     const detail = detailAt(k)
-    // From afar there are no dots: to paint them anew in every frame costs more than all tasks.
+    // No dots when zoomed out: repainting them in every frame would cost more than all tasks.
     if (detail !== 'blocks') element.style.backgroundPosition = `${x}px ${y}px`
     setView(before => {
       const isInside =
@@ -249,7 +249,7 @@ export function GraphView({ plan, selected, folded, critical, onSelect, onFold, 
   )
 }
 
-/** No room is left empty on one side while there is more on the other. */
+/** Leaves no side empty while there is more on the other. */
 function inside(
   { k, x, y }: { readonly k: number; readonly x: number; readonly y: number },
   { width, height }: GraphLayout,
@@ -260,7 +260,7 @@ function inside(
   return { k, x: along(x, width * k, clientWidth), y: along(y, height * k, clientHeight) }
 }
 
-/** Places are kept when a revision or a fold adds or takes away tasks. */
+/** Keeps positions when a revision or a fold adds or removes tasks. */
 function useStableLayout(tasks: readonly TaskView[], shape: number, folded: ReadonlySet<string>): GraphLayout {
   const before = useRef<GraphLayout | undefined>(undefined)
   // biome-ignore lint/correctness/useExhaustiveDependencies: states change with every event, places only with the shape.
@@ -279,7 +279,7 @@ function useStableLayout(tasks: readonly TaskView[], shape: number, folded: Read
   }, [shape, folded])
 }
 
-/** What the page opens on: what waits or failed, else what runs, else what comes next. */
+/** Where the view opens: a waiting or failed task, else a running one, else the next one. */
 export function focusOf(tasks: readonly TaskView[]): string | null {
   for (const looks of [['failed'], ['waiting', 'lost'], ['running'], ['retrying', 'ready']])
     for (const task of tasks) if (looks.includes(task.look)) return task.name

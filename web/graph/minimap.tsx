@@ -1,4 +1,4 @@
-// The whole plan, small, in the corner of the graph: drawn on one canvas, with a frame around what is seen.
+// The whole plan, small, in the corner of the graph: drawn on one canvas, with a frame around the visible part.
 
 import { type RefObject, useEffect, useRef } from 'react'
 import type { GraphLayout } from '../../src/domain/views/graph-layout.ts'
@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT] = [142, 74]
 const EVERY_MS = 500
 const SMALL = 4
 
-/** How large the map draws it, and where it begins, so that it stands in the middle. */
+/** Scale and offset of the map, which centre the plan in it. */
 export const scaleOf = ({ width, height }: GraphLayout): number =>
   Math.min(WIDTH / Math.max(1, width), HEIGHT / Math.max(1, height))
 export const offsetOf = (
@@ -40,7 +40,7 @@ export function Minimap({
 }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const drawnAt = useRef(0)
-  // The first time at once; afterwards, however much happens, only so often.
+  // Draws the first time at once, later at a limited rate.
   useEffect(() => {
     const draw = (): void => {
       drawnAt.current = performance.now()
@@ -82,7 +82,7 @@ function drawMap(element: HTMLCanvasElement, layout: GraphLayout, tasks: Readonl
     context.globalAlpha = task?.look === 'completed' ? 0.6 : 1
     const [wide, high] = [Math.max(2, width * k), Math.max(1, height * k * 0.6)]
     if (task?.action !== 'gate' && (wide < SMALL || high < SMALL)) {
-      // Round corners would not be seen.
+      // Rounded corners would not be visible.
       context.fillRect(x * k, y * k + (height * k) / 5, wide, high)
       continue
     }

@@ -1,5 +1,5 @@
-// What became of an answer, where the request stood: what was decided and by whom, or why the answer did not count. It stays until the
-// person goes on, so that no key meant for one request reaches the next.
+// The result of an answer, in place of the request: the decision and who made it, or why the answer did not count. It stays until
+// the person continues, so that no key press meant for one request reaches the next.
 
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useLayoutEffect } from 'react'
@@ -10,7 +10,7 @@ import { Empty, Trouble } from '../parts/states.tsx'
 
 export interface Answer {
   readonly item: InboxEntry
-  /** What happened, in sentences; or what stood against it. */
+  /** What happened, in sentences; or the error. */
   readonly came: { readonly told: readonly string[] } | { readonly error: unknown }
 }
 
@@ -22,7 +22,7 @@ export function Answered({
   readonly next: InboxEntry | null
 }) {
   const navigate = useNavigate()
-  // Before the screen is painted: the key works as soon as the button that names it is seen.
+  // A layout effect, so that the key works as soon as the button that names it is visible.
   useLayoutEffect(() => {
     const key = (event: KeyboardEvent): void => {
       if (event.key !== 'n' || event.repeat || next === null || !isPlain(event)) return
@@ -32,15 +32,15 @@ export function Answered({
     return () => removeEventListener('keydown', key)
   })
   const isRefused = 'error' in came && came.error instanceof Problem && came.error.status > 0
-  const told =
+  const sentences =
     'told' in came
       ? came.told
       : isRefused
         ? ['Your answer was not recorded']
         : ['The service did not answer', 'the request is no longer open: see the plan']
   return (
-    <Empty title={told[0] ?? 'Answered'} sign={<Glyph sign={'told' in came ? 'completed' : 'failed'} size={32} />}>
-      {told.length > 1 && <p>{told.slice(1).join('; ')}</p>}
+    <Empty title={sentences[0] ?? 'Answered'} sign={<Glyph sign={'told' in came ? 'completed' : 'failed'} size={32} />}>
+      {sentences.length > 1 && <p>{sentences.slice(1).join('; ')}</p>}
       {'error' in came && <Trouble error={came.error} />}
       <Link to="/plans/$plan" params={{ plan: item.name }} search={{ task: item.task ?? undefined }} className="button">
         Open {item.name}

@@ -1,5 +1,5 @@
-// What somebody is asked to agree to, made from the stored bytes and from nothing else: every word of a command, whole diffs, where it
-// reaches, what it would release. What the author of the plan says about it stands last, and is called that.
+// What a person is asked to approve, rendered from the stored bytes only: full commands, full diffs, their reach, and what an
+// approval would release. The plan author's own description comes last and is marked as such.
 
 import { type ActionType, actionFacts } from '../../src/domain/actions/actions.ts'
 import type { Shown, ShownTask, ShownWords } from '../../src/domain/gates/consent.ts'
@@ -154,7 +154,7 @@ function TaskShown({
   )
 }
 
-/** A file that the command names, as it would be run: its lines, or why there are none. */
+/** A file that the command names: its lines as they would run, or why there are none. */
 function FileShown({
   file,
   content,
@@ -162,7 +162,7 @@ function FileShown({
   readonly file: ShownTask['files'][number]
   readonly content: NamedFile | null
 }) {
-  // A file ends with a line feed: what comes after it is no line.
+  // The split leaves an empty string after the final line feed.
   const lines = content?.lines?.filter((line, at, all) => line !== '' || at < all.length - 1) ?? null
   return (
     <>
@@ -189,7 +189,7 @@ function Reviewed({
 }) {
   const [mode, setMode] = useDiffMode()
   if (!isReviewed) return null
-  // What others are in is a folder, and has no lines.
+  // A path with other changed paths inside it is a folder.
   const isFolder = ({ path, patch }: ChangedFile): boolean =>
     patch === null && changes.some(other => other.path.startsWith(`${path}/`))
   const folders = changes.filter(isFolder)

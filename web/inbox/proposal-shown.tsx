@@ -1,4 +1,4 @@
-// A proposed revision: why, and what it would change, by meaning.
+// A proposed revision: its reason and its changes by meaning.
 
 import type { Json } from '../../src/domain/json.ts'
 import type { InboxEntry, PlanDiff } from '../data/api.ts'

@@ -1,4 +1,4 @@
-// What waits for a person, in all plans: the list, and beside it one question with everything an answer is bound to.
+// The inbox of all plans: the list, and beside it one request with everything its answer is bound to.
 
 import '../styles/drawer.css'
 import '../styles/inbox.css'
@@ -8,7 +8,7 @@ import { useEffect, useState } from 'react'
 import type { InboxEntry } from '../data/api.ts'
 import { useInbox } from '../data/queries.ts'
 import { type Answer, Answered } from '../inbox/answer-result.tsx'
-import { AskedItem } from '../inbox/asked-item.tsx'
+import { AskedItem } from '../inbox/inbox-item.tsx'
 import { useNow } from '../parts/clock.ts'
 import { Glyph } from '../parts/glyph.tsx'
 import { AwayBar, Empty, LivePill, Skeleton, Trouble } from '../parts/states.tsx'
@@ -21,7 +21,7 @@ export default function InboxPage() {
   useEffect(() => {
     document.title = `${data === undefined || data.length === 0 ? '' : `(${data.length}) `}Inbox · Planfold`
   }, [data])
-  // What is open stays open: another request never takes its place by itself.
+  // The open request stays open; another one never replaces it by itself.
   const [first, setFirst] = useState<string>()
   const [answer, setAnswer] = useState<Answer>()
   const wanted = id ?? first

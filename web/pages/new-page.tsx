@@ -1,4 +1,4 @@
-// A new plan: from a goal in plain words, from a template, or from text somebody has. It is a draft until somebody runs it.
+// A new plan: from a goal in plain words, from a template, or from text. It stays a draft until it is started.
 
 import '../styles/new.css'
 import { useQuery } from '@tanstack/react-query'
@@ -229,7 +229,6 @@ function TemplateForm({ name }: { readonly name: string }) {
   )
 }
 
-/** Text fields hold text; lists and numbers are what they look like. */
 function readValue({ type }: TemplateParameter, text: string): unknown {
   if (type === 'number' || type === 'integer') return Number(text)
   if (type === 'boolean') return text === 'true' || text === 'yes'

@@ -1,4 +1,4 @@
-// One plan: how it stands, what waits, and its tasks as a graph, a board or an outline, with one task open beside them.
+// One plan: state, inbox, and tasks as a graph, a board or an outline, with one task open beside them.
 
 import '../styles/plan.css'
 import { useQuery } from '@tanstack/react-query'
@@ -76,13 +76,13 @@ export default function PlanPage() {
 
 const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches
 
-function PlanShown({ name, plan: told }: { readonly name: string; readonly plan: LivePlan }) {
-  const isInterrupted = usePlanState(told)?.word === 'interrupted'
-  const plan = useMemo(() => (isInterrupted ? withInterrupted(told) : told), [told, isInterrupted])
+function PlanShown({ name, plan: live }: { readonly name: string; readonly plan: LivePlan }) {
+  const isInterrupted = usePlanState(live)?.word === 'interrupted'
+  const plan = useMemo(() => (isInterrupted ? withInterrupted(live) : live), [live, isInterrupted])
   const search = useSearch({ from: '/plans/$plan' })
   const navigate = useNavigate({ from: '/plans/$plan' })
   const view: View = search.view ?? (isNarrow() ? 'outline' : 'graph')
-  // The page opens on what failed or waits, once.
+  // Opens a failed or waiting task, once.
   const [first, setFirst] = useState(() =>
     search.task !== undefined || view !== 'graph' || isNarrow() ? null : troubled(plan),
   )
@@ -218,7 +218,7 @@ function troubled(plan: LivePlan): string | null {
   return task !== undefined && ['failed', 'waiting', 'lost'].includes(task.look) ? task.name : null
 }
 
-/** What ran when the process died does not look as if it ran. */
+/** A task whose process died must not look running. */
 function withInterrupted(plan: LivePlan): LivePlan {
   const tasks = plan.tasks.map(task =>
     task.look === 'running' && task.by === null ? { ...task, look: 'interrupted' as const } : task,
@@ -232,7 +232,7 @@ const isAsking = ({ head: { status, counts }, tasks }: LivePlan): boolean =>
   counts.running === 0 &&
   tasks.every(task => task.status !== 'ready' || task.action === 'external')
 
-/** Where nothing runs, and goes on only when somebody claims one of these. */
+/** Tasks to claim, if nothing runs and the plan only continues when one of them is claimed. */
 function tasksToClaim({ head: { status, counts }, tasks }: LivePlan): readonly TaskView[] {
   if (status !== 'active' || counts.running > 0 || counts.waiting > 0) return []
   const ready = tasks.filter(task => task.status === 'ready')
@@ -241,7 +241,7 @@ function tasksToClaim({ head: { status, counts }, tasks }: LivePlan): readonly T
 
 const DRIVEN_EVERY_MS = 5_000
 
-/** In the words of `planfold status`, while something runs: the journal alone does not say that its process died. */
+/** The state as in `planfold status`. Asked while something runs, because the journal alone does not say that a process died. */
 function usePlanState({ head, tasks }: LivePlan): ShownState | null {
   const { data } = useQuery({
     queryKey: ['driven', head.id],

@@ -1,4 +1,4 @@
-// All plans: what needs somebody first, then what runs, then what is over.
+// All plans: those that need a person first, then running, then finished.
 
 import '../styles/plans.css'
 import { useQuery } from '@tanstack/react-query'
@@ -29,7 +29,7 @@ const ENDED = new Set(['completed', 'failed', 'cancelled'])
 const FILTERS = ['waiting', 'active', 'failed', 'paused', 'draft', 'completed', 'cancelled'] as const
 type Filter = (typeof FILTERS)[number]
 const isFilter = (text: string): text is Filter => (FILTERS as readonly string[]).includes(text)
-/** An active plan in which nothing moves before somebody decides is an active plan. */
+/** `blocked` counts as active: a plan in which nothing continues before a decision. */
 const STATUSES: { readonly [filter in Exclude<Filter, 'waiting'>]: readonly PlanStatus[] } = {
   active: ['active', 'blocked'],
   failed: ['failed'],
@@ -44,7 +44,7 @@ const SINCE_WORDS: { readonly [since: string]: string } = { day: 'Last day', wee
 const DAYS: { readonly [since: string]: number } = { day: 1, week: 7, month: 30 }
 const DAY = 86_400_000
 
-/** What the service is asked for. The time is kept, so that looking again asks for the same. */
+/** The query for the service. The time is memoised, so that the query key stays the same. */
 function useAsked({ q, sort, since, status }: PlansSearch): PlansAsked {
   const text = useRested(q ?? '').trim()
   return useMemo(
@@ -110,7 +110,7 @@ export default function PlansPage() {
     for (const row of rows) left.splice(left.indexOf(row), 1)
     return { title, rows }
   }).filter(({ rows }) => rows.length > 0)
-  // Of all plans that fit, not only of those that are shown.
+  // Counts all matching plans, not only those on this page.
   const number = (filter: Filter): number => {
     if (filter === 'waiting') return list?.waiting ?? waits.size
     return STATUSES[filter].reduce((sum, status) => sum + (list?.statuses[status] ?? 0), 0)
@@ -279,7 +279,7 @@ function Row({ row, waits }: { readonly row: PlanRow; readonly waits: number }) 
   const took = row.startedAt === null ? null : (row.endedAt ?? now) - row.startedAt
   const { counts, cost } = row
   const isWaiting = waits > 0 && !ENDED.has(status)
-  // Nothing turns where nothing runs: something is ready, and waits for somebody to claim it or for a process to run it.
+  // No spinner if nothing runs: a task is ready and waits for a claim or a process.
   const isIdle = status === 'active' && (counts.running ?? 0) === 0
   return (
     <li className={`plan-row ${status}`}>

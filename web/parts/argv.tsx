@@ -1,4 +1,4 @@
-// A command as it will be run: without a shell, word by word. Where words end cannot be mistaken.
+// A command as it will run: without a shell, word by word, with visible word boundaries.
 
 import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
 
@@ -15,7 +15,7 @@ export function Argv({ argv }: { readonly argv: readonly string[] }) {
   )
 }
 
-/** What cannot be seen is written out, so that two commands that look alike are alike. */
+/** Escapes invisible characters, so that two commands that look the same are the same. */
 export const visible = (text: string): string =>
   text === ''
     ? "''"

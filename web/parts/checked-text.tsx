@@ -1,4 +1,4 @@
-// Text that is checked while somebody writes it: a moment after the last key, and what is wrong stands there with its place.
+// A text field that is validated shortly after the last key press and shows the errors with their positions.
 
 import '../styles/edit-plan.css'
 import { useDeferredValue, useEffect, useState } from 'react'

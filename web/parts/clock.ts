@@ -1,4 +1,4 @@
-// The time, for what counts seconds on the page: one timer for all of them.
+// The current time for counters on the page: one shared timer.
 
 import { useSyncExternalStore } from 'react'
 

@@ -1,4 +1,4 @@
-// Commands for a terminal, made in one place: every word is quoted, so that a shell runs nothing that stands in it.
+// Commands for a terminal. Every word is quoted, so that a shell expands nothing in it.
 
 import { Copy } from 'lucide-react'
 import { shellQuoted } from '../../src/domain/plan-rules/shell-words.ts'
@@ -22,5 +22,5 @@ export function CommandLine({ command }: { readonly command: string }) {
 }
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
-/** The key that goes with another one, as this machine calls it: ⌘K, Ctrl K. */
+/** A shortcut with the modifier of this machine: ⌘K or Ctrl K. */
 export const withKey = (key: string): string => (isMac ? `⌘${key}` : `Ctrl ${key}`)

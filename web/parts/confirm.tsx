@@ -1,4 +1,4 @@
-// Asks before something that is hard to take back, with room for a reason.
+// A confirmation dialog for actions that are hard to undo, with an optional reason.
 
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 
@@ -7,13 +7,13 @@ export interface Question {
   readonly text?: ReactNode
   readonly yes: string
   readonly isDanger?: boolean
-  /** The label of the field for a reason; none is asked for when absent. */
+  /** The label of the reason field; without it there is no such field. */
   readonly reason?: string
   readonly isReasonNeeded?: boolean
 }
 
 interface Asked extends Question {
-  readonly settle: (said: { readonly reason: string } | null) => void
+  readonly settle: (answer: { readonly reason: string } | null) => void
 }
 
 export function useConfirm(): readonly [
@@ -26,9 +26,9 @@ export function useConfirm(): readonly [
       new Promise<{ readonly reason: string } | null>(resolve =>
         setAsked({
           ...question,
-          settle: said => {
+          settle: answer => {
             setAsked(null)
-            resolve(said)
+            resolve(answer)
           },
         }),
       ),

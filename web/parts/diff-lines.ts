@@ -1,4 +1,4 @@
-// A unified diff read line by line, and put side by side.
+// Parses a unified diff into lines, and pairs them side by side.
 
 export interface DiffLine {
   readonly kind: 'file' | 'hunk' | 'add' | 'remove' | 'same'
@@ -10,7 +10,7 @@ export interface DiffLine {
 export function readDiff(text: string): readonly DiffLine[] {
   let [before, after] = [0, 0]
   let isInHunk = false
-  /** A hunk that does not say where it stands. */
+  /** Inside a hunk without line numbers. */
   let isPlaceless = false
   return text
     .replace(/\n$/, '')
@@ -29,7 +29,7 @@ export function readDiff(text: string): readonly DiffLine[] {
         return { kind: 'hunk', text: line, before: null, after: null }
       }
       if (/^(diff |index |new file|deleted file|old mode|new mode|=====)/.test(line)) isInHunk = false
-      // A removed line may begin with two dashes itself: heads stand only before a hunk.
+      // A removed line may begin with two dashes, so file headers are only recognised outside a hunk.
       if (!isInHunk) return { kind: 'file', text: line, before: null, after: null }
       if (line.startsWith('\\')) return { kind: 'file', text: line, before: null, after: null }
       const none = { before: null, after: null }
@@ -45,7 +45,7 @@ export function readDiff(text: string): readonly DiffLine[] {
     })
 }
 
-/** Left and right: what was removed stands beside what was added in its place. */
+/** Left and right: removed lines beside the lines that replace them. */
 export function pairsOf(lines: readonly DiffLine[]): readonly (readonly [DiffLine | null, DiffLine | null])[] {
   const pairs: (readonly [DiffLine | null, DiffLine | null])[] = []
   let removed: DiffLine[] = []

@@ -1,5 +1,5 @@
-// A unified diff, line by line or side by side, with signs as well as colours. Long ones are cut until somebody asks for all of it.
-// Where somebody may answer, each line takes a comment.
+// A unified diff, line by line or side by side, with signs as well as colours. Long diffs are cut until expanded. In a review,
+// each line takes a comment.
 
 import '../styles/diff.css'
 import { Columns2, MessageSquarePlus, Rows2 } from 'lucide-react'
@@ -10,16 +10,16 @@ import { type DiffLine, pairsOf, readDiff } from './diff-lines.ts'
 
 const LINES_MAX = 400
 
-/** What somebody says about single lines; the key is `path:line`. */
+/** Comments on single lines; the key is `path:line`. */
 export interface LineComments {
-  readonly said: ReadonlyMap<string, string>
+  readonly texts: ReadonlyMap<string, string>
   readonly say: (place: string, text: string | null) => void
 }
 
 type Mode = 'inline' | 'split'
 const KEY = 'planfold-diff'
 
-/** How diffs are shown is remembered in this browser. */
+/** The mode is remembered in this browser. */
 export function useDiffMode(): readonly [Mode, (mode: Mode) => void] {
   const [mode, set] = useState<Mode>(() => (localStorage.getItem(KEY) === 'split' ? 'split' : 'inline'))
   return [
@@ -176,7 +176,7 @@ interface Commented {
   readonly setOpen: (place: string | null) => void
 }
 
-/** A line that was taken away is named by its old number. */
+/** A removed line is identified by its old number. */
 const placeOf = (path: string, { before, after, kind }: DiffLine): string =>
   kind === 'remove' ? `${path}:${before} (removed)` : `${path}:${after}`
 
@@ -186,7 +186,7 @@ function CommentButton({ line, path, comments, open, setOpen }: Commented) {
   return (
     <button
       type="button"
-      className={comments.said.has(place) ? 'line-comment said' : 'line-comment'}
+      className={comments.texts.has(place) ? 'line-comment said' : 'line-comment'}
       aria-label={`Comment on ${place}`}
       onClick={() => setOpen(open === place ? null : place)}
     >
@@ -198,7 +198,7 @@ function CommentButton({ line, path, comments, open, setOpen }: Commented) {
 function CommentRow({ line, path, comments, open, width }: Commented & { readonly width: number }) {
   if (comments === undefined) return null
   const place = placeOf(path, line)
-  const said = comments.said.get(place)
+  const said = comments.texts.get(place)
   if (open !== place && said === undefined) return null
   return (
     <tr className="comment-row">

@@ -1,4 +1,4 @@
-// To an entry of the journal, wherever one is named.
+// A link to an entry of the journal.
 
 import { Link } from '@tanstack/react-router'
 

@@ -1,4 +1,4 @@
-// The sign of a state: a shape first, then a colour, so that it can be told without seeing colours.
+// The icon of a state: a shape first, then a colour, so that it works without colour vision.
 
 import type { Look } from '../data/live-messages.ts'
 
@@ -151,7 +151,7 @@ export function Glyph({
   return (
     // biome-ignore lint/a11y/noSvgWithoutTitle: it has a label, or is hidden beside words.
     <svg
-      // The graph has a class `gate` of its own.
+      // Avoids the graph's class `gate`.
       className={`glyph ${sign === 'gate' ? 'open-gate' : sign}`}
       width={size}
       height={size}
@@ -163,7 +163,7 @@ export function Glyph({
   )
 }
 
-/** Of a task: gates have signs of their own. */
+/** Gates have icons of their own. */
 export function signOf({ action, look }: { readonly action: string; readonly look: Look }): Sign {
   if (action !== 'gate') return look
   if (look === 'completed') return 'passed'

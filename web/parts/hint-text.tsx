@@ -1,4 +1,4 @@
-// A hint of the domain as people on this page read it: words, with commands set off so that they can be copied.
+// A hint as people on this page read it: words, with commands set apart for copying.
 
 import { Fragment } from 'react'
 import { type Hint, partsOf, plainStep } from '../../src/domain/hint.ts'

@@ -1,4 +1,4 @@
-// Search or run: plans, tasks and every verb, with the command that does the same in a terminal.
+// The command palette: search plans and tasks and run any action, with the equivalent terminal command.
 
 import '../styles/palette.css'
 import { useQuery } from '@tanstack/react-query'
@@ -124,7 +124,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** The command that answers it; a list of all that can be said where the page cannot know. */
+/** The command that answers it, or a list of possible ones if the page cannot know. */
 function answerCommand({ id, name, task, asks }: InboxEntry): string {
   const word = ANSWERED_BY[asks.type]
   return task === null || word === undefined ? commandOf('inbox', 'answer', id) : commandOf(word, name, task)

@@ -1,10 +1,10 @@
-// A plan in one line: one tick for each task, tall where it is now, low where it is to come.
+// A plan in one line: one tick per task, tall for current and low for future tasks.
 
 import { memo } from 'react'
 import type { Look, TaskView } from '../data/live-messages.ts'
 
 const TICKS_MAX = 120
-/** Of the tasks that share a tick, the one that matters most gives it its look. */
+/** If several tasks share a tick, the most important one decides its look. */
 const WEIGHT: readonly Look[] = [
   'waiting',
   'lost',

@@ -1,4 +1,4 @@
-// What stands around every page: rail, dock, palette, messages, and signing in when nobody is.
+// The frame of every page: rail, dock, palette, messages, and sign-in.
 
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
@@ -106,7 +106,7 @@ function Dock() {
 
 export const openPalette = (): void => void dispatchEvent(new Event('planfold-palette'))
 
-/** The palette is loaded when it is wanted first. Keys that work everywhere are here. */
+/** Loads the palette on first use. Global keyboard shortcuts are here. */
 function PaletteDoor() {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
@@ -133,7 +133,7 @@ function PaletteDoor() {
   )
 }
 
-/** A key by itself, and nobody is writing or answering a dialog. */
+/** A key without modifiers, outside of text fields and dialogs. */
 export function isPlain(event: KeyboardEvent): boolean {
   if (event.metaKey || event.ctrlKey || event.altKey) return false
   const { target } = event

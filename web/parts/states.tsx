@@ -1,4 +1,4 @@
-// The states of a page besides the usual one: nothing there, not there yet, trouble, the service away.
+// The states of a page besides the usual one: empty, loading, error, service away.
 
 import { TriangleAlert, Unplug } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -52,7 +52,7 @@ export function Trouble({ error }: { readonly error: unknown }) {
   )
 }
 
-/** A place that cannot be shown: a file of the page that is gone after an upgrade, or a fault of ours. */
+/** For a page that cannot be shown: a missing file after an upgrade, or a bug. */
 export function Broken({ error }: { readonly error: unknown }) {
   return (
     <main>
@@ -89,7 +89,7 @@ export function LivePill() {
   )
 }
 
-/** When the service does not answer: what is shown stays readable, and the page comes back by itself. */
+/** When the service does not answer, the page stays readable and recovers by itself. */
 export function AwayBar() {
   const connection = useConnection()
   const now = useNow()

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, unless somebody chose. Kept in this browser.
+// Light or dark: as the system has it, unless chosen. Kept in this browser.
 
 export type Theme = 'system' | 'light' | 'dark'
 const KEY = 'planfold-theme'

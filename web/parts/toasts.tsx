@@ -1,4 +1,4 @@
-// Short messages at the foot of the page: what was done, or why not.
+// Short messages at the bottom of the page: what was done, or why not.
 
 import { useSyncExternalStore } from 'react'
 import { Problem } from '../data/api.ts'

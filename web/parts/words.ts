@@ -13,7 +13,7 @@ export function clock(ms: number): string {
   return hours === 0 ? `${minutes}:${two(seconds)}` : `${hours}:${two(minutes)}:${two(seconds)}`
 }
 
-/** How long something took that is over: 0.3 s, 0:12, 3:05:00 */
+/** A finished duration: 0.3 s, 0:12, 3:05:00 */
 export const took = (ms: number): string => (ms < 10 * SECOND ? `${(ms / SECOND).toFixed(1)} s` : clock(ms))
 
 /** 4 m, 3 h, 2 d */

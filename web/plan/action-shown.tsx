@@ -1,4 +1,4 @@
-// What a task does, as it is written: every word of a command, a script, edits, a request, an instruction.
+// The action of a task as written: command, script, edits, request or instruction.
 
 import { actionFacts } from '../../src/domain/actions/actions.ts'
 import type { TaskDefinition } from '../../src/domain/plan.ts'

@@ -1,5 +1,4 @@
-// What an agent says and does, as people read it: its words, each call of a tool with what it says it edits, what it asks, and in one
-// line that moves what it has spent. Read from the lines of its log.
+// The work of an agent, read from its log: messages, tool calls with their edits, questions, and a status line with its spending.
 
 import '../styles/agent.css'
 import { Link } from '@tanstack/react-router'
@@ -31,8 +30,8 @@ export function AgentWork({
 }) {
   const { blocks, spent, isRepeated } = useMemo(() => agentWork(lines), [lines])
   const lastAsk = blocks.findLast(({ kind }) => kind === 'asks')
-  const isTold = (block: Block): boolean => asks === null || block !== lastAsk
-  const shown = tail === undefined ? blocks : blocks.filter(isTold).slice(-tail)
+  const isListed = (block: Block): boolean => asks === null || block !== lastAsk
+  const shown = tail === undefined ? blocks : blocks.filter(isListed).slice(-tail)
   return (
     <>
       <p className="agent-spent">

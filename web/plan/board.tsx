@@ -1,4 +1,4 @@
-// The tasks in columns by how they stand: things move to the right as they get done.
+// The tasks in columns by state; tasks move to the right as they progress.
 
 import '../styles/board.css'
 import { useEffect, useRef } from 'react'
@@ -26,7 +26,7 @@ export default function Board({
   readonly selected: string | null
   readonly onSelect: (task: string) => void
 }) {
-  // Where not all columns fit, it begins at what waits or runs.
+  // If not all columns fit, scrolls to waiting or running tasks.
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = box.current

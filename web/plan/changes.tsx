@@ -1,4 +1,4 @@
-// What a task changes in files: what it would do while it has not, and what an attempt wrote, line by line.
+// The file changes of a task: a preview before it ran, and the diff of an attempt afterwards.
 
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
@@ -9,7 +9,6 @@ import { Diff, DiffModes, FileDiffs, useDiffMode } from '../parts/diff.tsx'
 import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { count } from '../parts/words.ts'
 
-/** Asked again when the task moved. */
 export function useTaskPage(plan: string, detail: TaskDetail, which: { visit?: number; attempt?: number } = {}) {
   const { name, status, visit, attempt } = detail.view
   return useQuery({

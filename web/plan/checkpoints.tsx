@@ -1,4 +1,4 @@
-// Places the plan can go back to: what was different there, what going back would do file by file, and taking it back again.
+// The checkpoints of a plan: what differs from now, a preview of the rollback file by file, and undoing a rollback.
 
 import '../styles/checkpoints.css'
 import { useQuery } from '@tanstack/react-query'
@@ -31,7 +31,7 @@ export default function Checkpoints({ plan }: { readonly plan: LivePlan }) {
     queryFn: () => listCheckpoints(id),
     placeholderData: before => before,
   })
-  // Only a rollback that can be taken back is offered to be.
+  // Only a rollback that can be undone offers undo.
   const undo = useQuery({
     queryKey: ['rollback', id, 'undo', version],
     queryFn: () => previewUndo(id),
@@ -150,7 +150,7 @@ const WILL: { readonly [will: string]: string } = {
   leave: 'is not changed',
 }
 
-/** `whole`: everything the plan did is taken back, and the plan ends. */
+/** `whole`: everything the plan did is reverted, and the plan ends. */
 export function BackDialog({
   plan,
   back,

@@ -1,4 +1,4 @@
-// What must be true, and how it was judged: with the evidence.
+// Acceptance criteria with their verdicts and evidence.
 
 import type { Criterion, TaskDefinition } from '../../src/domain/plan.ts'
 import { criterionText } from '../../src/domain/plan-rules/criterion-text.ts'
@@ -39,11 +39,11 @@ export function Criteria({
 }) {
   const lines = linesOf(definition, verdicts)
   if (lines.length === 0) return null
-  const held = lines.filter(({ verdict }) => verdict?.holds === true).length
+  const holding = lines.filter(({ verdict }) => verdict?.holds === true).length
   return (
     <section>
       <h3>
-        Criteria <s>{verdicts.length === 0 ? `${lines.length} to judge` : `${held} of ${lines.length} hold`}</s>
+        Criteria <s>{verdicts.length === 0 ? `${lines.length} to judge` : `${holding} of ${lines.length} hold`}</s>
       </h3>
       <Verdicts lines={lines} />
     </section>

@@ -1,4 +1,4 @@
-// What a draft says about itself, above its tasks, until it is run.
+// The description of a draft, shown above its tasks until it is started.
 
 import type { DraftWords } from '../data/live-messages.ts'
 import { visible } from '../parts/argv.tsx'

@@ -1,4 +1,4 @@
-// The plan as text, to be changed: it is checked while somebody writes, and what would be different is shown before anything is kept.
+// Edits the plan as text: validated while typing, with a diff before anything is saved.
 
 import '../styles/drawer.css'
 import '../styles/inbox.css'
@@ -77,7 +77,7 @@ function Editor({
           value={text}
           onChange={event => setText(event.target.value)}
         />
-        <div className="edit-plan-told" aria-live="polite">
+        <div className="edit-plan-messages" aria-live="polite">
           {rested === before ? (
             <p className="dim">The difference appears here while you type.</p>
           ) : tried.error !== null ? (

@@ -1,4 +1,4 @@
-// What happened to a plan, the newest first: its journal in the words of `planfold log`, each entry with an address of its own.
+// The journal of a plan, newest first, in the words of `planfold log`; each entry has an address.
 
 import '../styles/history.css'
 import { useQuery } from '@tanstack/react-query'
@@ -15,7 +15,7 @@ import { Empty, Skeleton, Trouble } from '../parts/states.tsx'
 import { count, dateOf, dayOf, timeOf } from '../parts/words.ts'
 
 const PAGE = 100
-/** So many newer ones are shown above an entry that is looked for. */
+/** How many newer entries are shown above a linked entry. */
 const ABOVE = 20
 
 export default function History({
@@ -30,7 +30,7 @@ export default function History({
   const { id, version } = plan.head
   const { entry, before: said } = useSearch({ from: '/plans/$plan' })
   const wanted = said ?? (entry === undefined ? undefined : entry + ABOVE + 1)
-  // From the end on, the page grows with the plan.
+  // From the end, the list grows with the plan.
   const before = wanted === undefined || wanted > version ? undefined : wanted
   const { data, error } = useQuery({
     queryKey: ['history', before === undefined ? 'newest' : before, id],
@@ -40,7 +40,7 @@ export default function History({
   })
   const list = useRef<HTMLOListElement>(null)
   const isFound = data?.items.some(one => one.version === entry) === true
-  // Once for each entry that is looked for; afterwards the person scrolls.
+  // Scrolls once to a linked entry.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another entry, another place.
   useEffect(() => {
     if (isFound) list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'center' })
@@ -153,12 +153,12 @@ function Entry({
         <time className="num dim" dateTime={at} title={dateOf(now)}>
           {timeOf(now)}
         </time>
-        <ul className="entry-told">
+        <ul className="entry-sentences">
           {moments.map((moment, place) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: events are in order.
             <li key={place} className={isSetback(events[place]!) ? 'setback' : ''}>
               <span>
-                <Told moment={moment} knows={knows} onSelect={onSelect} />
+                <EntrySentence moment={moment} knows={knows} onSelect={onSelect} />
               </span>
               <code className="dim">{moment.type}</code>
             </li>
@@ -172,8 +172,8 @@ function Entry({
   )
 }
 
-/** The sentence; the task it begins with can be opened. */
-function Told({
+/** The sentence; the task at its beginning is a link. */
+function EntrySentence({
   moment: { task, text },
   knows,
   onSelect,
@@ -193,7 +193,7 @@ function Told({
   )
 }
 
-/** Steps in a sentence are commands for a terminal, as `planfold log` says them. */
+/** Next steps are shown as terminal commands, as in `planfold log`. */
 const wordsFor = (plan: string): PlanWording => ({
   plan,
   word: part =>

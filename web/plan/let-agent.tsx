@@ -1,4 +1,4 @@
-// Lets a coding agent work what waits for a claim: a button with the name of one, and the choice of the others that are installed.
+// Starts a coding agent on unclaimed tasks: a button with the preferred agent, and a menu of the other installed ones.
 
 import { useQuery } from '@tanstack/react-query'
 import { Bot } from 'lucide-react'
@@ -18,7 +18,7 @@ import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
 import { count } from '../parts/words.ts'
 
-/** What waits for a claim: in a draft all that would wait, later only where something waits now. */
+/** Tasks that wait for a claim; in a draft, all that would. */
 function openTasks({ head: { status }, tasks }: LivePlan): readonly TaskView[] {
   const free = tasks.filter(task => task.action === 'external' && task.by === null)
   if (status === 'draft') return free
@@ -28,7 +28,7 @@ function openTasks({ head: { status }, tasks }: LivePlan): readonly TaskView[] {
     : []
 }
 
-/** `task`: only this one; null: all, in a strip that names them. A draft is started, too. */
+/** `task`: only this one; null: all, in a strip that lists them. Also starts a draft. */
 export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly task: string | null }) {
   const { operate } = useRights()
   const isAway = useConnection().is === 'away'
@@ -83,12 +83,12 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
     const definition = await planDefinition(name).catch(() => null)
     if (definition === null) return toast('The plan could not be read', { isBad: true })
     const names = new Set(tasks.map(one => one.name))
-    const said = await confirm({
+    const confirmed = await confirm({
       title: `Let ${agent.title} do ${task ?? 'it'}?`,
       text: <Works definition={definition} names={names} agent={agent.title} runs={draft?.runs ?? []} />,
       yes: isDraft ? 'Start' : 'Let it work',
     })
-    if (said === null) return
+    if (confirmed === null) return
     await attempt(
       async () => {
         await setWorker(name, agent.name, task)
@@ -123,7 +123,7 @@ export function LetAgent({ plan, task }: { readonly plan: LivePlan; readonly tas
   )
 }
 
-/** What somebody agrees to: who works what, where it may write, what judges it, and what else runs. */
+/** What a person agrees to: which agent, where it may write, how the work is checked, and what else runs. */
 function Works({
   definition,
   names,
@@ -145,10 +145,10 @@ function Works({
       <p>It works in the sandbox; the checks of each task decide whether it is done, and you review the change.</p>
       <ul>
         {tasks.map(task => {
-          const [told, ...limits] = taskFacts(definition, task, agent).map(visible)
+          const [action, ...limits] = taskFacts(definition, task, agent).map(visible)
           return (
             <li key={task.id}>
-              <b className="mono">{task.id}</b> {told}
+              <b className="mono">{task.id}</b> {action}
               <small>{limits.join(' · ')}</small>
             </li>
           )

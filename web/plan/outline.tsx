@@ -1,4 +1,4 @@
-// The tasks as a list, top to bottom: what is done folds into one row, so that the eye lands on what is now.
+// The tasks as a list, top to bottom; finished tasks fold into one row, so that the current ones stand out.
 
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-// What can be ordered about a whole plan: start, pause, resume, cancel.
+// Actions on a whole plan: start, pause, resume, cancel.
 
 import { Ban, Copy, Ellipsis, FlagTriangleRight, MessageSquareText, Pause, PencilLine, Play } from 'lucide-react'
 import { lazy, Suspense, useId, useRef, useState } from 'react'
@@ -27,35 +27,36 @@ export function PlanVerbs({ plan }: { readonly plan: LivePlan }) {
   const close = (): void => popover.current?.hidePopover()
   const cancel = async (): Promise<void> => {
     close()
-    const said = await confirm({
+    const confirmed = await confirm({
       title: `Cancel ${name}?`,
       text: 'The plan ends and cannot be resumed. The undo steps of its tasks run.',
       yes: 'Cancel the plan',
       isDanger: true,
       reason: 'Why (optional)',
     })
-    if (said !== null)
+    if (confirmed !== null)
       await attempt(
-        () => orderPlan(name, 'cancel', said.reason === '' ? {} : { reason: said.reason }),
+        () => orderPlan(name, 'cancel', confirmed.reason === '' ? {} : { reason: confirmed.reason }),
         `${name} is cancelled`,
       )
   }
   const checkpoint = async (): Promise<void> => {
     close()
-    const said = await confirm({
+    const confirmed = await confirm({
       title: 'Take a checkpoint',
       text: 'Stores all files, so that you can roll back to this point.',
       yes: 'Take it',
       reason: 'Name (optional)',
     })
-    if (said !== null)
+    if (confirmed !== null)
       await attempt(
-        () => order(name, { type: 'checkpoint', ...(said.reason === '' ? {} : { name: said.reason }) } as never),
+        () =>
+          order(name, { type: 'checkpoint', ...(confirmed.reason === '' ? {} : { name: confirmed.reason }) } as never),
         'Checkpoint taken',
       )
   }
   const isStopped = status === 'failed'
-  // An agent could do it: that is the first choice then.
+  // If an agent could do it, that is the primary button.
   const isLeft = status === 'draft' && plan.tasks.some(({ action }) => action === 'external')
   return (
     <>

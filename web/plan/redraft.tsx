@@ -1,4 +1,4 @@
-// A draft is commented, drafted again and shown as a difference. Nothing is kept, and nothing runs, before somebody says so.
+// Comments on a draft, a new draft from them, and the difference. Nothing is saved or started before it is confirmed.
 
 import '../styles/drawer.css'
 import '../styles/inbox.css'
@@ -23,7 +23,7 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   useEffect(() => dialog.current?.showModal(), [])
-  const said = comments.filter(({ text }) => text.trim() !== '')
+  const written = comments.filter(({ text }) => text.trim() !== '')
   const change = (at: number, next: DraftComment): void => {
     setComments(comments.map((one, index) => (index === at ? next : one)))
     setDrafted(null)
@@ -38,7 +38,7 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
     }
     setBusy(false)
   }
-  const again = (): Promise<void> => doing(async () => setDrafted(await redraft(name, said)))
+  const again = (): Promise<void> => doing(async () => setDrafted(await redraft(name, written)))
   const keep = ({ document, rationale, revision }: Drafted): Promise<void> =>
     doing(async () => {
       await revise(name, document, rationale, revision)
@@ -93,7 +93,7 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
               <Plus size={13} aria-hidden="true" /> Another comment
             </button>
           </div>
-          <div className="edit-plan-told" aria-live="polite">
+          <div className="edit-plan-messages" aria-live="polite">
             {drafted === null ? (
               <p className="dim">The next draft appears here as a diff. You keep it, or the one you have.</p>
             ) : (
@@ -125,7 +125,7 @@ export default function Redraft({ plan, onClose }: { readonly plan: LivePlan; re
             <button
               type="button"
               className="button main"
-              disabled={busy || said.length === 0}
+              disabled={busy || written.length === 0}
               onClick={() => void again()}
             >
               {busy ? 'Drafting…' : 'Redraft'}

@@ -1,4 +1,4 @@
-// One task beside the plan: what it is, how it stands, what it printed, made and tried. On a phone it is a sheet.
+// One task beside the plan: definition, state, output, changes and attempts. A bottom sheet on phones.
 
 import '../styles/drawer.css'
 import { Link, useSearch } from '@tanstack/react-router'
@@ -154,22 +154,23 @@ function TaskVerbs({ plan, detail }: { readonly plan: string; readonly detail: T
   const { name, status } = detail.view
   if (!operate) return null
   const retry = async (): Promise<void> => {
-    const said = await confirm({
+    const confirmed = await confirm({
       title: `Run ${name} again?`,
       text: 'This task and the tasks that need it run again. Other tasks are kept.',
       yes: 'Retry',
     })
-    if (said !== null) await attempt(() => orderTask(plan, name, 'retry'), `${name} runs again`)
+    if (confirmed !== null) await attempt(() => orderTask(plan, name, 'retry'), `${name} runs again`)
   }
   const skip = async (): Promise<void> => {
-    const said = await confirm({
+    const confirmed = await confirm({
       title: `Skip ${name}?`,
       text: 'Tasks that need it continue without it.',
       yes: 'Skip',
       reason: 'Why',
       isReasonNeeded: true,
     })
-    if (said !== null) await attempt(() => orderTask(plan, name, 'skip', { reason: said.reason }), `${name} is skipped`)
+    if (confirmed !== null)
+      await attempt(() => orderTask(plan, name, 'skip', { reason: confirmed.reason }), `${name} is skipped`)
   }
   const mayRetry = ['completed', 'failed', 'skipped', 'cancelled', 'abandoned'].includes(status)
   const maySkip = ['pending', 'ready', 'failed', 'blocked', 'waiting'].includes(status)
@@ -309,8 +310,8 @@ function Overview({
         </section>
       )}
       <ActionShown definition={definition} />
-      <Said title="Assumes" lines={definition.assumptions ?? []} />
-      <Said title="Risks" lines={definition.risks ?? []} />
+      <TextLines title="Assumes" lines={definition.assumptions ?? []} />
+      <TextLines title="Risks" lines={definition.risks ?? []} />
       {feedback.length > 0 && (
         <section>
           <h3>Feedback</h3>
@@ -335,14 +336,14 @@ function Overview({
   )
 }
 
-/** So much of what an agent says and does stands beside what it was told. */
+/** How many lines of the agent's work are shown beside its instruction. */
 const WORK_TAIL = 12
 
-/** What an agent asks while it works is answered in the inbox. */
+/** Questions of a working agent are answered in the inbox. */
 const askedBy = (waiting: InboxEntry | null): string | null =>
   waiting?.asks.type === 'agent-question' ? waiting.id : null
 
-function Said({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
+function TextLines({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
   if (lines.length === 0) return null
   return (
     <section>

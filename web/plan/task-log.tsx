@@ -1,4 +1,4 @@
-// What a task printed. Follows while it runs, and stays where somebody scrolled to. Each line has an address.
+// The output of a task. Follows while it runs, unless scrolled. Each line has an address.
 
 import { useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
@@ -18,7 +18,7 @@ export interface Line {
 
 const EVERY_MS = 700
 const PAGES_MAX = 40
-/** What a terminal would take as colours and moves. */
+/** ANSI escape sequences and control characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it takes out.
 const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007]*\u0007|[\u0000-\u0008\u000b-\u001f\u007f]/g
 
@@ -64,7 +64,7 @@ function useLog(plan: string, task: string, isRunning: boolean): readonly Line[]
         known = [...known]
         setLines([...known, ...last])
       } catch {
-        // The service is away; the page says so.
+        // The service is away; the page says so elsewhere.
       }
       if (isRunning && !isGone) timer = setTimeout(() => void read(), EVERY_MS)
     }

@@ -1,4 +1,4 @@
-// What waits for a person in this plan, one thing at a time, above its tasks.
+// The inbox of this plan, one item at a time, above its tasks.
 
 import { Link, useNavigate } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
@@ -48,7 +48,7 @@ export function WaitingStrip({ items }: { readonly items: readonly InboxEntry[] 
   )
 }
 
-/** In one line: what is asked, in the words of whoever asks where there are some. */
+/** One line: what is asked, in the requester's words if there are any. */
 export function lineOf(item: InboxEntry): string {
   const { asks, title } = item
   switch (asks.type) {

@@ -8,7 +8,7 @@ import { TASK_OUTPUT_MAX_BYTES } from '../../domain/limits.ts'
 import type { Shortage } from '../../domain/shortage.ts'
 import type { LogChunk, Logs } from '../../stores/store.ts'
 import type { Clock } from '../clock.ts'
-import { namedShortage } from '../loop/shortage.ts'
+import { shortageOfError } from '../loop/shortage.ts'
 
 const CHUNK_MAX_BYTES = 64 * 1024
 const CHUNK_MAX_MS = 250
@@ -99,7 +99,7 @@ export class Logbook {
   }
 
   #keep(chunks: readonly LogChunk[], error: unknown): void {
-    const shortage = namedShortage(error, `Storing what '${this.#where.task}' prints`)
+    const shortage = shortageOfError(error, `Storing what '${this.#where.task}' prints`)
     if (shortage === null || ++this.#tries > TRIES_MAX) return
     this.#unstored = [...chunks, ...this.#unstored]
     this.#onShortage(shortage)

@@ -13,9 +13,9 @@ import { attemptBudget } from '../budget/attempt-budget.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
 import type { AttemptRun } from './attempt-run.ts'
+import { sandboxFor } from './attempt-sandbox.ts'
 import { boundOf, evaluator } from './expressions.ts'
-import { commandsFor, deniedCommand, deniedWrite, readTools, refusesSending, writeFor } from './policy-use.ts'
-import { sandboxFor } from './sandbox-use.ts'
+import { commandsFor, deniedCommand, deniedWrite, readTools, refusesSending, writeFor } from './policy-checks.ts'
 
 /** All tools of this attempt, including the secrets that its task names; or why it may not run. */
 export function toolsFor(run: AttemptRun, attempt: Attempt): Answer<RunnerTools> | Promise<Answer<RunnerTools>> {
@@ -88,7 +88,7 @@ async function withToolsOfKind(run: AttemptRun, attempt: Attempt, tools: RunnerT
     all = { ...all, reach: () => openReach(rooms, state, { as, ...attempt }) }
   }
   if (needs.includes('agent')) {
-    const agent = await (await lazy.agentUse()).agentTools(rooms, state, attempt)
+    const agent = await (await lazy.agentAttemptTools()).agentTools(rooms, state, attempt)
     const also = agent.login?.ok === true ? agent.login.value.hosts : []
     all = { ...all, agent, ...(also.length === 0 ? {} : sandboxFor(rooms, state, { as, ...attempt }, also)) }
   }

@@ -16,7 +16,7 @@ import { lazy } from '../lazy-imports.ts'
 import { raiseDueQuestions } from '../loop/due-questions.ts'
 import type { Order, Submitted } from '../orders.ts'
 import type { ScopeWait } from '../queries.ts'
-import { footprintSince, keepChanges, lookBeforeClaim, readChanges } from '../rollback/attempt-changes.ts'
+import { captureBeforeClaim, keepChanges, readChanges, writtenSince } from '../rollback/attempt-changes.ts'
 import { uncoveredOf } from '../rollback/uncovered-paths.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
@@ -95,7 +95,7 @@ export async function claim(
   const look =
     state === null || wanted === undefined
       ? {}
-      : { ...(await lookBeforeClaim(roomsOf(rooms, state), state, wanted)), ...chosen?.prepared }
+      : { ...(await captureBeforeClaim(roomsOf(rooms, state), state, wanted)), ...chosen?.prepared }
   // The files were captured for one task. If another agent claims it first, the next try captures those of another task.
   const isBound = Object.keys(look).length > 0 || (found !== null && found !== 'asked')
   const task = order.task ?? (isBound ? wanted?.definition.id : undefined)
@@ -280,7 +280,7 @@ async function reported(
   const result = await judgeReport(own, state, order)
   if (task === undefined) return result
   const { own: also = [], unstored = [], others = [], unexplained = [] } = beyond ?? {}
-  const { wrote: found, ...within } = await footprintSince(own, state, look, task)
+  const { wrote: found, ...within } = await writtenSince(own, state, look, task)
   const unsaved = unstored.length === 0 ? within : uncoveredOf([...(within.uncovered?.paths ?? []), ...unstored])
   const seen = await changesWith(own, found, also)
   const wrote = await withOverwritten(own, state, task, look, seen)

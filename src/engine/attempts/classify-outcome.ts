@@ -15,7 +15,7 @@ import { shortageIn } from '../../domain/shortage.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
 import type { BeyondScope } from '../files/beyond-scope.ts'
 import { lazy } from '../lazy-imports.ts'
-import { cutOff, demandRoom, retryOrThrow, unusableFolder } from '../loop/shortage.ts'
+import { cutOff, retryOrThrow, throwIfShort, unusableFolder } from '../loop/shortage.ts'
 import type { AttemptRun } from './attempt-run.ts'
 import { evaluator, truth } from './expressions.ts'
 import { contextAfter, failedCriterion, judgeWork, refutedIn } from './judge-criteria.ts'
@@ -78,7 +78,7 @@ async function judged(
   if (definition.outputs !== undefined) {
     const { outputs: declared } = definition
     const collected = await retryOrThrow(rooms, options, async () =>
-      demandRoom(
+      throwIfShort(
         await collect(
           declared,
           { stdout: exited?.stdout ?? '', truncated: exited?.truncated ?? false },
@@ -118,9 +118,8 @@ async function judged(
       }
   }
   const run = rooms.runners.get('run')
-  // Checks get no secrets.
   const { blobs } = rooms.store
-  const court = {
+  const judging = {
     state,
     attempt,
     context,
@@ -129,7 +128,7 @@ async function judged(
     tools: { ...tools, secrets: undefined },
     ...stopping(options.stop),
   }
-  const verdicts = await retryOrThrow(rooms, options, () => judgeWork(definition, court))
+  const verdicts = await retryOrThrow(rooms, options, () => judgeWork(definition, judging))
   if (verdicts === null) return { status: 'interrupted', reason: 'stopped' }
   const judged = verdicts.length === 0 ? {} : { verdicts }
   const refuted = refutedIn(verdicts)

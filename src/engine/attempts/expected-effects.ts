@@ -17,7 +17,7 @@ import type { Change } from '../../workspace/workspace.ts'
 import { readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 
-const TOLD_MAX = 5
+const NAMED_MAX = 5
 
 /** The paths it may change; undefined if there is no such restriction. */
 export const restrictedTo = (
@@ -43,13 +43,13 @@ export async function checkEffects(
     // Changes in a task worktree are checked when it is merged.
     return usesTaskWorktrees(state.definition) ? result : withVerdict(result, unseen(criterion))
   const changes = wrote.changes === null ? [] : await readChanges(rooms as Rooms, wrote.changes)
-  const isOwn = (change: Change) => inScope(declared, change.path) || leadsTo(declared, change)
+  const isOwn = (change: Change) => inScope(declared, change.path) || isFolderFor(declared, change)
   const own = changes.filter(isOwn).length
   const others = own === changes.length || wrote.snapshot === undefined ? [] : besides(state, task)
   const isOthers = (change: Change) =>
     others.some(other => {
       const theirs = declaredBy(state, other) ?? []
-      return inScope(theirs, change.path) || leadsTo(theirs, change)
+      return inScope(theirs, change.path) || isFolderFor(theirs, change)
     })
   const strays = changes
     .filter(change => !isOwn(change) && !isOthers(change) && !isScratchFolder(change))
@@ -70,10 +70,9 @@ export async function checkEffects(
   return effects === undefined ? judged : broken(judged, strays)
 }
 
-const leadsTo = (declared: readonly string[], change: Change): boolean =>
+const isFolderFor = (declared: readonly string[], change: Change): boolean =>
   isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
 
-/** Planfold creates it while a command runs. */
 const isScratchFolder = (change: Change): boolean => isFolder(change) && isScratch(change.path)
 
 const isFolder = ({ before, after }: Change): boolean =>
@@ -121,6 +120,6 @@ function broken({ outcome: _, checkpoint: __, ...result }: Succeeded, strays: re
 const paths = (count: number): string => (count === 1 ? '1 path changed' : `${count} paths changed`)
 
 function listed(names: readonly string[]): string {
-  const shown = names.slice(0, TOLD_MAX).join(', ')
-  return names.length > TOLD_MAX ? `${shown} and ${names.length - TOLD_MAX} more` : shown
+  const shown = names.slice(0, NAMED_MAX).join(', ')
+  return names.length > NAMED_MAX ? `${shown} and ${names.length - NAMED_MAX} more` : shown
 }

@@ -10,7 +10,6 @@ import { boundOf, evaluator, truth } from './expressions.ts'
 
 const HINT_MAX = 600
 
-/** Adds the recognised mode and its advice to the failure. */
 export async function recognise(
   state: PlanState,
   attempt: Pick<Attempt, 'definition' | 'inputs' | 'visit' | 'attempt'>,

@@ -12,13 +12,13 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { Context, Evaluation } from '../../format/expression/expression.ts'
 import type { Attempt, Outcome, Runner, RunnerTools, Stop } from '../../runners/runner.ts'
 import { lazy } from '../lazy-imports.ts'
-import { demandRoom } from '../loop/shortage.ts'
+import { throwIfShort } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import { boundOf, evaluator, truth } from './expressions.ts'
 import { resolveCommand } from './resolve.ts'
 import { stopFrom } from './stop.ts'
 
-export interface Court {
+export interface JudgeContext {
   readonly state: PlanState
   readonly attempt: Attempt
   readonly context: Context
@@ -29,22 +29,22 @@ export interface Court {
   readonly stop?: Stop
 }
 
-export async function judge(criteria: readonly Criterion[], court: Court): Promise<readonly Verdict[]> {
+export async function judge(criteria: readonly Criterion[], judging: JudgeContext): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = []
   for (const criterion of criteria) {
-    if (court.signal.aborted) break
-    verdicts.push(await judgeOne(criterion, court))
+    if (judging.signal.aborted) break
+    verdicts.push(await judgeOne(criterion, judging))
   }
   return verdicts
 }
 
 /** Judges acceptance criteria and, if they hold, postconditions. Null when we are stopping. */
-export async function judgeWork(definition: TaskDefinition, court: Court): Promise<readonly Verdict[] | null> {
+export async function judgeWork(definition: TaskDefinition, judging: JudgeContext): Promise<readonly Verdict[] | null> {
   const { accept = [], postconditions = [] } = definition
-  const accepted = await judge(accept, court)
+  const accepted = await judge(accept, judging)
   if (accepted.length < accept.length) return null
   if (postconditions.length === 0 || refutedIn(accepted) !== undefined) return accepted
-  const after = await judge(postconditions, court)
+  const after = await judge(postconditions, judging)
   if (after.length < postconditions.length) return null
   return [...accepted, ...after.map(verdict => ({ ...verdict, stage: 'postcondition' as const }))]
 }
@@ -52,7 +52,6 @@ export async function judgeWork(definition: TaskDefinition, court: Court): Promi
 export const refutedIn = (verdicts: readonly Verdict[]): Verdict | undefined =>
   verdicts.find(verdict => verdict.holds === false)
 
-/** A failed criterion as the failure of the attempt. */
 export function failedCriterion(
   { criterion, evidence, said, stage, tests }: Verdict,
   definition: TaskDefinition,
@@ -72,21 +71,21 @@ export function failedCriterion(
   }
 }
 
-async function judgeOne(criterion: Criterion, court: Court): Promise<Verdict> {
+async function judgeOne(criterion: Criterion, judging: JudgeContext): Promise<Verdict> {
   switch (criterion.type) {
     case 'prose':
       return { criterion: criterion.text, holds: null }
     case 'expect': {
-      const evaluate = await evaluator(court.state, court.context)
+      const evaluate = await evaluator(judging.state, judging.context)
       const verdict = truth(evaluate(criterion.expression), criterion.expression)
       if ('message' in verdict) return { criterion: criterion.expression, holds: false, evidence: verdict.message }
       const seen = seenBy(criterion.expression, evaluate)
       return { criterion: criterion.expression, holds: verdict.holds, ...(seen === '' ? {} : { evidence: seen }) }
     }
     case 'check':
-      return (await runCommand(criterion.command, court)).verdict
+      return (await runCommand(criterion.command, judging)).verdict
     case 'tests':
-      return await (await lazy.judgeTests()).judgeTests(criterion, court)
+      return await (await lazy.judgeTests()).judgeTests(criterion, judging)
     default:
       return criterion satisfies never
   }
@@ -113,34 +112,34 @@ export interface CommandRun {
   readonly exited: Extract<Outcome, { readonly type: 'exited' }> | null
 }
 
-export async function runCommand(command: CommandLine, court: Court): Promise<CommandRun> {
+export async function runCommand(command: CommandLine, judging: JudgeContext): Promise<CommandRun> {
   const text = commandText(command)
   const not = (evidence: string, said = {}): CommandRun => ({
     verdict: { criterion: text, holds: false, evidence, ...said },
     exited: null,
   })
-  if (court.run === undefined) return not('no runner can run commands here')
-  const resolved = resolveCommand(command, await evaluator(court.state, court.context))
+  if (judging.run === undefined) return not('no runner can run commands here')
+  const resolved = resolveCommand(command, await evaluator(judging.state, judging.context))
   if (!resolved.ok) return not(resolved.message)
   const { env, ...line } = resolved.value
   const attempt: Attempt = {
-    ...court.attempt,
+    ...judging.attempt,
     action: { type: 'run', command: line as CommandLine },
-    env: { ...court.attempt.env, ...env },
+    env: { ...judging.attempt.env, ...env },
   }
   const output = new CheckOutput()
   const tools: RunnerTools = {
-    ...court.tools,
+    ...judging.tools,
     log: (stream, chunk) => {
       // Messages of the engine are not output of the command.
       if (stream !== 'engine') output.write(chunk)
-      court.tools.log(stream, chunk)
+      judging.tools.log(stream, chunk)
     },
   }
-  const outcome = await court.run.attempt(attempt, tools, court.stop ?? stopFrom(court.signal))
+  const outcome = await judging.run.attempt(attempt, tools, judging.stop ?? stopFrom(judging.signal))
   const said = output.summary()
   // A shortage on our side says nothing about the criterion.
-  if (outcome.type === 'failed') demandRoom({ ok: false, failure: outcome.failure })
+  if (outcome.type === 'failed') throwIfShort({ ok: false, failure: outcome.failure })
   if (outcome.type !== 'exited') return not(outcome.type === 'failed' ? outcome.failure.message : outcome.type, said)
   const holds = outcome.exit === 0 && !outcome.timedOut
   const evidence =

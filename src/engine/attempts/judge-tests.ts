@@ -11,18 +11,18 @@ import { compareTests, type TestOutcome } from '../../format/test-results/compar
 import { readTestResults } from '../../format/test-results/test-results.ts'
 import type { Outcome } from '../../runners/runner.ts'
 import type { Rooms } from '../rooms.ts'
-import { type CommandRun, type Court, runCommand } from './judge-criteria.ts'
+import { type CommandRun, type JudgeContext, runCommand } from './judge-criteria.ts'
 
 type Blobs = Rooms['store']['blobs']
 
-export async function judgeTests(criterion: TestsCriterion, court: Court): Promise<Verdict> {
+export async function judgeTests(criterion: TestsCriterion, judging: JudgeContext): Promise<Verdict> {
   const text = criterionText(criterion)
-  const first = await runTests(criterion, court)
+  const first = await runTests(criterion, judging)
   if (first.outcome === null) return { ...first.verdict, criterion: text }
-  const own = court.attempt.task
-  const baseline = baselineOf(court.state, own, criterion)
-  const red = earlierRuns(court.state, own, criterion).filter(({ run }) => run.isRed === true)
-  const before = baseline === null ? null : await outcomeOf(court.blobs, baseline.run.results)
+  const own = judging.attempt.task
+  const baseline = baselineOf(judging.state, own, criterion)
+  const red = earlierRuns(judging.state, own, criterion).filter(({ run }) => run.isRed === true)
+  const before = baseline === null ? null : await outcomeOf(judging.blobs, baseline.run.results)
   const others = {
     before,
     again: null,
@@ -32,8 +32,8 @@ export async function judgeTests(criterion: TestsCriterion, court: Court): Promi
     wasRed: red.length > 0,
   }
   let compared = compareTests(criterion, first.outcome, others)
-  if (compared.isDoubtful && !court.signal.aborted) {
-    const { outcome: again } = await runTests(criterion, court)
+  if (compared.isDoubtful && !judging.signal.aborted) {
+    const { outcome: again } = await runTests(criterion, judging)
     if (again !== null) compared = compareTests(criterion, first.outcome, { ...others, again })
   }
   const { holds, changed } = compared
@@ -50,7 +50,7 @@ export async function judgeTests(criterion: TestsCriterion, court: Court): Promi
     holds: isLost ? null : holds,
     evidence: [compared.evidence, ...without].join('; '),
     tests: {
-      ...(await recorded(court.blobs, criterion.command, first.outcome)),
+      ...(await recorded(judging.blobs, criterion.command, first.outcome)),
       ...(baseline === null ? {} : { baseline: baseline.task }),
       ...(criterion.red === true ? { isRed: true } : {}),
       ...(Object.keys(changed).length === 0 ? {} : { changed }),
@@ -60,11 +60,11 @@ export async function judgeTests(criterion: TestsCriterion, court: Court): Promi
 
 type Ran = (CommandRun & { readonly outcome: null }) | { readonly verdict: Verdict; readonly outcome: TestOutcome }
 
-async function runTests({ command }: TestsCriterion, court: Court): Promise<Ran> {
-  const { verdict, exited } = await runCommand(command, court)
+async function runTests({ command }: TestsCriterion, judging: JudgeContext): Promise<Ran> {
+  const { verdict, exited } = await runCommand(command, judging)
   // A run that hit a time or output limit proves nothing about its tests.
   if (exited === null || exited.timedOut || exited.excess !== undefined) return { verdict, exited, outcome: null }
-  return { verdict, outcome: outcomeIn(exited, court.tools.root) }
+  return { verdict, outcome: outcomeIn(exited, judging.tools.root) }
 }
 
 type Exited = Extract<Outcome, { readonly type: 'exited' }>

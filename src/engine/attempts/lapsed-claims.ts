@@ -31,7 +31,6 @@ export async function sweepClaims(rooms: Rooms, plan?: PlanId): Promise<number> 
   return ended
 }
 
-/** Ends a claim early, also that of another agent. */
 export async function releaseClaim(
   rooms: Rooms,
   plan: PlanId,

@@ -82,7 +82,7 @@ async function keep(
   }
 }
 
-/** Rejects keys such as `__proto__`. */
+/** Rejects the key `__proto__`, which could change the prototype of an object. */
 function parseJson(bytes: Buffer): Json | undefined {
   try {
     return JSON.parse(bytes.toString('utf8'), (key, value) => {

@@ -16,15 +16,15 @@ import { timeLimit } from '../budget/time-limit.ts'
 import { withOverwritten } from '../files/overwritten-edits.ts'
 import { lazy } from '../lazy-imports.ts'
 import {
-  type CutOff,
   cutOff,
   type HoldOptions,
   isFailStop,
   missingFolder,
   retryWhileShort,
+  type ShortInterrupt,
   shortageOf,
 } from '../loop/shortage.ts'
-import { footprintSince, type Look, standingNow } from '../rollback/attempt-changes.ts'
+import { type Look, standingNow, writtenSince } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { Logbook } from './attempt-log.ts'
 import { type AttemptRun, type PerformOptions, runAttempt } from './attempt-run.ts'
@@ -46,7 +46,7 @@ export async function perform(
   const limit =
     state.budget === null || options.action !== undefined ? null : timeLimit(rooms, state, task, options.stop)
   const within = limit === null ? options : { ...options, stop: limit.stop }
-  let result: Result | Interrupted | CutOff
+  let result: Result | Interrupted | ShortInterrupt
   try {
     const missing = missingFolder(rooms)
     if (missing !== null) return reportShortage(options, cutOff(missing, false))
@@ -89,7 +89,7 @@ const outOfTime = (exceeded: 'ask' | 'fail', plan: string): Failed | Interrupted
       })
 
 /** Reports a shortage to the loop, which waits until it ends; the journal records only the interruption. */
-function reportShortage({ onShortage }: HoldOptions, ended: Interrupted | CutOff): Interrupted {
+function reportShortage({ onShortage }: HoldOptions, ended: Interrupted | ShortInterrupt): Interrupted {
   if (!('shortage' in ended)) return ended
   const { shortage, ...interrupted } = ended
   onShortage?.(shortage)
@@ -97,7 +97,10 @@ function reportShortage({ onShortage }: HoldOptions, ended: Interrupted | CutOff
 }
 
 /** A task that failed because the disk was full or the folder was missing was interrupted; its effect class decides what happens next. */
-function interruptedIfShort(rooms: Rooms, result: Result | Interrupted | CutOff): Result | Interrupted | CutOff {
+function interruptedIfShort(
+  rooms: Rooms,
+  result: Result | Interrupted | ShortInterrupt,
+): Result | Interrupted | ShortInterrupt {
   if (result.status !== 'failed' || (result.git?.length ?? 0) > 0) return result
   const shortage = shortageIn(result.failure) ?? missingFolder(rooms)
   return shortage === null ? result : cutOff(shortage)
@@ -156,7 +159,7 @@ async function filesBefore({ rooms, state, task: { definition } }: AttemptRun, a
 
 async function withFootprint({ rooms, state, task }: AttemptRun, look: Look | null, result: Result): Promise<Result> {
   const { definition } = task
-  const { wrote: found, ...uncovered } = await footprintSince(rooms, state, look, task)
+  const { wrote: found, ...uncovered } = await writtenSince(rooms, state, look, task)
   const wrote = await withOverwritten(rooms, state, task, look, found)
   const whole = { ...result, ...(wrote === null ? {} : { wrote }), ...uncovered }
   if (actionFacts(definition.action).takesCheckpoint !== true || whole.status === 'failed') return whole

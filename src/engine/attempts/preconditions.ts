@@ -12,11 +12,11 @@ import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Attempt, RunnerTools } from '../../runners/runner.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
 import type { Rooms } from '../rooms.ts'
+import { sandboxFor } from './attempt-sandbox.ts'
 import { boundOf } from './expressions.ts'
 import { judge } from './judge-criteria.ts'
-import { commandsFor, readTools } from './policy-use.ts'
+import { commandsFor, readTools } from './policy-checks.ts'
 import { resolveAttempt } from './resolve.ts'
-import { sandboxFor } from './sandbox-use.ts'
 
 // Tools of a check that belongs to no attempt: preconditions, criteria of a report, the definition of done.
 
@@ -72,11 +72,11 @@ const isOnline = (): boolean =>
 
 const CHECK_MAX_MS = 5 * 60_000
 
+/** Null when we are stopping. */
 export type Judged =
   | { readonly verdicts: readonly Verdict[] }
   /** The first that does not hold is the failure; all verdicts so far are returned. */
   | { readonly failure: Failure; readonly verdicts?: readonly Verdict[] }
-  /** Stopping; try again later. */
   | null
 
 export async function judgePreconditions(
@@ -86,7 +86,7 @@ export async function judgePreconditions(
   signal: AbortSignal,
 ): Promise<Judged> {
   const { preconditions = [] } = task.definition
-  const asked = await inquire(rooms, state, task, preconditions, signal)
+  const asked = await judgeCriteria(rooms, state, task, preconditions, signal)
   if (asked === null || 'failure' in asked) return asked
   const { verdicts, facts } = asked
   const at = verdicts.findIndex(({ holds }) => holds === false)
@@ -94,8 +94,7 @@ export async function judgePreconditions(
   return { failure: notMet(preconditions[at]!, verdicts[at]!, facts), verdicts }
 }
 
-/** Judges criteria before an attempt starts. */
-export async function inquire(
+export async function judgeCriteria(
   rooms: Rooms,
   state: PlanState,
   task: TaskState,

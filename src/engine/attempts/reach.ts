@@ -8,8 +8,8 @@ import type { Reach } from '../../runners/runner.ts'
 import { allAddresses, decidedBy, NetworkJudge, readRules } from '../../safety/network/network-judge.ts'
 import { type Answer, answering } from '../../safety/safety-refusal.ts'
 import type { Rooms } from '../rooms.ts'
-import { DecisionJournal } from './network-use.ts'
-import { letThrough, networkUser, type SandboxUser, wayOut } from './sandbox-use.ts'
+import { letThrough, networkRules, networkUser, type SandboxUser } from './attempt-sandbox.ts'
+import { DecisionJournal } from './network-access.ts'
 
 const PATH_MAX = 200
 
@@ -33,7 +33,7 @@ export async function openReach(
     within = [],
     person = [],
     asksBeyond,
-  } = await wayOut(rooms, declared, around, who, closing.signal)
+  } = await networkRules(rooms, declared, around, who, closing.signal)
   // A plan written by the user without network rules may request any server outside private networks.
   const isOpen = declared === null && !confinementOf(state, user.definition).isRequired
   return await answering('opening the network', async () => {

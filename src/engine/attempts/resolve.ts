@@ -55,7 +55,7 @@ export async function resolveAttempt(
 ): Promise<Resolved<Attempt>> {
   const { definition } = task
   const attempt = attemptAsWritten(state, task, action)
-  if (isSentAway(action) && isConfidential(state.definition, definition))
+  if (goesToModel(action) && isConfidential(state.definition, definition))
     return {
       ok: false,
       message: `'${definition.id}' is labelled confidential, so it does not go into a prompt`,
@@ -63,7 +63,7 @@ export async function resolveAttempt(
     }
   if (isPlain(definition)) return { ok: true, value: attempt }
   const bound = ownContext(task)
-  const leaves = isSentAway(action)
+  const leaves = goesToModel(action)
   const evaluate = await evaluator(state, bound, { leaves })
   const inputs = resolve(attempt.inputs, evaluate)
   if (!inputs.ok) return inputs
@@ -314,8 +314,8 @@ export function isPlain(definition: TaskDefinition): boolean {
 }
 
 /** For a model or an agent, the instruction is the prompt and not a text for a claimant. */
-const isSentAway = (action: Action): boolean => actionFacts(action).prompts === true
-const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => isSentAway(action)
+const goesToModel = (action: Action): boolean => actionFacts(action).prompts === true
+const isPrompt = ({ action }: Pick<TaskDefinition, 'action'>): boolean => goesToModel(action)
 
 function mentions(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('${{')

@@ -25,7 +25,6 @@ export class Stopper implements Stop {
   }
 }
 
-/** Wraps an existing signal. */
 export const stopFrom = (signal: AbortSignal): Stop => ({
   get aborted() {
     return signal.aborted

@@ -17,7 +17,6 @@ import type { Rooms } from '../rooms.ts'
 
 const ENGINE = 'engine' as Actor
 
-/** The attempt that makes the calls. */
 export interface Spender {
   readonly plan: PlanId
   readonly task: TaskName
@@ -84,7 +83,7 @@ interface Paying {
 function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: Spender): Paying {
   const { plan, task, visit, attempt } = spender
   const update = (command: Parameters<Store['update']>[1]) =>
-    surely(() => store.update(plan, command, { actor: ENGINE }))
+    untilWritten(() => store.update(plan, command, { actor: ENGINE }))
   return {
     key: keyOf(spender),
     async reserve(id, spend, options) {
@@ -93,7 +92,8 @@ function account(store: Pick<Store, 'state' | 'update' | 'onChange'>, spender: S
         const { least } = options
         const settings = await options.settings?.()
         const state = least === undefined ? null : await store.state(plan)
-        granted = least === undefined || state === null ? spend : fitted(spend, least, state, { task, visit, settings })
+        granted =
+          least === undefined || state === null ? spend : shrunkToBudget(spend, least, state, { task, visit, settings })
         const withSettings = settings === undefined ? {} : { settings }
         return await update({ type: 'reserve', id, task, visit, attempt, spend: whole(granted), ...withSettings })
       })
@@ -135,7 +135,7 @@ async function reserve(
 }
 
 /** Shrinks a single expensive call to what is left, before a person is asked about it. */
-function fitted(spend: Spend, least: Spend, state: PlanState, visit: Visit): Spend {
+function shrunkToBudget(spend: Spend, least: Spend, state: PlanState, visit: Visit): Spend {
   const { task } = visit
   const budget = state.budget ?? newLedger()
   const large = Math.max(largeAbove(state, task), budget.large.get(task) ?? 0)
@@ -187,7 +187,7 @@ function nextChange(
 }
 
 /** Reserve and settle are idempotent, so they are repeated until they are known to be written. */
-async function surely(write: () => Promise<Updated>): Promise<Updated> {
+async function untilWritten(write: () => Promise<Updated>): Promise<Updated> {
   for (let tries = 1; ; tries++) {
     try {
       return await write()

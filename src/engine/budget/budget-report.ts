@@ -13,7 +13,6 @@ const PLANS_MAX = 20
 const ENTRIES_MAX = 2_000
 const PAGE = 500
 
-/** `earlier: false`: only from this plan. */
 export async function budgetReport(
   rooms: Rooms,
   state: PlanState,

@@ -18,7 +18,6 @@ export interface TimeLimit {
   clear(): void
 }
 
-/** Null if no budget limits the time. */
 export function timeLimit(rooms: Rooms, state: PlanState, task: TaskState, stop: Stop): TimeLimit | null {
   const { clock, store } = rooms
   const { id } = task.definition
@@ -33,7 +32,6 @@ export function timeLimit(rooms: Rooms, state: PlanState, task: TaskState, stop:
   const arm = (leftMs: number): void => {
     if (!isCleared) cancel = clock.after(Math.min(Math.max(0, leftMs), TIMER_MAX_MS), look)
   }
-  // A person may have added time in the meantime.
   const look = (): void => {
     store.state(state.id).then(
       now => {

@@ -15,8 +15,8 @@ import { keepChanges, readChanges } from '../rollback/attempt-changes.ts'
 import { entriesAfter } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { type Writing, write } from '../write-order.ts'
-import { refuseReservedFiles, reservedFailure } from './held-files.ts'
 import { overwrittenIn } from './overwritten-edits.ts'
+import { refuseReservedFiles, reservedFailure } from './reserved-files.ts'
 import { unrecordedRestores } from './restore-scope.ts'
 
 // An interrupted rollback or restore of files. The workspace completes it and remembers the result until it is recorded in the plan's
@@ -31,7 +31,7 @@ interface About {
   readonly by?: Actor
 }
 
-const FILES_TOLD_MAX = 100
+const FILES_NAMED_MAX = 100
 
 const aboutRestore = (plan: PlanId, by: Actor): string => JSON.stringify({ restore: plan, by } satisfies About)
 
@@ -54,7 +54,7 @@ async function recordRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Fin
     await rooms.snapshots?.settled()
     return null
   }
-  const files = changed.slice(0, FILES_TOLD_MAX).map(({ path }) => path)
+  const files = changed.slice(0, FILES_NAMED_MAX).map(({ path }) => path)
   const { actor, once } = writing
   const command = { type: 'restore', changes, saved, paths: changed.length, files, by: actor as string } as const
   const submitted = await write(rooms, plan, command, { actor, once })

@@ -9,7 +9,6 @@ import type { Millis, PlanId } from '../../domain/id.ts'
 export interface LifeSigns {
   watch(plan: PlanId): () => void
   touch(plan: PlanId): void
-  /** The last heartbeat; null if unknown. */
   last(plan: PlanId): Millis | null
   forget(plan: PlanId): void
 }

@@ -24,7 +24,6 @@ export const changesOf = (event: Event): Sha256 | null =>
 
 const PAGE = 500
 
-/** Reads the journal of a plan after an entry. */
 export async function entriesAfter(store: Pick<Store, 'read'>, plan: PlanId, after: number): Promise<readonly Entry[]> {
   const all: Entry[] = []
   for (let at = after; ; ) {
@@ -104,7 +103,6 @@ function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) =>
   }
 }
 
-/** A successful visit, a finished rollback or compensation. */
 const COMPLETES: ReadonlySet<Event['type']> = new Set([
   'attempt.succeeded',
   'compensation.finished',
@@ -126,7 +124,6 @@ export interface OthersChange extends Change {
 
 interface OthersVisit {
   readonly plan: string
-  /** Null if all files were compared. */
   readonly scope: readonly string[] | null
   /** Its reservation, also if all files were compared. */
   readonly reserves: readonly string[]
@@ -139,7 +136,6 @@ interface OtherPlans {
   /** The plan in whose declared scope the path was during this time; null if none. */
   declaredBy(path: string, from: Millis, to: Millis): string | null
   reserved(since: Millis): readonly (readonly string[])[]
-  /** Scopes of their running tasks, with the start of each. */
   readonly atWork: readonly { readonly from: Millis; readonly scope: readonly string[] }[]
   /** A plan with a task without a scope at some time since then; null if none. */
   readonly loose: string | null

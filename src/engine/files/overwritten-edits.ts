@@ -10,7 +10,7 @@ import { isSame } from '../rollback/write-set.ts'
 import type { Rooms } from '../rooms.ts'
 import { changesOf, entriesAfter } from './other-plans.ts'
 
-const PATHS_TOLD_MAX = 100
+const PATHS_NAMED_MAX = 100
 
 type Tried = Pick<TaskState, 'definition' | 'visit' | 'attempt'>
 
@@ -28,8 +28,8 @@ export async function withOverwritten(
   const edited = await editedBetween(rooms, state, task, look)
   const paths = replaced.map(({ path }) => path).filter(path => edited.has(path))
   if (paths.length === 0) return wrote
-  const more = paths.length - PATHS_TOLD_MAX
-  return { ...wrote, overwrote: { paths: paths.slice(0, PATHS_TOLD_MAX), ...(more > 0 ? { more } : {}) } }
+  const more = paths.length - PATHS_NAMED_MAX
+  return { ...wrote, overwrote: { paths: paths.slice(0, PATHS_NAMED_MAX), ...(more > 0 ? { more } : {}) } }
 }
 
 /** The overwritten versions; if there were too many to list, all replaced versions. */

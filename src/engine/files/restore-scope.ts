@@ -55,17 +55,19 @@ export async function restoreScope(
     const hasMoved = restored.status === 'failed' && isMoved(restored.failure)
     if (hasMoved && tries < TRIES_MAX) continue
     // The task fails now, so this is the last chance to record what interrupted restores replaced.
-    return restored.status === 'failed' ? { ...restored, earlier: await takenAway(rooms, state, task) } : restored
+    return restored.status === 'failed'
+      ? { ...restored, earlier: await replacedByRestores(rooms, state, task) }
+      : restored
   }
 }
 
 /** What unrecorded restores replaced and is still replaced. */
-async function takenAway(rooms: Rooms, state: PlanState, task: TaskState): Promise<readonly RestoredFiles[]> {
+async function replacedByRestores(rooms: Rooms, state: PlanState, task: TaskState): Promise<readonly RestoredFiles[]> {
   const replaced: RestoredFiles[] = []
   for (const { saved, made } of unrecordedRestores(rooms, state, task)) {
     const now = await rooms.workspace.changesSince(saved)
     const differs = new Set(now.ok ? now.changes.map(({ path }) => path) : [])
-    const paths = (await setBackBy(rooms, saved, made)).filter(path => differs.has(path))
+    const paths = (await restoredBy(rooms, saved, made)).filter(path => differs.has(path))
     if (paths.length > 0) replaced.push(filesOf(made, saved, paths, []))
   }
   return replaced
@@ -157,7 +159,7 @@ async function tryRestore(
     kept,
   )
   const earlier: RestoredFiles[] = []
-  for (const { saved, made } of unrecorded) earlier.push(filesOf(made, saved, await setBackBy(rooms, saved, made), []))
+  for (const { saved, made } of unrecorded) earlier.push(filesOf(made, saved, await restoredBy(rooms, saved, made), []))
   return {
     status: 'restored',
     preimage: restored.manifest,
@@ -327,5 +329,5 @@ async function differences(rooms: Rooms, saved: Sha256, made: Sha256): Promise<r
   return compared.ok ? compared.changes : []
 }
 
-const setBackBy = async (rooms: Rooms, saved: Sha256, made: Sha256): Promise<readonly string[]> =>
+const restoredBy = async (rooms: Rooms, saved: Sha256, made: Sha256): Promise<readonly string[]> =>
   (await differences(rooms, saved, made)).map(({ path }) => path)

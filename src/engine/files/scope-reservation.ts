@@ -123,7 +123,6 @@ const declaresScopes = perDefinition(({ definition: plan, order }) =>
   order.some(({ definition }) => reservedScope(plan, definition).length > 0),
 )
 
-/** The current wait; null if the files are free. */
 export async function stillWaits(rooms: Rooms, state: PlanState, task: TaskState): Promise<ScopeWait | null> {
   const { waits } = await reserveScope(rooms, state, task)
   return waits ?? null
@@ -143,7 +142,6 @@ export async function enclosingPlans(rooms: Pick<Rooms, 'environment' | 'store'>
   return found === null ? [] : [found.state.id, ...(found.task.prepared?.reserves?.within ?? [])]
 }
 
-/** The task that runs this process. */
 export async function enclosingTask({
   environment,
   store,

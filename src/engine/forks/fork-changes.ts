@@ -27,7 +27,6 @@ export interface ForkFiles {
 
 type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly failure: Failure }
 
-/** Is this a plan that was forked into a folder of its own? */
 export const isFork = (created: EventOf<'plan.created'>): boolean =>
   created.forkedAt !== undefined && created.place !== undefined
 

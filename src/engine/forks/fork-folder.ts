@@ -66,7 +66,7 @@ async function removeFolder(
     top,
     judged,
     removeIgnored,
-    whyLone: whyLoneIn(own.snapshots, taken.manifest, prefix),
+    whyUnstored: whyUnstoredIn(own.snapshots, taken.manifest, prefix),
   }
   return stands.worktree === null
     ? await removePlainFolder(removing)
@@ -132,11 +132,11 @@ interface Removing {
   readonly top: string
   readonly judged: FileStamps
   readonly removeIgnored: true | undefined
-  readonly whyLone: (paths: readonly string[]) => Promise<ReadonlyMap<string, string>>
+  readonly whyUnstored: (paths: readonly string[]) => Promise<ReadonlyMap<string, string>>
 }
 
 /** The only copy of a file, and why. `ignored`: an ignore rule matches it. */
-interface Lone {
+interface UnstoredFile {
   readonly path: string
   readonly why: string
   readonly ignored: boolean
@@ -145,7 +145,11 @@ interface Lone {
 const OUTSIDE = 'outside of where the fork worked'
 
 /** Of these paths: those whose content the snapshot lacks, and why. `prefix` is the folder in which the fork worked. */
-function whyLoneIn(snapshots: NonNullable<Rooms['snapshots']>, manifest: Sha256, prefix: string): Removing['whyLone'] {
+function whyUnstoredIn(
+  snapshots: NonNullable<Rooms['snapshots']>,
+  manifest: Sha256,
+  prefix: string,
+): Removing['whyUnstored'] {
   return async paths => {
     const found = new Map<string, string>()
     for (let at = 0; at < paths.length; at += PAGE) {
@@ -165,10 +169,14 @@ function whyLoneIn(snapshots: NonNullable<Rooms['snapshots']>, manifest: Sha256,
   }
 }
 
-async function removePlainFolder({ fork, top, judged, removeIgnored, whyLone }: Removing): Promise<string | null> {
-  const lone = [...(await whyLone([...judged.keys()]))].map(([path, why]) => ({ path, why, ignored: why === IGNORED }))
-  const inTheWay = removeIgnored === true ? lone.filter(({ ignored }) => !ignored) : lone
-  if (inTheWay.length > 0) return loneWords(inTheWay)
+async function removePlainFolder({ fork, top, judged, removeIgnored, whyUnstored }: Removing): Promise<string | null> {
+  const unstored = [...(await whyUnstored([...judged.keys()]))].map(([path, why]) => ({
+    path,
+    why,
+    ignored: why === IGNORED,
+  }))
+  const inTheWay = removeIgnored === true ? unstored.filter(({ ignored }) => !ignored) : unstored
+  if (inTheWay.length > 0) return unstoredWords(inTheWay)
   const changed = await setAside(top, fork.id, judged)
   if (changed.length > 0) return `${named(changed)} changed there while it was being removed`
   await deleteAside(top, fork.id)
@@ -176,30 +184,33 @@ async function removePlainFolder({ fork, top, judged, removeIgnored, whyLone }: 
 }
 
 async function removeWorktree(removing: Removing & { readonly path: string }): Promise<string | null> {
-  const { rooms, fork, path, judged, removeIgnored, whyLone } = removing
+  const { rooms, fork, path, judged, removeIgnored, whyUnstored } = removing
   if (rooms.git === undefined) throw new Error('bug: a worktree was listed where there is no git')
   const has = async (paths: readonly string[]): Promise<ReadonlySet<string>> => {
-    const lone = await whyLone(paths)
-    return new Set(paths.filter(each => !lone.has(each)))
+    const unstored = await whyUnstored(paths)
+    return new Set(paths.filter(each => !unstored.has(each)))
   }
   const request = { plan: fork.id, name: fork.definition.name, path, at: rooms.clock.now(), stored: { has, judged } }
   const first = await rooms.git.removeWorktree(request)
-  const lone = await loneIn(removing, first)
-  if (lone === null || removeIgnored !== true) return endWords(first, lone)
-  const others = lone.filter(({ ignored }) => !ignored)
+  const unstored = await unstoredIn(removing, first)
+  if (unstored === null || removeIgnored !== true) return endWords(first, unstored)
+  const others = unstored.filter(({ ignored }) => !ignored)
   if (others.length > 0) return endWords(first, others)
-  const mayGo = new Set(lone.map(each => each.path))
+  const mayGo = new Set(unstored.map(each => each.path))
   // Paths matched by .planfoldignore, which git does not know.
   const hasOrMayGo = async (paths: readonly string[]): Promise<ReadonlySet<string>> =>
     new Set([...(await has(paths)), ...paths.filter(each => mayGo.has(each))])
   const stored = { has: hasOrMayGo, judged }
   const again = await rooms.git.removeWorktree({ ...request, expendable: [...mayGo], stored })
-  return endWords(again, await loneIn(removing, again))
+  return endWords(again, await unstoredIn(removing, again))
 }
 
-async function loneIn({ whyLone }: Removing, answer: GitAnswer<unknown>): Promise<readonly Lone[] | null> {
+async function unstoredIn(
+  { whyUnstored }: Removing,
+  answer: GitAnswer<unknown>,
+): Promise<readonly UnstoredFile[] | null> {
   if (answer.ok || answer.files === undefined) return null
-  const why = await whyLone([...answer.files.keys()])
+  const why = await whyUnstored([...answer.files.keys()])
   return [...answer.files].map(([path, known]) => {
     const reason = why.get(path)
     // Ignore rules do not apply to committed or staged files.
@@ -216,15 +227,15 @@ const UNCOMMITTED: Readonly<Record<LoneFile, string>> = {
   staged: 'staged and not committed',
 }
 
-function endWords(answer: GitAnswer<unknown>, lone: readonly Lone[] | null): string | null {
+function endWords(answer: GitAnswer<unknown>, unstored: readonly UnstoredFile[] | null): string | null {
   if (answer.ok) return null
-  if (lone !== null) return loneWords(lone)
+  if (unstored !== null) return unstoredWords(unstored)
   return [answer.failure.message, plainHint(answer.failure.hint ?? '')].join(' ').trim()
 }
 
-function loneWords(lone: readonly Lone[]): string {
-  const others = lone.filter(({ ignored }) => !ignored)
-  const ignored = lone.filter(each => each.ignored).map(({ path }) => path)
+function unstoredWords(unstored: readonly UnstoredFile[]): string {
+  const others = unstored.filter(({ ignored }) => !ignored)
+  const ignored = unstored.filter(each => each.ignored).map(({ path }) => path)
   const sentences: string[] = []
   if (others.length > 0)
     sentences.push(

@@ -230,7 +230,7 @@ async function inWorktree(
   mkdirSync(inside, { recursive: true })
   const place = relative(rooms.root, inside)
   const there = rooms.at?.(place)
-  const laid = there?.snapshots === undefined ? null : await layOver(there.snapshots, files)
+  const laid = there?.snapshots === undefined ? null : await writeInto(there.snapshots, files)
   if (laid === null) throw new Error('bug: these rooms cannot look at the files of a place')
   if (!laid.ok) return { ...laid, insteadAFolder: false }
   const { operations } = added.value
@@ -245,7 +245,7 @@ async function withBase<T>(commit: string, ask: (base: string) => Promise<GitAns
 }
 
 /** Writes the files into a fresh worktree; ignored files stay as checked out. */
-async function layOver(
+async function writeInto(
   snapshots: Snapshots,
   { base, instead }: FilesThen,
 ): Promise<Answer<Pick<Settled, 'files' | 'left' | 'uncommitted'>>> {
@@ -275,9 +275,8 @@ export type Forking =
   | { readonly ok: true; readonly updated: Extract<Updated, { ok: true }>; readonly fork: Forked }
   | { readonly ok: false; readonly refusal: Refusal }
 
-const TOLD_MAX = 20
+const NAMED_MAX = 20
 
-/** `rooms` are those of the workspace. */
 export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: Writing): Promise<Forking> {
   const { actor, once } = writing
   if (now.rollback !== null)
@@ -314,7 +313,6 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
   const definition: PlanDefinition = { ...defined, name: named }
   const imported = importedFrom(point.then, definition, ask)
   const place = settled?.settled.place
-  // The initial files, so that later changes are known.
   const start =
     place === undefined
       ? undefined
@@ -392,10 +390,10 @@ function forkedFrom(
             in: settled.kind,
             place: settled.place,
             files: settled.files,
-            left: { paths: settled.left.length, first: settled.left.slice(0, TOLD_MAX) },
+            left: { paths: settled.left.length, first: settled.left.slice(0, NAMED_MAX) },
             others: files?.others ?? 'now',
-            unseen: (files?.unseen ?? []).slice(0, TOLD_MAX),
-            uncommitted: { paths: settled.uncommitted.length, first: settled.uncommitted.slice(0, TOLD_MAX) },
+            unseen: (files?.unseen ?? []).slice(0, NAMED_MAX),
+            uncommitted: { paths: settled.uncommitted.length, first: settled.uncommitted.slice(0, NAMED_MAX) },
             why: settled.why,
           },
   }

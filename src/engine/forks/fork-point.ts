@@ -154,7 +154,6 @@ function mapTask(
   return inner === null ? null : tasks.with(at, { ...found, action: { ...found.action, tasks: inner } })
 }
 
-/** Another model for every open task that uses one. */
 export function withModel(
   definition: PlanDefinition,
   model: string,

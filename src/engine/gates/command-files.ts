@@ -141,7 +141,6 @@ export function programOf(root: string, cwd: string, word: string, environment: 
   return null
 }
 
-/** The remotes of the repository around the workspace. */
 export function remotesOf(root: string): { readonly [name: string]: string } {
   const config = gitConfig(root)
   const remotes: [string, string][] = []

@@ -37,8 +37,8 @@ import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
 import { runsOutside } from '../../safety/sandbox/outside-git.ts'
-import { writeAgreed } from '../attempts/policy-use.ts'
-import { letThrough, sandboxFor } from '../attempts/sandbox-use.ts'
+import { letThrough, sandboxFor } from '../attempts/attempt-sandbox.ts'
+import { writeAgreed } from '../attempts/policy-checks.ts'
 import type { Rooms } from '../rooms.ts'
 import { namedFiles, programOf, remotesOf, sha256 } from './command-files.ts'
 import { pushTarget } from './push-target.ts'
@@ -90,7 +90,7 @@ export async function bindTask(
   const push =
     impact === 'push' ? pushTarget(folder, [...words, ...given], inheritedEnvironment(rooms.environment)) : null
   const effect = effectOf(plan, definition)
-  const isShut = await isShutIn(rooms, state, definition, does)
+  const isShut = await isSandboxed(rooms, state, definition, does)
   const network = reachedBy(state, definition)
   const isByRules =
     network === null && (isShut || does.type === 'request') && confinementOf(state, definition).isRequired
@@ -146,7 +146,7 @@ function writesNothing(task: TaskDefinition, effect: EffectClass): boolean {
 }
 
 /** If a required sandbox is missing, the command is not run at all. */
-async function isShutIn(
+async function isSandboxed(
   rooms: Rooms,
   state: PlanState,
   definition: TaskDefinition,
@@ -372,7 +372,6 @@ export function shownTexts({ title, description, rationale, risks }: TaskDefinit
   }
 }
 
-/** The difference between two bindings in a few words. */
 export function differenceOf(approved: ShownTask, now: ShownTask): string {
   const names = Object.keys(now).filter(
     key => canonicalJson(fieldOf(approved, key)) !== canonicalJson(fieldOf(now, key)),
@@ -402,7 +401,6 @@ const FIELD_WORDS = {
   push: 'what it pushes, or how',
 } as const
 
-/** Named files whose content differs from the approved one. */
 export function changedFiles(approved: ShownTask, now: ShownTask): readonly string[] {
   const before = new Map(approved.files.map(({ path, sha256 }) => [path, sha256]))
   return [

@@ -129,20 +129,20 @@ export async function objection(
 ): Promise<Failure | null> {
   const state = await rooms.store.state(id)
   const task = state?.tasks.get(definition.id)
-  if (state === null || task === undefined || task.visit !== visit) return unagreed('the plan has moved on')
+  if (state === null || task === undefined || task.visit !== visit) return notApproved('the plan has moved on')
   const { consent } = task
-  if (consent === null) return unagreed('nobody has approved it')
+  if (consent === null) return notApproved('nobody has approved it')
   const approved = await approvedBy(rooms, consent)
   const now = await look(rooms, state, task, { attempt, open: null }, approved)
   const exact = { from: state.hash, hash: now.hash, ...changedIn(approved, now.shown) }
   const fault = faultIn(consent, exact, rooms.clock.now())
-  return fault === null ? null : unagreed(fault)
+  return fault === null ? null : notApproved(fault)
 }
 
 const changedIn = (approved: ShownTask | null, now: ShownTask): Pick<Found, 'changed'> =>
   approved === null ? {} : { changed: differenceOf(approved, now) }
 
-function unagreed(fault: string): Failure {
+function notApproved(fault: string): Failure {
   return {
     class: 'policy',
     code: CONSENT,

@@ -16,7 +16,7 @@ import { packFold, unpackFold } from '../../domain/state/fold.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { definitionHash } from '../../format/plan/hash.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
-import { inquire } from '../attempts/preconditions.ts'
+import { judgeCriteria } from '../attempts/preconditions.ts'
 import { resolveAsks } from '../attempts/resolve.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Orders } from '../orders.ts'
@@ -26,11 +26,8 @@ import type { Rooms } from '../rooms.ts'
 const FILE_MAX_BYTES = 4 * 1024 * 1024
 const FAULTS_SHOWN_MAX = 5
 
-type GateJudged =
-  | { readonly evidence: readonly Verdict[] }
-  | { readonly failure: Failure }
-  /** Stopping; try again later. */
-  | null
+/** Null when we are stopping. */
+type GateJudged = { readonly evidence: readonly Verdict[] } | { readonly failure: Failure } | null
 
 async function judgeGate(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<GateJudged> {
   const { action, id } = task.definition
@@ -51,7 +48,7 @@ async function judged(
   signal: AbortSignal,
 ): Promise<GateJudged> {
   const { checks = [], schema, within } = action
-  const asked = checks.length === 0 ? { verdicts: [] } : await inquire(rooms, state, task, checks, signal)
+  const asked = checks.length === 0 ? { verdicts: [] } : await judgeCriteria(rooms, state, task, checks, signal)
   if (asked === null || 'failure' in asked) return asked
   return {
     evidence: [

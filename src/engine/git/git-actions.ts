@@ -129,7 +129,7 @@ async function changesOf(rooms: Rooms, id: Sha256 | null | undefined): Promise<r
 }
 
 const ENGINE = 'engine' as Actor
-const TOLD_MAX = 100
+const NAMED_MAX = 100
 
 export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { readonly git?: GitHand } {
   if (rooms.git === undefined) return {}
@@ -174,7 +174,7 @@ export function gitHand(rooms: Rooms, state: PlanState, attempt: Attempt): { rea
               commit: committed.commit,
               status: committed.status === 'unchanged' ? 'unchanged' : 'committed',
               ...(paths === undefined ? {} : { paths: [...paths] }),
-              ...(left.length === 0 ? {} : { ignored: left.slice(0, TOLD_MAX) }),
+              ...(left.length === 0 ? {} : { ignored: left.slice(0, NAMED_MAX) }),
             },
           }
         }),

@@ -53,7 +53,6 @@ export async function commit(
     : { task, visit, operations: done.done, failure: done.failure }
 }
 
-/** The commit message for the work of a task. */
 export function messageFor(
   { git }: PlanDefinition,
   task: TaskName,
@@ -71,7 +70,6 @@ export interface EntriesToCommit {
   readonly message: string
   readonly actor: Actor
   readonly at: Millis
-  /** The task whose work it is; absent if there is none. */
   readonly task?: TaskName
   readonly key: string
 }
@@ -160,7 +158,6 @@ export function demandGit({ git }: Rooms): Git {
   return git ?? refuse('logic', 'git is not used here', 'take `git` out of the plan, or open the engine with git')
 }
 
-/** The value of git's answer; throws its refusal. */
 export function taken<T>(
   answer: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure },
 ): T {

@@ -19,13 +19,13 @@ import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { Failed, Failure, Result, Succeeded, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { checkEffects } from '../attempts/expected-effects.ts'
-import { beforeBegun } from '../loop/shortage.ts'
+import { failedBeforeStart } from '../loop/shortage.ts'
 import { changesSince, readChanges, snapshotWorktree } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { contents, demandGit, guarded, messageFor, taken, unrecorded } from './task-commits.ts'
 
 const ENGINE = 'engine' as Actor
-const TOLD_MAX = 20
+const NAMED_MAX = 20
 
 interface ApartOptions {
   readonly isHeld: () => true | Promise<boolean>
@@ -50,31 +50,31 @@ export async function performInWorktree(
   if (!mayWrite) {
     if (!looksAtFiles(definition, action.type)) return await work(rooms)
     const read = await reading(rooms, state, definition.id, work)
-    return read.ok ? read.value : beforeBegun(read.failure)
+    return read.ok ? read.value : failedBeforeStart(read.failure)
   }
   // The state is live; read it before the first await.
   const about = aboutOf(rooms, state, task, options)
   if (!(await options.isHeld())) return GIVEN_UP
   const first = await guarded(rooms, () => begin(about, 'find', say))
-  if (!first.ok) return beforeBegun(first.failure)
-  const earlier = 'result' in first.value ? await land(about, first.value, say) : null
+  if (!first.ok) return failedBeforeStart(first.failure)
+  const earlier = 'result' in first.value ? await mergeWork(about, first.value, say) : null
   if (earlier !== null && earlier.status !== 'conflict') return earlier
   const begun = 'result' in first.value ? await guarded(rooms, () => begin(about, 'again', say)) : first
-  if (!begun.ok) return beforeBegun(begun.failure)
+  if (!begun.ok) return failedBeforeStart(begun.failure)
   if ('result' in begun.value) throw new Error('bug: what was to be begun anew was found')
   const { at, path, operations } = begun.value
   const look = await snapshotWorktree(at, state, options.action === undefined ? definition : null)
   if (look.unwatched !== undefined) return withGit(failedFor(look.unwatched), operations)
   const result = await work(at)
   if (result.status === 'interrupted') return result
-  if (result.status === 'failed') return withGit(pointingTo(result, path), operations)
+  if (result.status === 'failed') return withGit(withPlace(result, path), operations)
   const wrote = await changesSince(at, state, look)
   if (wrote === null) return withGit(failedFor(`look at ${path}`), operations)
   const checked = options.action === undefined ? await checkWorktreeChanges(at, state, task, result, wrote) : result
-  if (checked.status === 'failed') return withGit(pointingTo(checked, path), operations)
+  if (checked.status === 'failed') return withGit(withPlace(checked, path), operations)
   if (!(await options.isHeld())) return GIVEN_UP
-  const landed = await land(about, { at, path, operations, result: checked, changes: wrote.changes }, say)
-  return landed.status === 'conflict' ? { ...landed, status: 'failed' } : landed
+  const merged = await mergeWork(about, { at, path, operations, result: checked, changes: wrote.changes }, say)
+  return merged.status === 'conflict' ? { ...merged, status: 'failed' } : merged
 }
 
 /** It was alone in the worktree, so every change is its own. The commit, not the result, tells what it wrote. */
@@ -135,7 +135,6 @@ interface About {
   readonly key: string
   readonly message: string
   readonly title: string
-  /** May it run again, on top of the conflicting work? */
   readonly mayRunAgain: boolean
 }
 
@@ -196,13 +195,13 @@ function roomsAt(rooms: Rooms, folder: string): Rooms {
   return rooms.at(relative(rooms.root, folder))
 }
 
-async function land(about: About, done: Done, say: (text: string) => void): Promise<Result | Conflict> {
+async function mergeWork(about: About, done: Done, say: (text: string) => void): Promise<Result | Conflict> {
   const { rooms, owner } = about
   const { log: _, ...result } = done.result
   const stored = await rooms.store.blobs.put(Buffer.from(JSON.stringify(result)))
   const committed = done.at === null ? NOTHING_NEW : await guarded(rooms, () => commit(about, done, stored))
   const operations = [...done.operations, ...(committed.ok ? committed.value : committed.done)]
-  const no = (failure: Failure): Failed => withGit(pointingTo({ status: 'failed', failure }, done.path), operations)
+  const no = (failure: Failure): Failed => withGit(withPlace({ status: 'failed', failure }, done.path), operations)
   if (!committed.ok) return no(committed.failure)
   // The journal must record merges in their order, so one at a time.
   return await oneByOne(rooms, owner.plan, async () => {
@@ -262,8 +261,8 @@ const merge = async ({ rooms, owner, task, key, base, title }: About, path: stri
   )
 
 function conflict({ owner, task, mayRunAgain: retryable }: About, paths: readonly string[]): Failure {
-  const more = paths.length > TOLD_MAX ? ` and ${paths.length - TOLD_MAX} more` : ''
-  const shown = paths.slice(0, TOLD_MAX).map(path => JSON.stringify(path))
+  const more = paths.length > NAMED_MAX ? ` and ${paths.length - NAMED_MAX} more` : ''
+  const shown = paths.slice(0, NAMED_MAX).map(path => JSON.stringify(path))
   const [into, from] = [`plan/${owner.name}`, `plan/${owner.name}+${task.replaceAll('/', '+')}`]
   return {
     class: 'logic',
@@ -287,7 +286,7 @@ async function oneByOne<T>({ store }: Rooms, plan: PlanId, work: () => Promise<T
   }
 }
 
-function pointingTo(failed: Failed, path: string | null): Failed {
+function withPlace(failed: Failed, path: string | null): Failed {
   if (path === null) return failed
   const { failure } = failed
   const hints: readonly Hint[] = [...(failure.hint === undefined ? [] : [failure.hint]), `what it left is in ${path}`]

@@ -55,14 +55,14 @@ interface PutOff {
   readonly version: number | null
 }
 
-type Hand = Pick<Worker, 'drive' | 'orphans' | 'tell'>
+type PlanDriver = Pick<Worker, 'drive' | 'orphans' | 'tell'>
 
-export async function attend(hand: Hand, rooms: Rooms, options: AttendOptions): Promise<void> {
-  await new Attendant(hand, rooms, options).run()
+export async function attend(driver: PlanDriver, rooms: Rooms, options: AttendOptions): Promise<void> {
+  await new Attendant(driver, rooms, options).run()
 }
 
 class Attendant {
-  readonly #hand: Hand
+  readonly #driver: PlanDriver
   readonly #rooms: Rooms
   readonly #options: AttendOptions
   readonly #bell = new Bell()
@@ -70,7 +70,6 @@ class Attendant {
   readonly #max: number
   readonly #graceMs: number
   readonly #ordered = new Map<PlanId, number>()
-  /** Changed since the last check. */
   readonly #moved = new Set<PlanId>()
   readonly #line = new Set<PlanId>()
   readonly #driving = new Map<PlanId, Promise<void>>()
@@ -82,8 +81,8 @@ class Attendant {
   readonly #notified = new Map<PlanId, number>()
   readonly #shortages: ShortageWatch
 
-  constructor(hand: Hand, rooms: Rooms, options: AttendOptions) {
-    this.#hand = hand
+  constructor(driver: PlanDriver, rooms: Rooms, options: AttendOptions) {
+    this.#driver = driver
     this.#rooms = rooms
     this.#options = options
     this.#everyMs = options.everyMs ?? ROUND_MS
@@ -178,7 +177,7 @@ class Attendant {
 
   async #round(): Promise<void> {
     await sweepClaims(this.#rooms)
-    for (const plan of await this.#hand.orphans()) this.#moved.add(plan)
+    for (const plan of await this.#driver.orphans()) this.#moved.add(plan)
     for (const plan of [...this.#ordered.keys()]) if (!this.#isOrdered(plan)) this.#ordered.delete(plan)
   }
 
@@ -268,7 +267,7 @@ class Attendant {
     if ((await store.leases.holder(plan))?.alive === true) return this.#putOff(plan, null)
     if (works) {
       onDriving?.(1)
-      const driven = await this.#hand
+      const driven = await this.#driver
         .drive(plan, {
           stop,
           patienceMs: PATIENCE_MS,
@@ -281,7 +280,7 @@ class Attendant {
       if (held.length > 0) this.#scopes.set(plan, held)
       else this.#scopes.delete(plan)
       if (isElsewhere(driven)) return this.#putOff(plan, null)
-    } else await this.#hand.tell(plan, { stop })
+    } else await this.#driver.tell(plan, { stop })
     const after = (await store.state(plan))?.version ?? 0
     this.#notified.set(plan, after)
     if (this.#scopes.has(plan)) this.#putOff(plan, after)

@@ -10,7 +10,7 @@ import { StoreRefused } from '../../stores/store.ts'
 import { prepare } from '../attempts/prepare.ts'
 import { isGone, roomsOf } from '../git/plan-worktree.ts'
 import type { Rooms } from '../rooms.ts'
-import { News } from './turn-news.ts'
+import { PendingResults } from './pending-results.ts'
 
 const ENGINE = 'engine' as Actor
 /** One gate may lead to the next. */
@@ -20,26 +20,26 @@ export async function raiseDueQuestions(rooms: Rooms, plan: PlanId): Promise<voi
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const state = await rooms.store.state(plan)
     if (state === null || !hasDueAlarm(state, rooms.clock.now())) return
-    if (!(await tendOnce(rooms, state))) return
+    if (!(await raiseDueOnce(rooms, state))) return
   }
 }
 
-async function tendOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
+async function raiseDueOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
   const { store, clock } = rooms
   const { id, version } = state
   // The owner does it.
   if ((await store.leases.holder(id))?.alive === true) return false
   const own = roomsOf(rooms, state)
-  const news = new News()
+  const results = new PendingResults()
   if (!isGone(own)) {
     for (const task of askable(state).filter(runsNothing))
-      news.prepared.push(await prepare(own, state, task, async () => true))
+      results.prepared.push(await prepare(own, state, task, async () => true))
   }
   const isDue = (nextAlarm(state)?.at ?? Number.POSITIVE_INFINITY) <= clock.now()
-  if (news.isNone && !isDue) return false
+  if (results.isNone && !isDue) return false
   try {
     // If the version has moved, another process is at work on the plan.
-    const updated = await store.update(id, news.turn(true), { actor: ENGINE, expectedVersion: version })
+    const updated = await store.update(id, results.turn(true), { actor: ENGINE, expectedVersion: version })
     return updated.ok && updated.events.length > 0
   } catch (error) {
     // The store is open for reading only.

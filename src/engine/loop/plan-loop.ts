@@ -26,8 +26,8 @@ import type { Driven, DriveOptions } from '../engine.ts'
 import type { Rooms } from '../rooms.ts'
 import { Bell, onSignals } from './bell.ts'
 import { LOOP_EFFECTS, type LoopEffects } from './loop-effects.ts'
-import { failureFor, HOLD_MS, isFailStop, ShortageMet, Standstill, shortageOf } from './shortage.ts'
-import { News } from './turn-news.ts'
+import { PendingResults } from './pending-results.ts'
+import { failureFor, HOLD_MS, isFailStop, ShortageMet, ShortagePause, shortageOf } from './shortage.ts'
 
 // The time of a plan: dated by its journal, continued by the monotonic clock. A wall clock that jumps back neither reverses nor stops it,
 // so a retry due in a second starts in a second.
@@ -82,7 +82,7 @@ export class PlanLoop {
   readonly #flights = new Map<string, Flight>()
   /** By task and visit. Kept until the turn that contains the result is durable, like a flight. */
   readonly #preparing = new Set<string>()
-  #news = new News()
+  #results = new PendingResults()
   readonly #chores = new Set<Chore>()
   #working = 0
   /** Fires when nothing new may start; a running check of a precondition is then abandoned. */
@@ -93,8 +93,8 @@ export class PlanLoop {
   /** The lease is certainly ours until then, because of our last write. */
   #heldUntil = 0
   /** A shortage of our own work: nothing new starts before the next try. */
-  readonly #standstill: Standstill
-  readonly #unwritten: Standstill
+  readonly #shortagePause: ShortagePause
+  readonly #unwritten: ShortagePause
   /** After this error the process must not write; the loop ends with it. */
   #failStop: { readonly error: unknown } | null = null
   readonly #time: PlanTime
@@ -109,8 +109,8 @@ export class PlanLoop {
     this.#lease = lease
     this.#options = options
     this.#time = new PlanTime(rooms.clock)
-    this.#standstill = new Standstill(rooms.clock, HOLD_MS)
-    this.#unwritten = new Standstill(rooms.clock, options.holdMs ?? HOLD_MS)
+    this.#shortagePause = new ShortagePause(rooms.clock, HOLD_MS)
+    this.#unwritten = new ShortagePause(rooms.clock, options.holdMs ?? HOLD_MS)
     const { signal: leaving } = this.#leaving
     this.#scopes = effects.scopeWaits(rooms, options.onWaiting)
     this.#notices = effects.notices(rooms, { owner: lease.owner, bell: this.#bell, isHeld: this.#isHeld, leaving })
@@ -145,18 +145,18 @@ export class PlanLoop {
       if (stopping) this.#leaving.abort()
       if (this.#scopes.lookMs !== null) await this.#scopes.look(state)
       const next = nextActions(state, this.#time.now(), this.#scopes.names)
-      const waitMs = this.#unwritten.waitMs ?? this.#standstill.waitMs
+      const waitMs = this.#unwritten.waitMs ?? this.#shortagePause.waitMs
       if (waitMs === null) this.#begin(state, next, stopping)
       this.#interrupt(state, stopping)
       const resting = next.rest === 'waiting' && this.#stays(patienceMs) ? null : next.rest
-      const telling = this.#notices.look(state, this.#news, resting !== null)
-      if (this.#unwritten.waitMs === null && (!this.#news.isNone || (next.turn && !stopping && waitMs === null))) {
+      const sending = this.#notices.look(state, this.#results, resting !== null)
+      if (this.#unwritten.waitMs === null && (!this.#results.isNone || (next.turn && !stopping && waitMs === null))) {
         state = await this.#turn(stopping)
         continue
       }
       const given = this.#givenUp(state, stopping)
       if (given !== null) return given
-      if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !telling) {
+      if (this.#flights.size === 0 && this.#preparing.size === 0 && this.#chores.size === 0 && !sending) {
         if (stopping) return { status: 'stopped' }
         if (resting !== null) return this.#rested(resting)
         if ((next.wakeAt ?? 0) - this.#time.now() > patienceMs) return this.#rested('waiting')
@@ -166,7 +166,7 @@ export class PlanLoop {
       await this.#bell.wait(this.#rooms.clock, waitMs ?? (soon.length === 0 ? null : Math.min(...soon)))
       // Results that came while we waited are written before the state is evaluated again; the plan itself has not changed.
       const isQuiet = !lost.aborted && !this.#options.stop.aborted && !this.#stale && waitMs === null
-      if (isQuiet && !this.#news.isNone) state = await this.#turn(false)
+      if (isQuiet && !this.#results.isNone) state = await this.#turn(false)
     }
   }
 
@@ -174,16 +174,16 @@ export class PlanLoop {
   #givenUp(state: PlanState, stopping: boolean): Driven | null {
     for (const flight of this.#flights.values()) if (!flight.ended) return null
     if (this.#working > 0) return null
-    const still = this.#unwritten.shortage === null ? this.#standstill : this.#unwritten
+    const still = this.#unwritten.shortage === null ? this.#shortagePause : this.#unwritten
     const { shortage } = still
     if (shortage === null || (!still.isHopeless && !stopping)) return null
-    const isRecorded = this.#news.isNone && state.status === 'paused'
+    const isRecorded = this.#results.isNone && state.status === 'paused'
     return isRecorded ? { status: 'rested', rest: 'paused' } : { status: 'short', shortage }
   }
 
   readonly #onShortage = (shortage: Shortage): void => {
-    this.#news.shortage = shortage
-    this.#standstill.meet(shortage)
+    this.#results.shortage = shortage
+    this.#shortagePause.meet(shortage)
     this.#bell.ring()
   }
 
@@ -192,7 +192,7 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  /** Stay although there is nothing to do? Yes for a plan with an interactive owner, unless other plans want the slot. */
+  /** Stay with nothing to do? If asked to; or if files that a task waits for will soon be released and no other plan wants this slot. */
   #stays(patienceMs: number): boolean {
     return this.#options.stay === true || (this.#scopes.isMoving && patienceMs === Number.POSITIVE_INFINITY)
   }
@@ -238,8 +238,8 @@ export class PlanLoop {
       const unwatch = isLookedAt || state.budget !== null ? this.#rooms.signs?.watch(this.#plan) : undefined
       void this.#perform(state, task, flight).then(result => {
         unwatch?.()
-        this.#news.settled.push({ task: task.definition.id, visit, attempt, result })
-        if (result.status !== 'interrupted') this.#standstill.pass()
+        this.#results.settled.push({ task: task.definition.id, visit, attempt, result })
+        if (result.status !== 'interrupted') this.#shortagePause.pass()
         this.#end(flight)
       }, this.#failing(flight))
     }
@@ -250,46 +250,46 @@ export class PlanLoop {
       const flight = this.#takeOff(COMPENSATION, task, interruptible)
       void this.#perform(state, by, flight, action).then(result => {
         // An interrupted compensation stays open: the next owner repeats it or records that its outcome is unknown.
-        const { shortage } = this.#standstill
+        const { shortage } = this.#shortagePause
         if (result.status === 'interrupted' && result.begun === false && shortage !== null) {
           const failed = { status: 'failed', failure: failureFor(shortage) } as const
-          this.#news.compensated.push({ task: task.definition.id, result: failed })
+          this.#results.compensated.push({ task: task.definition.id, result: failed })
         } else if (result.status === 'interrupted') this.#flights.delete(COMPENSATION)
-        else this.#news.compensated.push({ task: task.definition.id, result })
-        if (result.status !== 'interrupted') this.#standstill.pass()
+        else this.#results.compensated.push({ task: task.definition.id, result })
+        if (result.status !== 'interrupted') this.#shortagePause.pass()
         this.#end(flight)
       }, this.#failing(flight))
     }
     const { commit, propose, rollback } = next
     if (commit !== null)
       this.#doChore('commit', async () => {
-        // Awaited before `#news` is read: a turn in between starts a new list.
+        // Awaited before `#results` is read: a turn in between starts a new list.
         const done = await this.#effects.commit(this.#rooms, state, commit)
-        if (!this.#isShort('commit', done.failure)) this.#news.committed.push(done)
+        if (!this.#isShort('commit', done.failure)) this.#results.committed.push(done)
       })
     if (propose !== null)
       this.#doChore('propose', async () => {
         const made = await this.#effects.propose(this.#rooms, state, propose)
-        this.#news.proposed.push(made)
+        this.#results.proposed.push(made)
       })
     // Only when no task reads or writes files.
     if (rollback !== null && this.#flights.size === 0 && this.#preparing.size === 0)
       this.#doChore('rollback', async () => {
         if (!(await this.#isHeld())) return
         const outcome = await this.#effects.rollBack(this.#rooms, state)
-        if (!this.#isShort('rollback', outcome.failure)) this.#news.rolledBack = { id: rollback.id, outcome }
+        if (!this.#isShort('rollback', outcome.failure)) this.#results.rolledBack = { id: rollback.id, outcome }
       })
     for (const task of next.prepare) {
       const key = `${task.definition.id}/${task.visit}`
       if (this.#preparing.has(key) || this.#isInTheWay(state, task)) continue
       this.#preparing.add(key)
       void this.#effects.prepare(this.#rooms, state, task, this.#isHeld, this.#leaving.signal).then(preparation => {
-        if (preparation.waits === undefined) this.#news.prepared.push(preparation)
+        if (preparation.waits === undefined) this.#results.prepared.push(preparation)
         else {
           this.#scopes.add(preparation.waits)
           this.#preparing.delete(key)
         }
-        if (preparation.shortage === undefined) this.#standstill.pass()
+        if (preparation.shortage === undefined) this.#shortagePause.pass()
         else this.#onShortage(preparation.shortage)
         this.#bell.ring()
       }, this.#onFailStop)
@@ -300,7 +300,7 @@ export class PlanLoop {
   #isShort(chore: Chore, failure: Failure | undefined): boolean {
     const shortage = failure === undefined ? null : shortageIn(failure)
     if (shortage === null) {
-      this.#standstill.pass()
+      this.#shortagePause.pass()
       return false
     }
     this.#chores.delete(chore)
@@ -407,17 +407,17 @@ export class PlanLoop {
   }
 
   async #turn(stopping: boolean): Promise<PlanState> {
-    let taken = NO_NEWS
+    let taken = NO_RESULTS
     let ended: Flight[] = []
     const gather = (): Turn => {
       for (const flight of this.#flights.values()) if (flight.ended) ended.push(flight)
-      taken = this.#news
-      this.#news = new News()
+      taken = this.#results
+      this.#results = new PendingResults()
       return taken.turn(stopping, this.#scopes.names)
     }
     const state = await this.#submit(gather, () => {
-      this.#news.again(taken)
-      taken = NO_NEWS
+      this.#results.prepend(taken)
+      taken = NO_RESULTS
       ended = []
     })
     if (taken.committed.length > 0) this.#chores.delete('commit')
@@ -497,7 +497,7 @@ export class PlanLoop {
   }
 }
 
-const NO_NEWS: Readonly<News> = new News()
+const NO_RESULTS: Readonly<PendingResults> = new PendingResults()
 const COMPENSATION = '~compensation'
 const UNKNOWNS_MAX = 5
 

@@ -75,7 +75,6 @@ export class ShortageWatch {
   }
 }
 
-/** Has the shortage passed, as far as a try can tell? */
 export function hasPassed(rooms: WatchRooms, { kind }: Shortage): boolean {
   try {
     if (unusableFolder(rooms) !== null) return false

@@ -36,18 +36,18 @@ export class ShortageMet extends Error {
 /**
  * An attempt that was interrupted by a shortage on our side. The loop learns of the shortage; the journal records only the interruption.
  */
-export interface CutOff extends Interrupted {
+export interface ShortInterrupt extends Interrupted {
   readonly shortage: Shortage
 }
 
 /** `begun: false`: the attempt certainly did nothing. */
-export function cutOff(shortage: Shortage, begun?: false): CutOff {
+export function cutOff(shortage: Shortage, begun?: false): ShortInterrupt {
   const reason = shortage.message
   return { status: 'interrupted', reason, shortage, begun }
 }
 
 /** A failure before the attempt began: an interruption if it was a shortage, else a failure of the attempt. */
-export function beforeBegun(failure: Failure): Result | CutOff {
+export function failedBeforeStart(failure: Failure): Result | ShortInterrupt {
   const shortage = shortageIn(failure)
   return shortage === null ? { status: 'failed', failure } : cutOff(shortage, false)
 }
@@ -62,7 +62,7 @@ export const failureFor = ({ kind, code, message, hint }: Shortage): Failure => 
 })
 
 /** Passes a value through; throws if it is a failure caused by a shortage. */
-export function demandRoom<T extends { readonly ok: boolean }>(answer: T): T {
+export function throwIfShort<T extends { readonly ok: boolean }>(answer: T): T {
   const shortage = 'failure' in answer ? shortageIn(answer.failure as Failure) : null
   if (shortage !== null) throw new ShortageMet(shortage)
   return answer
@@ -72,7 +72,7 @@ export function demandRoom<T extends { readonly ok: boolean }>(answer: T): T {
 export function shortageOf(folders: Folders, error: unknown, doing = "Planfold's own work"): Shortage | null {
   if (error instanceof ShortageMet) return error.shortage
   if (isFailStop(error)) return null
-  return namedShortage(error, doing) ?? unusableFolder(folders)
+  return shortageOfError(error, doing) ?? unusableFolder(folders)
 }
 
 /** Errors after which this process must not write any more. */
@@ -83,7 +83,7 @@ export function isFailStop(error: unknown): boolean {
 const FAIL_STOP: ReadonlySet<string> = new Set(['CommitUnknown', 'StoreGone', 'SyncFailed'])
 
 /** Like `shortageOf`, without checking the folders. */
-export function namedShortage(error: unknown, doing: string): Shortage | null {
+export function shortageOfError(error: unknown, doing: string): Shortage | null {
   if (!(error instanceof Error)) return null
   if (error.name === 'StoreFull') return made('disk-full', fullCode(codeOf(error.cause)), `${doing}: the disk is full`)
   const sqlite = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : null
@@ -238,7 +238,7 @@ function waited({ clock }: Rooms, ms: number, leaving: AbortSignal | undefined):
   })
 }
 
-export class Standstill {
+export class ShortagePause {
   readonly #clock: Clock
   readonly #lastsMs: number
   #shortage: Shortage | null = null

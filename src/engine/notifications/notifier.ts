@@ -19,11 +19,11 @@ import type { Due, Notice } from '../../domain/views/notices.ts'
 import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
 import { escapeForTerminal } from '../../safety/text/terminal.ts'
 import { CommitUnknown, type Entry, type Lease } from '../../stores/store.ts'
-import { refusesSending } from '../attempts/policy-use.ts'
-import { sandboxFor } from '../attempts/sandbox-use.ts'
+import { sandboxFor } from '../attempts/attempt-sandbox.ts'
+import { refusesSending } from '../attempts/policy-checks.ts'
 import { lazy } from '../lazy-imports.ts'
 import { Bell } from '../loop/bell.ts'
-import { News } from '../loop/turn-news.ts'
+import { PendingResults } from '../loop/pending-results.ts'
 import type { Rooms } from '../rooms.ts'
 import { entryOf, type SentNotice, SentNotices } from './sent-notifications.ts'
 
@@ -44,7 +44,7 @@ function labelOf(send: Notify['send']): string {
 
 export interface Notices {
   /** Called once per turn of the loop; does not wait. True while a message is being sent. `resting`: the loop is about to end. */
-  look(state: PlanState, news: News, resting: boolean): boolean
+  look(state: PlanState, results: PendingResults, resting: boolean): boolean
 }
 
 export interface NotifierOptions {
@@ -77,7 +77,6 @@ export class Notifier implements Notices {
   readonly #options: NotifierOptions
   readonly #already = new SentNotices()
   #due: Due[] = []
-  /** Sent, and not yet in a turn. */
   #sent: SentNotice[] = []
   /** In a turn whose commit is unknown. */
   #unsure: SentNotice[] = []
@@ -93,13 +92,13 @@ export class Notifier implements Notices {
     options.leaving.addEventListener('abort', () => this.#timer?.(), { once: true })
   }
 
-  look(state: PlanState, news: News, resting: boolean): boolean {
+  look(state: PlanState, results: PendingResults, resting: boolean): boolean {
     const { publisher } = this.#rooms
     const { notify = [] } = state.definition
     if (publisher === undefined || this.#isBroken) return false
     if (notify.length === 0 && this.#sent.length === 0) return false
-    this.#unsure.push(...news.unsure.splice(0))
-    news.notices.push(...this.#sent.splice(0))
+    this.#unsure.push(...results.unsure.splice(0))
+    results.notices.push(...this.#sent.splice(0))
     if (this.#busy === null) {
       if (this.#already.version < state.version || this.#unsure.length > 0) this.#do('reading', () => this.#read(state))
       else if (!this.#options.leaving.aborted) this.#begin(state, resting)
@@ -260,16 +259,16 @@ const earlier = (a: Millis | null, b: Millis | null): Millis | null =>
 export async function sendPendingNotices(rooms: Rooms, plan: PlanId, lease: Lease, stop: AbortSignal): Promise<void> {
   const { store, clock } = rooms
   const bell = new Bell()
-  const news = new News()
+  const results = new PendingResults()
   const isHeld = async (): Promise<boolean> => (await store.leases.holder(plan))?.owner === lease.owner
   const notices = new Notifier(rooms, { owner: lease.owner, bell, isHeld, leaving: stop })
   setMaxListeners(0, stop)
   stop.addEventListener('abort', () => bell.ring(), { once: true })
   let state = await store.state(plan)
   while (state !== null && isIdle(state)) {
-    const sending = notices.look(state, news, true)
-    if (news.notices.length > 0) {
-      const command: Turn = { type: 'turn', notices: news.notices.splice(0), start: false }
+    const sending = notices.look(state, results, true)
+    if (results.notices.length > 0) {
+      const command: Turn = { type: 'turn', notices: results.notices.splice(0), start: false }
       try {
         const updated = await store.update(plan, command, { actor: ENGINE, lease })
         if (!updated.ok) return

@@ -97,7 +97,6 @@ function waitingOnly({ events }: Entry): Entry['events'] {
 
 const HAPPENED: ReadonlySet<string> = new Set(['task.escalated', 'gate.decided', 'plan.finished'])
 
-/** The entry of a notice; null for a digest. */
 export function entryOf(id: string): number | null {
   const version = Number.parseInt(id, 10)
   return Number.isNaN(version) ? null : version

@@ -3,7 +3,7 @@
 import type { PlanId } from '../../domain/id.ts'
 import { OpenSpans } from '../../domain/views/trace.ts'
 import type { Entry, Position } from '../../stores/store.ts'
-import { refusesSending } from '../attempts/policy-use.ts'
+import { refusesSending } from '../attempts/policy-checks.ts'
 import type { Rooms } from '../rooms.ts'
 
 export interface TracingOptions {

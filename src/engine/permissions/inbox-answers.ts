@@ -22,7 +22,6 @@ export const ANSWER_RIGHTS: { readonly [T in InboxItem['asks']['type']]: Right }
   rollback: 'operate',
 }
 
-/** Removes answers that the caller may not give. */
 export function offerAnswers({ rights }: Caller, { type }: AnyQuery, found: unknown): unknown {
   const offered = (item: InboxEntry): InboxEntry =>
     rights.has(ANSWER_RIGHTS[item.asks.type]) ? item : { ...item, answers: [] }

@@ -59,7 +59,6 @@ export async function ownUntil({ store }: Rooms, plan: PlanId, actor: Actor): Pr
 
 const SETTLES: ReadonlySet<string> = new Set(['plan.created', 'plan.started', 'plan.revised', 'gate.decided'])
 
-/** The first thing that is looser, in words; null if none. */
 export function loosenedBy({ definition: before, tasks }: PlanState, after: PlanDefinition): string | null {
   const missing = firstMissing(before.done, after.done)
   if (missing !== null) return `the plan would be done without '${missing}'`

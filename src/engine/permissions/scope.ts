@@ -15,7 +15,6 @@ import { type Caller, deny, isPlanInScope, isSessionInScope, NotAllowed, type Sc
 import type { Rooms } from '../rooms.ts'
 import { noPlanRefusal } from '../write-order.ts'
 
-/** A caller whose scope is not null. */
 export interface ScopedCaller extends Caller {
   readonly scope: Scope
 }
@@ -53,7 +52,6 @@ async function isReferenceSeen({ store }: Rooms, isSeen: Seen, reference: string
   return found !== null && (await isSeen(found.plan))
 }
 
-/** Null if the order is within the scope. */
 export async function refuseOutOfScope(
   rooms: Rooms,
   caller: ScopedCaller,
@@ -197,7 +195,6 @@ async function hideHolders(isSeen: Seen, found: AnswerOf<'next'>): Promise<Answe
   return { ...found, held, explained }
 }
 
-/** The same for a refused order. */
 export async function hideHolder(rooms: Rooms, caller: ScopedCaller, done: Submitted): Promise<Submitted> {
   const holder = done.ok ? null : holderOf(done.refusal)
   if (done.ok || holder === null || (await seenBy(rooms, caller)(holder))) return done

@@ -18,8 +18,6 @@ import type { Rooms } from '../rooms.ts'
 import { type LinkTo, postmortemText, readmeText } from './handoff-text.ts'
 import { verifiedEntries, wholeJournal } from './verify-chain.ts'
 
-// The criteria of a plan and their verdicts, from its journal.
-
 export async function contract({ store }: Rooms, plan: PlanId): Promise<Contract> {
   return contractOf(await wholeJournal(store, plan))
 }

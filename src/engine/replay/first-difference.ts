@@ -29,7 +29,6 @@ type Tree = { readonly [key: string]: unknown }
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null
 
-/** Safe for keys such as `__proto__`. */
 const own = (tree: Tree, key: string): unknown => (Object.hasOwn(tree, key) ? tree[key] : undefined)
 
 const member = (path: string, key: string): string =>

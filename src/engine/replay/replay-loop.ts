@@ -17,8 +17,8 @@ import { type Asked, type Entry, type Lease, LeaseLost, type Store, type Updated
 import type { Preparation } from '../attempts/prepare.ts'
 import type { Clock } from '../clock.ts'
 import type { LoopEffects } from '../loop/loop-effects.ts'
+import type { PendingResults } from '../loop/pending-results.ts'
 import { PlanLoop } from '../loop/plan-loop.ts'
-import type { News } from '../loop/turn-news.ts'
 import type { Difference } from '../queries.ts'
 import type { Rooms } from '../rooms.ts'
 import { firstDifference } from './first-difference.ts'
@@ -88,8 +88,8 @@ function effective(state: PlanState, command: Command, before: Restored): Partia
 /** If nothing may start, preparations do not matter. */
 const maySomethingStart = ({ status, compensating }: PlanState): boolean => status === 'active' && compensating === null
 
-function isIdle({ type: _, start: __, held: ___, ...news }: Partial<Turn>): boolean {
-  return Object.keys(news).length === 0
+function isIdle({ type: _, start: __, held: ___, ...results }: Partial<Turn>): boolean {
+  return Object.keys(results).length === 0
 }
 
 function isOpen(state: PlanState, { task: name, visit, attempt }: Omit<Settlement, 'result'>): boolean {
@@ -192,9 +192,9 @@ export class ReplayLoop {
   readonly #rollbacks = new Map<string, Pending<RollbackOutcome>>()
   readonly #proposals = new Map<string, Pending<Proposed>>()
   /** Tasks that the current turn skipped because their files were reserved. */
-  readonly #scopes = { ...NOBODY_WAITS, names: new Set<TaskName>() }
+  readonly #scopes = { ...NO_WAITS, names: new Set<TaskName>() }
   /** Where the loop receives sent notices, and the turn whose notices it has received. */
-  #news: News | null = null
+  #results: PendingResults | null = null
   #delivered: Turn | null = null
   #tells = false
   #asked: { readonly command: Asked; answer(updated: Updated): void; refuse(error: Error): void } | null = null
@@ -304,7 +304,7 @@ export class ReplayLoop {
     this.#commits.clear()
     this.#rollbacks.clear()
     this.#proposals.clear()
-    this.#news = null
+    this.#results = null
     this.#lost = new AbortController()
     const lost = this.#lost.signal
     const lease = { owner: 'replay', fence: this.fence }
@@ -358,8 +358,8 @@ export class ReplayLoop {
       scopeWaits: () => this.#scopes,
       // Sent notices come from the record. Until then the loop stays, since its end may cause another.
       notices: () => ({
-        look: ({ definition }, news) => {
-          this.#news = news
+        look: ({ definition }, results) => {
+          this.#results = results
           // A notice may have been in flight when a revision removed its channel.
           this.#tells ||= definition.notify !== undefined
           return this.#tells
@@ -399,11 +399,11 @@ export class ReplayLoop {
     if (turn.rolledBack !== undefined && give(this.#rollbacks, turn.rolledBack.id, turn.rolledBack.outcome))
       this.answered.rollbacks++
     // Not counted: the loop does not await it, so it must be rung.
-    if (turn.notices !== undefined && this.#news !== null && this.#delivered !== turn) {
-      this.#news.notices.push(...turn.notices)
+    if (turn.notices !== undefined && this.#results !== null && this.#delivered !== turn) {
+      this.#results.notices.push(...turn.notices)
       this.#delivered = turn
     }
-    if (turn.shortage !== undefined && this.#news !== null) this.#news.shortage = turn.shortage
+    if (turn.shortage !== undefined && this.#results !== null) this.#results.shortage = turn.shortage
     for (const made of turn.proposed ?? [])
       if (give(this.#proposals, `${made.task}/${made.base}`, made)) this.answered.proposals++
     for (const { task, visit, prepared } of turn.prepared ?? []) {
@@ -462,7 +462,7 @@ export class ReplayLoop {
   }
 }
 
-const NOBODY_WAITS = { lookMs: null, isMoving: false, list: [], add() {}, changed() {}, async look() {} }
+const NO_WAITS = { lookMs: null, isMoving: false, list: [], add() {}, changed() {}, async look() {} }
 const COMPENSATION = '~compensation'
 const ENDS = 'the record of this owner ends here'
 /** For calls that are never aborted. */

@@ -7,7 +7,7 @@ import { isWatched, keepsToScope, scopeOf } from '../../domain/plan-rules/effect
 import type { Failure, GitStanding, Prepared, Standing, Uncovered, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Change, LeftOut } from '../../workspace/workspace.ts'
-import { demandRoom, ShortageMet } from '../loop/shortage.ts'
+import { ShortageMet, throwIfShort } from '../loop/shortage.ts'
 import type { Rooms } from '../rooms.ts'
 import { changedUnstored, uncoveredOf } from './uncovered-paths.ts'
 
@@ -26,18 +26,18 @@ export async function snapshotWorktree(
   definition: TaskDefinition | null,
 ): Promise<Look> {
   if (definition === null || !keepsToScope(state.definition, definition)) return await lookAtAll(rooms, state)
-  const captured = demandRoom(await rooms.workspace.capture(scopeOf(state.definition, definition) ?? []))
+  const captured = throwIfShort(await rooms.workspace.capture(scopeOf(state.definition, definition) ?? []))
   return captured.ok ? { preimage: captured.manifest } : { unwatched: captured.failure.message }
 }
 
 async function lookAtAll(rooms: Rooms, state: PlanState): Promise<Look> {
   if (rooms.snapshots === undefined) return { unwatched: 'this engine was opened without file snapshots' }
-  const taken = demandRoom(await rooms.snapshots.snapshot({ scopes: scopesOf(state) }))
+  const taken = throwIfShort(await rooms.snapshots.snapshot({ scopes: scopesOf(state) }))
   return taken.ok ? { before: taken.manifest } : { unwatched: taken.failure.message }
 }
 
 /** Captures the files before an agent works on a claimed task. */
-export async function lookBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
+export async function captureBeforeClaim(rooms: Rooms, state: PlanState, task: TaskState): Promise<Look> {
   const { write } = task.definition
   if (!isWatched(state, task.definition)) return {}
   if (write === undefined)
@@ -58,11 +58,11 @@ const IGNORE_FILES = ['.gitignore', '.planfoldignore', '*/.gitignore', '*/.planf
 
 /** Null if nothing was captured before. Throws a shortage, so that it can be retried. */
 export async function changesSince(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
-  return (await footprintSince(rooms, state, look, null)).wrote
+  return (await writtenSince(rooms, state, look, null)).wrote
 }
 
 /** The same, plus changes that could not be stored. */
-export async function footprintSince(
+export async function writtenSince(
   rooms: Rooms,
   state: PlanState,
   look: Look | null,
@@ -75,7 +75,7 @@ export async function footprintSince(
     gitStanding(rooms),
   ])
   // If files cannot be read now, the changes can be computed later: the earlier snapshot is kept and named in the journal.
-  if (!demandRoom(found).ok) {
+  if (!throwIfShort(found).ok) {
     const reason = found.ok ? undefined : found.failure?.message
     const scope = preimage === undefined || task === null ? null : scopeOf(state.definition, task.definition)
     return { wrote: null, ...uncoveredOf(reason === undefined ? [] : [{ path: scope?.join(', ') ?? '.', reason }]) }
@@ -130,7 +130,7 @@ export async function standingNow(
     rooms.snapshots?.snapshot({ scopes: scopesOf(state) }) ?? null,
     gitStanding(rooms),
   ])
-  if (taken !== null && short === 'throw') demandRoom(taken)
+  if (taken !== null && short === 'throw') throwIfShort(taken)
   const files =
     taken === null
       ? { lacks: 'this engine was opened without file snapshots' }

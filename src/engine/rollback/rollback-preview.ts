@@ -343,9 +343,7 @@ function staying(
 
 const BESIDE_NAMED_MAX = 5
 
-/**
- * Tasks behind a gate that was passed for single tasks run again anyway; a gate that asks again, or has not been reached, loses nothing.
- */
+/** When single tasks are reset: is there a decision to lose? A gate that has not been reached, or is still asking, has none. */
 const isStanding =
   ({ tasks }: PlanState) =>
   ({ task }: Reset): boolean => {

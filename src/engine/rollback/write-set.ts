@@ -85,14 +85,14 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
   const kept: { path: string; sha256: Sha256 }[] = []
   const visits = new Map<string, Visit>()
   const recorded: Sha256[] = []
-  begunIn(by, visits, recorded)
+  collectUntil(by, visits, recorded)
   const since = [...entries]
   const credit = await ChangeCredit.of(rooms, [...(by.until ?? []), ...since])
   const shared = by.tasks === undefined ? [] : credit.sharedWith(by.tasks)
   const others: Change[] = []
   const unsure: Doubt[] = []
   const ends: Change[] = []
-  const halves: Half[] = []
+  const intermediate: IntermediateChange[] = []
   const underWay = new Set<string>()
   const uncovered = new Map<string, UncoveredPath>()
   let isOrdered = false
@@ -159,7 +159,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
           visit?.look.before !== undefined &&
           credit.isPerhapsOthers(event, change.path)
         )
-          halves.push({ change, left: one.left, since: visit.look.before })
+          intermediate.push({ change, left: one.left, since: visit.look.before })
         if (isOurs) add(change, event, now)
         // Content that a rollback of this plan restored was written by Planfold, not by a person.
         else if (event.type !== 'rollback.finished') others.push(change)
@@ -170,7 +170,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
       }
     }
   }
-  await dropHalves(rooms, halves, known)
+  await dropIntermediate(rooms, intermediate, known)
   // The visit with the earliest snapshot decides, so it comes last.
   for (const [at, visit] of [...[...visits.values()].entries()].reverse())
     if (visit.isOpen)
@@ -181,7 +181,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
     // Both tasks saw the change, so it may not be ours: treated as an edit, so that a person chooses.
     if (one !== undefined && isSeenToo(one, other)) one.left = one.target
   }
-  const { aside, doubted } = await tellApart(rooms, by, known, visits)
+  const { aside, doubted } = await removeOthersChanges(rooms, by, known, visits)
   for (const doubt of unsure) {
     const one = known.get(doubt.change.path)
     if (one !== undefined && !isExplained(doubt, ends)) one.left = one.target
@@ -206,15 +206,19 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
 }
 
 /** Recorded by a task without a scope, for a path that an overlapping task with a scope had recorded before. */
-interface Half {
+interface IntermediateChange {
   readonly change: Change
   readonly left: TreeEntry | null
   readonly since: Sha256
 }
 
 /** Drops changes seen while another task was still writing, if the file is now as that task left it. */
-async function dropHalves(rooms: Rooms, halves: readonly Half[], known: ReadonlyMap<string, Known>): Promise<void> {
-  for (const { change, left, since } of halves) {
+async function dropIntermediate(
+  rooms: Rooms,
+  intermediate: readonly IntermediateChange[],
+  known: ReadonlyMap<string, Known>,
+): Promise<void> {
+  for (const { change, left, since } of intermediate) {
     const one = known.get(change.path)
     if (one === undefined || !isSame(one.left, change.after) || isSame(left, change.after)) continue
     const found = await rooms.snapshots?.diff(since, 'now')
@@ -228,7 +232,7 @@ async function dropHalves(rooms: Rooms, halves: readonly Half[], known: Readonly
 }
 
 /** Removes changes that certainly belong to other plans: without a declared scope, a task is credited with them too. */
-async function tellApart(
+async function removeOthersChanges(
   rooms: Rooms,
   { beside }: WrittenBy,
   known: Map<string, Known>,
@@ -361,7 +365,7 @@ const isExplained = ({ isEdit, change }: Doubt, ends: readonly Change[]): boolea
   isEdit && ends.some(({ path, after }) => path === change.path && isSame(after, change.after))
 
 /** Collects visits that started before the target entry, and change sets recorded until then: those are not undone. */
-function begunIn({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, recorded: Sha256[]): void {
+function collectUntil({ until = [], tasks }: WrittenBy, visits: Map<string, Visit>, recorded: Sha256[]): void {
   for (const { events, now } of until) {
     for (const event of events) {
       const changes = changesOf(event)

@@ -1,5 +1,5 @@
-// What an agent is told at the beginning of an attempt: the goal, its task, how the work is judged, what it may write, what people
-// decided, and what earlier attempts left. What people and earlier runs wrote stands indented under a heading of ours.
+// The prompt of an attempt: goal, task, criteria, write scope, decisions of people, and results of earlier attempts. Quoted text
+// is indented under a heading of ours.
 
 import { criterionText } from '../../domain/plan-rules/criterion-text.ts'
 import type { EarlierAttempt } from '../../domain/views/board.ts'
@@ -81,7 +81,7 @@ const changedText = ({ changed }: AgentFacts): readonly string[] =>
 
 const more = (count: number): string => (count === 0 ? '' : ` and ${count} more`)
 
-/** Nothing that is quoted can pass for a heading of ours. */
+/** Indents quoted text, so that it cannot pass for a heading of ours. */
 function section(title: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return []
   const quoted = lines.flatMap(text => text.slice(0, LINE_MAX).split('\n')).map(line => `  ${escapeForTerminal(line)}`)

@@ -1,5 +1,5 @@
-// The private home of an agent for one visit of a task: its settings, its conversations and nothing of the person's. It stays with
-// the plan, so that the next attempt finds the conversation; the id of that is kept beside it as soon as it is known.
+// The private home folder of an agent for one visit of a task: its settings and sessions, and nothing of the user's. It is kept
+// with the plan, so that the next attempt can resume the session, whose id is stored beside it as soon as it is known.
 
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,9 +10,9 @@ import { filled } from './agent-start.ts'
 
 export interface AgentHome {
   readonly folder: string
-  /** A place beside it for what the agent must not change. */
+  /** A folder beside it, for files that the agent must not change. */
   readonly beside: string
-  /** The conversation that an earlier attempt of this visit began with this agent; null when there is none. */
+  /** The session id of an earlier attempt of this visit with the same agent; null if there is none. */
   session(agent: string): string | null
   keepSession(agent: string, session: string): void
 }
@@ -46,7 +46,7 @@ export function openHome(stateDir: string, { plan, task, visit }: Pick<Attempt, 
   }
 }
 
-/** Writes what the agent needs to find there. Nothing the agent left is followed: each file is made anew. */
+/** Writes the agent's settings. Existing files are replaced, never followed as links. */
 export function furnish(
   home: string,
   files: { readonly [path: string]: string },
@@ -55,7 +55,7 @@ export function furnish(
   for (const [path, text] of Object.entries(files)) writeNew(home, path, filled(text, values))
 }
 
-/** For its owner alone. */
+/** Readable by the owner only. */
 export function writeNew(home: string, path: string, text: string): void {
   const at = join(home, path)
   removeLinks(home, path.split('/').slice(0, -1))
@@ -64,7 +64,7 @@ export function writeNew(home: string, path: string, text: string): void {
   writeFileSync(at, text, { mode: 0o600, flag: 'wx' })
 }
 
-/** An agent that ran before may have made a link of a folder, to have us write through it. No agent runs now. */
+/** Removes links: an earlier agent may have replaced a folder by a link to make us write elsewhere. No agent runs now. */
 export function removeLinks(home: string, folders: readonly string[]): void {
   let at = home
   for (const name of folders) {
@@ -74,7 +74,7 @@ export function removeLinks(home: string, folders: readonly string[]): void {
   }
 }
 
-/** Renames files that the agent would write over when it takes up a conversation. Nothing the agent left is followed. */
+/** Renames session files that the agent would overwrite when it resumes. Does not follow links. */
 export function setAside(home: string, { folder, from, to }: AsideRule): void {
   let places = [home]
   for (const name of folder.split('/'))

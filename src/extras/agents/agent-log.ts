@@ -1,5 +1,5 @@
-// What an agent says and does, as it comes: its words in whole lines, a line for each tool it calls with what it says it edits, and never
-// one for each token. How the lines look: `domain/views/pages/agent-lines.ts`.
+// Logs an agent's work as it happens: its messages in whole lines, and one line per tool call with its edits, but never one per
+// token. The line format is in `domain/views/pages/agent-lines.ts`.
 
 import { actionLine, diffLine, HUNK_HEAD, saidLine } from '../../domain/views/pages/agent-lines.ts'
 import { patchOf } from '../../format/text/patch.ts'
@@ -29,19 +29,19 @@ export class AgentLog {
     this.#words += text
     const lines = `${this.#line}${text}`.split('\n')
     this.#line = lines.pop() ?? ''
-    // A paragraph without an end is shown as well.
+    // A long paragraph without a line break is flushed in parts.
     if (this.#line.length > LINE_MAX) lines.push(this.#line.slice(0, LINE_MAX))
     if (this.#line.length > LINE_MAX) this.#line = this.#line.slice(LINE_MAX)
     for (const line of lines) this.#write(saidLine(line))
   }
 
-  /** It does something; what it says next begins anew. */
+  /** Logs a tool call; the message after it starts a new paragraph. */
   act(text: string, edits: readonly SaidEdit[] = []): void {
     this.#end()
     const diffs = edits.map(edit => this.#diff(edit))
     const changed = diffs.map(({ path, count }) => `${path}${count}`)
     const whole = [text, ...(changed.length === 0 ? [] : [[...new Set(changed)].join(', ')])].join(' ')
-    // Before it is made one line, as a secret may have several.
+    // Redacted before lines are joined, because a secret may span several.
     this.#write(actionLine(this.#redact(whole)))
     for (const { lines } of diffs) for (const line of lines) this.#write(diffLine(line))
   }
@@ -50,7 +50,7 @@ export class AgentLog {
     this.#log('engine', Buffer.from(`${oneLine(this.#redact(text))}\n`))
   }
 
-  /** Everything is written; what it said last, without what it did before that. */
+  /** Flushes, and returns the last message, from after the last tool call. */
   close(): string {
     this.#end()
     this.#tap.end()
@@ -62,7 +62,7 @@ export class AgentLog {
     this.#tap.write(Buffer.from(`${oneLine(line).slice(0, LINE_MAX)}\n`))
   }
 
-  /** Redacted before it is taken apart: a secret of several lines would not be found in the lines. */
+  /** Redacted before splitting: a multi-line secret would not be found in single lines. */
   #diff({ path, before, after }: SaidEdit): {
     readonly path: string
     readonly count: string
@@ -74,9 +74,9 @@ export class AgentLog {
     if (patch.type !== 'text') return { path, count: ` (${patch.why})`, lines: [] }
     const lines = patch.lines.filter(line => !line.startsWith('\\'))
     const count = ` (+${countOf(lines, '+')} −${countOf(lines, '-')})`
-    // Where it edits without end, its files and numbers are enough.
+    // Past this limit, only files and line counts are logged.
     if (this.#diffChars > DIFFS_MAX) return { path, count, lines: [] }
-    // The numbers count from the start of what it sent, which need not be the start of the file.
+    // Line numbers are relative to the edited text, which need not begin where the file does.
     const shown = lines.map(line => (line.startsWith('@@') ? HUNK_HEAD : line)).slice(0, DIFF_LINES_MAX)
     const cut = shown.map(line => (line.length > DIFF_LINE_MAX ? `${line.slice(0, DIFF_LINE_MAX)}…` : line))
     const more = lines.length - shown.length
@@ -94,12 +94,11 @@ export class AgentLog {
 
 const LINE_MAX = 2_000
 const TEXT_MAX = 20_000
-/** Longer contents are not compared. */
 const EDIT_MAX = 200_000
 const DIFF_MAX_MS = 100
 const DIFF_LINES_MAX = 80
 const DIFF_LINE_MAX = 400
-/** Of all calls of an attempt together. */
+/** For all tool calls of an attempt together. */
 const DIFFS_MAX = 200_000
 
 const oneLine = (text: string): string => text.replaceAll(/[\r\n]+/g, ' ')

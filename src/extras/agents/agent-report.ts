@@ -1,4 +1,4 @@
-// What an agent leaves for later tasks besides files: the outputs that its task declares as reported are taken from what it says last.
+// Outputs of an agent task: values declared as `reported` are read from the agent's last message.
 
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
@@ -8,7 +8,7 @@ type Declaring = Pick<TaskDefinition, 'outputs'>
 const reportedNames = ({ outputs = {} }: Declaring): readonly string[] =>
   Object.entries(outputs).flatMap(([name, { from }]) => (from === 'report' ? [name] : []))
 
-/** How it is to end, for its brief; nothing when nothing is to be reported. */
+/** The instruction for the final message; empty if no output is reported. */
 export function reportText(definition: Declaring): readonly string[] {
   const [first, ...others] = reportedNames(definition)
   if (first === undefined) return []
@@ -20,22 +20,24 @@ export function reportText(definition: Declaring): readonly string[] {
   ]
 }
 
-/** One output is the whole message. Of several, each is its key of the JSON object in it, or the whole message where there is none. */
-export function reportedOutputs(definition: Declaring, said: string): JsonObject {
+/**
+ * A single output is the whole message. Several are read as keys of its JSON object, or each is the whole message without one.
+ */
+export function reportedOutputs(definition: Declaring, lastMessage: string): JsonObject {
   const names = reportedNames(definition)
-  const object = names.length > 1 ? lastObject(said) : {}
-  return Object.fromEntries(names.map((name): [string, Json] => [name, object[name] ?? said]))
+  const object = names.length > 1 ? lastObject(lastMessage) : {}
+  return Object.fromEntries(names.map((name): [string, Json] => [name, object[name] ?? lastMessage]))
 }
 
-function lastObject(said: string): JsonObject {
-  const fenced = [...said.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].at(-1)?.[1]
-  const braces = said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1)
+function lastObject(message: string): JsonObject {
+  const fenced = [...message.matchAll(/```(?:json)?\s*\n([\s\S]*?)```/g)].at(-1)?.[1]
+  const braces = message.slice(message.indexOf('{'), message.lastIndexOf('}') + 1)
   for (const text of [fenced, braces]) {
     try {
       const value: unknown = JSON.parse(text ?? '')
       if (isMap(value as Json)) return value as JsonObject
     } catch {
-      // Not JSON: the next place, or none.
+      // Not JSON: try the next candidate.
     }
   }
   return {}

@@ -1,8 +1,9 @@
-// Carries out an `agent` task: starts a coding agent as one attempt, in the sandbox, with a home of its own and a model behind our gateway.
-// It goes on with the conversation of an earlier attempt where there is one. What it says of its work counts for nothing: when its turn
-// has ended, the criteria of the task are judged as those of any task.
+// The runner of `agent` tasks: each attempt starts a coding agent in the sandbox, with a home of its own and a model behind our
+// gateway. It resumes the session of an earlier attempt if there is one. The agent's own report does not decide success: after
+// its turn, the criteria of the task are judged as for any task.
 //
-//   find the agent ──▶ home, gateway, plan tools ──▶ start, shut in ──▶ one turn (ACP, or lines of JSON) ──▶ end all of it ──▶ done | failed
+// find the agent ──▶ home, gateway, plan tools ──▶ start in sandbox ──▶ one turn (ACP, or JSON lines) ──▶ stop everything ──▶
+// done | failed
 
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,7 +33,7 @@ import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
 import { beyondOf, shutIn } from '../../safety/sandbox/shut-in.ts'
-import { converse } from './acp-road.ts'
+import { converse } from './acp-client.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
@@ -51,8 +52,8 @@ import {
   startOf,
   withLogin,
 } from './agent-start.ts'
-import { agentMissing, findAgent, findRoad } from './find-agent.ts'
-import { LineReader } from './headless-road.ts'
+import { agentMissing, findAgent, resolveProgram } from './find-agent.ts'
+import { LineReader } from './headless-output.ts'
 import { knownAgents, unknownAgent } from './known-agents.ts'
 import { openLogin } from './login/login-use.ts'
 import { judgePermission } from './permission-request.ts'
@@ -61,7 +62,7 @@ import { reportedOutput } from './reported-use.ts'
 export interface AgentRunnerOptions {
   readonly tree: ProcessTree
   readonly openGateway: (request: GatewayRequest) => Promise<GatewayOpened>
-  /** Opens plan_read and plan_write for one attempt; absent: the agent has none. */
+  /** Opens plan_read and plan_write for one attempt; without it, the agent has none. */
   readonly openPlanTools?: (request: PlanToolsRequest) => Promise<PlanToolsServer>
   readonly version: string
 }
@@ -69,11 +70,11 @@ export interface AgentRunnerOptions {
 export interface PlanToolsRequest {
   readonly attempt: Pick<Attempt, 'plan' | 'task' | 'visit' | 'attempt'>
   readonly agent: string
-  /** Made for it; holds the socket and nothing else. */
+  /** Created for the socket, which is its only content. */
   readonly folder: string
 }
 
-/** A server on a socket; who connects says the token first, in a line. */
+/** A server on a Unix socket; clients send the token in the first line. */
 export interface PlanToolsServer {
   readonly socket: string
   readonly token: string
@@ -111,9 +112,9 @@ async function choose(attempt: Attempt, tools: RunnerTools): Promise<Chosen | Fa
     )
   if (request.command !== null) {
     const row = rowOfCommand(request.command, request.protocol)
-    const found = findRoad(tools, row.name)
+    const found = resolveProgram(tools, row.name)
     if (found === null) return failure('logic', `the agent ${JSON.stringify(row.name)} is not installed`, ON_PATH)
-    return { name: row.name, request, row, road: request.protocol === 'acp' ? 'acp' : 'headless', found }
+    return { name: row.name, request, row, protocol: request.protocol === 'acp' ? 'acp' : 'headless', found }
   }
   const use = request.use ?? tools.agent?.use
   if (use === undefined)
@@ -129,15 +130,15 @@ async function choose(attempt: Attempt, tools: RunnerTools): Promise<Chosen | Fa
     return failure('logic', message, hint)
   }
   const { acp, headless } = findAgent(tools, row)
-  if (acp !== null) return { name: use, request, row, road: 'acp', found: acp }
-  if (headless !== null) return { name: use, request, row, road: 'headless', found: headless }
+  if (acp !== null) return { name: use, request, row, protocol: 'acp', found: acp }
+  if (headless !== null) return { name: use, request, row, protocol: 'headless', found: headless }
   const { message, hint } = agentMissing(row)
   return failure('logic', message, `${hint}; ${ON_PATH}`)
 }
 
 const ON_PATH = 'its program must be on PATH, outside of the workspace'
 
-/** How long an agent whose turn has ended may take to end by itself. */
+/** Grace period for the agent to exit after its turn. */
 const LEAVE_MS = 500
 
 async function carryOut(
@@ -156,7 +157,7 @@ async function carryOut(
   const environment = childEnvironment(attempt, tools)
   if (!environment.ok) return failed(environment.failure)
   const isBoxed = tools.sandbox !== undefined && (tools.sandbox.isRequired || (await tools.sandbox.room.check()).ok)
-  // A login is lent to nobody who could carry it away.
+  // Without a sandbox, the agent could copy the login elsewhere.
   if (!isBoxed && login !== null) return failed(UNBOXED_LOGIN)
   if (login !== null && request.models !== null) return failed(UNLIMITED_LOGIN)
   if (!isBoxed) {
@@ -172,25 +173,24 @@ async function carryOut(
   const model = modelOf(request, row)
   if ('class' in model) return failed(model)
   const home = openHome(agent.place ?? tools.stateDir, attempt)
-  const lent = login === null ? null : await openLogin(login, home, tools, stop)
-  if (lent !== null && 'outcome' in lent) return lent.outcome
-  const borrowed = lent?.use ?? null
-  const log = new AgentLog(tools.log, [...secrets, ...(borrowed?.secrets ?? [])])
+  const loginStart = login === null ? null : await openLogin(login, home, tools, stop)
+  if (loginStart !== null && 'outcome' in loginStart) return loginStart.outcome
+  const loginUse = loginStart?.use ?? null
+  const log = new AgentLog(tools.log, [...secrets, ...(loginUse?.secrets ?? [])])
   const over = new AbortController()
   let parked: string | null = null
   let refused: Failure | null = null
   let isOverTurns = false
   let spent = NOTHING_SPENT
-  /** Ends the agent; its conversation is taken up when a person has answered. */
+  /** Stops the agent; its session is resumed when a person has answered. */
   const park = (reason: string): void => {
     parked ??= reason
     over.abort()
   }
-  // What a lost attempt was answered is not paid again.
+  // Model calls answered in a lost attempt are replayed and not paid again.
   const keptAs = (number: number): string => `${attempt.key}/${number}`
   const asking: GatewayRequest = {
     wires: row.wire === null ? AGENT_WIRES : [row.wire],
-    // It may need no model.
     ...(row.wire === null ? { keyless: true as const } : {}),
     ...(model.use === null ? {} : { use: model.use }),
     ...(request.models === null ? {} : { models: request.models }),
@@ -214,7 +214,7 @@ async function carryOut(
       log.note(spendLine(`${call.model} ${call.status}`, spent))
     },
   }
-  const opened = borrowed === null ? await options.openGateway(asking) : null
+  const opened = loginUse === null ? await options.openGateway(asking) : null
   if (opened?.ok === false) return failed(opened.failure)
   const gateway = opened?.gateway ?? null
   const plan = await options.openPlanTools?.({
@@ -234,9 +234,9 @@ async function carryOut(
       home: homeInside,
       session: home.session(chosen.name) ?? '',
     }
-    const road = chosen.road === 'acp' ? row.acp : row.headless
-    furnish(home.folder, { ...row.files, ...road?.files }, values)
-    const aside = chosen.road === 'acp' ? row.acp?.aside : undefined
+    const launch = chosen.protocol === 'acp' ? row.acp : row.headless
+    furnish(home.folder, { ...row.files, ...launch?.files }, values)
+    const aside = chosen.protocol === 'acp' ? row.acp?.aside : undefined
     if (aside !== undefined && values.session !== '') setAside(home.folder, aside)
     const brief = (isResumed: boolean): string => {
       agent.onTurn?.(isResumed ? 'taken up' : 'new')
@@ -245,7 +245,7 @@ async function carryOut(
         write: tools.write,
         isResumed,
         isBoxed,
-        hasPlanTools: plan !== undefined && chosen.road === 'acp',
+        hasPlanTools: plan !== undefined && chosen.protocol === 'acp',
       }).slice(0, BRIEF_MAX)
     }
     const start = startOf({ ...chosen, row }, values, brief)
@@ -287,18 +287,18 @@ async function carryOut(
       return failed(wrapped.failure)
     }
     log.note(
-      `starts ${chosen.name} ${chosen.found.version ?? '(version unknown)'} (${chosen.road}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
+      `starts ${chosen.name} ${chosen.found.version ?? '(version unknown)'} (${chosen.protocol}, ${isBoxed ? 'in a sandbox' : 'without a sandbox'})`,
     )
-    const said = new PassThrough()
+    const stdout = new PassThrough()
     const lines =
-      chosen.road === 'acp'
+      chosen.protocol === 'acp'
         ? null
         : new LineReader({
             paths: row.headless!.lines,
             root,
             log,
             onSession: session => home.keepSession(chosen.name, session),
-            onLine: line => borrowed?.used.hear(line),
+            onLine: line => loginUse?.used.add(line),
             onTool: turnCounter(request.turns, () => {
               isOverTurns = true
               over.abort()
@@ -306,13 +306,13 @@ async function carryOut(
           })
     const child = await startChild({
       argv,
-      stdin: chosen.road === 'acp' ? null : start.stdin,
+      stdin: chosen.protocol === 'acp' ? null : start.stdin,
       env,
       cwd: folder.value,
       wrapped: wrapped?.value ?? null,
       onOutput: (stream, chunk) => {
         if (stream === 'stderr') log.errors.write(chunk)
-        else if (lines === null) said.write(chunk)
+        else if (lines === null) stdout.write(chunk)
         else lines.write(chunk)
       },
     })
@@ -324,9 +324,9 @@ async function carryOut(
     const both = AbortSignal.any([stop.signal, over.signal])
     const ending = follow(child, attempt, tools, { aborted: both.aborted, signal: both }, options)
     let turn: Awaited<ReturnType<typeof converse>> | null = null
-    if (chosen.road === 'acp') {
+    if (chosen.protocol === 'acp') {
       const place = { root, stateDir: tools.stateDir, home: homeInside, write: tools.write, isBoxed }
-      turn = await converse(child.process, said, {
+      turn = await converse(child.process, stdout, {
         cwd,
         session: home.session(chosen.name),
         mode: modeOf(row, isBoxed),
@@ -337,7 +337,7 @@ async function carryOut(
         version: options.version,
         log,
         onSession: session => home.keepSession(chosen.name, session),
-        onUse: told => borrowed?.used.hear(told),
+        onUse: report => loginUse?.used.add(report),
         permit: async tool => {
           const verdict = await judgePermission(tool, place)
           if (verdict.allowed === true) return true
@@ -358,27 +358,27 @@ async function carryOut(
       over.abort()
     }
     const { why, exit } = await ending
-    said.end()
+    stdout.end()
     lines?.end()
     const isTimedOut = why === 'timed out'
     await wrapped?.value.close(turn?.ok === false || (turn === null && exit.exit !== 0))
     await gateway?.close()
-    await borrowed?.close()
+    await loginUse?.close()
     const text = log.close()
     if (stop.aborted) return { type: 'interrupted' }
     if (exit.failure !== undefined) return failed(exit.failure)
-    const told = {
+    const measured = {
       ...(await beyondOf(wrapped?.value)),
       ...reported(gateway?.reports() ?? []),
     }
-    const use = borrowed?.used.use ?? null
+    const use = loginUse?.used.use ?? null
     const outputs: JsonObject = {
       ...(text === '' ? {} : { text }),
       ...reportedOutputs(attempt.definition, text),
       ...(use === null ? {} : { usage: reportedOutput(use) }),
     }
     if (parked !== null)
-      return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...told }
+      return { type: 'parked', reason: parked, ...(refused === null ? {} : { failure: refused }), outputs, ...measured }
     const fault = isTimedOut
       ? timedOut(attempt)
       : (exit.excess ??
@@ -389,20 +389,20 @@ async function carryOut(
           exit: exit.exit,
           errors: log.errors.text(),
           attempt,
-          isResumable: isResumable(row, chosen.road) && home.session(chosen.name) !== null,
+          isResumable: isResumable(row, chosen.protocol) && home.session(chosen.name) !== null,
         }))
-    if (fault !== null) return { type: 'failed', failure: fault, ...told }
-    return { type: 'done', outputs, ...told }
+    if (fault !== null) return { type: 'failed', failure: fault, ...measured }
+    return { type: 'done', outputs, ...measured }
   } finally {
     await gateway?.close()
-    await borrowed?.close()
+    await loginUse?.close()
     await plan?.close()
   }
 }
 
 const BRIEF_MAX = 90_000
-const isResumable = (row: AgentRow, road: Chosen['road']): boolean =>
-  road === 'acp' || row.headless?.resume !== undefined
+const isResumable = (row: AgentRow, protocol: Chosen['protocol']): boolean =>
+  protocol === 'acp' || row.headless?.resume !== undefined
 
 const NO_TOOLS: AgentTools = {
   facts: { plan: '', goal: null, decisions: [], earlier: [], changed: { paths: [], more: 0 } },
@@ -460,8 +460,8 @@ function faultOf(ended: {
 }): Failure | null {
   const { chosen, turn, isOverTurns, exit, errors, attempt, isResumable } = ended
   const { title } = chosen.row
-  const told = tellingLine(errors)
-  const because = told === null ? '' : ` (it said: ${told})`
+  const errorLine = tellingLine(errors)
+  const because = errorLine === null ? '' : ` (it said: ${errorLine})`
   const broken = (message: string): Failure => ({
     class: 'transient',
     code: 'agent:ended',
@@ -472,7 +472,7 @@ function faultOf(ended: {
   if (turn !== null) {
     if (!turn.ok) return broken(turn.message)
     if (turn.isOverTurns) return overTurns(title, chosen.request.turns ?? 0)
-    // Where there is something to judge it by, what it says of its own end does not count.
+    // If there are criteria, the agent's own verdict does not count.
     const isJudged = (attempt.definition.accept ?? attempt.definition.postconditions ?? []).length > 0
     return turn.stop === 'end_turn' || isJudged ? null : broken(`it ended its turn with '${turn.stop}'`)
   }
@@ -489,7 +489,6 @@ const overTurns = (title: string, turns: number): Failure => ({
   retryable: true,
 })
 
-/** All models it asked, as one. */
 function reported(reports: readonly GatewayReport[]): { readonly model?: ModelReport } {
   const [first, ...others] = reports
   if (first === undefined) return {}

@@ -1,5 +1,5 @@
-// The coding agents that can be started by name, as rows of a file: those that come with Planfold, and the person's own, in the same format
-// (docs/formats/agents.md). A row that is wrong is told with its place, and takes no other row with it.
+// Coding agents that can be started by name, as rows of a file: built-in ones and the user's own, in the same format
+// (docs/formats/agents.md). An invalid row is reported with its position and does not affect others.
 
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
@@ -9,88 +9,82 @@ import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { type Document, readDocument } from '../../format/text/document.ts'
 import { complaintsOf } from '../../format/text/schema-messages.ts'
 
-/** The protocols that an agent may speak to its model. */
 export const AGENT_WIRES = ['anthropic', 'openai-chat', 'openai-responses', 'gemini'] as const
 
 export interface AgentRow {
   readonly name: string
-  /** Who wrote it. */
   readonly from: 'planfold' | 'user' | 'plan'
   readonly title: string
-  /** Where it is had, and the version that was tried; null: nobody says. */
+  /** npm package and tested version; null if unknown. */
   readonly package: string | null
   readonly tested: string | null
-  /** The protocol it speaks to its model; null: any, with address and key in the usual variables. */
+  /** The protocol between agent and model; null: any, with address and key in the usual variables. */
   readonly wire: (typeof AGENT_WIRES)[number] | null
-  /** Asked when the plan names no model; null: the agent does not start without one, if it has a `wire`. */
+  /** Default model; null: an agent with a `wire` needs a model in the plan. */
   readonly model: string | null
   readonly env: Texts
-  /** In its home, each with its content, for both roads. */
+  /** Files for its home, by path, for ACP and headless mode. */
   readonly files: Texts
   /**
-   * The person's own login. `settings` lie over `files` then, what names {url} or {token} in `env` is left out, and so are words and lines
-   * that name {model} where the plan names none.
+   * The user's own login. It merges `settings` over `files`, and drops variables that use {url} or {token}, and words and lines
+   * that use {model} if the plan names none.
    */
   readonly login: (AgentLogin & { readonly settings: Texts }) | null
-  /** New names in the working folder that are no work of a task. */
+  /** New files in the working folder that are not part of the work. */
   readonly scratch: readonly string[]
-  /** The Agent Client Protocol; absent: it does not speak it, or not without a login. */
-  readonly acp?: AcpRoad
-  readonly headless?: HeadlessRoad
-  /** What it needs on disk when the person starts it; absent: nobody says. */
+  /** Agent Client Protocol; absent if unsupported, or not without a login. */
+  readonly acp?: AcpLaunch
+  readonly headless?: HeadlessLaunch
+  /** The files that install Planfold in it; absent if unknown. */
   readonly install?: InstallFiles | undefined
 }
 
-/** Can Planfold start it? */
 export const isStartable = ({ acp, headless }: AgentRow): boolean => acp !== undefined || headless !== undefined
 
 type Texts = { readonly [name: string]: string }
 
-export interface Road {
-  /** Its program, looked for on PATH, and its arguments. */
+export interface LaunchCommand {
+  /** Program, found on PATH, and arguments. */
   readonly command: readonly string[]
-  /** Where the road is another package than the agent. */
+  /** Set if a different package provides this protocol. */
   readonly package?: string | undefined
   readonly tested?: string | undefined
   readonly files?: Texts | undefined
 }
 
-export interface AcpRoad extends Road {
-  /** The mode in which it asks before it writes or runs something; absent: it does so anyhow. */
+export interface AcpLaunch extends LaunchCommand {
+  /** The mode in which it asks before it writes or runs; absent if it always does. */
   readonly mode?: string | undefined
-  /** In our sandbox, where its own would fail: the mode without it. */
+  /** The mode to use in our sandbox, where the agent's own would fail. */
   readonly boxed_mode?: string | undefined
-  /** The method it wants to be signed in with, though the key is in its environment. */
+  /** The sign-in method to select, although the key is in the environment. */
   readonly auth?: string | undefined
-  /** Its conversations that it would write over when it takes one up. */
+  /** Session files that it would overwrite when it resumes. */
   readonly aside?: AsideRule | undefined
 }
 
-/** Files of a folder in its home whose names begin with `from` begin with `to` afterwards; `*` is any folder. */
+/** Renames files in its home that begin with `from` to begin with `to`; `*` matches one folder. */
 export interface AsideRule {
   readonly folder: string
   readonly from: string
   readonly to: string
 }
 
-/** A command without {prompt} gets the brief on its standard input. */
-export interface HeadlessRoad extends Road {
-  /** What takes the place of the command when it goes on with a conversation. */
+/** A command without {prompt} gets the brief on standard input. */
+export interface HeadlessLaunch extends LaunchCommand {
   readonly resume?: readonly string[] | undefined
-  /** A command that has to be given once in a new home. */
+  /** A command to run once in a new home. */
   readonly setup?: readonly string[] | undefined
-  /** Where its lines tell what we show; the first path that is there counts. */
+  /** Where the output lines contain what we show; the first path that exists counts. */
   readonly lines: LinePaths
 }
 
-/** Paths into a line of JSON, with dots; `a[]` looks into every item of a list. */
+/** Paths into a JSON line, separated by dots; `a[]` means every item of a list. */
 export interface LinePaths {
   readonly session: readonly string[]
-  /** What it says. */
   readonly text: readonly string[]
-  /** The names of tools it calls. */
   readonly tools: readonly string[]
-  /** `path=value`: lines that repeat what it was told or what its tools answered. */
+  /** `path=value`: lines that repeat the prompt or tool results. */
   readonly skip?: readonly string[] | undefined
 }
 
@@ -139,7 +133,7 @@ function readRow(name: string, value: Json, document: Document, from: AgentRow['
   if (command === undefined && acp === undefined && headless === undefined && row.install === undefined)
     return no(`'${name}' says no command that starts it`, COMMAND_HINT)
   const lined = headless && { ...headless, lines: headless.lines ?? COMMAND_LINES }
-  const roads = command === undefined ? { acp, headless: lined } : roadOf(command, protocol)
+  const launches = command === undefined ? { acp, headless: lined } : launchOf(command, protocol)
   return {
     rows: [
       {
@@ -147,8 +141,8 @@ function readRow(name: string, value: Json, document: Document, from: AgentRow['
         ...row,
         ...{ name, from, title: row.title ?? name, scratch: row.scratch ?? [] },
         login: login === undefined ? null : { ...login, settings: login.settings ?? {} },
-        ...(roads.acp === undefined ? {} : { acp: roads.acp }),
-        ...(roads.headless === undefined ? {} : { headless: roads.headless }),
+        ...(launches.acp === undefined ? {} : { acp: launches.acp }),
+        ...(launches.headless === undefined ? {} : { headless: launches.headless }),
       },
     ],
     diagnostics: [],
@@ -159,18 +153,18 @@ const NOTHING_MORE = { package: null, tested: null, wire: null, model: null, env
 const NAME_HINT = 'write small letters, digits and -; `self` and `planfold` are reserved'
 const COMMAND_HINT = 'write command: [program, argument], and protocol: acp if it speaks the Agent Client Protocol'
 
-/** A command of which nothing else is known. */
-export const roadOf = (
+/** A plain command with unknown properties. */
+export const launchOf = (
   command: readonly string[],
   protocol: 'acp' | 'lines',
-): { readonly acp?: AcpRoad; readonly headless?: HeadlessRoad } =>
+): { readonly acp?: AcpLaunch; readonly headless?: HeadlessLaunch } =>
   protocol === 'acp' ? { acp: { command } } : { headless: { command, lines: COMMAND_LINES } }
 
-/** As a row: a command that a plan names. */
+/** An agent for a command that a plan names. */
 export const rowOfCommand = (command: readonly string[], protocol: 'acp' | 'lines'): AgentRow => ({
   ...NOTHING_MORE,
   ...{ name: command[0] ?? '', title: command[0] ?? '', from: 'plan', login: null, scratch: [] },
-  ...roadOf(command, protocol),
+  ...launchOf(command, protocol),
 })
 
 const COMMAND_LINES: LinePaths = { session: ['session_id', 'sessionId'], text: ['text', 'content'], tools: [] }
@@ -179,25 +173,24 @@ const word = z.string().min(1).max(20_000)
 const words = z.array(word).min(1).max(200)
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'use letters, digits and _')
 const paths = z.array(word).max(50)
-/** Below a folder, and nowhere else. */
 const below = word.refine(
   text => !/^[/~]|\\|\p{Cc}/u.test(text) && !text.split('/').some(part => part === '' || part === '.' || part === '..'),
   'write a path below the folder, without `..`',
 )
 const files = z.record(below, z.string().max(200_000))
-const road = {
+const launch = {
   command: words,
   package: word.optional(),
   tested: word.optional(),
   files: files.optional(),
 }
-/** Names that begin with a dot: what a person works on is never taken for what an agent leaves. */
+/** Only names that begin with a dot, so that user files are never treated as leftovers of an agent. */
 const leaves = below.refine(
   text => /^\.[^*?]{2}/.test(text) && !/^\.(git|planfold)(\/|$)/i.test(text) && !/[{}]/.test(text),
   'write a name that begins with a dot and two letters, such as .my-agent/** or .my-agent-*',
 )
 
-/** Files of ours, and entries in files of its own, so that an agent has the tools of Planfold and is told about the plan. */
+/** Files to add, and entries in the agent's own settings files, that install the Planfold tools and instructions. */
 const install = z.strictObject({
   tested: z.boolean().optional(),
   folder: below.optional().meta({ description: "Of its settings, below the person's home; in a project `.NAME`." }),
@@ -234,7 +227,6 @@ const install = z.strictObject({
 })
 export type InstallFiles = z.output<typeof install>
 
-/** One row, as it is written. */
 export const agentRow = z.strictObject({
   title: z.string().min(1).max(60).optional(),
   package: word.optional(),
@@ -252,7 +244,7 @@ export const agentRow = z.strictObject({
   protocol: z.enum(['acp', 'lines']).optional(),
   acp: z
     .strictObject({
-      ...road,
+      ...launch,
       mode: word.optional(),
       boxed_mode: word.optional(),
       auth: word.optional(),
@@ -261,7 +253,7 @@ export const agentRow = z.strictObject({
     .optional(),
   headless: z
     .strictObject({
-      ...road,
+      ...launch,
       resume: words.optional(),
       setup: words.optional(),
       lines: z.strictObject({ session: paths, text: paths, tools: paths, skip: paths.optional() }).optional(),

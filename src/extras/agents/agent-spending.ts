@@ -1,12 +1,11 @@
-// The budget of an attempt as the model gateway asks for it: a call whose answer could be longer than what is left is granted with what is
-// left, as long as that is of use, and the gateway shortens the answer. A person is asked when even the least does not fit; the agent
-// does not wait for the answer, it is parked.
+// The attempt's budget for the model gateway. If the budget cannot cover the longest possible answer, the remainder is granted
+// and the gateway shortens the answer. If even the minimum does not fit, a person is asked and the attempt is parked.
 
 import type { Failure } from '../../domain/result.ts'
 import type { Spending, SpentAmount } from '../../runners/models.ts'
 import type { AttemptBudget } from '../../runners/runner.ts'
 
-/** `onRefused`: the budget says no for good, and nobody is asked. */
+/** `onRefused`: the budget was refused for good, without asking anybody. */
 export function spendingOf(
   budget: AttemptBudget,
   stop: AbortSignal,

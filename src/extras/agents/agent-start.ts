@@ -1,5 +1,5 @@
-// How one attempt starts its agent: which program with which arguments, environment and files; with our gateway, or with a login that the
-// person lends it.
+// How an attempt starts its agent: program, arguments, environment and files; with our gateway, or with a copy of the user's
+// login.
 
 import { join } from 'node:path'
 import type { AgentRequest } from '../../domain/plan-rules/agent-request.ts'
@@ -7,23 +7,23 @@ import type { Failure } from '../../domain/result.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { PlanToolsServer } from './agent-runner.ts'
 import type { AgentRow } from './agent-settings.ts'
-import type { FoundRoad } from './find-agent.ts'
+import type { FoundProgram } from './find-agent.ts'
 
 export interface Chosen {
   readonly name: string
   readonly request: AgentRequest
   readonly row: AgentRow
-  readonly road: 'acp' | 'headless'
-  readonly found: FoundRoad
+  readonly protocol: 'acp' | 'headless'
+  readonly found: FoundProgram
 }
 
-/** The home as it is seen inside: see `safety/sandbox/bubblewrap.ts`. */
+/** The home as seen inside the sandbox: see `safety/sandbox/bubblewrap.ts`. */
 export function homeSeen(home: string | undefined, root: string): string {
   const isUsable = home?.startsWith('/') && home !== '/' && home !== root && !home.startsWith(`${root}/`)
   return isUsable ? home! : '/tmp/home'
 }
 
-/** `provider/name` says which provider is asked; the agent is told the name. */
+/** `provider/name` selects the provider; the agent gets the name. */
 export function modelOf(
   { model }: AgentRequest,
   row: AgentRow,
@@ -31,7 +31,6 @@ export function modelOf(
   const at = model?.indexOf('/') ?? -1
   if (model !== null) return at < 0 ? { use: null, name: model } : { use: model, name: model.slice(at + 1) }
   if (row.model !== null) return { use: null, name: row.model }
-  // It may need no model.
   if (row.wire === null) return { use: null, name: '' }
   return failure(
     'logic',
@@ -40,7 +39,7 @@ export function modelOf(
   )
 }
 
-/** The agent with a login of the person's: nothing of our gateway is left in it, and no model is named unless the plan names one. */
+/** The agent with the user's login: without our gateway, and without a model unless the plan names one. */
 export function withLogin(row: AgentRow, request: AgentRequest): AgentRow | Failure {
   const { login, acp, headless } = row
   if (login === null) return failure('logic', `${row.title} cannot be started with a login`, 'take it back')
@@ -72,23 +71,23 @@ export function withLogin(row: AgentRow, request: AgentRequest): AgentRow | Fail
 }
 
 export function startOf(
-  { row, road, found }: Chosen,
+  { row, protocol, found }: Chosen,
   values: { readonly session: string },
   brief: (isResumed: boolean) => string,
 ): { readonly argv: readonly string[]; readonly stdin: string | undefined } {
-  // What a plan writes is passed on as it is.
+  // The plan's words are passed on verbatim.
   const words = (command: readonly string[], put: { readonly [name: string]: string }): readonly string[] =>
     row.from === 'plan' ? command.slice(1) : command.slice(1).map(word => filled(word, put))
-  if (road === 'acp') return { argv: [found.program, ...words(row.acp!.command, values)], stdin: undefined }
+  if (protocol === 'acp') return { argv: [found.program, ...words(row.acp!.command, values)], stdin: undefined }
   const { command, resume, setup } = row.headless!
   const isResumed = resume !== undefined && values.session !== ''
   const prompt = brief(isResumed)
-  const told = { ...values, prompt }
+  const filledValues = { ...values, prompt }
   const used = isResumed ? resume : command
-  const argv = [found.program, ...words(used, told)]
+  const argv = [found.program, ...words(used, filledValues)]
   const stdin = row.from === 'plan' || !used.some(word => word.includes('{prompt}')) ? `${prompt}\n` : undefined
   if (setup === undefined || isResumed) return { argv, stdin }
-  const before = [found.program, ...words(setup, told)]
+  const before = [found.program, ...words(setup, filledValues)]
   return {
     argv: ['/bin/sh', '-c', `${before.map(quoted).join(' ')} </dev/null >/dev/null && exec "$@"`, 'sh', ...argv],
     stdin,
@@ -97,14 +96,14 @@ export function startOf(
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 
-/** Where it can write nothing, it need not be told to: its own modes for planning keep it from submitting a plan. */
+/** In a read-only sandbox no mode is needed: the agents' own planning modes would prevent submitting a plan. */
 export const modeOf = ({ acp }: AgentRow, isBoxed: boolean): string | null =>
   (isBoxed ? acp?.boxed_mode : undefined) ?? acp?.mode ?? null
 
-/** Where the plan tools are found on the loopback of the sandbox. */
+/** Port of the plan tools on the loopback interface of the sandbox. */
 export const PLAN_PORT = 3131
 
-/** The tools of the plan, as a server that the agent starts: a pipe to our socket, which says the token first. */
+/** The plan tools as an MCP server that the agent starts: a pipe to our socket that sends the token first. */
 export function planServer({ token, socket }: PlanToolsServer, isBoxed: boolean, folder: string) {
   const target = isBoxed ? { host: '127.0.0.1', port: PLAN_PORT } : { path: join(folder, socket) }
   return {
@@ -117,7 +116,7 @@ export function planServer({ token, socket }: PlanToolsServer, isBoxed: boolean,
 
 const PIPE = `const s=require('net').connect(JSON.parse(process.argv[1]));s.on('error',()=>process.exit(1));s.on('close',()=>process.exit(0));s.write(process.env.PLANFOLD_PLAN_TOKEN+'\\n');process.stdin.pipe(s);s.pipe(process.stdout)`
 
-/** A text of a row with everything put in; what stands in quotes of JSON must not need escaping, so values are plain words. */
+/** Fills placeholders. The result may be part of a JSON string, so values must not need escaping. */
 export function filled(text: string, values: { readonly [name: string]: string }): string {
   return text.replace(/\{(url|token|model|root|home|prompt|session)\}/g, (whole, name: string) => values[name] ?? whole)
 }

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { agentMissing, findRoad, listAgents } from './find-agent.ts'
+import { agentMissing, listAgents, resolveProgram } from './find-agent.ts'
 import { stockRows } from './known-agents.ts'
 
 function setup() {
@@ -58,7 +58,7 @@ test('a sandbox is shown every folder on the way from a link to the program', ()
   symlinkSync(join(folder, 'versions/grok-1'), join(folder, 'shims/grok'))
   link('shims/grok')
   const place = { environment: { PATH: join(folder, 'bin') }, root: join(folder, 'elsewhere') }
-  expect(findRoad(place, 'grok')?.folders).toEqual(['bin', 'shims', 'versions'].map(name => join(folder, name)))
+  expect(resolveProgram(place, 'grok')?.folders).toEqual(['bin', 'shims', 'versions'].map(name => join(folder, name)))
 })
 
 test('an agent that is missing is told with every program that would do, and the packages they come in', () => {

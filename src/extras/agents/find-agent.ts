@@ -1,5 +1,5 @@
-// Which agents are installed here: their programs are looked for on PATH, never inside the workspace. An agent is often a script with its
-// packages around it, so what a sandbox has to show of it is the folder that holds those.
+// Finds installed agents: their programs are looked up on PATH, never inside the workspace. An agent is often a script with
+// packages around it, so the sandbox has to show the folder that contains those.
 
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -7,37 +7,36 @@ import type { KnownAgent } from '../../runners/runner.ts'
 import { realOrNull } from '../../safety/files/real-path.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
 import { findProgram, isWithin } from '../../safety/find-program.ts'
-import type { AgentRow, Road } from './agent-settings.ts'
+import type { AgentRow, LaunchCommand } from './agent-settings.ts'
 import { knownAgents } from './known-agents.ts'
 
 export interface AgentPlace {
   readonly environment: { readonly [name: string]: string | undefined }
-  /** The workspace: what stands in it is not started as an agent. */
+  /** The workspace: programs inside it are not started as agents. */
   readonly root: string
 }
 
-export interface FoundRoad {
+export interface FoundProgram {
   readonly program: string
-  /** Folders that a sandbox has to show. */
+  /** Folders that the sandbox has to show. */
   readonly folders: readonly string[]
-  /** Of the package it came with; null when it came in no package. */
+  /** Version of the npm package; null if it was not installed as one. */
   readonly version: string | null
 }
 
 export interface FoundAgent {
-  readonly acp: FoundRoad | null
-  readonly headless: FoundRoad | null
+  readonly acp: FoundProgram | null
+  readonly headless: FoundProgram | null
 }
 
-/** All that are known, installed or not. */
 export const listAgents = async (place: SettingsPlace): Promise<readonly KnownAgent[]> =>
   (await knownAgents(place)).rows.map(row => known(row, findAgent(place, row)))
 
 function known(row: AgentRow, { acp, headless }: FoundAgent): KnownAgent {
   const { name, title, wire, from } = row
-  const road = acp !== null ? 'acp' : headless !== null ? 'headless' : null
+  const protocol = acp !== null ? 'acp' : headless !== null ? 'headless' : null
   const found = acp ?? headless
-  const wanted = road === 'headless' ? row.headless : (row.acp ?? row.headless)
+  const wanted = protocol === 'headless' ? row.headless : (row.acp ?? row.headless)
   const tested = wanted?.tested ?? row.tested
   const status =
     found === null ? 'missing' : tested === null || found.version === tested ? 'installed' : 'other-version'
@@ -47,7 +46,7 @@ function known(row: AgentRow, { acp, headless }: FoundAgent): KnownAgent {
       title,
       from: from === 'user' ? from : 'planfold',
       status,
-      road,
+      road: protocol,
       tested,
       wire,
       needsModel: wire !== null && row.model === null,
@@ -60,10 +59,11 @@ function known(row: AgentRow, { acp, headless }: FoundAgent): KnownAgent {
 
 export function findAgent(place: AgentPlace, row: AgentRow): FoundAgent {
   const root = realOrNull(place.root) ?? place.root
-  const found = (road: Road | undefined): FoundRoad | null => {
-    const way = road === undefined ? null : findRoad(place, road.command[0]!, road.package ?? row.package ?? '')
-    // Also by its whole path, and through links: a task could write there what is started.
-    const isInside = road?.command[0]?.startsWith('/') && way?.folders.some(folder => isWithin(folder, root))
+  const found = (launch: LaunchCommand | undefined): FoundProgram | null => {
+    const way =
+      launch === undefined ? null : resolveProgram(place, launch.command[0]!, launch.package ?? row.package ?? '')
+    // Checked for absolute paths and through links as well: a task could write the program there.
+    const isInside = launch?.command[0]?.startsWith('/') && way?.folders.some(folder => isWithin(folder, root))
     return isInside ? null : way
   }
   return { acp: found(row.acp), headless: found(row.headless) }
@@ -74,16 +74,18 @@ export function agentMissing({ title, package: own, acp, headless }: AgentRow): 
   readonly message: string
   readonly hint: string
 } {
-  const programs = new Set([acp, headless].flatMap(road => road?.command[0] ?? []))
-  const packages = new Set([acp, headless].flatMap(road => (road === undefined ? [] : (road.package ?? own ?? []))))
+  const programs = new Set([acp, headless].flatMap(launch => launch?.command[0] ?? []))
+  const packages = new Set(
+    [acp, headless].flatMap(launch => (launch === undefined ? [] : (launch.package ?? own ?? []))),
+  )
   return {
     message: `${title} is not installed: ${[...programs].map(program => `'${program}'`).join(' or ')} is not on PATH`,
     hint: packages.size === 0 ? 'install it' : `npm install -g ${[...packages].join(', or ')}`,
   }
 }
 
-/** A program by its name or path, with what belongs to it; null when it is not there. */
-export function findRoad({ environment, root }: AgentPlace, name: string, of = ''): FoundRoad | null {
+/** Resolves a program by name or path, with its folders; null if missing. */
+export function resolveProgram({ environment, root }: AgentPlace, name: string, of = ''): FoundProgram | null {
   const program = name.startsWith('/') ? name : findProgram(name, { path: environment.PATH, outside: [root] })
   if (program === null) return null
   const real = realOrNull(program)
@@ -91,7 +93,7 @@ export function findRoad({ environment, root }: AgentPlace, name: string, of = '
   return { program, folders: foldersOf(program, real), version: versionOf(real, of) }
 }
 
-/** The folder of its packages, as npm lays them out, else the one it stands in; and those of the links that lead to it. */
+/** The outermost package folder in npm's layout, else the program's own folder; and the folders of links that lead to it. */
 function foldersOf(program: string, real: string): readonly string[] {
   const shown = [...linksFrom(program), real].map(path => packagesAround(path) ?? dirname(path))
   return [...new Set(shown)].filter(folder => !shown.some(other => other !== folder && isWithin(folder, other)))
@@ -99,7 +101,7 @@ function foldersOf(program: string, real: string): readonly string[] {
 
 const LINKS_MAX = 40
 
-/** The program as it is called, and each link on the way to the file: a sandbox that lacks one of them does not find it. */
+/** The program path and each symbolic link on the way: the sandbox must contain all of them. */
 function linksFrom(program: string): readonly string[] {
   const links = [program]
   for (let path = program; links.length < LINKS_MAX; links.push(path)) {
@@ -110,13 +112,13 @@ function linksFrom(program: string): readonly string[] {
   return links
 }
 
-/** The outermost `node_modules` it stands in. */
+/** The outermost `node_modules` that contains it. */
 function packagesAround(path: string): string | null {
   const at = path.indexOf('/node_modules/')
   return at < 0 ? null : path.slice(0, at + '/node_modules'.length)
 }
 
-/** The version of the package it came in: installed by npm, or named like the agent. Any other is a project around it. */
+/** Its package's version, if installed by npm or named like the agent. Other package.json files are of a surrounding project. */
 function versionOf(real: string, of: string): string | null {
   for (let folder = dirname(real); folder !== '/' && basename(folder) !== 'node_modules'; folder = dirname(folder)) {
     try {
@@ -125,12 +127,9 @@ function versionOf(real: string, of: string): string | null {
         readonly version?: unknown
       }
       if (typeof version === 'string' && (name === of || isInstalled(folder))) return version
-    } catch {
-      // Not here.
-    }
+    } catch {}
   }
   return null
 }
 
-/** `node_modules/name` or `node_modules/@scope/name`. */
 const isInstalled = (folder: string): boolean => /\/node_modules\/(@[^/]+\/)?[^/]+$/.test(folder)

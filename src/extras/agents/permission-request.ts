@@ -1,11 +1,11 @@
-// Judges what an agent asks permission for. Only what it would really do counts: the raw input of the tool and the files of a diff. Its
-// title is the model's own words, and the locations it lists may be empty or wrong, so neither is looked at.
+// Decides permission requests of agents by what they would really do: the raw input of the tool and the files of a diff. The
+// title is written by the model, and the listed locations may be empty or wrong, so both are ignored.
 //
 //   a file in the write scope          → allowed        a file elsewhere, or protected       → a person is asked
 //   a command in the sandbox           → allowed        a command that pushes, deploys, …    → a person is asked
 //   a tool of Planfold                 → allowed        anything else that is not only read  → a person is asked
 //
-// This is for good manners and for the record. The wall is the sandbox: what is allowed here by mistake fails there.
+// This is a courtesy and a record. The sandbox enforces the limits: what is allowed here by mistake fails there.
 
 import { isAbsolute, relative, resolve } from 'node:path'
 import { isMap } from '../../domain/json.ts'
@@ -19,17 +19,17 @@ import { inScope, type Patterns } from '../../safety/scope.ts'
 export interface JudgingPlace {
   readonly root: string
   readonly stateDir: string
-  /** The private home, as the agent sees it: what it writes there is its own business. */
+  /** The private home as the agent sees it, where it may write freely. */
   readonly home: string
   readonly write: Patterns
-  /** It is shut in: what a command can touch is held by that. */
+  /** The sandbox limits what commands can reach. */
   readonly isBoxed: boolean
 }
 
-/** As ACP sends it; nothing of it is believed. */
+/** As received over ACP; untrusted. */
 export interface AskedTool {
   readonly kind?: string | null
-  /** Of the tool itself, as the agent's program says; not the title. */
+  /** The name of the tool as the agent's program reports it, not the title. */
   readonly name?: string | null
   readonly rawInput?: unknown
   readonly content?: readonly unknown[] | null
@@ -37,7 +37,7 @@ export interface AskedTool {
 
 export type PermissionVerdict =
   | { readonly allowed: true; readonly why: string }
-  /** `what`: a sentence for the person who is asked. `about`: the same for the same request, however often it comes. */
+  /** `what`: a sentence for the person. `about`: equal for equal requests. */
   | { readonly allowed: 'ask'; readonly what: string; readonly about: string }
 
 export async function judgePermission(tool: AskedTool, place: JudgingPlace): Promise<PermissionVerdict> {
@@ -46,7 +46,7 @@ export async function judgePermission(tool: AskedTool, place: JudgingPlace): Pro
   for (const path of paths) {
     const beyond = await beyondScope(path, place)
     if (beyond === null) continue
-    // What it may read, the sandbox says.
+    // The sandbox limits what it can read.
     if (commands.length === 0 && tool.kind === 'read' && place.isBoxed) continue
     return ask(`write ${JSON.stringify(path)}: ${beyond}`)
   }
@@ -57,7 +57,7 @@ export async function judgePermission(tool: AskedTool, place: JudgingPlace): Pro
     if (!place.isBoxed) return ask(`run ${JSON.stringify(command)} without a sandbox`)
   }
   if (paths.length > 0) return { allowed: true, why: 'inside the scope of the task' }
-  // Gemini asks about commands without saying which.
+  // Gemini does not say which commands it asks about.
   if (commands.length > 0 || (tool.kind === 'execute' && place.isBoxed))
     return { allowed: true, why: 'the sandbox limits it' }
   return READING.has(tool.kind ?? '')
@@ -65,20 +65,20 @@ export async function judgePermission(tool: AskedTool, place: JudgingPlace): Pro
     : ask(`use a tool whose input Planfold cannot check: ${JSON.stringify(tool.rawInput ?? null).slice(0, 500)}`)
 }
 
-/** A tool of the server that we gave it, as agents spell it. */
+/** A tool of our own MCP server, as agents spell its name. */
 const OUR_TOOL = /^(mcp[_.]{1,2})?planfold([_./-]{1,2}|: ?)plan_(read|write)$/
 
 const READING: ReadonlySet<string> = new Set(['read', 'search', 'think', 'switch_mode'])
 
 const ask = (what: string): PermissionVerdict => ({ allowed: 'ask', what, about: what })
 
-/** Why it may not be written there, as the end of a sentence; null when it may. Judged by where it leads, as it stands now. */
+/** Why the path may not be written, as the end of a sentence; null if it may. Links are resolved as they are now. */
 async function beyondScope(path: string, place: JudgingPlace): Promise<string | null> {
   if (path.includes('\0')) return 'that is not a path'
   const raw = isAbsolute(path) ? path : `${place.root}/${path}`
   const root = await realTarget(place.root)
   const home = await realTarget(place.home)
-  // Programs shorten `link/../file` before they open it, the system does not: both must be allowed.
+  // Programs normalise `link/../file` before opening it, the system does not: both targets must be allowed.
   for (const target of new Set([await realTarget(raw), await realTarget(resolve(raw))])) {
     if (target === null || root === null) return 'links lead in a circle'
     const inside = below(root, target)
@@ -100,7 +100,7 @@ function below(folder: string, path: string): string | null {
   return inside === '..' || inside.startsWith('../') || isAbsolute(inside) ? null : inside
 }
 
-// What a tool would touch, read from its raw input: agents name the same things differently.
+// Reads what a tool would touch from its raw input; agents use different keys.
 
 const PATH_KEYS =
   /^(file_?path|path|file_?name|absolute_?path|target_?file|file|notebook_?path|destination|source|from|to)$/i
@@ -113,7 +113,6 @@ interface ReadTool {
   readonly isOurs: boolean
 }
 
-/** Also for showing it. */
 export function readTool({ rawInput, content }: AskedTool): ReadTool {
   const paths: string[] = []
   const commands: string[] = []
@@ -121,7 +120,7 @@ export function readTool({ rawInput, content }: AskedTool): ReadTool {
   for (const item of content ?? []) {
     if (!isMap(item)) continue
     if (item.type === 'diff' && typeof item.path === 'string') paths.push(item.path)
-    // Kimi says what it would do in the text of the request only, as JSON.
+    // Kimi puts the action as JSON into the text of the request.
     if (
       rawInput === undefined &&
       item.type === 'content' &&
@@ -149,7 +148,7 @@ function collect(value: unknown, paths: string[], commands: string[], depth: num
     if (COMMAND_KEYS.test(key) && (typeof item === 'string' || isWords(item)))
       commands.push(...(typeof item === 'string' ? [item] : key.toLowerCase() === 'commands' ? item : [item.join(' ')]))
     else if (PATH_KEYS.test(key) && typeof item === 'string') paths.push(item)
-    // Codex names the files of a patch as keys.
+    // Codex uses the files of a patch as keys.
     else if (/^(changes|files)$/i.test(key) && isMap(item)) {
       paths.push(...Object.keys(item))
       collect(item, paths, commands, depth + 1)
@@ -157,7 +156,7 @@ function collect(value: unknown, paths: string[], commands: string[], depth: num
   }
 }
 
-/** A call of plan_read or plan_write of the server `planfold`, as agents wrap it. */
+/** A call of plan_read or plan_write on the server `planfold`, as agents wrap it. */
 function isPlanTool(rawInput: unknown): boolean {
   if (!isMap(rawInput)) return false
   const { server, serverName, tool, toolName, tool_name: name } = rawInput

@@ -1,5 +1,5 @@
-// plan_read and plan_write for an agent that Planfold has started: on a Unix socket that only this attempt has, and only for who says
-// its token in the first line. The agent may work on its own plan and see no other; it decides nothing.
+// plan_read and plan_write for an agent that Planfold started: on a Unix socket of this attempt, for clients that send its token
+// in the first line. The agent sees only its own plan and cannot decide anything.
 
 import { timingSafeEqual } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
@@ -17,7 +17,7 @@ export interface PlanSocketOptions {
   readonly now: () => number
   readonly version: string
   readonly templates: string
-  /** The only plan it may see; null: it may make one, and sees all. */
+  /** The only visible plan; null: it may create one, and sees all. */
   readonly plan: PlanId | null
   readonly agent: string
   readonly folder: string
@@ -73,19 +73,19 @@ export async function openPlanSocket(options: PlanSocketOptions): Promise<PlanSo
 const SOCKET = 'plan.sock'
 
 async function greeted(socket: Socket, token: string): Promise<boolean> {
-  let said = Buffer.alloc(0)
+  let received = Buffer.alloc(0)
   return await new Promise(resolve => {
-    const hear = (chunk: Buffer): void => {
-      said = Buffer.concat([said, chunk])
-      const end = said.indexOf('\n')
-      if (end < 0 && said.length < TOKEN_LINE_MAX) return
-      socket.off('data', hear)
+    const receive = (chunk: Buffer): void => {
+      received = Buffer.concat([received, chunk])
+      const end = received.indexOf('\n')
+      if (end < 0 && received.length < TOKEN_LINE_MAX) return
+      socket.off('data', receive)
       socket.pause()
-      if (end >= 0 && said.length > end + 1) socket.unshift(said.subarray(end + 1))
-      const [told, known] = [said.subarray(0, Math.max(0, end)), Buffer.from(token)]
-      resolve(told.length === known.length && timingSafeEqual(told, known))
+      if (end >= 0 && received.length > end + 1) socket.unshift(received.subarray(end + 1))
+      const [shown, known] = [received.subarray(0, Math.max(0, end)), Buffer.from(token)]
+      resolve(shown.length === known.length && timingSafeEqual(shown, known))
     }
-    socket.on('data', hear)
+    socket.on('data', receive)
     socket.once('close', () => resolve(false))
   })
 }

@@ -1,5 +1,5 @@
-// What an agent says of its own use, where nobody else counts: tokens and money, as the last line that tells them has it. It is shown as
-// reported, and never taken for counted.
+// Token and cost usage as reported by an agent, taken from the last line that has it. Marked as reported, because it is not
+// measured.
 
 import type { JsonObject } from '../../domain/json.ts'
 import { amount } from '../../domain/views/reported-work.ts'
@@ -7,7 +7,6 @@ import { amount } from '../../domain/views/reported-work.ts'
 export interface ReportedUse {
   readonly inputTokens: number | null
   readonly outputTokens: number | null
-  /** In US dollars. */
   readonly cost: number | null
 }
 
@@ -27,11 +26,11 @@ const OUTPUT = [
 export class UseListener {
   #use: ReportedUse = { inputTokens: null, outputTokens: null, cost: null }
 
-  hear(told: unknown): void {
+  add(report: unknown): void {
     this.#use = {
-      inputTokens: whole(firstAt(told, INPUT)) ?? this.#use.inputTokens,
-      outputTokens: whole(firstAt(told, OUTPUT)) ?? this.#use.outputTokens,
-      cost: amount(costIn(told)) ?? this.#use.cost,
+      inputTokens: whole(firstAt(report, INPUT)) ?? this.#use.inputTokens,
+      outputTokens: whole(firstAt(report, OUTPUT)) ?? this.#use.outputTokens,
+      cost: amount(costIn(report)) ?? this.#use.cost,
     }
   }
 
@@ -40,27 +39,27 @@ export class UseListener {
   }
 }
 
-/** As the result of a task keeps it, beside what it put out. */
+/** As stored in the result of a task, beside its outputs. */
 export function reportedOutput({ inputTokens, outputTokens, cost }: ReportedUse): JsonObject {
-  const said = { input_tokens: inputTokens, output_tokens: outputTokens, cost_usd: cost }
-  return { ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null)), reported: true }
+  const fields = { input_tokens: inputTokens, output_tokens: outputTokens, cost_usd: cost }
+  return { ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)), reported: true }
 }
 
 export function reportedWords(use: ReportedUse | null): string {
   if (use === null) return 'the agent did not report what it used; nothing was counted'
   const { inputTokens, outputTokens, cost } = use
-  const told = [
+  const parts = [
     ...(inputTokens === null ? [] : [`${inputTokens} tokens in`]),
     ...(outputTokens === null ? [] : [`${outputTokens} out`]),
     ...(cost === null ? [] : [`${cost} USD`]),
   ]
-  return `reported by the agent, not counted: ${told.join(', ')}`
+  return `reported by the agent, not counted: ${parts.join(', ')}`
 }
 
-function costIn(told: unknown): unknown {
-  const dollars = valueAt(told, ['total_cost_usd'])
+function costIn(report: unknown): unknown {
+  const dollars = valueAt(report, ['total_cost_usd'])
   if (dollars !== undefined) return dollars
-  return valueAt(told, ['cost', 'currency']) === 'USD' ? valueAt(told, ['cost', 'amount']) : undefined
+  return valueAt(report, ['cost', 'currency']) === 'USD' ? valueAt(report, ['cost', 'amount']) : undefined
 }
 
 const firstAt = (value: unknown, paths: readonly (readonly string[])[]): unknown =>

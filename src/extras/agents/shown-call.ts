@@ -1,4 +1,4 @@
-// A call of a tool as people read it: what it does and to what, from its raw input where that says it, and what it says it edits.
+// Describes a tool call for people: the action and its object, from the raw input if possible, and its edits.
 
 import { isAbsolute, relative } from 'node:path'
 import { isMap } from '../../domain/json.ts'
@@ -11,7 +11,7 @@ export interface SaidEdit {
 }
 
 export interface ShownCall {
-  /** `run node test.js`; of an edit without its files when `edits` names them. */
+  /** For example `run node test.js`; an edit without file names if `edits` has them. */
   readonly text: string
   readonly edits: readonly SaidEdit[]
 }
@@ -35,7 +35,7 @@ export function shownCall(tool: AskedTool, title: string | null, root: string, i
   const verb = VERBS[tool.kind ?? '']
   if (commands.length > 0 && (verb === undefined || verb === 'run'))
     return { text: `run ${commands.join('; ')}`, edits }
-  // What an edit changes is often told only with its end.
+  // The contents of an edit often arrive only with its end.
   if (!isOver && (!isFilled(tool.rawInput) || verb === undefined || verb === 'edit')) return null
   const name = nameOf(tool) ?? title ?? 'a tool'
   if (verb === undefined) return { text: [name, ...paths.map(path => shortPath(path, root))].join(' '), edits }
@@ -49,7 +49,7 @@ const shortPath = (path: string, root: string): string => {
   return inside === '' ? '.' : inside.startsWith('..') ? path : inside
 }
 
-/** A tool that calls others names them in its input. */
+/** A wrapper tool names the real tool in its input. */
 function nameOf({ name, rawInput }: AskedTool): string | null {
   const inner = isMap(rawInput) ? [rawInput.tool_name, rawInput.toolName] : []
   const found = [...inner, name].find(word => typeof word === 'string' && word !== '')

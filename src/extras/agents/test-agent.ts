@@ -12,7 +12,6 @@ import type { AgentRow } from './agent-settings.ts'
 
 export interface AgentTest {
   readonly agent: string
-  /** Did the test pass according to the journal? */
   readonly fits: boolean
   readonly why: string | null
   readonly hint: string | null

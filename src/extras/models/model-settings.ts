@@ -1,5 +1,5 @@
-// The settings file for models: which providers there are, where their keys come from, what a model costs, how fast it may be asked
-// and how much one drafting or task may use. It belongs to the user, never to a workspace.
+// The settings file for models: providers, key sources, prices, rate limits, and budgets per drafting or task. It belongs to the
+// user, never to a workspace.
 
 import { z } from 'zod'
 import { mapValues } from '../../domain/json.ts'
@@ -34,7 +34,7 @@ export interface ModelEntry {
   }
   readonly rate?: { readonly requests?: number; readonly tokens?: number }
   readonly outputTokens?: number
-  /** Of one call, until its answer is whole. */
+  /** Limit for one call, including its whole answer. */
   readonly timeoutMs?: number
 }
 
@@ -151,7 +151,7 @@ function lowerPrice({ cache_read, cache_write, ...rest }: z.infer<typeof price>)
   }
 }
 
-/** Is it a name of a model: a provider, a slash, and what the provider calls the model? */
+/** Checks for `provider/model`. */
 export const isModelName = (text: string): boolean => NAME.test(text)
 
 export function isPlainUrl(text: string): boolean {

@@ -1,5 +1,5 @@
-// The planner that asks the person's own coding agent. The agent reads the repository in a sandbox in which it can write nothing, and
-// submits one plan with `plan_write`; what it says besides counts for nothing. What it submits is checked like every plan.
+// The planner that asks the user's own coding agent. The agent reads the repository in a read-only sandbox and submits a plan
+// with `plan_write`; its messages are ignored. The submitted plan is validated like any other.
 
 import type { JsonObject } from '../../domain/json.ts'
 import { tokensOf } from '../../domain/model-use.ts'
@@ -13,7 +13,7 @@ export function agentPlanner(draft: DraftWithAgent): Planner {
   return {
     name: 'agent',
     propose: request => propose(draft, request),
-    // A goal is split by its words: nobody is asked for that.
+    // Goals are split by their wording, without the agent.
     split: request => heuristicPlanner().split(request),
   }
 }
@@ -85,7 +85,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
   }
 }
 
-/** What the agent is told. People's words stand under headings of ours. */
+/** The agent's prompt. Quoted text stands under headings of ours. */
 function instructionFor({ goal, comments = [], draft, progress }: PlanRequest, { analysis }: PlanProposal): string {
   const { files, commands } = analysis
   const found = [

@@ -1,5 +1,5 @@
-// The work steps of goals about commands: a check that fails, the update of a dependency, a deployment in stages. What they say comes
-// from the commands and files that were found, and from the goal's own words.
+// Steps for goals about commands: a failing check, a dependency update, a staged deployment. Their texts use the commands and
+// files found, and the goal's own words.
 
 import type { Toolchain } from './found-commands.ts'
 import type { GoalWords } from './goal.ts'
@@ -19,9 +19,9 @@ export interface CommandStepsInput {
   readonly texts: ReadonlyMap<string, string>
 }
 
-const looks = { kind: 'research', scope: 'nothing', proof: 'told' } as const
+const looks = { kind: 'research', scope: 'nothing', proof: 'report' } as const
 
-/** As far as the kind alone says. */
+/** The steps that depend on the kind alone. */
 export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[] } = {
   'failing-command': [
     {
@@ -84,7 +84,7 @@ export const COMMAND_STEPS: { readonly [kind in CommandKind]: readonly WorkStep[
   ],
 }
 
-/** The steps of this goal; null for the kinds whose steps are always the same. */
+/** The steps of this goal; null for kinds whose steps never vary. */
 export function commandSteps(input: CommandStepsInput): readonly WorkStep[] | null {
   const { judged, ends } = input
   if (judged.kind === 'rollout') return rolloutSteps(input)
@@ -133,7 +133,7 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
     },
     {
       ...adapt,
-      // A test that does not load it says what has to stay.
+      // Tests that do not load the dependency show what must keep working.
       scope:
         users.some(path => roleOf(path) !== 'test') && !users.some(path => roleOf(path) === 'test')
           ? 'sources'
@@ -146,10 +146,10 @@ function updateSteps({ goal, texts }: CommandStepsInput): readonly WorkStep[] {
 const STAGED =
   /\bcanar(y|ies)\b|\b(staged|gradual\w*|phased|progressive\w*|step by step|in stages)\b|\broll\w*[- ]?out\b[^.]*%/i
 
-/** A deployment in stages, as the goal names them. Empty where it names none. */
+/** A staged deployment with the stages the goal names; empty if it names none. */
 export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): readonly WorkStep[] {
   if (judged.kind !== 'rollout' && !STAGED.test(goal.wanted)) return []
-  const said = sentenceOf(goal.wanted)
+  const sentences = sentenceOf(goal.wanted)
   const stages = stagesIn(goal.wanted)
   const measured = measureIn(goal.wanted)
   const how =
@@ -159,7 +159,7 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
   const deploys = {
     kind: 'deploy',
     scope: 'nothing',
-    proof: 'told',
+    proof: 'report',
     minutes: 15,
     risks: ['irreversible: what users saw or wrote in between stays'],
     rollback: "the version before is deployed again, as 'prepare' reported",
@@ -178,9 +178,9 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
           ...deploys,
           id,
           title: `Deploy to ${stage}`,
-          why: `The goal says: ${said}`,
+          why: `The goal says: ${sentences}`,
           instruction: `Deploy to ${stage} of the traffic and nothing more, with ${how}. End with what was done and how it is taken back.`,
-          approval: approvalOf(`May it be deployed to ${stage}?`, said, index > 0),
+          approval: approvalOf(`May it be deployed to ${stage}?`, sentences, index > 0),
         },
         {
           ...looks,
@@ -198,9 +198,9 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
       ...deploys,
       id: 'rollout',
       title: 'Deploy to everybody',
-      why: `The goal says: ${said}`,
+      why: `The goal says: ${sentences}`,
       instruction: `Deploy to all of the traffic, with ${how}. End with what was done and how it is taken back.`,
-      approval: approvalOf('Go on to everybody, or back?', said, true),
+      approval: approvalOf('Go on to everybody, or back?', sentences, true),
     },
     {
       ...looks,
@@ -226,19 +226,19 @@ export function rolloutSteps({ goal, judged, toolchain }: CommandStepsInput): re
 
 const TAKE_BACK = 'take-back'
 
-const approvalOf = (title: string, said: string, isBegun: boolean): NonNullable<WorkStep['approval']> => ({
+const approvalOf = (title: string, reason: string, isBegun: boolean): NonNullable<WorkStep['approval']> => ({
   title,
-  why: `The goal says: ${said} A person decides right before it${isBegun ? ', from the numbers of the stage before' : ''}. It is taken back as 'prepare' reported${isBegun ? '; a rejection does that' : ''}.`,
+  why: `The goal says: ${reason} A person decides right before it${isBegun ? ', from the numbers of the stage before' : ''}. It is taken back as 'prepare' reported${isBegun ? '; a rejection does that' : ''}.`,
   ...(isBegun ? { rejected: TAKE_BACK } : {}),
 })
 
 function sentenceOf(text: string): string {
   const all = text.split(/(?<=[.!?])\s+|\n+/).map(one => one.trim())
-  const said = all.find(one => STAGED.test(one) || /\bdeploy|roll|releas/i.test(one)) ?? all[0] ?? ''
-  return `'${said.replace(/[.!]+$/, '').slice(0, 300)}'.`
+  const sentence = all.find(one => STAGED.test(one) || /\bdeploy|roll|releas/i.test(one)) ?? all[0] ?? ''
+  return `'${sentence.replace(/[.!]+$/, '').slice(0, 300)}'.`
 }
 
-/** `5 %, 25 %`; not the limits of what is measured (`errors below 1 %`), and not the whole at the end. */
+/** For example `5 %, 25 %`; without measured limits (`errors below 1 %`) and the final 100 %. */
 function stagesIn(text: string): readonly string[] {
   const found = [...text.matchAll(/(\d+(?:[.,]\d+)?)\s?(?:%|percent\b)/g)].filter(({ index }) => {
     const before = text.slice(Math.max(0, index - 25), index)
@@ -252,7 +252,7 @@ function stagesIn(text: string): readonly string[] {
   return parts.length === 0 ? ['a small part'] : parts.sort((a, b) => a - b).map(part => `${part} %`)
 }
 
-/** What the goal wants to be looked at, in its words. */
+/** What the goal wants to be measured, in its own words. */
 const measureIn = (text: string): string =>
   /\b(?:compare|measure|monitor|watch|check|verify|observe)\b[^.;\n]{3,150}/i
     .exec(text)?.[0]

@@ -1,5 +1,5 @@
-// Puts a plan together from what is known about a goal: questions first, a baseline that records what fails today, the steps of its
-// kind with write scopes and checks, a review, an approval before whatever is irreversible, and a definition of done.
+// Composes a plan for a goal: questions, a baseline of today's failures, the steps of its kind with scopes and checks, a review,
+// an approval before anything irreversible, and final checks.
 
 import { sandboxedCommand } from '../../domain/actions/actions.ts'
 import { isPlanName, type PlanName, type TaskName } from '../../domain/id.ts'
@@ -26,39 +26,39 @@ export interface PlanParts {
   readonly toolchain: Pick<Toolchain, 'installation' | 'reinstallation'>
   readonly ends: readonly EndCheck[]
   readonly steps: readonly WorkStep[]
-  /** Steps after the review: a deployment in stages. */
+  /** Steps after the review: a staged deployment. */
   readonly release: readonly WorkStep[]
   readonly scopes: WriteScopes
   readonly places: GoalPlaces
-  /** The tests, run so that each is printed by its name, where that is known; of the package, and all where that is another command. */
+  /** Test commands that print each test by name, if known: of the package, and of everything if that differs. */
   readonly suite: readonly string[] | null
   readonly allSuite: readonly string[] | null
-  /** Ignored folders in which the tests leave their reports. */
+  /** Ignored folders where the tests write reports. */
   readonly reports: readonly string[]
   readonly questions: readonly PlanQuestion[]
   readonly assumptions: readonly string[]
-  /** A command that renames, where one can. */
+  /** A command that performs the rename, if one can. */
   readonly renaming: RenameCommand | null
-  /** What was said about single tasks of an earlier draft, and about all of it. */
+  /** Comments on an earlier draft, by task; null for comments on all of it. */
   readonly remarks: ReadonlyMap<string | null, readonly string[]>
-  /** Tasks of an earlier draft that somebody does not want. */
+  /** Tasks of an earlier draft to leave out. */
   readonly dropped: ReadonlySet<string>
-  /** The context the plan is made in, kept with it. */
+  /** The context of the draft, stored with the plan. */
   readonly context: JsonObject
 }
 
-/** What was found for the briefings, beside the ranked files. */
+/** Findings for the briefings, beside the ranked files. */
 export interface GoalPlaces {
   readonly passages: readonly Passage[]
-  /** The file that a new test belongs into. */
+  /** The file for a new test. */
   readonly test: string | null
-  /** How one file of tests is run alone. */
+  /** How a single test file is run. */
   readonly oneTest: string | null
-  /** Where changes are noted, as earlier ones were. */
+  /** The change log, if the repository uses one. */
   readonly changeLog: string | null
-  /** Files with the word that is to go or to be corrected. */
+  /** Files that contain the word to remove or correct. */
   readonly holding: readonly string[]
-  /** The commands that fail today, and that the goal is about. */
+  /** The commands that fail today and that the goal is about. */
   readonly causes: readonly LookedCommand[]
 }
 
@@ -72,7 +72,7 @@ export interface WriteScopes {
 
 export interface PlanQuestion {
   readonly text: string
-  /** What holds when nobody says otherwise; asked for an answer when absent. */
+  /** The default answer; without it, the question must be answered. */
   readonly otherwise?: string
 }
 
@@ -141,7 +141,7 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
       )
   }
   if (isFlaky) record(frame.repeatTests(test, 'repeat-before', installed))
-  // One step alone goes back with the plan itself.
+  // A single step is covered by the plan's own rollback point.
   const isSaved = steps.length + release.length > 1 || judged.irreversible.length > 0
   const start = opening({ questions, prepared, recorded, isSaved })
   tasks.push(...start.tasks)
@@ -171,7 +171,7 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
     ['lint', 'Lint', lint],
     ['types', 'Check the types', types],
     ['build', 'Build', build],
-    // What the goal is about is other commands; that the tests still pass is for the review.
+    // The goal is about other commands; whether the tests still pass is part of the review.
     ['test', 'Run the tests', judged.kind === 'failing-command' ? allTests : null],
   ] as const)
     if ((isCode || (id === 'lint' && isSettings)) && command?.exists === true && !isChecked(ends, command)) {
@@ -196,14 +196,14 @@ function composeTasks(parts: PlanParts, done: readonly Criterion[]): readonly Ta
   return tasks
 }
 
-/** As it is typed, without what is only there to keep what it prints. */
+/** As typed, without redirections that only record output. */
 function commandOf({ id, action }: TaskDefinition): string {
   const command = sandboxedCommand(action)
   const line = command !== null && 'script' in command ? command.script.replace(/ 2>&1$/, '') : ''
   return line === '' || line.includes('\n') ? `'${id}'` : `'${line}'`
 }
 
-/** Only what commands can tell: the rest is judged in the review. */
+/** Only what commands can check; the review covers the rest. */
 function doneOf(parts: PlanParts): readonly Criterion[] {
   const { ends, steps, judged } = parts
   const found: Criterion[] = ends.map(({ script, text }) => check(script, text))
@@ -214,7 +214,7 @@ function doneOf(parts: PlanParts): readonly Criterion[] {
 
 const MILESTONES_MIN = 5
 
-/** The phases of a longer plan, by what a task is for. */
+/** Groups a longer plan into phases by the purpose of the tasks. */
 function inMilestones(tasks: readonly TaskDefinition[], all: PlanParts): readonly TaskDefinition[] {
   if (tasks.length < MILESTONES_MIN) return tasks
   const steps = new Map(all.steps.map(step => [step.id, step]))
@@ -238,32 +238,32 @@ function inMilestones(tasks: readonly TaskDefinition[], all: PlanParts): readonl
   })
 }
 
-/** Nobody reads the same reason twice: a later task leaves out the sentences that an earlier one has said. */
+/** Drops sentences of a rationale that an earlier task already has. */
 function withoutRepeats(tasks: readonly TaskDefinition[]): readonly TaskDefinition[] {
-  const told = new Set<string>()
+  const written = new Set<string>()
   return tasks.map(task => {
     const sentences = (task.rationale ?? '').split(/(?<=\.)\s+(?=[A-Z])/)
-    const fresh = sentences.filter(one => !told.has(one))
-    for (const one of fresh) told.add(one)
+    const fresh = sentences.filter(one => !written.has(one))
+    for (const one of fresh) written.add(one)
     return fresh.length === 0 ? task : { ...task, rationale: fresh.join(' ') }
   })
 }
 
-/** Others that need one of these need what it needed. */
+/** Removes tasks; tasks that needed them inherit their needs. */
 function without(tasks: readonly TaskDefinition[], dropped: ReadonlySet<string>): readonly TaskDefinition[] {
   if (dropped.size === 0) return tasks
   const needs = new Map(tasks.map(task => [task.id as string, task.needs ?? []]))
-  const standing = (name: TaskName): readonly TaskName[] =>
-    dropped.has(name) ? (needs.get(name) ?? []).flatMap(standing) : [name]
+  const remaining = (name: TaskName): readonly TaskName[] =>
+    dropped.has(name) ? (needs.get(name) ?? []).flatMap(remaining) : [name]
   return tasks
     .filter(({ id }) => !dropped.has(id))
     .map(task => {
       const on = Object.entries(task.on ?? {})
-        .map(([outcome, to]) => [outcome, [...new Set(to.flatMap(standing))]] as const)
+        .map(([outcome, to]) => [outcome, [...new Set(to.flatMap(remaining))]] as const)
         .filter(([, to]) => to.length > 0)
       return {
         ...task,
-        ...(task.needs === undefined ? {} : { needs: [...new Set(task.needs.flatMap(standing))] }),
+        ...(task.needs === undefined ? {} : { needs: [...new Set(task.needs.flatMap(remaining))] }),
         ...(task.on === undefined ? {} : { on: Object.fromEntries(on) }),
       }
     })

@@ -1,21 +1,21 @@
-// What people said about a draft, read without a model: tasks they do not want, files they name, a test command they prefer. What it
-// cannot follow is handed to whoever does the task, or told.
+// Reads comments on a draft without a model: unwanted tasks, named files, a preferred test command. Other comments are added to
+// the task's instruction or reported.
 
 import { BASELINE } from './draft/work-tasks.ts'
 import type { PlanComment, PlanProposal } from './planner.ts'
 
-/** `external`: done by somebody who can read; `command`: works on files, without reading. */
+/** `external`: the worker reads instructions; `command`: changes files without reading any. */
 export type TaskKind = 'external' | 'command' | 'gate' | 'other'
 
 export interface FollowedComments {
   readonly dropped: ReadonlySet<string>
-  /** Paths to work on, also; and paths to leave alone. */
+  /** Additional paths to work on, and paths to leave alone. */
   readonly also: readonly string[]
   readonly not: readonly string[]
   readonly testCommand: readonly string[] | null
-  /** For the instructions, by task; null for all of them. */
+  /** Text for the instructions, by task; null for all of them. */
   readonly remarks: ReadonlyMap<string | null, readonly string[]>
-  /** Comments that only an instruction can follow. */
+  /** Comments that only an instruction can address. */
   readonly instructions: ReadonlySet<PlanComment>
   readonly unfollowed: PlanProposal['unfollowed']
 }
@@ -25,7 +25,7 @@ const DROPS =
 const LEAVES = /\b(not|don'?t|do not|never|without|except|leave)\b/i
 const TESTS = /\btests?\b.*`([^`]+)`|`([^`]+)`.*\btests?\b|\buse `([^`]+)`/i
 
-/** `tasks`: those a draft may have, by name. */
+/** `tasks`: the possible tasks of a draft, by name. */
 export function readComments(
   comments: readonly PlanComment[],
   known: { readonly paths: readonly string[]; readonly tasks: ReadonlyMap<string, TaskKind> },
@@ -66,7 +66,7 @@ export function readComments(
   return { dropped, also, not, testCommand, remarks, instructions, unfollowed }
 }
 
-/** The path itself, or a file name that is long enough to mean one file. */
+/** The path itself, or a file name long enough to be specific. */
 function mentions(text: string, path: string): boolean {
   const at = text.indexOf(path)
   return at >= 0 && !/[\w/]/.test(text[at - 1] ?? '') && !/[\w/]/.test(text[at + path.length] ?? '')

@@ -1,5 +1,5 @@
-// How it can be told by a command that a goal has been reached: commands that fail today and succeed after a correct change. Only what
-// the goal itself says is used; where it says nothing that can be checked, there is none, and the plan asks.
+// Commands that verify the goal: they fail today and succeed after a correct change. They are derived from the goal's text alone;
+// if it contains nothing checkable, there are none, and the plan asks.
 
 import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
@@ -20,11 +20,8 @@ export interface EndInput {
   readonly goal: GoalWords
   readonly kind: GoalKind
   readonly toolchain: Toolchain
-  /** Every path of the repository. */
   readonly paths: readonly string[]
-  /** What was read of it. */
   readonly texts: ReadonlyMap<string, string>
-  /** Files that are left alone. */
   readonly not: readonly string[]
 }
 
@@ -64,7 +61,7 @@ export function endChecks(input: EndInput): readonly EndCheck[] {
 const STARTERS =
   /^(node|python3?|ruby|sh|bash|deno run|go run|cargo run|\.\/[\w./-]+|make|npm (test|run)|npx|pytest)(\s|$)/
 
-/** A command that the goal quotes, as in: running `python3 tally.py empty.csv` fails. It must only speak of files that are there. */
+/** A command quoted in the goal, as in: running `python3 tally.py empty.csv` fails. All files it names must exist. */
 function reproduction({ goal, paths, kind }: EndInput): EndCheck | null {
   if (!['bug', 'failing-test', 'security'].includes(kind)) return null
   const known = new Set(paths)
@@ -102,7 +99,7 @@ function routed(input: EndInput): readonly EndCheck[] {
   return route === null ? [] : holdsAfterwards(input, route)
 }
 
-/** "Add a `retryOn` option" makes the name; "support a custom `AbortSignal`" and "add support for `URL`" do not. */
+/** "Add a `retryOn` option" introduces the name; "support a custom `AbortSignal`" and "add support for `URL`" do not. */
 export const isIntroduced = ({ wanted }: GoalWords, name: string): boolean => {
   const before = wanted.includes(name) ? wanted.slice(0, wanted.indexOf(name)) : ''
   return MAKES.test(before) || foreignWish(before)?.wish === 'add'
@@ -110,10 +107,10 @@ export const isIntroduced = ({ wanted }: GoalWords, name: string): boolean => {
 const MAKES =
   /\b(?:add|introduc|creat|implement|provid|expos|new|named|called|export)\w*\b(?:(?!\b(?:support|for|to|in|of|from|when|if)\b)[^.,;`])*[`'"]?$/i
 
-/** Names in quotes that nothing in the repository has yet. */
+/** Quoted names that do not occur in the repository yet. */
 function introduced(input: EndInput): readonly EndCheck[] {
   const { goal } = input
-  // Without quotes only a name that cannot be prose: `constructNow`, `Command.Walk()`.
+  // Unquoted, only names that cannot be prose: `constructNow`, `Command.Walk()`.
   const plain = goal.symbols.filter(
     name => /^[a-z]+[A-Z]|\.|::/.test(name) && goal.wanted.includes(name) && !/^--/.test(name),
   )
@@ -136,7 +133,7 @@ function holdsAfterwards({ paths, texts }: EndInput, text: string): readonly End
   ]
 }
 
-/** Files that the goal names and that are not there yet; `Node.js` is none. */
+/** Files named in the goal that do not exist yet; `Node.js` is not one. */
 export function newFiles({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): readonly string[] {
   const isKnown = (file: string): boolean => paths.some(path => path === file || path.endsWith(`/${file}`))
   const isPath = (file: string): boolean => /^\w[\w./-]*$/.test(file) && !file.includes('..') && !PRODUCT.test(file)
@@ -144,7 +141,7 @@ export function newFiles({ goal, paths }: Pick<EndInput, 'goal' | 'paths'>): rea
 }
 const PRODUCT = /^(?:[A-Z]\w*|node|next|nuxt|vue|react|express|d3|three|deno|bun)\.js$/
 
-/** Files that the goal names and that are there; not those of a stack trace, nor one that only shows the way: "like in a.ts". */
+/** Existing files named in the goal, without stack traces and mere examples ("like in a.ts"). */
 export const namedFiles = ({ files, frames, wanted }: GoalWords, paths: readonly string[]): readonly string[] =>
   files
     .filter(file => !frames.some(frame => frame.file === file))

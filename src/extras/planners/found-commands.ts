@@ -1,5 +1,5 @@
-// How a repository is tested, linted and built: found in its own files (scripts, targets, configuration), else the usual way of its
-// language; and checked to be there. Nothing is run.
+// Finds how a repository is tested, linted and built: from its own files (scripts, targets, configuration), else the convention
+// of its language. Checks that the commands exist, and runs nothing.
 
 import type { FoundCommand, FoundCommands, Installation, RepositoryView } from './planner.ts'
 import { languageOf, roleOf } from './ranking/file-role.ts'
@@ -16,19 +16,19 @@ export interface Toolchain {
   readonly languages: readonly string[]
   readonly packageManagers: readonly string[]
   readonly commands: FoundCommands
-  /** Several tests can be named behind the test command, as `pytest tests/test_a.py`. */
+  /** Adds test files as arguments, as in `pytest tests/test_a.py`; null if not supported. */
   readonly testFiles: ((files: readonly string[]) => readonly string[]) | null
-  /** The command or script that deploys, where the repository has one. */
+  /** The deployment command or script, if there is one. */
   readonly deploy: string | null
-  /** Files that say how it is tested, linted or built, and so are no part of a fix: scripts that the commands run. */
+  /** Scripts and configuration of these commands: part of the checks, so a fix must not change them. */
   readonly tools: readonly string[]
-  /** What has to be done before anything can run; null where that is done, or cannot be seen. */
+  /** Installation to run first; null if up to date or unknown. */
   readonly installation: Installation | null
-  /** What installs a dependency that was updated in the lock file; null where the next build or run does. */
+  /** Installs a dependency after an update of the lock file; null if the next build or run does. */
   readonly reinstallation: Pick<Installation, 'run' | 'network'> | null
 }
 
-/** Files of a package that say how it is worked on. */
+/** Files that describe how a package is developed. */
 const READ = [
   'package.json',
   'pnpm-workspace.yaml',
@@ -56,7 +56,7 @@ const READ = [
 ]
 const MANIFESTS_MAX = 100
 
-/** `about`: the files that the goal is most likely about, best first. Their package is tested, and all of the repository at the end. */
+/** `about`: the most relevant files, best first. Their package is tested at each step, the whole repository at the end. */
 export async function findToolchain(repository: RepositoryView, about: readonly string[] = []): Promise<Toolchain> {
   const files = (await repository.files()).map(({ path }) => path)
   const folders = packageFolders(files)
@@ -69,7 +69,7 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
   )
   const language = languageOf(about[0] ?? '') ?? languagesOf(files)[0] ?? null
   const commandIn = async (evidence: Evidence, purpose: Purpose): Promise<FoundCommand | null> => {
-    // A language of which there is one script says nothing about how the project is tested.
+    // A language used for a single script does not tell how the project is tested.
     const first = candidatesIn(evidence, language).find(candidate => candidate.purpose === purpose)
     const better = fromCi(named, purpose, first, evidence) ?? first
     return better === undefined ? null : await checked(repository, evidence, better)
@@ -94,7 +94,7 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
     ci: await Promise.all(
       named.map(async one => {
         const evidence = opened(one.in === undefined ? '' : `${one.in.replace(/\/$/, '')}/`)
-        // Whoever runs it goes to its folder first.
+        // Briefings change to the folder first.
         return {
           ...one,
           ...(await checked(repository, evidence, { purpose: one.purpose, run: one.run, from: one.from, in: '' })),
@@ -116,9 +116,9 @@ export async function findToolchain(repository: RepositoryView, about: readonly 
 
 interface PackageTests {
   readonly folder: string
-  /** Of the package, or of several where nothing around them has tests of its own. */
+  /** Of the package, or of several if nothing around them has tests. */
   readonly inner: FoundCommand | null
-  /** Of the widest folder around it that has some, below the top. */
+  /** Of the widest surrounding folder that has tests, below the top. */
   readonly outer: FoundCommand | null
 }
 
@@ -154,7 +154,7 @@ async function testsOf(
   return { folder: '', inner, outer: null }
 }
 
-/** What is told of each folder, from one reading. */
+/** Reads all folders once and returns what each contains. */
 async function openEvidence(
   repository: RepositoryView,
   files: readonly string[],
@@ -162,11 +162,11 @@ async function openEvidence(
 ): Promise<(folder: string) => Evidence> {
   const known = new Set(files)
   const manifests = files.filter(path => path.endsWith('/package.json')).slice(0, MANIFESTS_MAX)
-  const said = [...new Set(folders)].flatMap(folder => READ.map(name => `${folder}${name}`))
+  const settings = [...new Set(folders)].flatMap(folder => READ.map(name => `${folder}${name}`))
   const tests = [...new Set(folders)].flatMap(folder => firstPythonTests(files.filter(path => path.startsWith(folder))))
-  // Settings of this machine are no files of the repository.
+  // Untracked settings of this machine do not count.
   const wanted = [
-    ...said.filter(path => known.has(path) || /(^|\/)\.bundle\//.test(path)),
+    ...settings.filter(path => known.has(path) || /(^|\/)\.bundle\//.test(path)),
     ...ciFiles(files),
     ...manifests,
     ...tests,
@@ -195,7 +195,7 @@ async function openEvidence(
   return open
 }
 
-/** What the project's own CI runs is better than a guess, where it is the same tool or a program of the repository. */
+/** Prefers the command that CI runs over a guess, if it is the same tool or a program in the repository. */
 function fromCi(
   named: readonly NamedCommand[],
   purpose: Purpose,
@@ -209,7 +209,7 @@ function fromCi(
   const fitting = named.filter(one => {
     const [program = '', second] = one.run
     if (one.purpose !== purpose || !isHere(one) || one.run.some(word => PARTLY.test(word))) return false
-    // A build of its own script may be a whole release.
+    // A custom build script may be a whole release.
     if (found === undefined) return purpose !== 'build' || !program.includes('/')
     if (found.isGuess !== true) return false
     if (/^(\.\/)?bin\//.test(program)) return paths.has(bareProgram(program))
@@ -221,7 +221,7 @@ function fromCi(
 
 const WIDE = /^(--workspace|--all|\.\/\.\.\.)$/
 
-/** With the features and flags that the CI has for all members. */
+/** With the features and flags that CI uses for all members. */
 function ofMember(
   named: readonly NamedCommand[],
   command: string,
@@ -240,7 +240,7 @@ function ofMember(
   return { ...found, from: wide.from, run: wide.run.flatMap(word => (WIDE.test(word) ? ['-p', name] : word)) }
 }
 
-/** Only a part of it, or for another machine. */
+/** Options that restrict it to a part or to another platform. */
 const PARTLY = /^(-p|--package|--target|--manifest-path|--doc|--no-run|-run|-k|-m|--filter)(=|$)/
 
 const bareProgram = (program: string): string => program.replace(/^\.\//, '')
@@ -260,7 +260,7 @@ function deployIn(top: Evidence): string | null {
   )
 }
 
-/** `scripts/lint.mjs` of `"lint": "node scripts/lint.mjs"`: whoever makes the lint pass does not change the linter. */
+/** `scripts/lint.mjs` in `"lint": "node scripts/lint.mjs"`: making the lint pass must not change the linter. */
 function toolFiles({ paths, text }: Evidence, named: readonly NamedCommand[]): readonly string[] {
   const scripts = Object.entries(scriptsOf(text('package.json'))).filter(([name]) => purposeOfName(name) !== null)
   const lines = [...scripts.map(([, line]) => line), ...named.map(({ run }) => run.join(' '))]
@@ -268,18 +268,18 @@ function toolFiles({ paths, text }: Evidence, named: readonly NamedCommand[]): r
   return [...new Set(words)].filter(word => paths.has(word) && roleOf(word) !== 'test')
 }
 
-/** As it is started from the top, in the first way that can start here. */
+/** The first variant that can start here, as run from the top. */
 async function checked(
   repository: RepositoryView,
   evidence: Evidence,
   { run, from, program, missing, or = [], in: folder = evidence.folder }: Candidate,
 ): Promise<FoundCommand> {
-  const told = (words: readonly string[], rest: Pick<FoundCommand, 'exists' | 'missing'>): FoundCommand => ({
+  const result = (words: readonly string[], rest: Pick<FoundCommand, 'exists' | 'missing'>): FoundCommand => ({
     run: inFolder(words, folder),
     from,
     ...rest,
   })
-  if (missing !== undefined) return told(run, { exists: false, missing })
+  if (missing !== undefined) return result(run, { exists: false, missing })
   for (const words of [run, ...or]) {
     const name = program ?? words[0]!
     const found = name.includes('/')
@@ -287,12 +287,12 @@ async function checked(
         ? name
         : null
       : await repository.findProgram(name, evidence.folder)
-    if (found !== null) return told(words[0] === name ? [found, ...words.slice(1)] : words, { exists: true })
+    if (found !== null) return result(words[0] === name ? [found, ...words.slice(1)] : words, { exists: true })
   }
-  return told(run, { exists: false, missing: `'${program ?? run[0]!}' is not installed` })
+  return result(run, { exists: false, missing: `'${program ?? run[0]!}' is not installed` })
 }
 
-/** The file that a line of a shell starts. */
+/** The file that a shell line starts. */
 const STARTED =
   /(?:^|&&|;|\|)\s*(?:(?:node|deno run|bun|tsx|ts-node|python3?|ruby|perl|sh|bash)\s+(?:-\S+\s+)*)?([\w@.][\w@./-]*)/g
 
@@ -300,7 +300,7 @@ function packageManagersOf(top: Evidence): readonly string[] {
   const { paths, files } = top
   const found = new Set<string>()
   if (paths.has('package.json')) found.add(nodeManager(top))
-  // Files at the top, and folders of requirements: there may be very many others.
+  // Only files at the top and requirement folders, since there may be very many others.
   const telling = files.filter(path => !path.includes('/') || path.startsWith('requirements'))
   for (const [pattern, name] of MANAGERS) if (telling.some(path => pattern.test(path))) found.add(name)
   return [...found]

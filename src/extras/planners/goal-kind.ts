@@ -1,5 +1,5 @@
-// What kind of goal it is, judged by the evidence in its words. Also: what it forbids, what it does not know, until when it is wanted,
-// what in it cannot be taken back, and whether it contradicts itself.
+// Classifies a goal by the evidence in its words. Also finds constraints, unknowns, deadlines, irreversible wishes and
+// contradictions.
 
 import { type GoalWords, stemOf } from './goal.ts'
 import { type Deadline, deadlineIn } from './sentence/deadline.ts'
@@ -14,38 +14,38 @@ export type { GoalKind } from './sentence/kind-evidence.ts'
 
 export interface JudgedGoal {
   readonly kind: GoalKind
-  /** What speaks for it: `its verb is 'fix'`, `there is no source file yet`. */
+  /** The evidence: `its verb is 'fix'`, `there is no source file yet`. */
   readonly because: string
-  /** Another kind that as much speaks for, with other steps. */
+  /** A kind with similar evidence but other steps. */
   readonly rival: { readonly kind: GoalKind; readonly because: string; readonly isEqual: boolean } | null
-  /** Its language when it is not English. */
+  /** The language, if not English. */
   readonly language: string | null
-  /** What limits the work, as the goal says it. */
+  /** Constraints in the goal's words. */
   readonly constraints: readonly string[]
   readonly irreversible: readonly IrreversibleStep[]
-  /** It may be meant so, or as a change of the code. */
+  /** Could be an irreversible act or a change of code. */
   readonly doubts: readonly IrreversibleStep[]
-  /** What it says is not known, to be found out first: `whether X or Y`, `why the upload hangs`. */
+  /** Stated unknowns, to be found out first: `whether X or Y`, `why the upload hangs`. */
   readonly unknowns: readonly string[]
   readonly deadline: Deadline | null
-  /** The two parts that do not go together. */
   readonly conflict: readonly [string, string] | null
 }
 
 export interface KnownRepository {
   readonly sourceFiles: number
-  /** Names in its manifests. */
   readonly dependencies?: readonly string[]
-  /** The goal's words lead to a file of it. */
+  /** The goal's words match a file. */
   readonly isPlaced?: boolean
 }
 
 export function judgeGoal(goal: GoalWords, repository: KnownRepository): JudgedGoal {
   const unknowns = statedUnknowns(goal.wanted)
   const isAllLimit = goal.limits.length > 0 && !/\p{L}/u.test(goal.wanted)
-  // `Avoid a copy of the list` is all limit, and the goal.
-  const said = isAllLimit ? goal.limits.map(({ text }) => text).join('\n') : withoutUnknowns(goal.wanted, unknowns)
-  const wanted = said.replace(/^[\s,.;:]+/, '')
+  // `Avoid a copy of the list` is a limit and the whole goal.
+  const evidenceText = isAllLimit
+    ? goal.limits.map(({ text }) => text).join('\n')
+    : withoutUnknowns(goal.wanted, unknowns)
+  const wanted = evidenceText.replace(/^[\s,.;:]+/, '')
   const conflict = conflictIn(goal.text)
   const { steps, doubts } = irreversibleWishes(wanted)
   const { kind, because, rival } = kindOf(goal, wanted, unknowns.length, repository)
@@ -55,7 +55,7 @@ export function judgeGoal(goal: GoalWords, repository: KnownRepository): JudgedG
     constraints: isAllLimit ? [] : constraintsIn(goal, wanted),
     irreversible: steps,
     doubts,
-    // Where the question is the goal, its own steps answer it.
+    // If the question is the goal, its own steps answer it.
     unknowns: kind === 'research' ? [] : unknowns.map(({ text }) => text),
     deadline: deadlineIn(goal.text),
     conflict,
@@ -69,7 +69,7 @@ export function judgeGoal(goal: GoalWords, repository: KnownRepository): JudgedG
 
 const WISHFUL =
   /\b(better|nicer|improve\w*|modern\w*|good|great|awesome|perfect|cool|user-?friendly|polish\w*|cleaner|beautiful|professional|amazing|robust|quality|besser|schöner|mieux|mejor)\b/i
-/** So near to the first, a kind may be the right one. */
+/** Score ratio from which the second kind counts as a rival. */
 const CLOSE = 0.5
 
 function kindOf(
@@ -79,16 +79,16 @@ function kindOf(
   { dependencies = [], ...known }: KnownRepository,
 ): Pick<JudgedGoal, 'kind' | 'because' | 'rival'> {
   const { limits, files, symbols, quoted, terms } = goal
-  // A limit says something about what is wanted, too.
+  // Limits also contain words about the goal.
   const words = terms.length + limits.length
   const isNamed = files.length + symbols.length + quoted.length > 0
   const [best, second] = weighed(kindEvidence(goal, wanted, dependencies))
   const wishful = WISHFUL.exec(wanted)
-  // `better` stands in many files, and leads to none.
+  // Wishful words such as `better` occur in many files and identify none.
   const isPlaced = known.isPlaced === true && thingsOf(goal).some(({ word }) => !WISHFUL.test(word))
   const isWish = wishful !== null && !isNamed && !isPlaced && words <= 6
-  const isSaid = isNamed || isPlaced || limits.length > 0 || thingsOf(goal).length > 0
-  if (best !== undefined && isSaid && !(isWish && best.points <= HINT)) {
+  const isSpecific = isNamed || isPlaced || limits.length > 0 || thingsOf(goal).length > 0
+  if (best !== undefined && isSpecific && !(isWish && best.points <= HINT)) {
     const { kind, because, points } = best
     const isClose = second !== undefined && points > HINT && second.points >= points - CLOSE
     const rival = isClose && !areAlike(kind, second.kind) ? { ...second, isEqual: second.points === points } : null
@@ -107,7 +107,7 @@ interface Weighed {
   readonly because: string
 }
 
-/** The strongest piece decides, the others of its kind add a little; best first. */
+/** The strongest evidence of a kind decides, the rest adds a little; best first. */
 function weighed(evidence: readonly Evidence[]): readonly Weighed[] {
   const kinds = [...new Set(evidence.map(({ kind }) => kind))]
   return kinds
@@ -119,7 +119,7 @@ function weighed(evidence: readonly Evidence[]): readonly Weighed[] {
     .sort((a, b) => b.points - a.points)
 }
 
-/** Kinds whose steps differ little: taking one for the other costs nothing. */
+/** Kinds with nearly the same steps, so confusing them does not matter. */
 const ALIKE: readonly (readonly GoalKind[])[] = [
   ['bug', 'feature'],
   ['bug', 'failing-test', 'failing-command'],
@@ -130,16 +130,15 @@ const ALIKE: readonly (readonly GoalKind[])[] = [
 const areAlike = (one: GoalKind, other: GoalKind): boolean =>
   ALIKE.some(kinds => kinds.includes(one) && kinds.includes(other))
 
-/** Its words without the verb that commands. */
+/** The goal's words without the main verb. */
 function thingsOf({ wanted, terms }: GoalWords): GoalWords['terms'] {
   const { verb } = mainClause(wanted)
   return terms.filter(({ word }) => verb === null || baseForm(word) !== verb)
 }
 
-/** Words that stand for anything: nobody means them. */
 const PLACEHOLDER = /^(?:foo+|bar|baz|qux|quux|lorem|ipsum|asdf\w*|qwer\w*|blah?|hello|hi|hey|test\d+|(.)\1{2,})$/i
 
-/** `fix`, `make it work`: nothing in it says what to work on. `asdf qwer` is no better where no path has a word of it. */
+/** `fix`, `make it work`: without an object. `asdf qwer` counts as well if no path contains a word of it. */
 export function saysNothing(goal: GoalWords, paths: readonly string[]): boolean {
   const { wanted, limits, frames, errors, files, symbols, quoted } = goal
   if ([limits, frames, errors, files, symbols, quoted].some(({ length }) => length > 0)) return false
@@ -156,21 +155,21 @@ export function saysNothing(goal: GoalWords, paths: readonly string[]): boolean 
 
 export const CONSTRAINT =
   /\b(without|don'?t|do not|must not|mustn'?t|never|keep|only|no new|leave|backwards?[- ]compatible|unchanged|ohne|sans|sin)\b/i
-/** Sentences that limit the work without forbidding anything. */
+/** Sentences that restrict the work without forbidding anything. */
 const ALSO_LIMITS = /^only\b|\bonly (?:change|touch|edit|use)\b|\bbackwards?[- ]compatible\b/i
 
-/** "A request without headers" tells which request. */
+/** "A request without headers" describes the request. */
 const DESCRIBES =
   /^(?:without|sans|sin|ohne|sem) (?!\w+ing\b|an?\b|any\b|the\b|new\b|other\b|ein|.*\bzu\b|une?\b|una?\b|uma?\b|\S*[./]\S|(?<=(?:sans|sin|sem) )\p{L}+(?:[aei]r|re)\b)/iu
 
 function constraintsIn({ limits }: GoalWords, wanted: string): readonly string[] {
   const [, ...others] = sentencesOf(wanted)
-  const said = others.filter(sentence => ALSO_LIMITS.test(sentence) && sentence.length < 400)
+  const restrictions = others.filter(sentence => ALSO_LIMITS.test(sentence) && sentence.length < 400)
   const limiting = limits.map(({ text }) => text.trim()).filter(text => !DESCRIBES.test(text))
-  return [...limiting, ...said].slice(0, 5)
+  return [...limiting, ...restrictions].slice(0, 5)
 }
 
-// Contradictions: two clauses about the same thing, one of which wants it changed and the other wants it left.
+// Contradictions: two clauses about the same thing, one to change it and one to leave it.
 
 const CLAUSES = /\s*(?:[,;.!?\n]|\b(?:but|and|while|yet|although|though|however|aber|mais|pero)\b)\s*|\s+(?=without\b)/i
 const CHANGES =
@@ -189,7 +188,7 @@ export function conflictIn(text: string): readonly [string, string] | null {
   for (const [index, first] of clauses.entries()) {
     for (const second of clauses.slice(index + 1)) {
       if (first.wants === null || second.wants === null || first.wants === second.wants) continue
-      // A pronoun means what was spoken of before it.
+      // A pronoun refers to the thing mentioned before.
       const isSame =
         second.about.some(thing => first.about.includes(thing)) ||
         (/\b(it|them|that)\b/i.test(second.clause) && second.about.length === 0)

@@ -1,19 +1,18 @@
-// The parts of a goal that limit the work: "without a new dependency", "do not touch src/a.ts", "keep the docs as they are". They say
-// what must not happen, so they do not decide what kind of goal it is; and the files they protect are not worked on.
+// Limits in a goal: "without a new dependency", "do not touch src/a.ts", "keep the docs as they are". They forbid something, so
+// they do not count as evidence for the kind, and protected files are excluded from the work.
 
 import { roleOf } from './ranking/file-role.ts'
 
-/** A part of the text, from its first letter to its last. */
 export interface Limit {
   readonly from: number
   readonly text: string
-  /** It forbids to change what it names. */
+  /** It forbids changing the files it names. */
   readonly protects: boolean
-  /** It tells how something must not behave ("must not crash"), so it can be the whole goal. */
+  /** It describes forbidden behaviour ("must not crash"), so it can be the whole goal. */
   readonly isBehaviour: boolean
 }
 
-/** What begins a wish. */
+/** Verbs that begin a wish. */
 export const VERBS =
   'add|allow|bump|build|change|clean up|convert|create|delete|deprecate|document|drop|enable|expose|extend|extract|fix|get rid of|handle|implement|introduce|investigate|let|make|merge|migrate|move|port|print|provide|refactor|remove|rename|replace|rewrite|show|simplify|speed up|split|support|translate|update|upgrade|validate|write'
 
@@ -23,7 +22,7 @@ const START = '(?:^|[,(]\\s*|\\b(?:and|but|please|und|aber|bitte|mais|et|pero|y|
 const STAYS =
   '(?:as (?:it|they|is|are|before)\\b|alone\\b|unchanged|untouched|the same\\b|intact\\b|out of (?:it|this)\\b)'
 
-/** Where a limit begins; the ones of the second list take in what stands before them: "src/a.ts must not change". */
+/** The beginnings of limits; those of the second list include the text before them: "src/a.ts must not change". */
 const OPENINGS = [
   /(?<![\w.-])(?:without|ohne|sans|sin(?! us)|sem)(?=\s)|(?<=\s)(?:except|(?:all|everything) but|but not(?= in)|außer|sauf|excepto|exceto)(?=\s)/i,
   /\bno (?:new|additional|extra|further|other)\b|\bno changes? (?:to|in)\b/i,
@@ -44,14 +43,14 @@ const CLOSINGS = [
   /\bnicht (?:ge)?(?:änder|anfass|berühr|anrühr|bearbeit)/i,
 ]
 const CLAUSE_START = /^.*\b(?:but|so|that|while|aber|dass)\s/is
-/** Behind a wish, a comma or "and" begins another clause too; else it joins what must not change. */
+/** After a wish, a comma or "and" starts another clause; otherwise it continues the list of protected things. */
 const AFTER_WISH = new RegExp(`^(?:please\\s+)?(?:${VERBS})\\b.*(?:,\\s|\\b(?:and|but|so|that|while)\\s)`, 'is')
 /** A clause ends before another wish. */
 export const NEXT_WISH = new RegExp(
   `,?\\s+(?:(?:and|then|but|und|aber)\\s+)+(?=(?:${VERBS})\\b)|,\\s+(?=(?:${VERBS}|but|aber)\\b)`,
   'i',
 )
-/** "Without touching a.ts, show …": what begins a sentence ends at its comma, unless a list of files goes on there. */
+/** "Without touching a.ts, show …": a leading limit ends at its comma, unless a list of files continues there. */
 const COMMA = /,\s+(?![\w./-]*\.\w+\b|\ue000|and\b|or\b|und\b|oder\b)/
 
 const PROTECTS = new RegExp(
@@ -73,17 +72,16 @@ export function limitsIn(text: string): readonly Limit[] {
   return limits
 }
 
-/** The goal without its limits. */
 export function withoutLimits(text: string, limits: readonly Limit[]): string {
   let rest = text
-  for (const { from, text: said } of [...limits].reverse())
-    rest = `${rest.slice(0, from)} ${rest.slice(from + said.length)}`
+  for (const { from, text: limitText } of [...limits].reverse())
+    rest = `${rest.slice(0, from)} ${rest.slice(from + limitText.length)}`
   return rest
 }
 
 function limitAt(text: string, from: number, to: number, isBehaviour: boolean): Limit {
-  const said = text.slice(from, to)
-  return { from, text: said, protects: PROTECTS.test(said), isBehaviour }
+  const clause = text.slice(from, to)
+  return { from, text: clause, protects: PROTECTS.test(clause), isBehaviour }
 }
 
 function limitOf(
@@ -107,7 +105,7 @@ function limitOf(
   }
 }
 
-/** `at`: where it was found; `from`: behind the words that only show where a clause begins. */
+/** `at`: where the limit starts; `from`: after the words that only separate clauses. */
 function first(text: string, patterns: readonly RegExp[]): { readonly at: number; readonly from: number } | null {
   const found = patterns
     .map(pattern => pattern.exec(text))
@@ -122,16 +120,16 @@ function first(text: string, patterns: readonly RegExp[]): { readonly at: number
   return found[0] ?? null
 }
 
-/** "The exports of src/a.ts": something of the file is meant, not the file. */
+/** "The exports of src/a.ts" refers to a part of the file, not the file. */
 const PART_OF = /\b(?:of|in|from|by|with|for|von|aus)\s+[`"“]?$/i
 const ALL_OF =
   /\b(?:anything|something|nothing|changes?|except|not|any of it|contents?|public (?:api|interface)|mexer|mexa)\s+(?:of|in|to|for|em)\s+(?:the\s+)?[`"“]?$/i
 
-/** Where a repository notes what changed; `history.ts` is code. */
+/** `history.ts` is code. */
 export const isChangeLog = (path: string): boolean =>
   /(^|\/)(CHANGE|HISTORY|NEWS|RELEASE)[^/]*$/i.test(path) && !['source', 'test'].includes(roleOf(path))
 
-/** Files that people name by what they are for. */
+/** Groups of files that people name by purpose. */
 export type SparedPart = 'tests' | 'docs' | 'changelog' | 'readme' | 'ci'
 const PARTS: readonly (readonly [SparedPart, string, (path: string) => boolean])[] = [
   ['tests', '(?:unit |integration )?(?:tests?|specs?|pruebas|testes)', path => roleOf(path) === 'test'],
@@ -140,15 +138,15 @@ const PARTS: readonly (readonly [SparedPart, string, (path: string) => boolean])
   ['readme', 'readme', path => /(^|\/)readme(\.\w+)?$/i.test(path)],
   ['ci', 'ci|workflows?|pipelines?', path => /(^|\/)\.(github\/workflows|circleci)\/|(^|\/)\.\w+-ci\.yml$/.test(path)],
 ]
-/** It ends there or says what becomes of them: not "the tests that …", "the docs command". */
+/** Excludes "the tests that …" and "the docs command". */
 const PART_ENDS =
   '(?=\\s*(?:$|[,.;)])|\\s+(?:or|and|nor|as|alone|unchanged|untouched|intact|out|must|should|stays?|remains?|are|is|files?|folders?|director\\w+|suite|setup|config\\w*|settings|zu|nicht|und|oder|bleib\\w+|et|ou|y|o|e)(?![\\w-]))'
 
-/** "Do not touch the tests or the changelog": what is spared as a whole. */
+/** Whole groups to leave alone, as in "Do not touch the tests or the changelog". */
 export function sparedParts(limits: readonly Limit[]): readonly SparedPart[] {
-  const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
+  const protecting = limits.filter(({ protects }) => protects).map(({ text }) => text)
   return PARTS.filter(([, words]) =>
-    said.some(text => {
+    protecting.some(text => {
       const at = new RegExp(`(?<![\\w./-])(?:${words})${PART_ENDS}`, 'iu').exec(text)
       const before = text.slice(0, at?.index).replace(/\b(?:the|our|any|existing|all|die|den|les|las?|los|os)\s+$/i, '')
       return at !== null && (!PART_OF.test(before) || ALL_OF.test(before))
@@ -156,21 +154,21 @@ export function sparedParts(limits: readonly Limit[]): readonly SparedPart[] {
   ).map(([part]) => part)
 }
 
-/** The paths that the limits of a goal protect: by path, file name, folder (`src/old`, "the docs folder"), glob (`*.md`) or part. */
+/** Paths protected by the limits: by path, file name, folder (`src/old`, "the docs folder"), glob (`*.md`) or group. */
 export function protectedPaths(limits: readonly Limit[], paths: readonly string[]): readonly string[] {
-  const said = limits.filter(({ protects }) => protects).map(({ text }) => text)
-  if (said.length === 0) return []
-  const globs = said.flatMap(text => text.match(/[\w./-]*\*[\w./*-]*/g) ?? []).map(globPattern)
+  const protecting = limits.filter(({ protects }) => protects).map(({ text }) => text)
+  if (protecting.length === 0) return []
+  const globs = protecting.flatMap(text => text.match(/[\w./-]*\*[\w./*-]*/g) ?? []).map(globPattern)
   const parts = sparedParts(limits)
   return paths.filter(
     path =>
       globs.some(glob => glob.test(path)) ||
       PARTS.some(([part, , isOf]) => parts.includes(part) && isOf(path)) ||
-      said.some(text => namesOf(path).some(name => isProtected(text, name))),
+      protecting.some(text => namesOf(path).some(name => isProtected(text, name))),
   )
 }
 
-/** `*.md` is any file that ends so, in whatever folder. */
+/** `*.md` matches in any folder. */
 const globPattern = (glob: string): RegExp => {
   const source = glob
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
@@ -187,13 +185,13 @@ function namesOf(path: string): readonly string[] {
   return [...ends.filter(end => /[./]|^[A-Z]/.test(end)), ...folders.map(folder => `${folder}/`)]
 }
 
-/** A folder's name without a slash may be any word, unless the text says that it is one. */
+/** A folder name without a slash may be an ordinary word, unless the text says it is a folder. */
 function namesFolder(text: string, folder: string): boolean {
   const name = folder.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const whole = `(?<![\\w./-])[\`"“]?${name}[\`"”]?(?![\\w./-]*[\\w/])`
   if (folder.includes('/')) return new RegExp(whole).test(text)
-  const isSaid = `${whole}[\`"”]?\\s+(?:${FOLDER})\\b|\\b(?:${FOLDER})\\s+${whole}|\\b(?:touch|change|edit|modify|alter)\\s+${whole}\\s*$`
-  return new RegExp(isSaid, 'i').test(text)
+  const isFolder = `${whole}[\`"”]?\\s+(?:${FOLDER})\\b|\\b(?:${FOLDER})\\s+${whole}|\\b(?:touch|change|edit|modify|alter)\\s+${whole}\\s*$`
+  return new RegExp(isFolder, 'i').test(text)
 }
 
 export function isProtected(text: string, name: string): boolean {

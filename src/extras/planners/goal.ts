@@ -1,5 +1,4 @@
-// A goal as somebody wrote it, read without a model: what it quotes, the files, symbols, errors and stack frames it names, and the
-// words to look for.
+// Parses a goal without a model: quoted text, files, symbols, errors, stack frames, and search terms.
 
 import { isProtected, type Limit, limitsIn, withoutLimits } from './goal-limits.ts'
 import type { GoalMentions } from './planner.ts'
@@ -8,22 +7,20 @@ export interface GoalWords extends GoalMentions {
   readonly text: string
   /** The first line, without a stack trace. */
   readonly headline: string
-  /** What it says must not happen. */
   readonly limits: readonly Limit[]
-  /** The goal without its limits and stack traces. */
+  /** The goal without limits and stack traces. */
   readonly wanted: string
-  /** Parts of words to look for in the repository, each once. */
+  /** Distinct word stems to search for. */
   readonly terms: readonly GoalTerm[]
 }
 
 export interface GoalTerm {
-  /** Lower case; the beginning of a word unless `whole`. */
+  /** Lower case; a prefix unless `whole`. */
   readonly stem: string
-  /** As it was written. */
   readonly word: string
-  /** Only this word, not one that begins so. */
+  /** Match the whole word only. */
   readonly whole: boolean
-  /** It came from a name in the goal (`fooBar`, `foo_bar`, in backticks), not from prose. */
+  /** From an identifier (`fooBar`, `foo_bar`, in backticks) instead of prose. */
   readonly named: boolean
 }
 
@@ -71,7 +68,7 @@ export function readGoal(goal: string): GoalWords {
   }
 }
 
-/** `(#12)` and `(fixes #12)` name no work. */
+/** `(#12)` and `(fixes #12)` do not describe work. */
 const REFERENCE = /\s*\((?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|gh)[\s-]*)?#\d+\)/gi
 /** `src/a.ts`, `README.md`, `lib/x/y.py`; not `e.g.` and not `node.js` at the end of a sentence. */
 const FILE_NAME =
@@ -83,7 +80,7 @@ const isSymbol = (text: string): boolean => /^[@#.$_A-Za-z-][\w$.:#@()-]*$/.test
 const bareSymbol = (symbol: string): string => symbol.replace(/^[@.#]+|\(\)?$|[.:,]+$/g, '').replace(/\(.*$/, '')
 const ERROR_LINE = /^\s*((?:\w+\.)*\w*(?:Error|Exception|panic|Panic|Failure)\b:?[^\n]{0,200})/gm
 
-// Frames of stack traces: JavaScript, Python, Go, Ruby, Rust and Java.
+// Stack frames of JavaScript, Python, Go, Ruby, Rust and Java.
 const FRAME_LINE =
   /^\s*(?:at .+:\d+(?::\d+)?\)?|File ".+", line \d+.*|\S+\.go:\d+.*|.+:\d+:in .+|at \S+\(.+\.java:\d+\))\s*$/
 const FRAMES = [
@@ -135,12 +132,12 @@ const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu
 export const wordParts = (word: string): readonly string[] =>
   word.split(/_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u).filter(part => part !== '')
 
-/** The beginning that forms of a word share: `resuming`, `resumed`, `resumes` are `resum`. Never shorter than four letters. */
+/** The common prefix of inflected forms: `resuming`, `resumed`, `resumes` give `resum`. At least four letters. */
 export function stemOf(word: string): string {
   for (const ending of ENDINGS) {
     if (!word.endsWith(ending) || word.length - ending.length < 4) continue
     const stem = word.slice(0, -ending.length)
-    // `running` is `run`, not `runn`; but `calling` stays `call`.
+    // `running` gives `run`, not `runn`; but `calling` stays `call`.
     return /([bdgmnprt])\1$/.test(stem) && stem.length > 4 ? stem.slice(0, -1) : stem
   }
   return word

@@ -1,5 +1,5 @@
-// The embedded planner: reads the goal and the repository, asks no model, and costs nothing. It finds the place, the commands and a
-// check for the end, fills the steps of that kind of goal, and says what it assumed and what it does not know.
+// The embedded planner: analyses goal and repository without a model, at no cost. It finds the files, the commands and a final
+// check, fills in the steps of the goal's kind, and states assumptions and unknowns.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -59,7 +59,7 @@ export const isUnclearGoal = async (goal: string, repository: Pick<RepositoryVie
     (await repository.files()).map(({ path }) => path),
   )
 
-/** Documents of a repository that are read beside its sources, because goals name what stands in them. */
+/** Documents read beside the sources, because goals name things in them. */
 const READ_BESIDE =
   /^(readme\.\w+|package\.json|requirements.*\.txt|pyproject\.toml|go\.mod|Cargo\.toml|Gemfile|\.gitignore|setup\.(py|cfg)|composer\.json)$/i
 
@@ -105,8 +105,8 @@ async function propose({
     ...stepsOf(goal, judged, removed).map(({ id }) => [id, 'external'] as const),
   ])
   if (command !== null) tasks.set('rename', 'command')
-  const said = readComments(comments, { paths, tasks })
-  const followed = { ...said, not: [...said.not, ...spared] }
+  const feedback = readComments(comments, { paths, tasks })
+  const followed = { ...feedback, not: [...feedback.not, ...spared] }
   const placedFirst = placed(aboutFiles(ranking, goal, judged), followed)
   const found = await findToolchain(repository, removed === null ? testedFiles(placedFirst, judged) : [])
   const toolchain = await withTestCommand(repository, found, followed)
@@ -120,21 +120,21 @@ async function propose({
   ]
   const causes = causesToday(judged, ends, looked)
   const about = placedToday(aboutFiles(ranking, goal, judged), causes, paths)
-  const held =
+  const containing =
     removed === null
       ? []
       : holding.filter(path => !path.endsWith('/**')).map(path => ({ path, score: 1, reason: 'it has the name' }))
-  const ranked = placed(held.length > 0 ? { ...about, files: held } : about, followed)
+  const ranked = placed(containing.length > 0 ? { ...about, files: containing } : about, followed)
   const analysis = analysisOf(goal, toolchain, ranked, looked)
   const given = { goal, judged, toolchain, ends, texts }
   const own = commandSteps(given) ?? stepsOf(goal, judged, removed)
   const steps = settings === null ? own : settingsSteps(own, settings)
   const isDeployed = judged.irreversible.some(({ word }) => word === 'deploy')
   const release = isDeployed && judged.kind !== 'rollout' ? rolloutSteps(given) : []
-  // In stages, it is deployed by these steps, and not once more at the end.
+  // A staged deployment has its own steps instead of one at the end.
   const isStaged = release.length > 0 || judged.kind === 'rollout'
   const irreversible = judged.irreversible.filter(({ word }) => !(isStaged && word === 'deploy'))
-  // Code that the goal wants left alone needs the old name: somebody has to see to that.
+  // Protected code uses the old name, so the rename needs a person's attention.
   const isBound = command?.files.some(path => spared.includes(path) && languageOf(path) !== null) === true
   const renaming = isBound ? null : withoutFiles(command, followed.not)
   const history = await repository.history()
@@ -221,7 +221,7 @@ async function propose({
   }
 }
 
-/** The steps are those of one kind: what else the goal asks for is told, not lost. */
+/** Wishes of another kind get no steps; they are reported. */
 function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
   const others = splitGoal(text).filter(({ title }) => {
     const wish = judgeGoal(readGoal(title), { sourceFiles: 1 })
@@ -233,14 +233,13 @@ function otherWishes(text: string, { kind }: JudgedGoal): readonly string[] {
     : [`it asks for more than one thing: ${titles} has no steps of its own here, and is better split off`]
 }
 
-/** What the script of `package.json` runs that a command was found in. */
 async function scriptOf(repository: RepositoryView, found: FoundCommand | null): Promise<string | null> {
   const [, path, name] = /^(\S*package\.json), script '(.+)'$/.exec(found?.from ?? '') ?? []
   const [text] = path === undefined ? [] : await repository.read([path])
   return scriptsOf(text ?? null)[name ?? ''] ?? null
 }
 
-/** Files with the word that is to go, or with a misspelt word that the goal quotes; none where there are too many to be meant. */
+/** Files with the word to remove or the misspelling quoted in the goal; none if there are too many to be plausible. */
 function holdingFiles(
   goal: GoalWords,
   removed: Removal | null,
@@ -248,7 +247,7 @@ function holdingFiles(
   not: readonly string[],
 ): readonly string[] {
   const words = removed?.words ?? goal.quoted.filter(text => /^[\p{L}\p{N}_$-]+$/u.test(text))
-  // What goes is loaded by its path, too: `from './word'`.
+  // A removed file is also imported by path: `from './word'`.
   const holds = (text: string, word: string): boolean =>
     holdsWord(text, word) || (removed !== null && holdsWord(text.replaceAll('/', ' '), word))
   const found = [...texts].filter(([, text]) => words.some(word => holds(text, word))).map(([path]) => path)
@@ -256,7 +255,7 @@ function holdingFiles(
   return [...new Set([...(removed?.files ?? []), ...found])].filter(path => !not.includes(path)).sort()
 }
 
-/** Without what is left alone; the readme where nothing fits. */
+/** Without protected files; the readme if nothing matches. */
 function docsOf(
   input: Parameters<typeof docsScope>[0],
   { docs }: WriteScopes,
@@ -280,7 +279,6 @@ interface PlacesInput {
   readonly history: readonly PastChange[]
 }
 
-/** What the briefings tell beside the ranked files. */
 async function placesOf(
   repository: RepositoryView,
   { goal, analysis, toolchain, paths, texts, holding, history, causes }: PlacesInput,
@@ -301,7 +299,7 @@ async function placesOf(
   }
 }
 
-/** Tasks that are no work steps, as comments may name them. */
+/** Other tasks that comments may name. */
 const OTHER_TASKS: readonly (readonly [string, TaskKind])[] = [
   ['clarify', 'gate'],
   ['baseline', 'other'],
@@ -346,7 +344,7 @@ async function readBeside(
   )
 }
 
-/** Lock files, which say the versions. */
+/** Lock files, for versions. */
 const readAlso = (repository: RepositoryView, paths: readonly string[]): Promise<ReadonlyMap<string, string>> =>
   textsOf(
     repository,
@@ -354,7 +352,7 @@ const readAlso = (repository: RepositoryView, paths: readonly string[]): Promise
     SETTINGS_MAX,
   )
 
-/** In a workspace, each package has some. */
+/** A workspace has manifests for each package. */
 const SETTINGS_MAX = 200
 
 async function textsOf(
@@ -382,7 +380,7 @@ async function withTestCommand(
   return { ...found, commands: { ...found.commands, test } }
 }
 
-/** The files whose package is tested at each step: those that the goal speaks of about as clearly as of the best. */
+/** The files whose package is tested at each step: those about as relevant as the best. */
 function testedFiles({ files: all }: Pick<Ranking, 'files'>, { kind }: JudgedGoal): readonly string[] {
   const files = isAside(all[0]?.path ?? '') ? all : all.filter(({ path }) => !isAside(path))
   const [best] = files
@@ -395,7 +393,7 @@ function testedFiles({ files: all }: Pick<Ranking, 'files'>, { kind }: JudgedGoa
 
 const TESTED_MAX = 3
 const TESTED_SCORE = 0.6
-/** What they change may be anywhere. */
+/** Kinds whose changes may be anywhere. */
 const OF_ALL: ReadonlySet<JudgedGoal['kind']> = new Set([
   'rename',
   'dependency-update',
@@ -404,7 +402,7 @@ const OF_ALL: ReadonlySet<JudgedGoal['kind']> = new Set([
   'rollout',
 ])
 
-/** Words such as 'lint' lead to the linter, not to what it complains about: only a file that the goal names counts. */
+/** Words such as 'lint' match the linter instead of what it complains about, so only named files count. */
 const aboutFiles = (ranking: Ranking, { files }: GoalWords, { kind }: JudgedGoal): Ranking =>
   kind === 'failing-command' || kind === 'rollout'
     ? { ...ranking, files: ranking.files.filter(({ path }) => files.includes(path)), tests: [] }
@@ -430,7 +428,7 @@ function filesOfCommands(
   }
 }
 
-/** What somebody named goes first, what they ruled out goes. */
+/** Applies comments: named files first, excluded ones removed. */
 function placed(ranking: Ranking, { also, not }: FollowedComments): Ranking {
   const [best] = ranking.files
   const named = also.filter(path => roleOf(path) !== 'test')
@@ -455,7 +453,7 @@ function analysisOf(goal: GoalWords, toolchain: Toolchain, ranking: Ranking, loo
   }
 }
 
-/** Comments on tasks that the plan does not have, or on a plan in which nobody reads instructions. */
+/** Comments on tasks that the plan does not have, or that no worker would read. */
 function unread(
   { unfollowed, instructions }: FollowedComments,
   comments: readonly PlanComment[],
@@ -463,9 +461,9 @@ function unread(
 ): PlanProposal['unfollowed'] {
   const ids = new Set(tasks.map(({ id }) => id as string))
   const isRead = tasks.some(({ instruction }) => instruction !== undefined)
-  const told = new Set(unfollowed.map(({ comment }) => comment))
+  const reported = new Set(unfollowed.map(({ comment }) => comment))
   return comments.flatMap(comment => {
-    if (told.has(comment)) return []
+    if (reported.has(comment)) return []
     if (comment.task !== null && !ids.has(comment.task))
       return [{ comment, why: `the draft has no task '${comment.task}'` }]
     if (comment.task === null && !isRead && instructions.has(comment))
@@ -506,7 +504,7 @@ function rationaleOf(
 
 const SIMILAR_MAX = 3
 
-/** Plans whose goals share most of the words that matter. */
+/** Past plans whose goals share most of the significant words. */
 function similarPlans({ terms }: GoalWords, past: readonly PastPlan[]): readonly PastPlan[] {
   if (terms.length < 2) return []
   return past
@@ -532,7 +530,7 @@ interface ContextInput {
   readonly comments: NonNullable<PlanRequest['comments']>
 }
 
-/** The context a plan was made in, kept with it, so that one can still ask why it is as it is. */
+/** The context of the draft, stored with the plan to explain it later. */
 function contextOf(input: ContextInput): JsonObject {
   const { judged, analysis, unsure, risks, rationale, similar, state, comments } = input
   const context = {

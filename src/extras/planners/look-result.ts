@@ -1,5 +1,5 @@
-// What the project's own commands do today, run once before a draft. A failure is evidence when it names a file of the repository and
-// shows no sign of the sandbox; else nobody knows why it failed, and nothing is built on it.
+// Results of the project's own commands, run once before a draft. A failure counts as evidence if it names a file of the
+// repository and shows no sign of the sandbox; otherwise its cause is unknown and it is ignored.
 
 import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
 
@@ -13,25 +13,24 @@ export interface Looked {
 export interface LookedCommand {
   readonly run: readonly string[]
   readonly env?: { readonly [name: string]: string }
-  /** The folder it ran in, when that is not the top. */
+  /** The folder it ran in, if not the top. */
   readonly in?: string
   readonly purpose: 'test' | 'lint' | 'types' | 'build'
   readonly status: 'passes' | 'fails' | 'unknown'
-  /** Of an unknown one: why, as the end of a sentence. */
+  /** The reason, if the result is unknown, as the end of a sentence. */
   readonly why?: string
-  /** How many tests fail, and of how many, where it says so. */
+  /** Number of failed tests, if reported. */
   readonly failed?: number
   readonly total?: number
-  /** Files of the repository that the failure names, in its order. */
+  /** Repository files named in the failure, in order. */
   readonly places: readonly { readonly file: string; readonly line: number | null }[]
-  /** What it printed about them, cut. */
   readonly lines: readonly string[]
 }
 
-/** Its words, without variables and folder. */
+/** The command as a shell line, without variables and folder. */
 export const lookedLine = ({ run }: Pick<LookedCommand, 'run'>): string => run.map(shellQuoted).join(' ')
 
-/** `npm test: 2 of 31 fail today (test/a.test.js:12)`. */
+/** For example `npm test: 2 of 31 fail today (test/a.test.js:12)`. */
 export function lookedText(command: LookedCommand): string {
   const { status, why, failed, total, places } = command
   const line = lookedLine(command)
@@ -44,10 +43,9 @@ export function lookedText(command: LookedCommand): string {
 
 const LINES_TOLD = 12
 
-/** For whoever drafts: each command, and the first lines that a failing one printed about its places. */
+/** For prompts: each command, and the first lines of each failure. */
 export const lookedLines = ({ commands }: Pick<Looked, 'commands'>): readonly string[] =>
   commands.flatMap(command => [lookedText(command), ...command.lines.slice(0, LINES_TOLD).map(line => `  > ${line}`)])
 
-/** Those of which is known that they fail, and where. */
 export const failingToday = (looked: Looked | undefined): readonly LookedCommand[] =>
   (looked?.commands ?? []).filter(({ status }) => status === 'fails')

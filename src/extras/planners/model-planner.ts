@@ -1,5 +1,5 @@
-// The planner that asks a model: takes in the goal, asks the person what it must know, drafts, has the draft checked as every plan is and
-// repaired, and looks at it once more as a critic. What comes back is a proposal like any other; the model decides nothing.
+// The planner that asks a model: it understands the goal, asks the person what it must know, drafts, validates and repairs the
+// draft, and criticises it once. The result is a proposal; the model decides nothing.
 
 import type { JsonObject } from '../../domain/json.ts'
 import { type ModelCost, tokensOf } from '../../domain/model-use.ts'
@@ -59,20 +59,19 @@ import {
   type Wish,
 } from './planner.ts'
 
-/** One drafting sends no more requests than this, repairs included. */
+/** Maximum number of requests per drafting, repairs included. */
 const CALLS_MAX = 12
-/** And each further draft adds so many: one answer and its repairs. */
+/** Additional requests per further draft: one answer and its repairs. */
 const DRAFT_CALLS = 4
-/** And to split a goal, no more than this. */
 const SPLIT_CALLS_MAX = 3
 const TITLE_MAX = 200
 const REPAIRS_MAX = 3
 const INTAKE_REPAIRS_MAX = 2
 const QUESTIONS_MAX = 6
-/** A longer recording is not kept: the plan must stay a document that can be read. */
+/** Larger recordings are dropped, so that the plan remains a readable document. */
 const RECORDING_MAX = 2_000_000
 
-/** Who looks at goal and repository before a model is asked. */
+/** Analyses goal and repository before a model is asked. */
 export type FirstLook = (request: Pick<PlanRequest, 'goal' | 'repository' | 'looked'>) => Promise<PlanProposal>
 
 export function modelPlanner(models: PlanningModels, look: FirstLook = heuristicPlanner().propose): Planner {
@@ -106,21 +105,21 @@ type Message = ModelQuestion['messages'][number]
 
 interface Drafting {
   readonly model: PlanningModel
-  /** No more requests than this, whoever allows what. */
+  /** Hard limit, even if a person allows more. */
   readonly callsMax: number
   readonly request: PlanRequest
   readonly goal: string
   readonly repository: PlanRequest['repository']
-  /** Remembers each result, so that a replay has the same. */
+  /** Caches results, so that a replay has the same ones. */
   readonly runCheck: RunCheck
-  /** Commands that only ask that nothing gets worse, when they are checks. */
+  /** Commands that, as checks, only require that nothing gets worse. */
   readonly guards: readonly string[]
   readonly results: Map<string, CheckedToday>
-  /** What the planner that asks nobody found. */
+  /** The result of the heuristic planner. */
   readonly known: PlanProposal
   readonly ground: Ground
   readonly briefing: string
-  /** Null where the provider takes no tools. */
+  /** Null if the provider does not support tools. */
   readonly reading: Reading | null
 }
 
@@ -159,7 +158,7 @@ async function begin({ models, look }: Rooms, request: PlanRequest, calls: numbe
   }
 }
 
-/** What the look has run is not run again. */
+/** Reuses the results of commands that were already run. */
 function remembering({ runCheck, looked }: PlanRequest, results: Map<string, CheckedToday>): RunCheck {
   return async script => {
     const result = results.get(script) ?? (await runCheck?.(script)) ?? 'unknown'
@@ -178,13 +177,13 @@ async function ask<T>(
   return { value: reply.value as T, repairs: reply.repairs }
 }
 
-/** Whatever ends it but its own answers, those are there for the next time: nothing that was paid for is lost. */
+/** Unless the model's own answers cause the failure, they are stored for the next drafting, so that nothing paid for is lost. */
 async function keepingPaid<T>({ model, callsMax }: Drafting, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     const { calls, usage, cost } = model.spent()
-    // Our own bug, or answers that would end the next drafting as well.
+    // A bug of ours, or answers that would fail the next drafting as well.
     const isPlanned = error instanceof PlanningFailure
     if (!isPlanned || BAD_ANSWERS.has(error.failure.code ?? '') || calls >= callsMax) model.forget()
     if (!isPlanned || error.failure.code !== 'model:cap' || calls >= callsMax) throw error
@@ -242,7 +241,7 @@ async function takeIn(drafting: Drafting): Promise<Intake> {
   return value
 }
 
-/** Only what nobody may assume is asked. Without somebody who answers now, the plan asks. */
+/** Asks only what must not be assumed. Without an answer, the plan asks. */
 async function askPerson(
   { ask: answer }: PlanRequest,
   unknowns: readonly Unknown[],
@@ -251,9 +250,9 @@ async function askPerson(
   const open: string[] = []
   for (const { question, answeredBy, otherwise = '' } of unknowns) {
     if (answeredBy !== 'person' || otherwise.trim() !== '' || answers.length + open.length >= QUESTIONS_MAX) continue
-    const said = ((await answer?.(question)) ?? '').trim()
-    if (said === '') open.push(question)
-    else answers.push({ question, answer: said })
+    const response = ((await answer?.(question)) ?? '').trim()
+    if (response === '') open.push(question)
+    else answers.push({ question, answer: response })
   }
   return { answers, open }
 }
@@ -268,12 +267,12 @@ interface Drafted extends TakenIn {
   readonly draft: Draft
   readonly plan: DraftedPlan
   readonly repairs: number
-  /** The conversation that led to it, with its last answer. */
+  /** The conversation up to and including its last answer. */
   readonly messages: readonly Message[]
   readonly checked: SelfChecked
 }
 
-/** The first of those with the fewest faults, and why it is that one. A draft that cannot be had does not take the others along. */
+/** The first draft with the fewest faults, and why it was chosen. A failed draft does not affect the others. */
 async function bestOf(
   drafting: Drafting,
   taken: TakenIn,
@@ -294,8 +293,8 @@ async function bestOf(
   const best = all[counts.indexOf(Math.min(...counts))]!
   const repairs = all.reduce((sum, one) => sum + one.repairs, 0)
   const numbers = counts.join(', ')
-  const said = `${numberOf(all.length, 'draft')} ${all.length === 1 ? 'was' : 'were'} made, with ${numbers} faults against the repository; this is number ${all.indexOf(best) + 1}, the first with the fewest`
-  return [{ ...best, repairs }, drafts === 1 ? [] : [said, ...ended]]
+  const summary = `${numberOf(all.length, 'draft')} ${all.length === 1 ? 'was' : 'were'} made, with ${numbers} faults against the repository; this is number ${all.indexOf(best) + 1}, the first with the fewest`
+  return [{ ...best, repairs }, drafts === 1 ? [] : [summary, ...ended]]
 }
 
 async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
@@ -312,7 +311,7 @@ async function draftPlan(drafting: Drafting, taken: TakenIn): Promise<Drafted> {
   ])
 }
 
-/** All repairs together are at most three rounds. A draft that can be used is not lost when nothing better comes of it. */
+/** At most three rounds of repairs. A usable draft is kept if repairs do not improve it. */
 async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly Message[]): Promise<Drafted> {
   let messages = question
   let best: Drafted | null = null
@@ -337,9 +336,9 @@ async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly 
     const checked = await selfCheck(draft, { ...drafting, looked: drafting.request.looked })
     const { faults } = checked
     const plan = planOf(drafting, { ...taken, checked }, draft)
-    const said: Message = { role: 'assistant', text: asText(draft) }
-    const next = { ...taken, draft, plan, repairs, messages: [...question, said], checked }
-    // Who keeps to it after being told is asked no more; the person reads it then.
+    const lastAnswer: Message = { role: 'assistant', text: asText(draft) }
+    const next = { ...taken, draft, plan, repairs, messages: [...question, lastAnswer], checked }
+    // A model that repeats the fault is not asked again; the person sees the fault.
     const isBetter = best === null || faults.length < best.checked.faults.length
     if (faults.length === 0 || repairs >= REPAIRS_MAX || !isBetter) return isBetter ? next : { ...best!, repairs }
     best = next
@@ -349,7 +348,7 @@ async function draftFrom(drafting: Drafting, taken: TakenIn, question: readonly 
       ...faults.map(fault => `- ${fault}`),
       'Answer again, with the whole JSON.',
     ]
-    messages = [...question, said, { role: 'user', text: text.join('\n') }]
+    messages = [...question, lastAnswer, { role: 'user', text: text.join('\n') }]
   }
 }
 
@@ -371,7 +370,7 @@ function planOf(
   return draftedPlan({ goal: request.goal, known, draft, today, questions: open, ground, context })
 }
 
-/** What must change is drafted once more; if that gives nothing better, the draft stays and the problems are told. */
+/** Redrafts once according to the critique. If that does not improve it, the draft stays and the problems are reported. */
 async function criticised(
   drafting: Drafting,
   first: Drafted,
@@ -405,7 +404,7 @@ async function criticised(
   }
 }
 
-/** Whoever stops the drafting stops all of it. */
+/** An abort stops all drafts. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof PlanningFailure) || error.failure.code === 'model:cancelled') throw error
   return error.message
@@ -416,7 +415,7 @@ const assumed = (unknowns: readonly Unknown[]): readonly string[] =>
     answeredBy === 'person' && otherwise.trim() !== '' ? [`${question} ${otherwise}`] : [],
   )
 
-/** Said once, and not for each check. */
+/** Reported once instead of per check. */
 const unrun = ({ today }: SelfChecked): readonly string[] =>
   today.length > 0 && today.every(({ result }) => result === 'unknown')
     ? ['whether the checks of the tasks fail today is not known: they were not run']
@@ -463,7 +462,7 @@ async function proposalOf(
     comments,
     ...(request.drafts === undefined ? {} : { drafts: request.drafts }),
     model: used,
-    // On one line, so that the document stays readable.
+    // A single line keeps the document readable.
     recording: isKept ? recording : null,
   }
   const { definition, irreversible } = planOf(
@@ -483,9 +482,9 @@ async function proposalOf(
     irreversible,
     estimate: { workMs: workOf(definition), cost: costText(used) },
     analysis: isKept ? analysis : { ...analysis, limits: [...analysis.limits, NOT_KEPT] },
-    unfollowed: (draft.unfollowed ?? []).flatMap(({ comment, why }) => {
-      const said = comments[comment - 1]
-      return said === undefined ? [] : [{ comment: said, why }]
+    unfollowed: (draft.unfollowed ?? []).flatMap(({ comment: number, why }) => {
+      const comment = comments[number - 1]
+      return comment === undefined ? [] : [{ comment, why }]
     }),
     model: used,
   }

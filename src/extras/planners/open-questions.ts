@@ -1,4 +1,4 @@
-// What a draft takes for granted, and what it asks before work begins.
+// The assumptions of a draft, and the questions it asks before work begins.
 
 import type { PlanQuestion } from './compose-plan.ts'
 import { isIntroduced, namedDependency, routeIn } from './end-checks.ts'
@@ -22,7 +22,7 @@ export interface Judging {
   readonly ends: readonly EndCheck[]
   readonly steps: readonly WorkStep[]
   readonly texts: ReadonlyMap<string, string>
-  /** What the goal names and the repository does not have. */
+  /** Names in the goal that the repository does not contain. */
   readonly missing: readonly string[]
 }
 
@@ -34,8 +34,8 @@ export interface Unsure {
 const QUESTIONS_MAX = 4
 
 /**
- * What is taken for granted, and what is asked. Only what has no usual answer is asked: every question stops the plan until somebody
- * comes, so whatever most people would answer is assumed, and told.
+ * Only what has no usual answer is asked, because every question stops the plan until it is answered; the rest is assumed and
+ * reported.
  */
 export function openQuestions({ goal, judged, toolchain, analysis, ends, steps, texts, missing }: Judging): Unsure {
   const { conflict, rival, language, doubts, deadline } = judged
@@ -93,7 +93,6 @@ const REAL_WORDS: { readonly [word in IrreversibleStep['word']]: string } = {
   migrate: 'migrate data',
 }
 
-/** What the kind leaves open. */
 function kindQuestion({ goal, judged, analysis, texts }: Pick<Judging, 'goal' | 'judged' | 'analysis' | 'texts'>): {
   readonly ask?: PlanQuestion
   readonly assume?: string
@@ -158,11 +157,11 @@ function kindQuestion({ goal, judged, analysis, texts }: Pick<Judging, 'goal' | 
   }
 }
 
-/** It says what is updated: all of them, or a name behind the verb. */
+/** It says what to update: everything, or a named dependency. */
 const UPDATED =
   /\b(?:dependencies|deps|packages|lock ?file|audit)\b|\b(?:bump|upgrad|updat|downgrad|pin)(?:e?[ds]?|ing)\s+(?:up\s+)?(?:to\s+(?=[A-Z]))?(?!(?:the|a|an|our|to|it|version|everything)\b)[@\w]/i
 
-/** What a new project can be built with, when the goal says so. */
+/** Technologies for a new project. */
 const TECHNOLOGY =
   /\b(?:python|typescript|javascript|node(?:\.?js)?|deno|bun|react|vue|svelte|next\.?js|django|flask|fastapi|rails|ruby|rust|golang|go (?=program|tool|cli|server|service|module|package)|java|kotlin|swift|c\+\+|c#|\.net|php|laravel|elixir|phoenix|haskell|scala|clojure|zig|bash|shell script|html)(?![\w+#])/i
 
@@ -188,7 +187,7 @@ export const KIND_WORDS: { readonly [kind in JudgedGoal['kind']]: string } = {
   contradiction: 'a goal that contradicts itself',
 }
 
-/** Names in quotes and files that the goal speaks of and nothing here has, each as a sentence. */
+/** Quoted names and files of the goal that do not exist here, each as a sentence. */
 export async function missingNames(
   repository: RepositoryView,
   { goal, judged, paths, texts }: Pick<ScopeInput, 'goal' | 'judged' | 'paths' | 'texts'>,
@@ -215,7 +214,7 @@ export async function missingNames(
     )
 }
 
-/** `Response#to_hash` is written as both of its parts, one in the other. */
+/** `Response#to_hash` is written as both of its parts, one inside the other. */
 const holdsName = (text: string, name: string): boolean =>
   text.includes(name) ||
   (/::|#|\./.test(name) &&

@@ -1,6 +1,5 @@
-// A planner turns a goal into a proposed plan: the door of `planners/`. The embedded one (`heuristic`) reads the goal and the
-// repository and asks no model. Others (a model, a template, later the person's own agent) take the same request and give the same
-// answer.
+// The interface of planners: a planner turns a goal into a proposed plan. The embedded one (`heuristic`) analyses goal and
+// repository without a model. The others (model, template, agent) take the same request and give the same result.
 
 import type { NotePlace } from '../../domain/event.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -12,29 +11,28 @@ import type { Looked } from './look-result.ts'
 export { failingToday, type Looked, type LookedCommand, lookedLine, lookedLines, lookedText } from './look-result.ts'
 
 export interface Planner {
-  /** As people choose it: `heuristic`, `model`. */
   readonly name: string
-  /** Any text is a goal. Throws `PlanningFailure` when whoever is asked (a model) gives no plan that can be used. */
+  /** Accepts any text. Throws `PlanningFailure` if a model or agent gives no usable plan. */
   propose(request: PlanRequest): Promise<PlanProposal>
-  /** The wishes that a goal holds, each to be planned on its own. One wish, when it is one piece of work. Fails as `propose` does. */
+  /** Splits a goal into wishes that can be planned separately; a single piece of work is one wish. Fails like `propose`. */
   split(request: SplitRequest): Promise<readonly Wish[]>
 }
 
 export type SplitRequest = Pick<PlanRequest, 'goal' | 'repository' | 'model' | 'budget' | 'more' | 'signal'>
 
-/** A part of a goal that can be reached on its own: a sub-goal. */
+/** A part of a goal that can be achieved on its own: a sub-goal. */
 export interface Wish {
   readonly title: string
-  /** What must hold for it; limits that the whole goal names are among them. */
+  /** Acceptance criteria, including limits of the whole goal. */
   readonly criteria: readonly string[]
 }
 
 export const DRAFTS_MAX = 3
 
-/** A goal is split into so many wishes at most; the rest stays in the last one. */
+/** Maximum number of wishes; the rest stays in the last one. */
 export const WISHES_MAX = 20
 
-/** There is no plan, and this is why. Nothing was kept. */
+/** Why there is no plan. Nothing was stored. */
 export class PlanningFailure extends Error {
   readonly failure: Failure
 
@@ -47,41 +45,36 @@ export class PlanningFailure extends Error {
 export interface PlanRequest {
   readonly goal: string
   readonly repository: RepositoryView
-  /** What people said about an earlier draft: the next one follows it where it can, and says where it cannot. */
+  /** Comments on an earlier draft. The planner follows them where it can and reports the others. */
   readonly comments?: readonly PlanComment[]
-  /** The draft that the comments are about. */
   readonly draft?: PlanDefinition
-  /** The plan that is under way, when what is left of it is drafted again. */
+  /** Set when the rest of a running plan is drafted again. */
   readonly progress?: PlanProgress | undefined
-  /** Plans of the past, newest first, for what they teach about this one. */
   readonly past?: readonly PastPlan[]
-  /** The model to ask, `provider/name`; the default of the user when absent. */
+  /** `provider/name`; by default the user's default model. */
   readonly model?: string
-  /** The coding agent to ask, by its name. */
   readonly agent?: string
-  /** The template to fill. */
   readonly template?: string
-  /** What the project's commands do today, where they were run. */
+  /** Results of the project's commands today, if they were run. */
   readonly looked?: Looked | undefined
-  /** What cannot work in a plan, a sentence each: the same checks as for every plan. */
+  /** Errors in a plan, one sentence each, by the general rules for plans. */
   readonly check?: (definition: PlanDefinition) => readonly string[]
-  /** Runs a check in a throwaway copy of the repository, where that is possible and allowed; absent: nobody knows how it ends. */
+  /** Runs a check in a disposable copy of the repository; absent if not possible or not allowed. */
   readonly runCheck?: RunCheck | undefined
-  /** Asks the person at once; null when they do not answer. When absent, the plan asks before work begins. */
+  /** Asks the person now; null without an answer. If absent, the plan asks before work begins. */
   readonly ask?: (question: string) => Promise<string | null>
-  /** What this drafting may use of a model, in place of the usual limits. */
+  /** Overrides the usual model budget. */
   readonly budget?: DraftingBudget
-  /** So many drafts, of which the one with the fewest faults is kept; one when absent. */
+  /** Number of drafts, of which the one with the fewest faults is chosen; default 1. */
   readonly drafts?: number | undefined
-  /** Asks the person whether more may be used; when absent, the drafting ends at its limits. */
+  /** Asks the person whether more may be used; if absent, the drafting ends at its limits. */
   readonly more?: (question: string) => Promise<boolean>
-  /** Tells the person something while the drafting goes on. */
   readonly tell?: (note: string) => void
   readonly signal?: AbortSignal
 }
 
 export interface PlanProgress {
-  /** Finished, or in work: they stay as they are. */
+  /** Finished or in progress: unchanged. */
   readonly kept: readonly {
     readonly task: string
     readonly title: string
@@ -91,7 +84,7 @@ export interface PlanProgress {
   readonly failed: readonly { readonly task: string; readonly title: string; readonly reason: string }[]
 }
 
-/** `unknown`: it could not be run here, or did not end in time. */
+/** `unknown`: it could not run, or timed out. */
 export type CheckedToday = 'passes' | 'fails' | 'unknown'
 /** A line for `sh`. */
 export type RunCheck = (script: string) => Promise<CheckedToday>
@@ -102,37 +95,34 @@ export interface DraftingBudget {
   readonly usd?: number
 }
 
-/** What a planner needs of language models. */
 export interface PlanningModels {
-  /** One drafting with one model. Sends nothing yet. */
+  /** Opens a drafting with one model without sending anything. */
   open(request: {
     readonly use?: string
     readonly caps: { readonly calls: number }
     readonly allowed?: DraftingBudget
     readonly more?: (question: string) => Promise<boolean>
-    /** What was kept of a drafting under this name is not paid again. */
+    /** Answers stored under this key are reused without payment. */
     readonly keepAs?: string
   }): Promise<{ readonly ok: true; readonly model: PlanningModel } | { readonly ok: false; readonly failure: Failure }>
 }
 
 export interface PlanningModel {
-  /** `provider/name`. */
   readonly name: string
-  /** Asks for JSON by a schema. An answer that does not follow it, or does not pass `check`, is sent back `repairsMax` times. */
+  /** Asks for JSON by schema. Invalid answers and those that fail `check` are sent back up to `repairsMax` times. */
   object(question: ModelQuestion): Promise<ModelReply>
-  /** May it call tools in a question for JSON? Not every provider takes both. */
+  /** Does the provider support tools together with JSON answers? */
   readonly callsTools: boolean
   spent(): ModelSpent
-  /** Everything that was asked and answered, for a replay. */
+  /** All questions and answers, for a replay. */
   recording(): unknown
-  /** So many answers of an earlier drafting of the same goal are there; they are not paid again. */
+  /** Number of stored answers from an earlier drafting of the same goal. */
   readonly earlier: number
-  /** The drafting is done: the next one of the same goal asks anew. */
+  /** Drops the stored answers: the drafting is complete. */
   forget(): void
 }
 
 export interface ModelQuestion {
-  /** What it is for, in the list of calls. */
   readonly purpose: string
   readonly system: string
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly text: string }[]
@@ -140,18 +130,16 @@ export interface ModelQuestion {
   readonly schemaName: string
   readonly repairsMax: number
   readonly check?: (value: Json) => readonly string[]
-  /** What it may call before it answers; each round is one more request. */
+  /** Tools it may call before answering; each round is another request. */
   readonly tools?: readonly PlanningTool[]
   readonly signal?: AbortSignal
-  /** Told when the provider is busy and is asked again later. */
+  /** Called when the provider is busy and will be retried. */
   readonly onWait?: (note: string) => void
 }
 
-/** What it answers with is given to the model. */
 export interface PlanningTool {
   readonly name: string
   readonly description: string
-  /** JSON Schema. */
   readonly input: JsonObject
   run(input: Json): Promise<Json>
 }
@@ -166,11 +154,9 @@ export interface ModelSpent {
   readonly cost: ModelCost
 }
 
-/** Somebody's word about a draft: about one task of it, or about all of it. */
 export interface PlanComment {
   readonly task: string | null
   readonly text: string
-  /** The field or line it is about. */
   readonly place?: NotePlace
 }
 
@@ -180,24 +166,24 @@ export interface PastPlan {
   readonly status: string
 }
 
-/** What a planner may see of a repository. It cannot write, and runs none of its code. */
+/** Read access to a repository; runs none of its code. */
 export interface RepositoryView {
-  /** Files that are tracked, or new and not ignored. */
+  /** Tracked files, and new ones that are not ignored. */
   files(): Promise<readonly RepositoryFile[]>
-  /** The text of files, in the order asked for; null for one that is gone, not text, or beyond the bound. */
+  /** File contents in the given order; null if missing, binary, or too large. */
   read(paths: readonly string[]): Promise<readonly (string | null)[]>
-  /** Changes made so far, newest first; empty where there is no history. */
+  /** Past changes, newest first; empty without a history. */
   history(): Promise<readonly PastChange[]>
   /**
-   * How this program is started in a folder (`packages/ui/`; the top when absent): by its name, or by a path to where the project keeps
-   * its own. Null when it is not installed.
+   * How this program is started in a folder (`packages/ui/`; by default the top): by name, or by the path of a project-local
+   * installation. Null if not installed.
    */
   findProgram(name: string, folder?: string): Promise<string | null>
-  /** What the Python on the path has installed, by name, and `name @ .` for what was installed from here; null where there is none. */
+  /** Packages of the Python on the path, and `name @ .` for editable installations; null without Python. */
   pythonPackages(): Promise<ReadonlySet<string> | null>
-  /** When each path was last changed, in ms; null for one that is not there. Ignored files and folders are seen, too. */
+  /** Modification times in ms, also of ignored files; null if missing. */
   changedAt(paths: readonly string[]): Promise<readonly (number | null)[]>
-  /** The commit the files are at, with changes since; null where there is no repository. */
+  /** The commit, with changes since; null without a repository. */
   state(): Promise<RepositoryState | null>
 }
 
@@ -219,68 +205,66 @@ export interface PastChange {
   readonly files: readonly string[]
 }
 
-/** A plan worth looking at, and why it is as it is. Nothing of it has happened. */
+/** A proposed plan with its reasons. Nothing has happened yet. */
 export interface PlanProposal {
   readonly planner: string
   readonly definition: PlanDefinition
-  /** What kind of goal it was taken for, in a word or two. */
+  /** The kind of goal, in a word or two. */
   readonly kind: string
-  /** Why this plan. Why each task is there is said by its own `rationale`. */
+  /** The reason for the plan. Each task has a `rationale` of its own. */
   readonly rationale: string
   readonly assumptions: readonly string[]
   readonly risks: readonly string[]
   /** Asked in the plan before work begins. */
   readonly questions: readonly string[]
-  /** What cannot be taken back, by task; each waits for an approval. */
+  /** Irreversible tasks, each with an approval before it. */
   readonly irreversible: readonly { readonly task: string; readonly why: string }[]
   readonly estimate: PlanEstimate
   readonly analysis: GoalAnalysis
-  /** For the frame around a draft of somebody else. */
+  /** For the frame around another planner's draft. */
   readonly framing?: Framing
-  /** Comments that this planner could not follow, each with the reason. */
+  /** Comments that could not be followed, with the reason. */
   readonly unfollowed: readonly { readonly comment: PlanComment; readonly why: string }[]
-  /** Which model drafted it, and what that used; absent when none was asked. */
+  /** The model that drafted and its usage; absent without a model. */
   readonly model?: ModelSpent & { readonly name: string; readonly repairs: number }
 }
 
 export interface Framing {
-  /** The tests, run so that each is printed by its name, where that is known; of the package, and all where that is another command. */
+  /** Test commands that print each test by name, if known: of the package, and of everything if that differs. */
   readonly suite: readonly string[] | null
   readonly allSuite: readonly string[] | null
-  /** What has to be installed before anything can be run. */
+  /** Required installation before anything can run. */
   readonly installation: Installation | null
 }
 
 export interface Installation {
   readonly run: readonly string[]
-  /** What shows that it is needed, as a sentence without its full stop. */
+  /** The evidence for it, as a sentence without its full stop. */
   readonly why: string
-  /** Where the packages come from. */
+  /** Package registries. */
   readonly network: readonly string[]
-  /** What the tests are run with afterwards, if that is only known then. */
+  /** The test command, if it is known only afterwards. */
   readonly test?: FoundCommand
 }
 
 export interface PlanEstimate {
-  /** One after the other. */
   readonly workMs: number
-  /** What planning cost, in words; null when no model was asked. */
+  /** Cost of planning in words; null without a model. */
   readonly cost: string | null
 }
 
-/** What was found about the goal in the repository. */
 export interface GoalAnalysis {
   readonly languages: readonly string[]
   readonly packageManagers: readonly string[]
-  /** Most likely to be changed first. */
+  /** Most likely to change first. */
   readonly files: readonly RankedFile[]
-  /** Tests near them. */
+  /** Tests close to them. */
   readonly tests: readonly RankedFile[]
   readonly commands: FoundCommands
   readonly looked?: Looked
-  /** Words of the goal that name something: symbols, files, quoted text, messages, places in a stack trace. */
+  /** Identifiers, files, quoted text, error messages and stack frames in the goal. */
   readonly mentions: GoalMentions
-  /** What could not be looked at, in sentences: too large, too many, no history. */
+  /** What could not be analysed, in sentences: too large, too many, no history. */
   readonly limits: readonly string[]
 }
 
@@ -293,33 +277,31 @@ export interface RankedFile {
 export interface FoundCommands {
   /** Of the package that the goal is about. */
   readonly test: FoundCommand | null
-  /** Of the whole repository, where that is another command. */
+  /** Of the whole repository, if that differs. */
   readonly allTests?: FoundCommand
   readonly lint: FoundCommand | null
   /** Checks types and builds nothing. */
   readonly types: FoundCommand | null
   readonly build: FoundCommand | null
-  /** What the continuous integration runs to test, lint, check types or build, in its order. */
+  /** Test, lint, type check and build commands of CI, in order. */
   readonly ci: readonly CiCommand[]
 }
 
 export interface FoundCommand {
   readonly run: readonly string[]
-  /** Where it was found: `package.json`, `Makefile`, the language's own way. */
+  /** `package.json`, `Makefile`, or the language's convention. */
   readonly from: string
-  /** What it names is there: the script, the target, the program. */
+  /** The script, target or program exists. */
   readonly exists: boolean
-  /** What is missing when it does not. */
   readonly missing?: string
 }
 
 export interface CiCommand extends FoundCommand {
   readonly purpose: 'test' | 'lint' | 'types' | 'build'
   readonly job: string
-  /** The name of the step, where it has one. */
   readonly step: string | null
   readonly env?: { readonly [name: string]: string }
-  /** The folder it runs in, when that is not the top. */
+  /** The folder it runs in, if not the top. */
   readonly in?: string
 }
 

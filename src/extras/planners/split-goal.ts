@@ -1,5 +1,5 @@
-// The wishes in a goal, told without a model: the items of a list, or sentences and clauses that each ask for something of their own.
-// In doubt it is one wish: what speaks of something said before ("add a test for it") stays with it.
+// Splits a goal into wishes without a model: list items, or sentences and clauses with a command of their own. In doubt it stays
+// one wish; a reference to earlier text ("add a test for it") is not split off.
 
 import { readGoal } from './goal.ts'
 import { CONSTRAINT } from './goal-kind.ts'
@@ -30,7 +30,6 @@ export function splitGoal(goal: string): readonly Wish[] {
 
 interface Found {
   readonly wishes: readonly { readonly title: string; readonly more: readonly string[] }[]
-  /** They hold for all of them. */
   readonly limits: readonly string[]
 }
 
@@ -46,12 +45,12 @@ function listIn(text: string): Found | null {
   let indent: number | null = null
   let isLast = false
   for (const line of text.split('\n')) {
-    const [, space = '', said = ''] = ITEM.exec(line) ?? []
-    if (said !== '' && (indent === null || space.length <= indent)) {
+    const [, space = '', item = ''] = ITEM.exec(line) ?? []
+    if (item !== '' && (indent === null || space.length <= indent)) {
       indent ??= space.length
-      isLast = !isLimit(said)
-      if (isLast) wishes.push({ title: said.trim(), more: [] })
-      else limits.push(said.trim())
+      isLast = !isLimit(item)
+      if (isLast) wishes.push({ title: item.trim(), more: [] })
+      else limits.push(item.trim())
     } else if (line.trim() === '') isLast = false
     else if (isLast && /^\s/.test(line)) wishes.at(-1)?.more.push(line.trim())
     else if (CONSTRAINT.test(line)) limits.push(line.trim())
@@ -59,7 +58,7 @@ function listIn(text: string): Found | null {
   return wishes.length < 2 ? null : { wishes, limits }
 }
 
-// Prose: sentences, and clauses joined by "and", that begin with what is to be done.
+// Prose: sentences, and clauses joined by "and", that begin with a command.
 
 const OPENING = /^(?:(?:please|also|then|finally|next|first|secondly?|thirdly?)[,:]?\s+)*/i
 const ASKS = new RegExp(`${OPENING.source}(?:${VERBS})\\b`, 'i')
@@ -96,8 +95,8 @@ const refersBack = (text: string): boolean => REFERS_BACK.test(text.replace(QUOT
 const isLimit = (text: string): boolean => FORBIDS.test(text) || (CONSTRAINT.test(text) && !ASKS.test(text))
 
 /**
- * A clause is a wish of its own when it names enough to be planned, and nothing by a pronoun. None when already the first speaks of
- * something before it.
+ * A clause is a separate wish if it is specific enough and contains no reference to earlier text. None if already the first one
+ * refers back.
  */
 function clausesOf(sentence: string): readonly string[] {
   const clauses: string[] = []
@@ -114,14 +113,14 @@ function clausesOf(sentence: string): readonly string[] {
 
 const VERB_WORDS = new Set(VERBS.split('|').flatMap(verb => verb.split(' ')))
 
-/** Names count for more than words, and the verb for nothing. */
+/** Names count more than words, and the verb not at all. */
 function namesIn(clause: string): number {
   const { terms, symbols, files, quoted } = readGoal(clause)
   const words = terms.filter(({ word }) => !VERB_WORDS.has(word.toLowerCase()))
   return words.length + 2 * (symbols.length + files.length + quoted.length)
 }
 
-/** Cuts where the pattern is found outside of quotes; a full stop stays with its sentence. */
+/** Splits at matches outside quotes; a full stop stays with its sentence. */
 function cut(text: string, at: RegExp): readonly string[] {
   const hidden = text.replace(QUOTED, found => '\ue000'.repeat(found.length))
   const parts: string[] = []

@@ -1,5 +1,5 @@
-// The planner that fills a template, stock or one's own: parameters are taken from the goal and from what the repository has; those that
-// nobody can know are asked, or named in the failure.
+// The planner that fills a template: parameters come from the goal and the repository; unknown ones are asked for, or named in
+// the failure.
 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
@@ -15,7 +15,7 @@ import { heuristicPlanner } from './heuristic-planner.ts'
 import { type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 import { splitGoal } from './split-goal.ts'
 
-/** `folder` holds one's own templates. */
+/** `folder`: the user's own templates. */
 export function templatePlanner({ folder }: { readonly folder: string }): Planner {
   return {
     name: 'template',
@@ -119,34 +119,33 @@ interface Known {
 
 interface FoundValue {
   readonly value: Json
-  /** Where it comes from, for people. */
   readonly from: string
 }
 
 type FoundValues = ReadonlyMap<string, FoundValue>
 
-/** Parameters that mean the goal itself, in the words of templates. */
+/** Parameter names that stand for the goal itself. */
 const GOAL_WORDS =
   /^(goal|objective|feature|symptom|title|summary|question|topic|task|change|incident|problem|what|idea|need)$/i
 
 function valuesFor(parameters: readonly Parameter[], known: Known): FoundValues {
   const found = new Map<string, FoundValue>()
   for (const parameter of parameters) {
-    const value = said(parameter, known.goal) ?? detected(parameter, known)
+    const value = given(parameter, known.goal) ?? detected(parameter, known)
     if (value !== null) found.set(parameter.name, value)
   }
   const isText = ({ type }: Parameter): boolean => type === 'string' || type === 'text'
   const open = parameters.filter(one => one.required && isText(one) && !found.has(one.name))
-  const meant = open.find(({ name }) => GOAL_WORDS.test(name)) ?? (open.length === 1 ? open[0] : undefined)
-  if (meant !== undefined) {
+  const target = open.find(({ name }) => GOAL_WORDS.test(name)) ?? (open.length === 1 ? open[0] : undefined)
+  if (target !== undefined) {
     const { text, headline } = readGoal(known.goal)
-    found.set(meant.name, { value: meant.type === 'text' ? text : oneLine(headline, 500), from: 'the goal' })
+    found.set(target.name, { value: target.type === 'text' ? text : oneLine(headline, 500), from: 'the goal' })
   }
   return found
 }
 
 /** `name: value` on a line of the goal, or `name=value` anywhere in it. */
-function said(parameter: Parameter, goal: string): FoundValue | null {
+function given(parameter: Parameter, goal: string): FoundValue | null {
   const name = parameter.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const match =
     new RegExp(`^\\s*[-*]?\\s*${name}\\s*[:=]\\s*(.+)$`, 'im').exec(goal) ??
@@ -155,7 +154,7 @@ function said(parameter: Parameter, goal: string): FoundValue | null {
   return { value: fromText(parameter, match[1]!.trim()), from: 'said in the goal' }
 }
 
-/** What somebody typed, as the type of the parameter wants it; a value of another type is refused by the template. */
+/** Converts typed text to the parameter's type; the template refuses other types. */
 function fromText({ type, of }: Pick<Parameter, 'type' | 'of'>, typed: string): Json {
   const text = /^(["'])(.*)\1$/.exec(typed)?.[2] ?? typed
   switch (type) {
@@ -181,7 +180,7 @@ function fromText({ type, of }: Pick<Parameter, 'type' | 'of'>, typed: string): 
 
 const FILES_MAX = 5
 
-/** By well-known names: commands that exist, files that are there, versions that the goal names. */
+/** Values for well-known parameter names: existing commands and files, versions in the goal. */
 function detected(
   { name, type, required, default: otherwise }: Parameter,
   { goal, known, paths }: Known,
@@ -209,7 +208,6 @@ function detected(
   return null
 }
 
-/** Does one of these patterns name something of the repository? */
 function isThere(patterns: Json, paths: readonly string[]): boolean {
   if (!Array.isArray(patterns)) return false
   const starts = (patterns as readonly Json[]).map(pattern => String(pattern).split(/[*?[{]/, 1)[0]!)

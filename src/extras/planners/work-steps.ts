@@ -1,5 +1,5 @@
-// What has to be done for each kind of goal, as steps that an agent or a person claims: the templates of the embedded planner. What
-// frames them (questions, baseline, review, definition of done) is the same for all, in `draft/frame-tasks.ts`.
+// The steps for each kind of goal, as external tasks: the step catalogue of the embedded planner. The frame around them
+// (questions, baseline, review, final checks) is in `draft/frame-tasks.ts`.
 
 import type { Network } from '../../domain/plan.ts'
 import { COMMAND_STEPS } from './command-steps.ts'
@@ -8,7 +8,7 @@ import type { GoalKind, JudgedGoal } from './goal-kind.ts'
 import { NEXT_WISH, type SparedPart, sparedParts } from './goal-limits.ts'
 import type { Removal } from './kinds/removal.ts'
 
-/** What was found in the sentence; the last two are not told by every reader of goals. */
+/** A classified goal; not every reader provides the last two fields. */
 export type FramedGoal = JudgedGoal & {
   readonly unknowns?: readonly string[]
   readonly deadline?: { readonly said: string; readonly at: string | null } | null
@@ -20,20 +20,20 @@ export interface WorkStep {
   readonly kind: string
   readonly why: string
   readonly instruction: string
-  /** Which files it may write. `holding`: those in which the word stands that the goal is about. */
+  /** The scope. `holding`: files that contain the word the goal is about. */
   readonly scope: 'sources' | 'tests' | 'both' | 'docs' | 'manifest' | 'new' | 'holding' | 'nothing'
-  /** `red`: afterwards the tests must fail, for the right reason. `green`: they must pass. `end`: the checks of the goal must hold. */
-  readonly proof: 'red' | 'green' | 'end' | 'told'
+  /** `red`: the tests must fail for the right reason. `green`: they must pass. `end`: the goal's checks must hold. */
+  readonly proof: 'red' | 'green' | 'end' | 'report'
   readonly minutes: number
-  /** The one text that it ends with; the briefings after it and the review quote it. */
+  /** The name of its text output, which later briefings and the review quote. */
   readonly reports?: string
   readonly risks?: readonly string[]
-  /** How it is undone, where that is more than its files. */
+  /** How to undo it, if reverting files is not enough. */
   readonly rollback?: string
   readonly network?: Network
-  /** A person agrees right before it; `rejected` names the step that follows a no. */
+  /** A person approves it first; `rejected` names the step after a rejection. */
   readonly approval?: { readonly title: string; readonly why: string; readonly rejected?: string }
-  /** Only done when an approval leads to it. */
+  /** Runs only after a rejection. */
   readonly isAside?: true
 }
 
@@ -48,7 +48,7 @@ const step = (changes: Own): WorkStep => ({
 })
 
 const looking = (changes: Own & { readonly reports: string }): WorkStep =>
-  step({ kind: 'research', scope: 'nothing', proof: 'told', minutes: 20, ...changes })
+  step({ kind: 'research', scope: 'nothing', proof: 'report', minutes: 20, ...changes })
 
 const testing = (changes: Partial<WorkStep> = {}): WorkStep => ({
   id: 'write-test',
@@ -72,7 +72,7 @@ const SPECIFY = looking({
   reports: 'specification',
 })
 
-/** What the goal says nobody knows yet. */
+/** The goal states an unknown. */
 export const FIND_OUT = looking({
   id: 'find-out',
   title: 'Find out what is not known yet',
@@ -93,7 +93,7 @@ const REMOVE = step({
   risks: ['code outside this repository may use it'],
 })
 
-/** Not one name that can be looked for afterwards. */
+/** For a removal without a single name to search for. */
 const TAKE_OUT: WorkStep = {
   ...REMOVE,
   scope: 'both',
@@ -141,7 +141,7 @@ const TYPES = step({
   reports: 'verdict',
 })
 
-/** Of types in the source alone; a content type is a value. */
+/** Types in the source only; a content type is a value. */
 export const isOfTypes = ({ wanted }: GoalWords): boolean =>
   /\btype-safe\b|^\W*(?:typ(?:es?|ings?)(?:\([^)]*\))?: |(?:[\w-]+(?:\([^)]*\))?: )?(?:fix|correct|improve|narrow|widen|tighten|add|update|export|allow)\w* (?:[\w`'"-]+ ){0,3}?(?:typings?\b|type[ -](?:definitions?|hints?|annotations?|inference|declarations?|signatures?|guards?)\b|typescript (?:types?|definitions?)\b|(?:return|generic) types?\b|[^.,;]*\btype support\b|[\w ]*\bTS\d{4}\b|[\w ]*\bdeclaration (?:emit|files?)\b|(?<!content |media |mime |event |error )types? (?:of|for) [`'"\w]))/i.test(
     wanted,
@@ -383,7 +383,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
         'Set up the smallest project for this specification that builds and has one test that runs with one command. Write that command into the readme. End with that command.',
       why: 'There is nothing yet that could be tested or changed.',
       scope: 'new',
-      proof: 'told',
+      proof: 'report',
       minutes: 30,
       reports: 'command',
     }),
@@ -394,7 +394,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
         'Build what was specified, in small steps, each with a test. End with what works, and the command that shows it.',
       why: 'The change itself, in a project that can be tested.',
       scope: 'new',
-      proof: 'told',
+      proof: 'report',
       minutes: 90,
       reports: 'result',
     }),
@@ -420,7 +420,7 @@ export const WORK_STEPS: { readonly [kind in GoalKind]: readonly WorkStep[] } = 
   ],
 }
 
-/** The steps of this goal: those of its kind, or fewer where it asks only that something goes, or that a word is spelt right. */
+/** The steps of this goal: those of its kind, or fewer for a mere removal or spelling correction. */
 export function stepsOf(goal: GoalWords, judged: FramedGoal, removal: Removal | null): readonly WorkStep[] {
   const wishes = goal.wanted.split(NEXT_WISH).map(wish => wish.trim().replace(/[.;]$/, ''))
   const each = wishes.length > 1 && goal.wanted.length < 400 ? ` It asks for: ${wishes.join('; ')}.` : ''
@@ -444,11 +444,11 @@ function ownSteps(goal: GoalWords, { kind }: JudgedGoal, removal: Removal | null
   return [isPackage ? REPLACE : { ...REPLACE, instruction: REPLACE.instruction.replace(/ Take it out .*$/, '') }]
 }
 
-/** Code goes elsewhere or gets another shape; tests have to hold what it does before that. */
+/** Moving or reshaping code: tests must capture its behaviour first. */
 const MOVES =
   /\b(?:extract|split|restructur|move|decoupl|consolidat|rewrit|migrat|port|reorgani[sz]|merg|unif|separat|encapsulat|modulari[sz]|isolat|inlin|deduplicat|refactor(?!(?:\([^)]*\))?!?:)|simplif|refaktor|refator)\w*/i
 
-/** Something that users set or call: the readme tells it. */
+/** Users set or call it, so the readme describes it. */
 export const isShown = (goal: GoalWords, kind: GoalKind): boolean =>
   (kind === 'feature' || kind === 'endpoint' || (kind === 'bug' && ALSO_DOCS.test(goal.wanted))) &&
   !sparedParts(goal.limits).some(part => part === 'docs' || part === 'readme') &&
@@ -458,7 +458,7 @@ const ALSO_DOCS =
   /(?:\band|,|;|\.)\s+(?:also\s+)?(?:document|mention|describe|explain|update the (?:docs|documentation|readme))\b/i
 const SHOWN = /\b(options?|flags?|commands?|parameters?|arguments?|settings?|endpoints?|deprecat\w*)\b|--\w/i
 
-/** Without what the goal wants left alone: no step for tests, no word of them. */
+/** Drops steps for protected groups of files, and mentions of them. */
 function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): readonly WorkStep[] {
   if (parts.length === 0) return steps
   const isSpared = parts.includes('tests')
@@ -466,15 +466,15 @@ function sparing(steps: readonly WorkStep[], parts: readonly SparedPart[]): read
     .filter(({ scope }) => !isSpared || scope !== 'tests')
     .map(step => {
       const words = [...(isSpared ? ['tests'] : []), ...(parts.includes('docs') ? ['docs', 'documentation'] : [])]
-      const said = step.instruction.replace(new RegExp(`, (?:${words.join('|') || '\\0'})(?=,| and\\b)`, 'g'), '')
-      const instruction = said
+      const shortened = step.instruction.replace(new RegExp(`, (?:${words.join('|') || '\\0'})(?=,| and\\b)`, 'g'), '')
+      const instruction = shortened
         .replace('the new test and all others', isSpared ? 'all tests' : '$&')
         .replace(/(\.|, and) do not change the new test\./i, isSpared ? '.' : '$&')
       return { ...step, instruction }
     })
 }
 
-/** `Deprecate X`: it stays, and the files that have it are where the work is. */
+/** `Deprecate X`: it stays, and the work is in the files that define it. */
 export const isDeprecation = ({ wanted }: GoalWords): boolean => /^\W*(?:\w+(?:\([^)]*\))?: )?deprecat/i.test(wanted)
 
 const SPELLING = /\b(typos?|misspell\w*|misspelt|spelling( mistakes?| errors?)?|tippfehler|faute de frappe)\b/i

@@ -1,4 +1,4 @@
-// What each step of a draft may write: the files the goal is most likely about, the tests near them, the manifest, the page.
+// The write scopes of the steps: the most relevant files, tests near them, the manifest, the page.
 
 import type { WriteScopes } from './compose-plan.ts'
 import type { FollowedComments } from './draft-comments.ts'
@@ -24,22 +24,22 @@ export interface ScopeInput {
   readonly texts: ReadonlyMap<string, string>
   readonly history: readonly PastChange[]
   readonly followed: FollowedComments
-  /** The package that the goal starts with: no other is opened. */
+  /** The package that the goal starts with; no other is included. */
   readonly home: string | null
-  /** Of a goal about settings. */
+  /** For goals about settings. */
   readonly settings: readonly string[] | null
 }
 
 const SOURCES_MAX = 6
-/** Of the files of a repository, so many may be opened; of a small one at least these. */
+/** Maximum share of a repository's files in a scope, and a minimum for small ones. */
 const SOURCES_PART = 0.085
 const SOURCES_MIN = 8
-/** How likely the goal is about a file that does not exist yet. */
+/** Likelihood that the goal needs a new file. */
 const UNSEEN = 0.04
 const UNSEEN_WHEN_ADDED = 0.2
 const ADDS =
   /^\W*(add|allow|build|create|extend|implement|introduce|let|make|port|provide|split|extract|support|write)(s|ed|ing)?\b/i
-/** Files that load a dependency. */
+/** Maximum number of files that import a dependency. */
 const USERS_MAX = 40
 
 export function writeScopes({
@@ -105,14 +105,14 @@ export function writeScopes({
   }
 }
 
-/** Where tests stand beside what they test, an open folder would let whoever fixes a fault change the test that shows it. */
+/** Where tests are beside sources, an open folder would allow a fix to change the test that shows the fault. */
 const withoutTests = (entries: readonly string[], paths: readonly string[]): readonly string[] =>
   entries.flatMap(entry => {
     const inside = paths.filter(path => holds(entry, path))
     return inside.some(path => roleOf(path) === 'test') ? inside.filter(path => roleOf(path) === 'source') : [entry]
   })
 
-/** `all handlers`, `every command`: the folder that is called so, where it may be opened. */
+/** `all handlers`, `every command`: the folder of that name, if it may be included. */
 function wholeFolders({ wanted }: GoalWords, paths: readonly string[], closed: ReadonlySet<string>): readonly string[] {
   const nouns = [...wanted.matchAll(/\b(?:all|every|each)(?: of)?(?: the| our)? ((?:[\w-]+ )?[\w-]+)/gi)].flatMap(
     ([, words]) => words!.toLowerCase().split(' ').map(singular),
@@ -144,17 +144,17 @@ const NEW_PROJECT = [
   '.gitignore',
 ]
 
-/** The tests that belong to these sources, in their package; and a new one, named as the others are. */
+/** The tests for these sources in their package; and a new one, named like the others. */
 function testScope({ goal, analysis, paths, history, texts, closed, home, fresh: made }: TestInput): readonly string[] {
   const all = paths.filter(path => roleOf(path) === 'test')
   const [source] = analysis.files
   const own = source === undefined ? '' : packagesAround(source.path, packageFolders(paths))[0]!
   const isNear = (path: string): boolean => path.startsWith(own)
-  // Unit tests of Rust stand in the source.
+  // Rust unit tests are in the source file.
   const isInside =
     source !== undefined &&
     (/#\[cfg\(test\)\]/.test(texts.get(source.path) ?? '') || (source.path.endsWith('.rs') && !all.some(isNear)))
-  // Where only the tests of a package are run, a test elsewhere proves nothing.
+  // If only a package's tests run, tests elsewhere prove nothing.
   const isAlone =
     home !== null || (analysis.commands.allTests !== undefined && own !== '' && (all.some(isNear) || isInside))
   const outside = new Set(isAlone ? [...closed, ...paths.filter(path => !isNear(path))] : closed)
@@ -173,10 +173,10 @@ function testScope({ goal, analysis, paths, history, texts, closed, home, fresh:
     budget: Math.max(TESTS_MIN, Math.floor(paths.length * TESTS_PART)),
     entries: TESTS_MAX,
   })
-  const isHeld = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
+  const isCovered = (path: string): boolean => found.some(entry => entry === path || holds(entry, path))
   const within = isInside ? [source.path] : []
   const fresh = within.length > 0 ? [] : newTests(goal, made ?? source?.path, ranked[0]?.path, closed, paths)
-  const scope = [...found, ...within, ...fresh.filter(path => !isHeld(path))].slice(0, TEST_ENTRIES_MAX)
+  const scope = [...found, ...within, ...fresh.filter(path => !isCovered(path))].slice(0, TEST_ENTRIES_MAX)
   if (scope.length > 0) return scope.filter(path => !closed.has(path))
   return [`${own}${analysis.languages[0] === 'Python' ? 'tests' : 'test'}/**`]
 }
@@ -189,7 +189,7 @@ interface TestInput {
   readonly texts: ReadonlyMap<string, string>
   readonly closed: ReadonlySet<string>
   readonly home: string | null
-  /** A source that does not exist yet. */
+  /** A source file to be created. */
   readonly fresh?: string | undefined
 }
 
@@ -201,8 +201,7 @@ const UNSEEN_TEST = 0.2
 const NEW_WORDS_MAX = 2
 
 /**
- * Tests that do not exist yet: in a folder of tests, those called after what the goal speaks of; else the test of the source, beside
- * the best one and called like it (`retry_test.go`).
+ * A new test: in a test folder, named after the goal's topic; else beside the best source and named like it (`retry_test.go`).
  */
 function newTests(
   goal: GoalWords,

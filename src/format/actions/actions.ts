@@ -1,12 +1,12 @@
-// The list of all kinds of actions, as a plan file writes them, in the order of a document. A new kind is a row here, its facts in
-// `domain/actions`, and a runner.
+// All kinds of actions a plan file can contain, in document order. A new kind needs a row here, its facts in `domain/actions`,
+// and a runner.
 
 import { z } from 'zod'
 import type { FieldContent } from '../../domain/actions/action-facts.ts'
 import { actionFacts } from '../../domain/actions/actions.ts'
 import { type Action, type ActionType, LATER_ACTIONS, type TaskDefinition } from '../../domain/plan.ts'
 import type { Path } from '../text/diagnostic.ts'
-import type { ActionFormat, Marked, Place, Raw, Said } from './action-format.ts'
+import type { ActionFormat, Marked, Place, Raw, TaskKeys } from './action-format.ts'
 import { AGENT } from './agent-action.ts'
 import { CHECKPOINT } from './checkpoint-action.ts'
 import { DB } from './db-action.ts'
@@ -44,11 +44,9 @@ const FORMATS: { readonly [T in ActionType]: ActionFormat<Extract<Action, { read
 
 const formatOf = ({ type }: Pick<Action, 'type'>): ActionFormat => FORMATS[type]
 
-/** A kind that people write, by the key that says so. */
 export interface WrittenAction extends ActionFormat {
   readonly type: ActionType
   readonly key: string
-  /** All of its keys. */
   readonly names: readonly string[]
 }
 
@@ -63,14 +61,12 @@ export const WRITTEN_ACTIONS: readonly WrittenAction[] = (Object.keys(FORMATS) a
   },
 )
 
-/** Keys that say which action a task has. */
 export const ACTION_KEYS: readonly string[] = WRITTEN_ACTIONS.map(({ key }) => key)
 
-/** The schemas of all keys of actions, each optional; `task`: the schema of a task inside of one. */
+/** The schemas of all action keys, each optional; `task` is the schema of nested tasks. */
 export const actionKeys = (task: z.ZodType<TaskDefinition>): { readonly [key: string]: z.ZodType } =>
   optionally(WRITTEN_ACTIONS.flatMap(format => Object.entries(keysOf(format, task))))
 
-/** What `compensate` may do. */
 export const UNDO_ACTIONS: readonly WrittenAction[] = WRITTEN_ACTIONS.filter(({ undo }) => undo !== undefined)
 export const undoKeys: { readonly [key: string]: z.ZodType } = optionally(
   UNDO_ACTIONS.flatMap(format => Object.entries(keysOf(format)).filter(([key]) => format.undo!.includes(key))),
@@ -80,18 +76,18 @@ function optionally(keys: readonly (readonly [string, z.ZodType])[]): { readonly
   return Object.fromEntries(keys.map(([key, schema]) => [key, schema.optional()]))
 }
 
-/** Of the keys of a task those that say what it does; without any it is for an agent or a person. */
-export function readAction(said: Said): Action {
-  const format = WRITTEN_ACTIONS.find(({ key }) => said[key] !== undefined)
-  return format === undefined ? { type: 'external' } : format.read(said)
+/** Reads the action from the keys of a task. Without an action key the task is external. */
+export function readAction(values: TaskKeys): Action {
+  const format = WRITTEN_ACTIONS.find(({ key }) => values[key] !== undefined)
+  return format === undefined ? { type: 'external' } : format.read(values)
 }
 
-export const printAction = (action: Action): Said => formatOf(action).print(action)
+export const printAction = (action: Action): TaskKeys => formatOf(action).print(action)
 
 export const actionWords = (action: Action, marked: Marked): string =>
   formatOf(action).words?.(action, marked) ?? action.type
 
-/** Keys in whose texts `${{ … }}` is resolved when the task is carried out. */
+/** Keys whose texts are templates, resolved when the task starts. */
 export const RESOLVED_KEYS: readonly string[] = WRITTEN_ACTIONS.flatMap(({ type, contents, names }) =>
   LATER_ACTIONS.some(later => later === type) ? [] : names.filter(key => isText(contents[key])),
 )
@@ -100,7 +96,6 @@ function isText(content: FieldContent | undefined): boolean {
   return content !== undefined && content !== 'expression' && content !== 'criteria'
 }
 
-/** What stands in the keys of actions of a task, as it is written. */
 export function* actionPlaces(task: Raw, path: Path): Generator<Place> {
   for (const { names, contents, places } of WRITTEN_ACTIONS)
     if (places !== undefined) yield* places(task, path)
@@ -111,7 +106,7 @@ export function* actionPlaces(task: Raw, path: Path): Generator<Place> {
       }
 }
 
-/** What stands in the fields of an action, where anything is said; and the key that it is written under. */
+/** The fields of an action that have a value, with the key each is written under. */
 export function actionFields(action: Action): readonly ActionField[] {
   const key = Object.keys(formatOf(action).contents)[0] ?? action.type
   const fields = action as { readonly [field: string]: unknown }

@@ -1,4 +1,4 @@
-// `agent`: a coding agent. Kept as it is written, and read by `domain/plan-rules/agent-request.ts`.
+// `agent`: a coding agent. Stored as written; `domain/plan-rules/agent-request.ts` reads it.
 
 import { z } from 'zod'
 import { isMap, type Json } from '../../domain/json.ts'
@@ -38,7 +38,6 @@ const agent = z
 
 export const AGENT: ActionFormat<Agent> = {
   ...keyed<Agent>('agent', { spec: ['agent', asWritten(agent)] }),
-  /** An agent needs a prompt, and one of the names we know or a command. */
   *rules(task, path) {
     yield* needsPrompt(task, path, "an 'agent' task", 'write what the agent is to do under `instruction:`')
     const fault = agentFault(task.agent as Json)

@@ -9,7 +9,7 @@ import type { ActionFormat } from './action-format.ts'
 
 const checkpoint = codec(
   z.union([z.literal(true), value.checkpointName, z.strictObject({ name: value.checkpointName })]),
-  said => (said === true ? {} : { name: typeof said === 'string' ? said : said.name }),
+  written => (written === true ? {} : { name: typeof written === 'string' ? written : written.name }),
   ({ name = true }) => name,
 ).meta({ description: 'Takes a checkpoint: the state of the plan, all files and where git stands.', examples: [true] })
 
@@ -17,7 +17,7 @@ export const CHECKPOINT: ActionFormat<Extract<Action, { readonly type: 'checkpoi
   keys: { checkpoint },
   contents: {},
   read: ({ checkpoint }) => ({ type: 'checkpoint', ...(checkpoint as { readonly name?: string }) }),
-  // One of an earlier release is printed as it was written.
+  // Definitions of earlier releases are printed as they were written.
   print: action => ({ checkpoint: { name: specOf(action) ?? action.name } }),
   words: ({ name }, { code }) => (name === undefined ? 'takes a checkpoint' : `takes the checkpoint ${code(name)}`),
 }

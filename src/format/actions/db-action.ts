@@ -1,4 +1,4 @@
-// `db`: a question to a database, or a change of it. Kept as it is written, and read by `domain/actions/db-action.ts`.
+// `db`: a query or change of a database. Stored as written; `domain/actions/db-action.ts` reads it.
 
 import { z } from 'zod'
 import { DB_ROWS_MAX, databaseFile } from '../../domain/actions/db-action.ts'
@@ -49,12 +49,13 @@ function* rules(task: Raw, path: Path): Generator<DocumentFault> {
     yield { path: at('url'), message: `'${db.url.slice(0, 100)}' is not a database address`, hint: 'write sqlite:FILE' }
   if (typeof db.url === 'string' && isComputed(db.url))
     yield { path: at('url'), message: 'the file of a database is not computed', hint: 'write sqlite:FILE' }
-  const said = ['query', 'execute', 'migrate'].filter(key => db[key] !== undefined)
-  if (said.length !== 1)
+  const present = ['query', 'execute', 'migrate'].filter(key => db[key] !== undefined)
+  if (present.length !== 1)
     yield {
-      path: said.length === 0 ? [...path, 'db'] : at(said[1]!),
+      path: present.length === 0 ? [...path, 'db'] : at(present[1]!),
       atKey: true,
-      message: said.length === 0 ? "'db' says nothing to do" : `'${said[0]}' and '${said[1]}' are two things to do`,
+      message:
+        present.length === 0 ? "'db' says nothing to do" : `'${present[0]}' and '${present[1]}' are two things to do`,
       hint: 'write one of query, execute and migrate',
     }
   for (const [keys, text] of sqlIn(db))

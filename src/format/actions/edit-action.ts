@@ -43,7 +43,7 @@ const edit = variants<Edit, 'type'>('type', {
 })
 const edits = codec(
   z.union([edit, z.array(edit).min(1)]),
-  (said): readonly Edit[] => ('type' in said ? [said] : said),
+  (written): readonly Edit[] => ('type' in written ? [written] : written),
   list => list,
 ).meta({ description: 'Changes to files, applied together.', examples: [{ file: 'notes.md', create: 'text' }] })
 
@@ -55,7 +55,7 @@ export const EDIT: ActionFormat<EditAction> = {
       ? task.edit.map((one, index) => [one, [...path, 'edit', index]] as const)
       : [[task.edit, [...path, 'edit']] as const]
     for (const [one, at] of list) yield* decimalModes(one, at, written)
-    // What is captured before an edit must be known before it: a computed file name needs a declared scope.
+    // The scope is captured before the edit, so a computed file name needs a declared scope.
     if (isUndo || Object.hasOwn(task, 'write')) return
     if (!list.some(([one]) => isMap(one) && (isComputed(one.file) || isComputed(one.move)))) return
     yield {
@@ -68,7 +68,7 @@ export const EDIT: ActionFormat<EditAction> = {
   words: ({ edits: list }, { codes }) => `edits ${codes(list.map(({ file }) => file))}`,
 }
 
-/** A bare 755 is seven hundred and fifty-five, not rwxr-xr-x. */
+/** YAML reads a bare 755 as decimal, not as rwxr-xr-x. */
 function* decimalModes(edit: unknown, path: Path, written: RuleContext['written']): Generator<DocumentFault> {
   if (!isMap(edit)) return
   for (const key of ['mode', 'chmod']) {

@@ -1,4 +1,4 @@
-// `gate`: a point the plan does not pass by itself.
+// `gate`: a point where the plan waits for a person or a check.
 
 import { z } from 'zod'
 import { isMap, type Json } from '../../domain/json.ts'
@@ -82,9 +82,9 @@ const gate = codec(
       }),
     }),
   ]),
-  (said): Omit<GateAction, 'type'> => {
-    if (typeof said === 'string') return { gate: said }
-    const { type, file, against, attempts, time, role, count, expires, ...rest } = said
+  (written): Omit<GateAction, 'type'> => {
+    if (typeof written === 'string') return { gate: written }
+    const { type, file, against, attempts, time, role, count, expires, ...rest } = written
     return sparse<Omit<GateAction, 'type'>>({
       gate: type,
       ...rest,
@@ -94,7 +94,7 @@ const gate = codec(
       expiresMs: expires,
     })
   },
-  // One word, when nothing else is said about it.
+  // Printed as a single word if there are no other keys.
   ({ gate: type, schema, within, approvers: who, expiresMs: expires, ...rest }) => {
     const { attempts, timeMs: time } = within ?? {}
     const more = sparse<object>({ ...rest, ...schema, attempts, time, ...who, expires })
@@ -102,22 +102,22 @@ const gate = codec(
   },
 ).meta({ description: 'A point the plan does not pass by itself.' })
 
-/** `show` may stand beside the gate or inside it. */
+/** `show` is accepted beside the gate or inside it. */
 export const GATE: ActionFormat<GateAction> = {
   keys: { gate, show: value.lines.meta({ description: 'What a gate shows: diff, cost, …' }) },
   contents: { gate: 'criteria' },
-  *places({ gate: said, show }, path) {
+  *places({ gate, show }, path) {
     yield { value: show, content: 'texts', path: [...path, 'show'] }
-    if (!isMap(said)) return
-    yield { value: said.checks, content: 'criteria', path: [...path, 'gate', 'checks'] }
-    yield { value: said.question, content: 'texts', path: [...path, 'gate', 'question'] }
-    yield { value: said.show, content: 'texts', path: [...path, 'gate', 'show'] }
+    if (!isMap(gate)) return
+    yield { value: gate.checks, content: 'criteria', path: [...path, 'gate', 'checks'] }
+    yield { value: gate.question, content: 'texts', path: [...path, 'gate', 'question'] }
+    yield { value: gate.show, content: 'texts', path: [...path, 'gate', 'show'] }
   },
-  read({ gate: said, show }) {
-    const action = { type: 'gate', ...(said as Omit<GateAction, 'type'>) } as const
+  read({ gate, show }) {
+    const action = { type: 'gate', ...(gate as Omit<GateAction, 'type'>) } as const
     return show === undefined || action.show !== undefined ? action : { ...action, show: show as readonly string[] }
   },
-  print: ({ type: _, show, ...said }) => ({ gate: said, show }),
+  print: ({ type: _, show, ...gate }) => ({ gate, show }),
   rules,
   words,
 }
@@ -182,7 +182,7 @@ function* rules(task: Raw, path: Path): Generator<DocumentFault> {
   yield* formRules(gate.form, [...at, 'form'])
 }
 
-/** The keys that belong to some types only; all other keys fit every gate. */
+/** Keys that belong to certain types only; all others are allowed for every gate. */
 const MAY: { readonly [K in GateType]: readonly string[] } = {
   approval: [],
   diff: [],
@@ -193,7 +193,7 @@ const MAY: { readonly [K in GateType]: readonly string[] } = {
   tests: [],
   budget: ['attempts', 'time'],
 }
-/** Of each list one. */
+/** At least one key of each list is required. */
 const MUST = {
   decision: [['options']],
   question: [['question', 'form']],
@@ -210,7 +210,7 @@ const EXAMPLES = {
   tests: 'write gate: { type: tests, checks: [{ check: npm test }] }',
   budget: 'write gate: { type: budget, attempts: 40, time: 2h }',
 }
-/** Decided by what is checked, not by a person. */
+/** Decided by a check instead of a person. */
 const AUTOMATIC: ReadonlySet<GateType> = new Set(['schema', 'invariant', 'tests', 'budget'])
 
 function* formRules(form: unknown, path: Path): Generator<DocumentFault> {
@@ -259,7 +259,6 @@ const FIELD_KEYS = [
   ['pattern', 'text'],
 ] as const
 
-/** Two items of a list under one name. */
 function* twice(list: unknown, key: string, path: Path): Generator<DocumentFault> {
   const seen = new Set<string>()
   for (const [index, item] of (Array.isArray(list) ? (list as readonly unknown[]) : []).entries()) {

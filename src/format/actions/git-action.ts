@@ -27,11 +27,11 @@ const git = variants<GitAction, 'do'>('do', {
 
 export const GIT: ActionFormat<Git> = {
   ...keyed<Git>('git', { git: ['git', git] }),
-  // One of an earlier release is printed as it was written.
+  // Definitions of earlier releases are printed as they were written.
   print: action => ({ git: specOf(action) ?? action.git }),
-  /** What stands outside of the workspace no plan commits; a path that is computed is looked at when it is known. */
-  *rules({ git: said }, path) {
-    const paths = isMap(said) && Array.isArray(said.paths) ? (said.paths as readonly unknown[]) : []
+  /** Paths outside of the workspace are refused; computed paths are checked at run time. */
+  *rules({ git }, path) {
+    const paths = isMap(git) && Array.isArray(git.paths) ? (git.paths as readonly unknown[]) : []
     for (const [index, pattern] of paths.entries()) {
       if (typeof pattern !== 'string' || isComputed(pattern)) continue
       const isOutside = /^(?:\/|~|[a-z]:)/i.test(pattern) || pattern.split(/[\\/]/).includes('..')
@@ -45,10 +45,10 @@ export const GIT: ActionFormat<Git> = {
     }
   },
   words(action, { text, code, codes }) {
-    const said = gitOf(action)
-    if (said === null) return 'git'
-    if (said.do === 'tag') return `tags ${code(said.name)}`
-    if (said.do === 'merge') return `merges the branch of ${code(said.task)}`
-    return `commits ${said.paths === undefined ? 'what the plan has written' : codes(said.paths)}: ${text(said.message)}`
+    const request = gitOf(action)
+    if (request === null) return 'git'
+    if (request.do === 'tag') return `tags ${code(request.name)}`
+    if (request.do === 'merge') return `merges the branch of ${code(request.task)}`
+    return `commits ${request.paths === undefined ? 'what the plan has written' : codes(request.paths)}: ${text(request.message)}`
   },
 }

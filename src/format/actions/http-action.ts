@@ -1,4 +1,4 @@
-// `http`: a request. Kept as it is written, and read by `domain/actions/http-action.ts`.
+// `http`: a request. Stored as written; `domain/actions/http-action.ts` reads it.
 
 import { z } from 'zod'
 import { HTTP_METHODS, headerFault, isSafeMethod } from '../../domain/actions/http-action.ts'
@@ -86,7 +86,7 @@ function* urlFaults(url: string, path: Path): Generator<DocumentFault> {
   try {
     parsed = new URL(url)
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:'))
     yield {

@@ -1,4 +1,4 @@
-// `model`: a question to a language model. Kept as it is written, and read by `domain/actions/model-action.ts`.
+// `model`: a question to a language model. Stored as written; `domain/actions/model-action.ts` reads it.
 
 import { z } from 'zod'
 import { answerFault } from '../../domain/actions/model-action.ts'
@@ -37,7 +37,6 @@ const model = z
 
 export const MODEL: ActionFormat<Model> = {
   ...keyed<Model>('model', { spec: ['model', asWritten(model)] }),
-  /** A model needs a prompt, and a shape of its answer that it can follow. */
   *rules(task, path) {
     yield* needsPrompt(task, path, "a 'model' task", 'write what the model is asked under `instruction:`')
     const use = isMap(task.model) ? task.model.use : task.model

@@ -1,4 +1,4 @@
-// `run`: a command or a script, and what it reads.
+// `run`: a command or a script with its inputs.
 
 import { z } from 'zod'
 import type { Action } from '../../domain/plan.ts'

@@ -1,4 +1,5 @@
-// `runner`: one that the program brings along, and what it is told. Kept as it is written, and read by `domain/actions/runner-action.ts`.
+// `runner`: a runner registered by the embedding program, with its settings. Stored as written; `domain/actions/runner-action.ts`
+// reads it.
 
 import { z } from 'zod'
 import type { Action } from '../../domain/plan.ts'

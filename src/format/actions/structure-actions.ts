@@ -1,5 +1,5 @@
-// Tasks of its own, what `expand.ts` makes of them, the plan's own last task, what an agent or a person claims, and what only a later
-// release carries out.
+// Actions without work of their own: subplans, expanded tasks (`expand.ts`), the final checks, external tasks, and actions of
+// later releases.
 
 import { z } from 'zod'
 import type { TaskName } from '../../domain/id.ts'
@@ -11,17 +11,17 @@ import { type ActionFormat, keyed } from './action-format.ts'
 
 type ActionOf<T extends Action['type']> = Extract<Action, { readonly type: T }>
 
-/** A list of tasks; a line of prose is a step that an agent or a person carries out after the step before it. */
+/** A list of tasks. A plain string is an external task that follows the one before it. */
 const steps = (task: z.ZodType<TaskDefinition>) =>
   codec(
     z
       .array(z.union([value.line, task]))
       .min(1)
       .max(TASKS_MAX),
-    (said): readonly TaskDefinition[] =>
-      said.map((step, index) => {
+    (written): readonly TaskDefinition[] =>
+      written.map((step, index) => {
         if (typeof step !== 'string') return step
-        const follows = index > 0 && typeof said[index - 1] === 'string'
+        const follows = index > 0 && typeof written[index - 1] === 'string'
         return {
           id: String(index + 1) as TaskName,
           title: step,
@@ -46,7 +46,6 @@ export const RESEARCH: ActionFormat<ActionOf<'research'>> = keyed<ActionOf<'rese
   spec: ['research', asWritten(value.json)],
 })
 
-/** Without keys of its own. */
 const unwritten = <T extends 'external' | 'verify' | 'group' | 'items'>(type: T) => ({
   keys: {},
   contents: {},
@@ -66,5 +65,5 @@ export const GROUP: ActionFormat<ActionOf<'group'>> = {
   ...unwritten('group'),
   words: () => 'waits for its children',
 }
-/** Its expression is written in the task around it. */
+/** Its expression is a key of the surrounding task. */
 export const ITEMS: ActionFormat<ActionOf<'items'>> = { ...unwritten('items'), contents: { for_each: 'expression' } }

@@ -1,4 +1,4 @@
-// `wait`: a duration alone, or a map. Kept as it is written, and read by `domain/actions/wait-action.ts`.
+// `wait`: a duration, or a map. Stored as written; `domain/actions/wait-action.ts` reads it.
 
 import { z } from 'zod'
 import { isMap } from '../../domain/json.ts'
@@ -41,20 +41,20 @@ function* rules(task: Raw, path: Path): Generator<DocumentFault> {
   const place = [...path, 'wait']
   if (typeof wait === 'string') yield* faultOf(wait, readDuration, place)
   if (!isMap(wait)) return
-  const said = KEYS.filter(key => wait[key] !== undefined && !(key === 'for' && wait.url !== undefined))
-  // An unknown key is told by itself.
+  const present = KEYS.filter(key => wait[key] !== undefined && !(key === 'for' && wait.url !== undefined))
+  // An unknown key is reported separately.
   const isKnown = Object.keys(wait).every(key => [...KEYS, ...OF_URL].some(known => known === key))
-  if (said.length !== 1 && isKnown)
+  if (present.length !== 1 && isKnown)
     yield {
-      path: said[1] === undefined ? place : [...place, said[1]],
+      path: present[1] === undefined ? place : [...place, present[1]],
       atKey: true,
       message:
-        said.length === 0
+        present.length === 0
           ? 'this does not say what to wait for'
-          : `it waits for '${said[0]}' or '${said[1]}', not both`,
+          : `it waits for '${present[0]}' or '${present[1]}', not both`,
       hint: 'write { until: TIME }, { for: DURATION } or { url: ADDRESS }',
     }
-  if (wait.url === undefined && said.length === 1)
+  if (wait.url === undefined && present.length === 1)
     for (const key of OF_URL)
       if (wait[key] !== undefined)
         yield {

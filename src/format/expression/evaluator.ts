@@ -1,6 +1,5 @@
-// Walks the syntax tree cel-js made and computes its value. We walk it ourselves because cel-js's own evaluator cannot be
-// metered and lets no built-in be replaced: here every node costs a step, only own properties are read, and the
-// functions are our closed list.
+// Evaluates the syntax tree of cel-js. Its own evaluator cannot be metered and does not allow replacing built-ins. Here every
+// node costs a step, only own properties are read, and the functions are a closed list.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { clip } from '../text/diagnostic.ts'
@@ -9,7 +8,7 @@ import type { Meter } from './meter.ts'
 import { BINARY_OPERATORS, type BinaryOperator, binary, negate } from './operators.ts'
 import { ExpressionError, fromJson, isList, isMap, typeName, type Value } from './value.ts'
 
-/** Where names are looked up: the context, then the variable of each enclosing macro. */
+/** Looks up names: macro variables from the inside out, then the context. */
 export type Scope = (name: string) => Value | undefined
 
 export function run(node: ASTNode, scope: Scope, meter: Meter): Value {
@@ -102,7 +101,7 @@ function mapLiteral(entries: readonly (readonly [ASTNode, ASTNode])[], scope: Sc
   return map
 }
 
-/** CEL's `&&` and `||`: one decisive side is enough, even when the other one fails. */
+/** CEL's `&&` and `||`: one decisive side is enough, even if the other one fails. */
 function either([left, right]: readonly [ASTNode, ASTNode], decisive: boolean, scope: Scope, meter: Meter): boolean {
   const sign = decisive ? '||' : '&&'
   let failed: ExpressionError
@@ -136,7 +135,7 @@ function call(name: string, args: readonly ASTNode[], scope: Scope, meter: Meter
   if (name === 'has') return has(args[0], scope, meter)
   const known = FUNCTIONS.get(name)
   if (!known?.arity.includes(args.length)) throw new ExpressionError(`there is no function ${name}()`)
-  // What a task that was skipped did not leave is quoted as nothing.
+  // Missing outputs of a skipped task are quoted as empty.
   const isAbsent = (argument: ASTNode): boolean =>
     name === 'quote' && argument.op === '.' && !has(argument, scope, meter)
   return known.apply(
@@ -145,7 +144,7 @@ function call(name: string, args: readonly ASTNode[], scope: Scope, meter: Meter
   )
 }
 
-/** `has(a.b)`: is the last part there? The parts before it must be. */
+/** `has(a.b)`: does the last part exist? The parts before it must. */
 function has(argument: ASTNode | undefined, scope: Scope, meter: Meter): boolean {
   if (argument?.op !== '.') throw new ExpressionError('has() wants a field, for instance has(outputs.total)')
   const object = run(argument.args[0], scope, meter)
@@ -196,7 +195,7 @@ function bind(scope: Scope, name: string, item: unknown): Scope {
   return other => (other === name ? fromJson(item) : scope(other))
 }
 
-/** What a macro goes over: the elements of a list, the keys of a map. */
+/** The items a macro iterates over: list elements or map keys. */
 function items(collection: Value): readonly unknown[] {
   if (isList(collection)) return collection
   if (isMap(collection)) return Object.keys(collection)

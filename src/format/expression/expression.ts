@@ -1,5 +1,5 @@
-// The expression language of plans: CEL, read by cel-js and evaluated here under a work bound. `when`, `expect`, `decide`
-// and every `${{ … }}` go through this door. Importing it costs cel-js, so it stays apart from the schema and YAML.
+// The expression language of plans: CEL, parsed by cel-js and evaluated here with a bound on work. Used for `when`, `expect`,
+// `decide` and every `${{ … }}`. Separate from schema and YAML, because importing cel-js takes time.
 
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import type { Hint } from '../../domain/hint.ts'
@@ -28,13 +28,13 @@ export type Evaluation =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly message: string; readonly hint?: Hint }
 
-/** What the names of an expression stand for. A name that is absent has no value here. */
+/** The values of the variables. A variable that is absent cannot be used. */
 export type Context = { readonly [name in Variable]?: Json }
 
 const limits = { maxAstNodes: 2_000, maxDepth: 64, maxListElements: 1_000, maxMapEntries: 1_000, maxCallArguments: 8 }
 const environment = new Environment({ limits })
 
-/** Reads an expression and says everything that can be known without values. `also` are names of the caller's own. Never throws. */
+/** Parses an expression and checks everything that can be checked without values. `also`: additional variables. Never throws. */
 export function compile(source: string, also: readonly string[] = []): Compilation {
   if (source.trim() === '') return fault({ message: 'the expression is empty', position: 0, hint: EXAMPLE })
   if (source.length > SOURCE_MAX) {
@@ -54,7 +54,7 @@ export function compile(source: string, also: readonly string[] = []): Compilati
   }
 }
 
-/** Computes the value. Never throws; the same expression on the same context always answers the same. */
+/** Never throws. Deterministic: equal contexts give equal results. */
 export function evaluate(
   compiled: Compiled,
   context: Context | { readonly [name: string]: Json },
@@ -74,13 +74,13 @@ export function evaluate(
   }
 }
 
-/** The tasks an expression looks at, or null when it cannot be read. */
+/** The tasks an expression refers to; null if it cannot be parsed. */
 export function references(source: string): References | null {
   const compilation = compile(source)
   return compilation.ok ? compilation.compiled.references : null
 }
 
-/** The outcomes a decision can have, when all of them stand in its expression as words; null when they are computed. */
+/** The possible outcomes of a `decide` expression if all are literals; null if any is computed. */
 export function decidedOutcomes(source: string): readonly string[] | null {
   const compilation = compile(source)
   if (!compilation.ok) return null
@@ -96,7 +96,7 @@ export function decidedOutcomes(source: string): readonly string[] | null {
   return [...outcomes]
 }
 
-/** Operators that give true or false and nothing else. */
+/** Operators with boolean results. */
 const TRUTHS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=', '&&', '||', '!_', 'in'])
 
 function fault(found: Fault): Compilation {

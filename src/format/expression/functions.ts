@@ -1,4 +1,4 @@
-// The functions an expression may call, as `name(x)` or `x.name()`. A closed list: nothing from JavaScript is reachable.
+// The functions available to expressions, as `name(x)` or `x.name()`. A closed list: nothing of JavaScript is reachable.
 
 import { readDuration, readSize } from '../text/units.ts'
 import type { Meter } from './meter.ts'
@@ -7,7 +7,7 @@ import { PatternError } from './pattern.ts'
 import { ExpressionError, fromJson, isList, isMap, toJson, typeName, type Value } from './value.ts'
 
 export interface ExpressionFunction {
-  /** How many arguments, the receiver not counted. */
+  /** Allowed argument counts, without the receiver. */
   readonly arity: readonly number[]
   readonly apply: (args: readonly Value[], meter: Meter) => Value
 }
@@ -64,7 +64,7 @@ export const METHODS: Table = table({
   join: fn([0, 1], joinList),
 })
 
-/** Bound to a name and an expression over it, so they are not functions of values; the evaluator knows them. */
+/** Macros bind a variable in an unevaluated argument, so the evaluator implements them. */
 export const MACROS: ReadonlyMap<string, readonly number[]> = new Map([
   ['all', [2]],
   ['exists', [2]],
@@ -160,10 +160,10 @@ function substring([value, from, to]: readonly Value[], meter: Meter): string {
 }
 
 const QUOTE_MAX = 8_000
-/** Whatever a terminal, a page or a model may take for the end of a line. */
+/** All characters that a terminal, a page or a model may treat as a line end. */
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
 
-/** What somebody else wrote, with a mark before each line: none of its lines can pass for one of the text around it. */
+/** Prefixes each line of untrusted text, so that none can pass for the surrounding text. */
 function quote(value: Value, max: Value = BigInt(QUOTE_MAX)): string {
   const isLong = value !== null && isMap(value) && 'artifact' in value
   const whole = isLong ? `(too long to quote: ${String(value.bytes)} bytes)` : quotedText(value)

@@ -1,12 +1,12 @@
-// Does a JSON document follow a JSON Schema? For gates of the type `schema`. The keywords people use, of draft 2020-12; one that is
-// not known here is refused by name, because a rule that is silently passed over would let through what it forbids. `format` is
-// an annotation, as the standard says. References stay inside the schema; nothing is fetched. The work is bounded.
+// Validates JSON against a JSON Schema, for gates of the type `schema`. Supports the usual keywords of draft 2020-12 and refuses
+// unknown ones by name, because ignoring a rule would accept what it forbids. `format` is an annotation, as the standard says.
+// References cannot leave the schema, nothing is fetched, and the work is bounded.
 
 import { isMap } from '../../domain/json.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { compilePattern, PatternError, Patterns } from './pattern.ts'
 
-// The keywords of a JSON Schema that are known here: what each of them must look like, and where schemas stand in a schema.
+// The supported keywords: the form of their values, and the nested schemas.
 
 type Schema = boolean | SchemaObject
 
@@ -69,7 +69,7 @@ const texts = must(
 const map = must(isMap, 'must be an object')
 const schema = must(value => typeof value === 'boolean' || isMap(value), 'must be a schema')
 
-/** Every keyword with what it must look like. Schemas inside are looked at when their turn comes. */
+/** The check for each keyword's value. Nested schemas are checked when they are reached. */
 const KNOWN = {
   $schema: any,
   $id: any,
@@ -140,7 +140,6 @@ const ONE = ['additionalProperties', 'propertyNames', 'items', 'contains', 'not'
 const LISTS = ['prefixItems', 'allOf', 'anyOf', 'oneOf'] as const
 const MAPS = ['$defs', 'definitions', 'properties', 'patternProperties'] as const
 
-/** The schemas that stand in a schema whose keywords were found to be well-formed. */
 function children(
   object: { readonly [keyword: string]: unknown },
   at: string,
@@ -160,7 +159,7 @@ function children(
   ]
 }
 
-/** Patterns are those of expressions: matched in linear time, without look-around and back-references. */
+/** Uses the patterns of expressions: linear time, no look-around, no back-references. */
 function pattern(value: unknown): string | null {
   if (typeof value !== 'string') return 'must be a text'
   try {
@@ -171,7 +170,7 @@ function pattern(value: unknown): string | null {
   }
 }
 
-/** What does not hold, and where: `$.tasks[2].name`. Of a fault in the schema itself the place begins with `schema`. */
+/** A violation and its place, such as `$.tasks[2].name`. For errors in the schema itself, the place begins with `schema`. */
 export interface JsonFault {
   readonly at: string
   readonly message: string
@@ -179,9 +178,7 @@ export interface JsonFault {
 
 const STEPS_MAX = 1_000_000
 const DEPTH_MAX = 256
-/** Of the work that patterns do. */
 const UNITS_PER_STEP = 4
-/** For each character of a pattern that is compiled. */
 const COMPILE_STEPS = 100
 const FAULTS_MAX = 100
 
@@ -201,7 +198,7 @@ export function validateJson(
   }
 }
 
-/** Too much to look at: neither yes nor no. */
+/** The work limit was hit: the result is unknown. */
 class Unbounded extends Error {}
 
 function faultsOfSchema(root: unknown): readonly JsonFault[] {
@@ -375,7 +372,7 @@ class Validation {
     return typeof a !== 'object' && typeof b !== 'object' ? a === b : this.#canonical(a) === this.#canonical(b)
   }
 
-  /** The same text for the same value, whatever the order of its keys. */
+  /** Serialises with sorted keys. */
   #canonical(value: unknown): string {
     return JSON.stringify(value, (_, one: unknown) => {
       this.#spend(1)
@@ -392,13 +389,13 @@ function* number(value: number, schema: SchemaObject, at: string): Generator<Jso
     yield { at, message: `is ${value}, not more than ${exclusiveMinimum}` }
   if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
     yield { at, message: `is ${value}, not less than ${exclusiveMaximum}` }
-  // 0.3 is a multiple of 0.1 although their quotient is none, to the last bit.
+  // 0.3 is a multiple of 0.1, although their floating-point quotient is not an integer.
   const times = multipleOf === undefined ? 0 : value / multipleOf
   if (Math.abs(times - Math.round(times)) > Math.abs(times) * 1e-12)
     yield { at, message: `is ${value}, no multiple of ${multipleOf}` }
 }
 
-/** `#`, or a JSON pointer behind it. */
+/** Resolves `#` or `#` with a JSON pointer. */
 function resolve(root: Schema, ref: string): Schema | null {
   let at: unknown = root
   for (const step of ref.slice(1).split('/').slice(1)) {

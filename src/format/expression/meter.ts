@@ -1,15 +1,15 @@
-// How much work one evaluation may do. Steps, not time: the same expression on the same values always ends the same way,
-// on a fast machine and on a slow one.
+// Bounds the work of one evaluation in steps, not in time, so that the same expression on the same values ends the same way on
+// any machine.
 
 import { Patterns } from './pattern.ts'
 import { ExpressionError } from './value.ts'
 
-/** Measured at 60 to 100 ns each: an evaluation that runs into the bound has blocked the loop for less than 50 ms. */
+/** A step takes 60 to 100 ns, so an evaluation at the limit blocks the event loop for less than 50 ms. */
 export const STEPS_MAX = 300_000
-/** Longest text and list an expression may build. */
+/** The longest text or list an expression may build. */
 const TEXT_MAX = 4_000_000
 const LIST_MAX = 100_000
-/** So that a pattern of 24 instructions can be looked for in the longest text there may be. */
+/** Allows a pattern of 24 instructions on the longest text. */
 const UNITS_PER_STEP = 8
 
 export class Meter {
@@ -25,7 +25,7 @@ export class Meter {
     if (this.#left < 0) throw exhausted('the expression needs too much work')
   }
 
-  /** Reading through a text is native and cheap, but not free. */
+  /** Native text operations are cheap, but not free. */
   scan(length: number): void {
     this.spend(1 + Math.ceil(length / 256))
   }

@@ -1,5 +1,5 @@
-// The operators of expressions: CEL's, with one kindness. An int and a double meet as doubles, because the numbers of a
-// plan come from JSON, where nobody chose between the two.
+// The operators of expressions, as in CEL, with one extension: int and double can be mixed and compare as doubles, because JSON
+// does not distinguish them.
 
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Meter } from './meter.ts'

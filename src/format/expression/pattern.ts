@@ -1,5 +1,5 @@
-// Regular expressions in linear time, for `matches()` and JSON Schema: RE2, by re2js. JavaScript's own engine backtracks and can be
-// made to hang by one line of a plan. re2js does not, but it cannot be interrupted either: what it may cost is paid before it runs.
+// Regular expressions in linear time, for `matches()` and JSON Schema: RE2, by re2js. JavaScript's own engine backtracks, so a
+// single line in a plan could hang it. re2js cannot be interrupted, so its cost is charged in advance.
 
 import { createRequire } from 'node:module'
 import type { RE2JS, RE2JSSyntaxException } from 're2js'
@@ -9,20 +9,18 @@ export class PatternError extends Error {}
 const TEXT_MAX = 100_000
 const PATTERN_MAX = 1_000
 const SIZE_MAX = 1_000
-/** What compiling costs for each character of the pattern: some 10 µs. */
+/** Cost of compiling one character of a pattern: about 10 µs. */
 const COMPILE_UNITS = 1_000
 
-/** The patterns of one evaluation, each compiled once. */
 export class Patterns {
   readonly #spend: (units: number) => void
   readonly #compiled = new Map<string, RE2JS>()
 
-  /** `spend` is told beforehand, in characters of text times instructions of the pattern, and may throw. */
+  /** `spend` is called in advance with text length times pattern size, and may throw. */
   constructor(spend: (units: number) => void) {
     this.#spend = spend
   }
 
-  /** Does the pattern occur anywhere in the text? */
   isIn(text: string, source: string): boolean {
     if (text.length > TEXT_MAX) throw new PatternError(`the text is longer than ${TEXT_MAX} characters`)
     const pattern = this.#compiled.get(source) ?? this.#compile(source)
@@ -51,7 +49,7 @@ export function compilePattern(source: string): RE2JS {
 }
 
 let loaded: typeof import('re2js') | null = null
-/** Loaded when the first pattern is used: it takes 15 ms, and most plans have none. */
+/** Loaded on first use: it takes 15 ms, and most plans have no pattern. */
 const re2 = (): typeof import('re2js') => {
   loaded ??= createRequire(import.meta.url)('re2js') as typeof import('re2js')
   return loaded
@@ -59,7 +57,7 @@ const re2 = (): typeof import('re2js') => {
 
 const TOKEN = /\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{(\d{1,4})(?:,(\d{0,4}))?\}|[\s\S]/g
 
-/** About as many instructions as it has when counted repetition is written out, which RE2 does before anybody could ask it. */
+/** Estimates the instruction count with counted repetitions expanded, as RE2 does before it can be asked. */
 function sizeOf(source: string): number {
   const outer: number[] = []
   let [size, last] = [0, 0]
@@ -82,7 +80,7 @@ function sizeOf(source: string): number {
   return outer.reduce((sum, one) => sum + one, size)
 }
 
-/** What RE2 has against a pattern, in our words. */
+/** Words RE2's errors. */
 function wordsOf({
   error,
   input,

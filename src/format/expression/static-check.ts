@@ -1,11 +1,11 @@
-// What can be said about an expression before it is ever evaluated: are its names and functions known, which tasks does
-// it look at, and did someone write `tasks.retry-core`, which the language reads as a subtraction?
+// Static checks of expressions: unknown names and functions, the tasks it refers to, and `tasks.retry-core`, which parses as a
+// subtraction.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { suggest } from '../../domain/phrases.ts'
 import { FUNCTIONS, MACROS, METHODS } from './functions.ts'
 
-/** The names an expression may use; each is bound only where it makes sense, e.g. `exit` after an attempt. */
+/** The variables; each is bound only in some places, e.g. `exit` after an attempt. */
 export const VARIABLES = [
   'tasks',
   'plan',
@@ -14,15 +14,15 @@ export const VARIABLES = [
   'stdout',
   'stderr',
   'outputs',
-  // After a request (http) and after a question to a database (db): short for outputs.status, outputs.rows, outputs.changes.
+  // After http and db tasks: short for outputs.status, outputs.rows, outputs.changes.
   'status',
   'rows',
   'changes',
   'visit',
   'attempt',
-  // What was said by whoever sent the task back; empty when nobody has.
+  // Feedback from the reviewer who sent the task back; empty without one.
   'feedback',
-  // In a task made by `for_each` or `matrix`.
+  // In tasks of `for_each` or `matrix`.
   'item',
   'index',
   'matrix',
@@ -37,26 +37,25 @@ export const VARIABLES = [
 ] as const
 export type Variable = (typeof VARIABLES)[number]
 
-/** What an expression may ask of another task, and of the plan. */
+/** The fields of another task, and of the plan. */
 export const TASK_FIELDS = ['outputs', 'exit', 'status', 'outcome', 'error', 'visit', 'attempt'] as const
 export const PLAN_FIELDS = ['id', 'name', 'title', 'goal', 'revision'] as const
 
 export interface References {
-  /** Names of tasks looked at by `tasks.x` or `tasks['x']`, in order of appearance, without repeats. */
+  /** Tasks referred to by `tasks.x` or `tasks['x']`, in order, without duplicates. */
   readonly tasks: readonly string[]
-  /** True when `tasks` is also used in a way that cannot be known beforehand, e.g. `tasks[inputs.name]`. */
+  /** True if `tasks` is also used dynamically, e.g. `tasks[inputs.name]`. */
   readonly dynamic: boolean
   readonly variables: readonly Variable[]
 }
 
 export interface Fault {
   readonly message: string
-  /** Offset in the source. */
   readonly position: number
   readonly hint?: string
 }
 
-/** `also` are names that are bound wherever this expression is evaluated. */
+/** `also`: additional variables. */
 export function review(
   ast: ASTNode,
   source: string,
@@ -86,7 +85,7 @@ export function review(
         if (name === null) return node.op === '.' ? visit(node.args[0], bound) : visitAll(node.args, bound)
         variables.add('tasks')
         tasks.add(name)
-        // `tasks.retry-core` is read as `tasks.retry - core`; nobody subtracts from a task.
+        // `tasks.retry-core` parses as `tasks.retry - core`; no sensible expression subtracts from a task.
         return node.op === '.' && source[node.end] === '-' ? hyphen(node.start, source) : null
       }
       case 'call':
@@ -140,7 +139,7 @@ export function review(
   return { references: { tasks: [...tasks], dynamic, variables: [...variables] } }
 }
 
-/** The bracket form for a hyphenated name, when the source reads like one at this offset. */
+/** Suggests the bracket form if the source has a hyphenated name at this offset. */
 export function hyphen(offset: number, source: string): Fault | null {
   const match = /^tasks\.(\w[\w.]*?(?:-+\w+)+)/.exec(source.slice(offset))
   if (match === null) return null
@@ -155,7 +154,7 @@ function taskName(node: ASTNode, bound: ReadonlySet<string>): string | null {
   return key.op === 'value' && typeof key.args === 'string' ? key.args : null
 }
 
-/** `tasks.a.output`: there is no such thing to ask a task for. What is computed is known only when it is evaluated. */
+/** Reports unknown fields such as `tasks.a.output`. Computed fields can only be checked at run time. */
 function unknownField(node: ASTNode, bound: ReadonlySet<string>): Fault | null {
   if (node.op !== '.' && node.op !== '[]') return null
   const [object, key]: readonly [ASTNode, string | ASTNode] = node.args

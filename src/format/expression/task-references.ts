@@ -1,11 +1,11 @@
-// The places in an expression where a task is named, `tasks.x` or `tasks['x']`, and the same expression with other names in
-// them. What is not such a place, a text that happens to hold the name or a variable called `tasks`, stays as it is.
+// Finds task names in an expression, `tasks.x` or `tasks['x']`, and renames them. Strings with the same text and variables called
+// `tasks` stay as they are.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { compile } from './expression.ts'
 import { MACROS } from './functions.ts'
 
-/** The expression with every task called as `rename` says; one that cannot be read stays as it is. */
+/** Renames the tasks in an expression. One that cannot be parsed is returned unchanged. */
 export function renameInExpression(source: string, rename: (name: string) => string): string {
   if (!source.includes('tasks')) return source
   const compilation = compile(source)
@@ -26,7 +26,7 @@ interface Occurrence {
   readonly name: string
 }
 
-/** A hyphen would be read as a subtraction, a slash as a division, and a dot as a field. */
+/** Names with a hyphen, slash or dot need brackets, or they would parse as operators or fields. */
 function reference(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `tasks.${name}` : `tasks['${name}']`
 }

@@ -1,5 +1,5 @@
-// Text with `${{ expression }}` in it. A value arrives as one argument, one environment variable or one piece of text; it is
-// never spliced into a script, so no value can become code. `$${{` stands for a literal `${{`.
+// Text with `${{ expression }}`. A value becomes one argument, one environment variable or one piece of text; it is never spliced
+// into a script, so it cannot become code. `$${{` is a literal `${{`.
 
 import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
@@ -7,14 +7,13 @@ import type { Evaluation } from './expression.ts'
 
 export type Part =
   | { readonly type: 'text'; readonly text: string }
-  /** `position` is the offset of the expression inside the template. */
   | { readonly type: 'expression'; readonly source: string; readonly position: number }
 
 export type Template =
   | { readonly ok: true; readonly parts: readonly Part[] }
   | { readonly ok: false; readonly message: string; readonly position: number; readonly hint: string }
 
-/** Evaluates one expression source; given by the caller, who knows the context. */
+/** Evaluates one expression in the caller's context. */
 export type Evaluate = (source: string) => Evaluation
 
 export type Resolved<T> =
@@ -58,16 +57,16 @@ export function parseTemplate(template: string): Template {
   return { ok: true, parts }
 }
 
-/** The expressions in a template, in order; none when it cannot be read. */
+/** The expressions in a template, in order; none if it cannot be parsed. */
 export function templateExpressions(template: string): readonly (Part & { type: 'expression' })[] {
   const parsed = parseTemplate(template)
   return parsed.ok ? parsed.parts.filter(part => part.type === 'expression') : []
 }
 
-/** Data of somebody else, written so that nothing in it is an expression; resolving it gives the data again. */
+/** Escapes untrusted data, so that resolving it gives the same data. */
 export const asLiteral = (value: Json): Json => mapTexts(value, text => text.replaceAll('${{', '$$${{'))
 
-/** What `asLiteral` made, as it was. Expressions stay as they are written. */
+/** The reverse of `asLiteral`. Expressions stay as written. */
 export const fromLiteral = (value: Json): Json => mapTexts(value, text => text.replaceAll('$${{', '$${{'))
 
 function mapTexts(value: Json, change: (text: string) => string): Json {
@@ -77,7 +76,7 @@ function mapTexts(value: Json, change: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
 }
 
-/** Resolves every string inside a JSON value: as a value, or with `resolveText` to text, where only text has a meaning. */
+/** Resolves every string inside a JSON value; with `resolveText`, always to text. */
 export function resolve(value: Json, evaluate: Evaluate, one: typeof resolveValue = resolveValue): Resolved<Json> {
   if (typeof value === 'string') return one(value, evaluate)
   if (value === null || typeof value !== 'object') return { ok: true, value }
@@ -99,7 +98,7 @@ function resolveValue(template: string, evaluate: Evaluate): Resolved<Json> {
   return resolveText(template, evaluate)
 }
 
-/** Resolves a template to text: numbers and booleans as they are written, lists and maps as JSON, null as nothing. */
+/** Resolves to text: numbers and booleans as written, lists and maps as JSON, null as empty. */
 export function resolveText(template: string, evaluate: Evaluate): Resolved<string> {
   const parsed = parseTemplate(template)
   if (!parsed.ok) return parsed
@@ -116,7 +115,7 @@ export function resolveText(template: string, evaluate: Evaluate): Resolved<stri
   return { ok: true, value: text }
 }
 
-/** Each element of an argv becomes exactly one argument, whatever its value holds. */
+/** Each element stays exactly one argument, regardless of its value. */
 export function resolveArgv(argv: readonly string[], evaluate: Evaluate): Resolved<readonly string[]> {
   const resolved: string[] = []
   for (const [index, element] of argv.entries()) {
@@ -128,7 +127,7 @@ export function resolveArgv(argv: readonly string[], evaluate: Evaluate): Resolv
   return { ok: true, value: resolved }
 }
 
-/** A script keeps its text; each value travels beside it in an environment variable the text now names. */
+/** The script refers to each value by an environment variable, which carries it. */
 export function resolveScript(
   script: string,
   evaluate: Evaluate,
@@ -159,7 +158,7 @@ export function asText(value: Json): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** The offset of the `}}` that ends an expression, minding quotes and braces inside it; -1 when there is none. */
+/** The offset of the closing `}}`, aware of quotes and braces; -1 if missing. */
 function endOfExpression(template: string, from: number): number {
   let depth = 0
   let quote: string | null = null

@@ -1,12 +1,12 @@
-// The values an expression works with. Whole numbers are bigint (CEL's int), others are number (CEL's double); JSON knows
-// only one kind of number, so each value read from the context becomes the one it looks like, when it is read.
+// The values of expressions. Integers are bigint (CEL's int), other numbers are number (CEL's double). JSON has one number type,
+// so values from the context are converted when they are read.
 
 import type { Hint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
 
 export type Value = null | boolean | bigint | number | string | readonly unknown[] | { readonly [key: string]: unknown }
 
-/** Evaluation came to nothing. `exhausted` means the work bound was hit: nothing may swallow that. */
+/** An evaluation error. `exhausted` means the work limit was hit; no operator may absorb it. */
 export class ExpressionError extends Error {
   readonly hint: Hint | null
   readonly exhausted: boolean
@@ -17,14 +17,12 @@ export class ExpressionError extends Error {
   }
 }
 
-/** What a value from the context is in the language. */
 export function fromJson(value: unknown): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
   if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return null
   return value as Value
 }
 
-/** A result as plain JSON again. */
 export function toJson(value: Value, depth = 0): Json {
   if (depth > 64) throw new ExpressionError('the result is nested too deeply')
   if (typeof value === 'bigint') {

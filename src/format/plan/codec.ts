@@ -1,16 +1,16 @@
-// Schemas that go both ways: what a document says becomes what the domain keeps, and back. Reading checks. Printing does not: a definition
-// was checked when it came in, perhaps by an earlier release that took more, and it must be printed all the same.
+// Codecs for the plan document: schemas that convert a document to the domain's types and back. Reading validates. Printing does
+// not: a definition may come from an earlier release that accepted more, and must still be printable.
 
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
 
-export function codec<D, V>(schema: z.ZodType<D>, read: (said: D) => V, print: (value: V) => unknown): z.ZodType<V> {
+export function codec<D, V>(schema: z.ZodType<D>, read: (written: D) => V, print: (value: V) => unknown): z.ZodType<V> {
   return z.codec(schema, z.any(), { decode: read, encode: print as (value: unknown) => D }) as z.ZodType<V>
 }
 
 /**
- * A map of the document that becomes `V`. `names`: what the document calls a field, where it is another word. `always`: what the document
- * does not say. `last`: keys that are printed behind the others.
+ * A map in the document that becomes `V`. `names`: keys that differ from the field name. `always`: fields that the document does
+ * not contain. `last`: keys that are printed after the others.
  */
 export const record =
   <V extends object>() =>
@@ -23,7 +23,7 @@ export const record =
     const unsaid = Object.keys(always ?? {})
     return codec(
       printedLast(z.strictObject(keys as unknown as { readonly [key: string]: z.ZodType }), last),
-      said => ({ ...always, ...renamed(said, key => fields.get(key) ?? key) }) as V,
+      written => ({ ...always, ...renamed(written, key => fields.get(key) ?? key) }) as V,
       value =>
         renamed(value, field =>
           unsaid.includes(field) ? null : ((names as { readonly [field: string]: string | undefined })[field] ?? field),
@@ -45,7 +45,7 @@ function renamed(map: object, nameOf: (key: string) => string | null): object {
   return made
 }
 
-/** One of several forms, which the domain tells apart by the field `by`. `short`: other ways to write one of them. */
+/** A union that the domain discriminates by the field `by`. `short`: abbreviated forms in the document. */
 export function variants<V extends { readonly [K in B]: string }, B extends string>(
   by: B,
   forms: { readonly [T in V[B]]: z.ZodType<Extract<V, { readonly [K in B]: T }>> },
@@ -60,13 +60,13 @@ export function variants<V extends { readonly [K in B]: string }, B extends stri
   return union
 }
 
-/** A value that is kept as it was written, and read by `domain/actions` when it is needed. */
+/** A value stored as written; `domain/actions` interprets it when needed. */
 export function asWritten(schema: z.ZodType): z.ZodType<NonNullable<Json>> {
   known.set(schema._zod.def, AS_IS)
   return schema as z.ZodType<NonNullable<Json>>
 }
 
-/** A map whose keys are printed in the order in which its codec hands them over. */
+/** A map printed in the key order that its codec returns. */
 export function asOrdered<S extends z.ZodObject>(schema: S): S {
   orders.set(schema._zod.def, null)
   return schema
@@ -78,7 +78,7 @@ export function printedLast<S extends z.ZodObject>(schema: S, last: readonly str
   return schema
 }
 
-/** May be absent. `about`: what editors show for the key, and examples that hints show as well. */
+/** An optional key. `about`: description and examples for editors and hints. */
 export function optional<T>(
   schema: z.ZodType<T>,
   about: string | { readonly description?: string; readonly examples?: unknown[] },
@@ -86,28 +86,28 @@ export function optional<T>(
   return schema.optional().meta(typeof about === 'string' ? { description: about } : about)
 }
 
-/** True, or nothing is said. */
-export const flag = z.boolean().transform(said => said || undefined) as z.ZodType<true | undefined>
+/** True or absent. */
+export const flag = z.boolean().transform(written => written || undefined) as z.ZodType<true | undefined>
 
-/** Leaves out what was not said. */
+/** Drops undefined keys. */
 export function sparse<T>(value: Unsparse<T>): T {
   return renamed(value as object, key => key) as T
 }
 
-/** The same type, where an optional key may also be there and be undefined. */
+/** The same type with `undefined` allowed for optional keys. */
 type Unsparse<T> = T extends unknown
   ? { [K in keyof T as object extends Pick<T, K> ? never : K]: T[K] } & {
       [K in keyof T as object extends Pick<T, K> ? K : never]?: T[K] | undefined
     }
   : never
 
-// Printing: the codecs of a schema, from the outside in. A transform without a way back leaves a value that may be written as it is.
+// Prints a value by the codecs of its schema, from the outside in. One-way transforms leave a value that can be written as it is.
 
 type Print = (value: never) => Json
 const AS_IS: Print = value => value
-/** By the definition of a schema, which its copies with other descriptions share. */
+/** Keyed by schema definition, because copies with other descriptions share it. */
 const known = new WeakMap<object, Print>()
-/** Maps whose keys are printed in another order than that of the schema; null: as they are handed over. */
+/** Key orders that differ from the schema's; null: the order of the value. */
 const orders = new WeakMap<object, readonly string[] | null>()
 
 export const printer =
@@ -129,7 +129,7 @@ function make(schema: z.core.$ZodType): Print {
   switch (def.type) {
     case 'optional':
       return printerOf(def.innerType)
-    // A task inside of a task: looked at when there is one.
+    // Recursive schemas are resolved on use.
     case 'lazy':
       return (value: never) => printerOf(def.getter())(value)
     case 'pipe': {
@@ -189,7 +189,7 @@ function mapped(prints: readonly (readonly [key: string, print: Print])[], map: 
   return made
 }
 
-/** Is it this one of several forms? Looked at from outside only. */
+/** Does this variant fit the value? A shallow check. */
 function fits(schema: z.core.$ZodType, value: unknown): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {

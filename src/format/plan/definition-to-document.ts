@@ -1,4 +1,4 @@
-// A definition as the document a person would write, keys in the order of the format. `schema.ts` says how; nothing is checked here.
+// Converts a definition to the document that describes it, without validation. The schema defines the keys and their order.
 
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'

@@ -1,5 +1,5 @@
-// A semantic diff as people read it: what each key was and what it is, in the words of the document; a changed text line by
-// line, a changed list item by item. Bounded: a change too long to read is cut, and says so. The text is raw: escape it.
+// Renders a semantic diff for people: old and new value of each key, in the document's words; texts by line, lists by item. Long
+// changes are cut, and marked as cut. The output contains raw text: escape it.
 
 import { diffArrays, diffLines } from 'diff'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
@@ -17,12 +17,11 @@ import {
 import { raisePlan, raiseTask } from './definition-to-document.ts'
 import { canonicalJson } from './hash.ts'
 
-// In short: one line for each thing that changed, for remarks and gates.
+// The short form: one line per change, for remarks and gates.
 
 export const diffDefinitions = (before: PlanDefinition, after: PlanDefinition): SemanticDiff =>
   semanticDiff(before, after)
 
-/** Empty when nothing changed. */
 export function printDiff(diff: SemanticDiff): string {
   return [
     ...diff.plan.map(change => `~ ${wordOf(change)}`),
@@ -34,7 +33,7 @@ export function printDiff(diff: SemanticDiff): string {
   ].join('\n')
 }
 
-/** How the document calls a key of the definition; an action goes by its own key. */
+/** The document's name of a key. An action is named by its own key. */
 export function wordOf({ key, before, after }: KeyChange): string {
   if (key !== 'action') return fieldOf(key)?.key ?? PLAN_WORDS.get(key) ?? key
   const [was, is] = [typeOf(before), typeOf(after)]
@@ -52,11 +51,10 @@ function typeOf(action: unknown): string {
 
 const LINES_MAX = 40
 const COLUMNS_MAX = 300
-/** Comparing texts that have little in common is dear; beyond this they are told by their size. */
+/** Diffing very different texts is expensive; beyond this many edits only their sizes are given. */
 const EDITS_MAX = 500
 const SHORT = 60
 
-/** Empty when nothing changed. */
 export function explainDiff(diff: SemanticDiff): string {
   if (isEmpty(diff)) return ''
   const lines: string[] = []
@@ -84,7 +82,7 @@ function ofKey(change: KeyChange, raise: Raise): readonly string[] {
   const { key, before, after } = change
   const was = before === undefined ? undefined : raise(key, before)
   const is = after === undefined ? undefined : raise(key, after)
-  // An action is several keys of the document; each is told by its own name.
+  // An action consists of several document keys, each compared separately.
   const lines = key === 'action' ? compare('', was ?? {}, is ?? {}) : compare(wordOf(change), was, is)
   if (lines.length <= LINES_MAX) return lines
   return [...lines.slice(0, LINES_MAX), `… and ${numberOf(lines.length - LINES_MAX, 'more line')}`]
@@ -122,26 +120,26 @@ function compareTexts(name: string, was: string, is: string): readonly string[] 
 
 function compareLists(name: string, was: readonly Json[], is: readonly Json[]): readonly string[] {
   if (was.length === 0 || is.length === 0) return [`${name}: ${short(was)} → ${short(is)}`]
-  // A short list of words, such as `needs` or an argv, is read best as a whole.
+  // Short lists of words, such as `needs` or an argv, are shown in one line.
   if ([...was, ...is].every(item => typeof item === 'string') && short(was).length + short(is).length <= 2 * SHORT)
     return [`${name}: ${short(was)} → ${short(is)}`]
   const pieces = diffArrays(was.map(canonicalJson), is.map(canonicalJson), { maxEditLength: EDITS_MAX })
   if (pieces === undefined) return [`${name}: ${numberOf(was.length, 'item')} → ${numberOf(is.length, 'item')}`]
   const lines: string[] = []
-  let gone: Json[] = []
+  let deleted: Json[] = []
   const flush = (): void => {
-    lines.push(...gone.map(item => `- ${short(item)}`))
-    gone = []
+    lines.push(...deleted.map(item => `- ${short(item)}`))
+    deleted = []
   }
   for (const { added, removed, value } of pieces) {
     const items = value.map(text => JSON.parse(text) as Json)
-    if (removed) gone.push(...items)
+    if (removed) deleted.push(...items)
     else if (added) {
       for (const item of items) {
-        // What is called the same is the same item, changed; above all an edit of the same file.
-        const at = gone.findIndex(other => label(other) !== null && label(other) === label(item))
+        // Items with the same label are the same item, changed; for instance edits of one file.
+        const at = deleted.findIndex(other => label(other) !== null && label(other) === label(item))
         if (at === -1) lines.push(`+ ${short(item)}`)
-        else lines.push(`~ ${label(item)}`, ...indent(compare('', gone.splice(at, 1)[0]!, item)))
+        else lines.push(`~ ${label(item)}`, ...indent(compare('', deleted.splice(at, 1)[0]!, item)))
       }
       flush()
     } else flush()
@@ -167,8 +165,8 @@ const raiseTaskKey: Raise = (key, value) => {
 
 const raisePlanKey: Raise = (key, value) => {
   const [outer, inner] = key.split('.') as [string, string?]
-  const said = { [outer]: inner === undefined ? value : { [inner]: value } }
-  const raised = raisePlan({ name: 'x', tasks: [], ...said } as unknown as PlanDefinition)
+  const entry = { [outer]: inner === undefined ? value : { [inner]: value } }
+  const raised = raisePlan({ name: 'x', tasks: [], ...entry } as unknown as PlanDefinition)
   const found = raised[outer]
   return (inner === undefined ? found : isMap(found) ? Object.values(found)[0] : undefined) ?? value
 }

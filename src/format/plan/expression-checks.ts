@@ -1,5 +1,4 @@
-// Every expression and template in a document is compiled when the plan is read, long before it is needed, and the tasks
-// it looks at must exist.
+// Checks every expression and template of a document when the plan is read, including the tasks they refer to.
 
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { suggest } from '../../domain/phrases.ts'
@@ -10,7 +9,7 @@ import { compile } from '../expression/expression.ts'
 import { parseTemplate, templateExpressions } from '../expression/template.ts'
 import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from '../text/diagnostic.ts'
 
-/** A document that the schema takes, as it was written. */
+/** A document that has passed the schema, before conversion. */
 export interface PlanDocument {
   readonly done?: unknown
   readonly tasks: readonly TaskDocument[]
@@ -23,10 +22,9 @@ interface TaskDocument {
   readonly [key: string]: unknown
 }
 
-/** What is wrong with the expressions of a document. */
 export function expressionFaults(
   plan: PlanDocument,
-  /** Tasks that may be named although the document does not have them; null when any name may be one. */
+  /** Additional task names that are allowed; null: any name. */
   others: Iterable<string> | null = [],
   { lenient = false }: { readonly lenient?: boolean } = {},
 ): readonly DocumentFault[] {
@@ -43,7 +41,6 @@ export function expressionFaults(
   return faults
 }
 
-/** Kinds of fields in whose texts `${{ … }}` is resolved when the task is begun or claimed. */
 const TEMPLATES: ReadonlySet<ValueKind> = new Set([
   'prose',
   'inputs',
@@ -52,24 +49,24 @@ const TEMPLATES: ReadonlySet<ValueKind> = new Set([
   'command',
   'undo',
 ] as const)
-/** Kinds of fields with expressions that stand without the braces. */
+/** Fields that contain expressions without braces. */
 const EXPRESSIONS: ReadonlySet<ValueKind> = new Set(['expression', 'criteria', 'items', 'modes'] as const)
 const RESOLVED = [...WRITTEN.filter(({ value }) => TEMPLATES.has(value)).map(({ key }) => key), ...RESOLVED_KEYS].join(
   ', ',
 )
-/** Prose that other formats bring along: what looks like an expression there may be anything. */
+/** Prose from other formats may contain anything, including text that looks like an expression. */
 const TEXTS: ReadonlySet<string | number> = new Set(
   WRITTEN.filter(({ value }) => value === 'prose').map(({ key }) => key),
 )
-/** What is kept for others and never looked into. */
+/** Opaque data that is stored and never interpreted. */
 const DATA_KEYS: ReadonlySet<string> = new Set(['extra', 'hypotheses', 'memory', 'artifacts'])
 
-/** `${{` where nothing resolves it: it would be taken word for word. */
+/** Finds `${{` in fields that are not templates, where it would be used verbatim. */
 function* misplaced(plan: PlanDocument): Generator<DocumentFault> {
   let known: Set<string> | null = null
   for (const { text, path } of strings(plan, [])) {
     if (!text.includes('${{') || path.some(step => DATA_KEYS.has(String(step)))) continue
-    // What is no expression of ours is another tool's, and may be meant word for word.
+    // Not one of our expressions: may belong to another tool and be intended verbatim.
     if (!templateExpressions(text).some(({ source }) => compile(source).ok)) continue
     known ??= new Set([...embedded(plan)].map(one => printPath(one.path)))
     if (known.has(printPath(path))) continue
@@ -82,15 +79,15 @@ function* misplaced(plan: PlanDocument): Generator<DocumentFault> {
   }
 }
 
-/** The texts of a document that has been checked, as they are meant: where nothing is put in, `$${{` stands for `${{`. */
+/** Unescapes a checked document: `$${{` becomes `${{` in fields that are not templates. */
 export const unescaped = <T extends PlanDocument>(plan: T): T =>
   mapPlain(plan, plan, text => text.replaceAll('$${{', () => '${{'))
 
-/** The reverse, for a document that is written. */
+/** The reverse of `unescaped`, for writing a document. */
 export const escaped = (plan: JsonObject): JsonObject =>
   mapPlain(plan, plan as unknown as PlanDocument, text => text.replaceAll('${{', () => '$${{'))
 
-/** Changes the texts in which nothing is put in; the value itself when none of them holds `${{`. */
+/** Maps the texts that are not templates; returns the same object if none contains `${{`. */
 function mapPlain<T>(value: T, plan: PlanDocument, change: (text: string) => string): T {
   let live: Set<string> | null = null
   const map = (item: unknown, path: Path): unknown => {
@@ -116,7 +113,7 @@ function mapPlain<T>(value: T, plan: PlanDocument, change: (text: string) => str
 
 const named = (path: Path): string => `'${String(path.findLast(step => typeof step === 'string') ?? 'the plan')}'`
 
-/** Where only an expression can stand, it stands without the braces. */
+/** Fields for expressions only are written without braces. */
 function bare(text: string, path: Path, known: Known): readonly DocumentFault[] {
   const faults = expression(text, text, 0, path, known)
   if (faults.length === 0 || !text.trimStart().startsWith('${{')) return faults
@@ -130,18 +127,16 @@ function bare(text: string, path: Path, known: Known): readonly DocumentFault[] 
   ]
 }
 
-/** More are not told. */
 const FAULTS_MAX = 2 * DIAGNOSTICS_MAX
-/** Looking for the nearest of 20,000 names takes milliseconds. */
+/** Finding the nearest of 20,000 names takes milliseconds. */
 const SUGGESTIONS_MAX = 20
 
 interface Known {
   readonly names: ReadonlySet<string> | null
-  /** How often the nearest name may still be looked for. */
   suggestions: number
 }
 
-/** A task and the tasks of its subplan, by the names expressions call them. */
+/** A task and the tasks of its subplan, with their names in expressions. */
 function namesOf(task: TaskDocument, prefix = ''): readonly string[] {
   const name = `${prefix}${task.id}`
   const steps = task.subplan ?? []
@@ -154,7 +149,7 @@ function namesOf(task: TaskDocument, prefix = ''): readonly string[] {
   ]
 }
 
-/** Tasks that a rule of `recover` would add, with their places. */
+/** Tasks that a rule of `recover` would add, with their paths. */
 function addedTasks(task: TaskDocument): readonly { readonly added: TaskDocument; readonly at: Path }[] {
   return (task.recover ?? []).flatMap(({ replan }, index) =>
     replan === undefined || replan === true
@@ -235,12 +230,12 @@ function* ofTask(task: TaskDocument, path: Path): Generator<Embedded> {
 
 const EMBEDDING = WRITTEN.filter(({ value }) => EXPRESSIONS.has(value) || TEMPLATES.has(value))
 
-function* ofField(kind: ValueKind, said: unknown, path: Path): Generator<Embedded> {
-  if (kind === 'expression') yield { type: 'expression', text: said as string, path }
-  else if (kind === 'criteria') yield* criteria(said, path)
-  else if (kind === 'items') yield* items(said, path)
-  else if (kind === 'modes') yield* modes(said, path)
-  else yield* strings(said, path)
+function* ofField(kind: ValueKind, written: unknown, path: Path): Generator<Embedded> {
+  if (kind === 'expression') yield { type: 'expression', text: written as string, path }
+  else if (kind === 'criteria') yield* criteria(written, path)
+  else if (kind === 'items') yield* items(written, path)
+  else if (kind === 'modes') yield* modes(written, path)
+  else yield* strings(written, path)
 }
 
 function* items(each: unknown, path: Path): Generator<Embedded> {

@@ -1,4 +1,4 @@
-// The fingerprint of a definition: approvals bind to it, so it covers every word of the content and nothing else.
+// The hash of a definition. Approvals are bound to it, so it covers the whole content and nothing else.
 
 import { createHash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
@@ -14,8 +14,8 @@ export function definitionHash(definition: PlanDefinition): Sha256 {
 const texts = new WeakMap<TaskDefinition, string>()
 
 /**
- * The same for a revision that shares most of its tasks with the one before: the text of each is remembered as long as the task
- * lives. Definitions are never changed in place.
+ * The same hash, faster for a revision that shares most tasks with the one before: the text of each task is cached while the task
+ * object lives. Definitions are immutable.
  */
 export function revisionHash(definition: PlanDefinition): Sha256 {
   const { tasks, ...rest } = definition
@@ -25,7 +25,7 @@ export function revisionHash(definition: PlanDefinition): Sha256 {
     texts.set(task, known)
     text += `${text === '' ? '' : ','}${known}`
   }
-  // Keys are sorted, so the tasks have a place among the others.
+  // Keys are sorted, so `tasks` has its place among the others.
   const keys = Object.keys(rest) as (keyof typeof rest)[]
   const parts = keys
     .filter(key => rest[key] !== undefined)
@@ -36,14 +36,14 @@ export function revisionHash(definition: PlanDefinition): Sha256 {
     .digest('hex') as Sha256
 }
 
-/** JSON with sorted keys and no spaces: equal values have equal text. A key that is undefined counts as absent. */
+/** JSON with sorted keys and without spaces, so equal values have equal text. Undefined keys count as absent. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') {
     if (typeof value === 'number' && !Number.isFinite(value))
       throw new TypeError('a number that is not finite has no JSON')
     return JSON.stringify(value)
   }
-  // Written without lists in between: the definition of a plan of 20,000 tasks is hashed while others wait for an answer.
+  // No intermediate lists: plans of 20,000 tasks are hashed while other requests wait.
   let text = ''
   if (Array.isArray(value)) {
     for (const item of value as readonly Json[]) text += `${text === '' ? '' : ','}${canonicalJson(item)}`

@@ -1,4 +1,4 @@
-// The published JSON Schema of the plan document, for editors and other tools.
+// The published JSON Schema of plan documents, for editors and other tools.
 
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
@@ -12,7 +12,7 @@ export function planJsonSchema(): JsonObject {
     target: 'draft-2020-12',
     unrepresentable: 'any',
     reused: 'inline',
-    // Examples are of what is written, but zod takes those of whatever is changed when it is read for the result.
+    // Examples describe the input form, but zod attaches those of transformed values to the output.
     override: ({ zodSchema, jsonSchema }) => {
       const { examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (Array.isArray(examples)) jsonSchema.examples = examples

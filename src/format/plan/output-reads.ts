@@ -1,5 +1,5 @@
-// Which outputs the expressions of a plan look at: `tasks.x.outputs.y` anywhere, and a bare `outputs.y` where a task looks at
-// its own. What is only asked for with has(…) is no demand. The same text is read once, however many tasks hold it.
+// Which outputs the expressions of a plan read: `tasks.x.outputs.y` anywhere, and `outputs.y` for a task's own. Outputs that are
+// only tested with has(…) do not count. Each distinct text is parsed once.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { actionFacts } from '../../domain/actions/actions.ts'
@@ -45,7 +45,6 @@ interface Read {
   readonly text: string
 }
 
-/** An expression that stands under a key. */
 type Note = (key: string, source: string) => void
 
 function ofTask(task: TaskDefinition, note: Note): void {
@@ -53,7 +52,7 @@ function ofTask(task: TaskDefinition, note: Note): void {
     if (name === 'action') ofAction(task.action, note)
     else if (task[name] !== undefined) ofField(key, value, task[name], note)
   }
-  // As a prompt it must be whole; whoever claims a task reads prose, and asks when something is missing.
+  // A prompt must be complete. An external task's instruction is prose for a reader who can ask.
   if (actionFacts(task.action).prompts === true) templates('instruction', task.instruction, note)
 }
 
@@ -91,7 +90,7 @@ function ofCriterion(key: string, criterion: Criterion, note: Note): void {
   else templates(key, commandOf(criterion), note)
 }
 
-/** The expressions inside every text of a value; its depth is bounded by the document's. */
+/** Expressions in all texts of a value. Its depth is limited by the document's. */
 function templates(key: string, value: unknown, note: Note): void {
   if (typeof value === 'string') {
     if (value.includes('${{')) for (const { source } of templateExpressions(value)) note(key, source)
@@ -100,12 +99,12 @@ function templates(key: string, value: unknown, note: Note): void {
     for (const item of Object.values(value)) templates(key, item, note)
 }
 
-/** Nothing but references and operators: neither text that might hold a name, nor calls that might bind one. */
+/** Only references and operators: no strings that could contain a name, and no calls that could bind one. */
 const PLAIN = /^(?:tasks\['[\w./-]+'\]|[^'"()])*$/
 const REFERENCE = /(?<![\w.\]])(?:tasks(?:\.(\w+)|\['([\w./-]+)'\])\.)?outputs\.(\w+)/g
 
 function readsOf(source: string): readonly Read[] {
-  // Most expressions are plain, and reading them twice is what a large plan would spend its time on.
+  // Fast path: most expressions are plain, and parsing dominates the time for large plans.
   if (PLAIN.test(source)) {
     return [...source.matchAll(REFERENCE)].map(([, bare, quoted, output]) => readOf(bare ?? quoted ?? null, output!))
   }
@@ -131,7 +130,7 @@ function readsOf(source: string): readonly Read[] {
   return reads.filter(read => !asked.has(read.text)).reverse()
 }
 
-/** `tasks.x.outputs.y.z` as its names; null for anything that is not known beforehand. */
+/** The names in `tasks.x.outputs.y.z`; null if any part is computed. */
 function pathOf(node: ASTNode): readonly string[] | null {
   const names: string[] = []
   for (let at = node; ; ) {
@@ -139,7 +138,7 @@ function pathOf(node: ASTNode): readonly string[] | null {
     if (at.op !== '.' && at.op !== '[]') return null
     const [object, key]: readonly [ASTNode, string | ASTNode] = at.args
     const name: unknown = typeof key === 'string' ? key : key.op === 'value' ? key.args : null
-    // A number picks from a list; whose list it is stands before it.
+    // An index selects from a list; the list's name comes before it.
     names.push(typeof name === 'string' ? name : '')
     at = object
   }

@@ -1,5 +1,4 @@
-// From the text of a plan to its definition, or to everything that is wrong with it, told at once and in place.
-// Whatever the text holds, this answers with a value; it does not throw.
+// Parses the text of a plan into a definition, or into all of its errors with their positions. Never throws.
 
 import type { z } from 'zod'
 import { advise, type Hint, next } from '../../domain/hint.ts'
@@ -19,23 +18,23 @@ import { expressionFaults, type PlanDocument, unescaped } from './expression-che
 import { rulesBroken } from './rules.ts'
 import { plan as planSchema } from './schema.ts'
 
-// What is left of a document when the parts that are wrong are taken out, so that the rest is checked as well and everything that is
-// wrong is told at once. Only ever looked at: nobody makes a plan of it.
+// Removes the invalid parts of a document, so that the rest can be checked too and all errors are reported at once. The result is
+// only checked, never run.
 
 interface Salvaged {
   readonly document: PlanDocument
   readonly plan: z.output<typeof planSchema>
-  /** Some task has lost its name, so a name that is not known may be that one's. */
+  /** A task lost its name, so an unknown name may refer to it. */
   readonly nameless: boolean
-  /** Something was taken out that says who comes before whom, or what a task makes; nothing can be said about that then. */
+  /** A removed part affected dependencies or outputs, so those are not checked. */
   readonly unrelated: boolean
 }
 
 const TRIES_MAX = 5
 
-/** `complaints`: what the schema says about the document. Null when too little is left to look at. */
+/** `complaints`: the schema's errors. Null if too little is left to check. */
 function salvage(document: Json, complaints: readonly SchemaComplaint[]): Salvaged | null {
-  // As many are told already as ever are.
+  // The maximum number of errors is already reached.
   if (complaints.length >= DIAGNOSTICS_MAX) return null
   const value = structuredClone(document) as Tree
   const lost = { nameless: false, unrelated: false }
@@ -53,7 +52,7 @@ type Tree = { [key: string | number]: unknown }
 
 function takeOut(
   root: Tree,
-  { path, absent, meant }: SchemaComplaint,
+  { path, absent, intended }: SchemaComplaint,
   lost: { nameless: boolean; unrelated: boolean },
 ): boolean {
   if (absent === 'planfold' || path[0] === 'planfold') {
@@ -69,14 +68,14 @@ function takeOut(
       tasks[path[1]] = { ...(isTree(task) ? task : {}), id: `unnamed-${path[1]}` }
       return true
     }
-    const key = meant ?? path[2]
+    const key = intended ?? path[2]
     if (!UNRELATED.has(String(key))) lost.unrelated = true
     if (path.includes('subplan')) lost.nameless = true
   }
   return remove(root, path)
 }
 
-/** The innermost key of a map on this path; items of a list keep their numbers, so the list goes as a whole. */
+/** Removes the innermost map key on the path. List items keep their positions, so a list is removed as a whole. */
 function remove(root: Tree, path: Path): boolean {
   let parent: Tree | null = null
   let key: string | null = null
@@ -96,58 +95,58 @@ function remove(root: Tree, path: Path): boolean {
 
 const isTree = (value: unknown): value is Tree => value !== null && typeof value === 'object'
 
-/** Keys of a task that say neither who comes before whom nor what it makes. */
+/** Task keys that affect neither dependencies nor outputs. */
 const UNRELATED: ReadonlySet<string> = new Set([
   ...WRITTEN.filter(({ relates }) => relates !== true).map(({ key }) => key),
   ...WRITTEN_ACTIONS.flatMap(({ names }) => names.slice(1)),
 ])
 
 export type Parsed =
-  | (Told & {
+  | (ImportInfo & {
       readonly ok: true
       readonly definition: PlanDefinition
       readonly warnings: readonly Diagnostic[]
-      /** What somebody has to say about the definition, at its place in the text. */
+      /** Converts an error about the definition to one at its position in the text. */
       readonly locate: (fault: DefinitionFault) => Diagnostic
     })
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
 
-export interface Told {
-  /** The name of the dialect it was written in; null for the canonical format. */
+export interface ImportInfo {
+  /** The source format; null for the canonical one. */
   readonly dialect: string | null
-  /** Why it is only a sketch: it can be looked at, but not run. Empty for a plan. */
+  /** Why it is only a sketch, which can be shown but not run. Empty for a plan. */
   readonly sketch: readonly string[]
-  /** Tasks that had ended when it was written. */
+  /** Tasks that had ended in the source format. */
   readonly ended: ReadonlyMap<TaskName, EndedStatus>
-  /** Tasks that somebody was working on when it was written. */
+  /** Tasks that were in progress in the source format. */
   readonly underWay: ReadonlySet<TaskName>
 }
 
-/** What a rule about the whole plan, such as the graph's, finds wrong. */
+/** An error found by a rule about the whole plan, such as its graph. */
 export interface DefinitionFault {
-  /** Which rule it breaks, where rules have names. */
+  /** The broken rule, if it has a name. */
   readonly code?: string
   readonly message: string
   readonly hint?: Hint
   readonly task?: TaskName
-  /** The key of the task it is about, e.g. `needs`, and the place below it. */
+  /** The key of the task it concerns, e.g. `needs`, and the path below it. */
   readonly key?: string
   readonly at?: Path
 }
 
 export interface ParseOptions {
   readonly fileName?: string
-  /** The name of a plan that does not say one; else it is made from the file's name. */
+  /** The plan's name if the document has none; otherwise derived from the file name. */
   readonly fallbackName?: string
   /** The formats it may be written in beside our own; without them it is read as ours. */
   readonly dialects?: Dialects | null
-  /** Read it as this dialect, whatever it looks like. */
+  /** Read as this format, instead of detecting it. */
   readonly dialect?: Dialect
-  /** Tasks that expressions may name although the text does not: those of the plan it is merged into. */
+  /** Additional tasks that expressions may refer to: those of the plan it is merged into. */
   readonly known?: Iterable<string>
-  /** The text was made by a program, or translated: what only looks like an expression in its prose is no fault. */
+  /** The text was generated or translated: in prose, text that resembles an expression is not an error. */
   readonly lenient?: true
-  /** Rules of the domain, told at the place of the task they are about. */
+  /** Rules of the domain, reported at the position of their task. */
   readonly check?: (definition: PlanDefinition) => readonly DefinitionFault[]
 }
 
@@ -163,7 +162,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
     if (why !== null) return { ok: false, diagnostics: [why] }
     if (read.ok) return parseDocument(read.document, CANONICAL, options)
     const rest = read.rest === undefined ? null : parseDocument(read.rest, CANONICAL, options)
-    // What could not be read is missing in the rest; that is no fault of its own.
+    // Unreadable parts are missing in the rest; that is not another error.
     const lines = new Set(read.diagnostics.map(({ line }) => line))
     const more = rest === null || rest.ok ? [] : rest.diagnostics.filter(({ line }) => !lines.has(line))
     return { ok: false, diagnostics: tidy([...read.diagnostics, ...more]) }
@@ -182,8 +181,8 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
 }
 
 /**
- * A line that begins like our own format: nobody else need be asked. Blanks are those of one line: `\s` would read on through all the
- * empty lines behind every empty line, and 20 kB of them took eleven seconds.
+ * Recognises the canonical format by a line, so that no other format is tried. Excludes line breaks from the blanks: `\s` would
+ * scan all following empty lines at every empty line, which took eleven seconds for 20 kB.
  */
 const OURS = /^\uFEFF?[^\S\r\n\u2028\u2029]*(?:\{[^\S\r\n\u2028\u2029]*)?"?planfold"?\s*:/m
 
@@ -191,7 +190,7 @@ const OURS = /^\uFEFF?[^\S\r\n\u2028\u2029]*(?:\{[^\S\r\n\u2028\u2029]*)?"?planf
 export const mayBeForeign = (text: string, fileName = ''): boolean =>
   !OURS.test(text) || /\.(?:md|markdown)$/i.test(fileName)
 
-/** Characters that no definition can hold, wherever they stand: readers of plain text would take them over. */
+/** Characters that no definition may contain anywhere; plain-text formats would otherwise import them. */
 function unkeepable(text: string): Diagnostic | null {
   const at = text.search(/\0|\p{Surrogate}/u)
   if (at === -1) return null
@@ -200,15 +199,14 @@ function unkeepable(text: string): Diagnostic | null {
   return { severity: 'error', message, hint: 'remove it; is this a text file?', ...positionAt(text, at) }
 }
 
-/** What is known about a document beside what it says. */
-interface About extends Told {
+interface ParsedSource extends ImportInfo {
   readonly warnings: readonly DocumentFault[]
 }
 
-const CANONICAL: About = { dialect: null, sketch: [], ended: new Map(), underWay: new Set(), warnings: [] }
+const CANONICAL: ParsedSource = { dialect: null, sketch: [], ended: new Map(), underWay: new Set(), warnings: [] }
 
-function parseDocument(document: Document, about: About, options: ParseOptions): Parsed {
-  const { warnings, ...told } = about
+function parseDocument(document: Document, about: ParsedSource, options: ParseOptions): Parsed {
+  const { warnings, ...info } = about
   if (document.value === null || typeof document.value !== 'object' || Array.isArray(document.value)) {
     return refuse(document, [
       {
@@ -243,8 +241,8 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     ...expressionFaults(written, options.known, options),
     ...(name === null ? [NAMELESS] : []),
   ]
-  const meant = about.dialect === null ? unescaped(written) : written
-  const read = meant === written ? shaped : planSchema.safeParse(meant)
+  const resolved = about.dialect === null ? unescaped(written) : written
+  const read = resolved === written ? shaped : planSchema.safeParse(resolved)
   const definition = { ...(read.data ?? shaped.data), name: name ?? UNNAMED }
   const wrong = faults.some(fault => fault.severity !== 'warning')
   const checked = (options.check?.(definition) ?? []).slice(0, PLACED_MAX).map(fault => locateFault(definition, fault))
@@ -254,11 +252,10 @@ function parseDocument(document: Document, about: About, options: ParseOptions):
     definition,
     warnings: tidy(once(faults).slice(0, PLACED_MAX).map(document.place)),
     locate: fault => document.place(locateFault(definition, fault)),
-    ...told,
+    ...info,
   }
 }
 
-/** What is wrong in a document beside what the schema does not take. */
 function faultsInRest(
   { value }: Document,
   misshapen: readonly SchemaComplaint[],
@@ -278,7 +275,7 @@ function faultsInRest(
   ]
 }
 
-/** Faults that may be none when part of the plan is not known. */
+/** Errors that may be false if part of the plan is unknown. */
 const RELATED: ReadonlySet<string> = new Set([
   'unknown-output',
   'output-too-early',
@@ -286,7 +283,7 @@ const RELATED: ReadonlySet<string> = new Set([
   'gate-required',
 ])
 
-/** A plan's name from a file's: `Partial Retries.plan.yaml` -> `partial-retries`. Null when nothing usable is left. */
+/** Derives a plan name from a file name: `Partial Retries.plan.yaml` -> `partial-retries`. Null if nothing usable is left. */
 export function planNameFrom(fileName: string): PlanName | null {
   const base = fileName.split(/[\\/]/).at(-1) ?? ''
   const slug = base
@@ -300,10 +297,10 @@ export function planNameFrom(fileName: string): PlanName | null {
   return isPlanName(slug) ? slug : null
 }
 
-/** Finding a place costs a walk through the document; some of these are one thing said twice. */
+/** Bounds the errors to locate, which takes a walk through the document each; some are duplicates. */
 const PLACED_MAX = 2 * DIAGNOSTICS_MAX
 
-/** Of what is only looked at. */
+/** Placeholder while only checking. */
 const UNNAMED = 'unnamed' as PlanName
 
 const NAMELESS: DocumentFault = {
@@ -325,12 +322,12 @@ function locateFault(definition: PlanDefinition, fault: DefinitionFault): Docume
   return { path, message, hint }
 }
 
-/** Where the task with this full name is written; the children of a `matrix` or a `for_each` are written as one. */
+/** The path of the task with this full name; all children of a `matrix` or `for_each` share one. */
 function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: DefinitionFault): Path | null {
   const last = tasks.findLastIndex(task => task.id === name)
   if (last !== -1) {
-    const isOther = fault?.key !== undefined && fault.key !== 'id' && !isMeant(tasks[last]!, fault)
-    const first = isOther ? tasks.findIndex(task => task.id === name && isMeant(task, fault)) : -1
+    const isOther = fault?.key !== undefined && fault.key !== 'id' && !hasFault(tasks[last]!, fault)
+    const first = isOther ? tasks.findIndex(task => task.id === name && hasFault(task, fault)) : -1
     return [first === -1 ? last : first]
   }
   for (const [at, { id, action, forEach, matrix }] of tasks.entries()) {
@@ -344,15 +341,15 @@ function placeOf(tasks: readonly TaskDefinition[], name: string, fault?: Definit
   return null
 }
 
-/** Of several tasks with one name: does this one hold what the fault is about? */
-function isMeant(task: TaskDefinition, { key = '', at = [], message }: DefinitionFault): boolean {
+/** If several tasks share a name: does this one contain the error? */
+function hasFault(task: TaskDefinition, { key = '', at = [], message }: DefinitionFault): boolean {
   let value: unknown = task
   for (const step of [key, ...at]) value = (value as { readonly [key: string]: unknown } | undefined)?.[step]
   if (typeof value !== 'string') return value !== undefined
   return [value, at.at(-1)].some(word => message.includes(`'${word}'`))
 }
 
-/** The same warning at many tasks is one warning, at the first of them. */
+/** Reports a warning once, at the first task, even if many tasks have it. */
 function once(warnings: readonly DocumentFault[]): readonly DocumentFault[] {
   const places = new Map<string, number>()
   for (const { message } of warnings) places.set(message, (places.get(message) ?? 0) + 1)

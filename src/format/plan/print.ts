@@ -1,5 +1,4 @@
-// The canonical text of a plan: what is shown of a plan, and what a new file is written with. Reading it back gives the
-// same definition.
+// Prints a plan as canonical text. Parsing the text gives the same definition.
 
 import { type Document, isMap, isSeq } from 'yaml'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -15,7 +14,7 @@ export function printJson(plan: PlanDefinition): string {
   return `${JSON.stringify(escaped(raisePlan(plan)), null, 2)}\n`
 }
 
-/** A blank line before `tasks` and between the tasks, as people write them. */
+/** Adds blank lines before `tasks` and between tasks, as people write them. */
 function spaceOut(document: Document): void {
   if (!isMap(document.contents)) return
   const pair = document.contents.items.at(-1)

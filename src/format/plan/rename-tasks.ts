@@ -1,5 +1,5 @@
-// A definition in which tasks bear other names, and everybody who refers to them uses the new ones: `needs`, `on`, `recover`,
-// the task that compensates, the branch that is merged, and every expression, alone or inside `${{ … }}`. Nothing else changes, and the definition handed in stays as it was.
+// Renames tasks in a definition, with all references to them: `needs`, `on`, `recover`, compensation, merged branches, and every
+// expression, alone or in `${{ … }}`. Returns a copy.
 
 import { mergedBy, mergeOf } from '../../domain/actions/git-action.ts'
 import { NAME_MAX, type TaskName } from '../../domain/id.ts'
@@ -11,7 +11,7 @@ import { actionFields } from '../actions/actions.ts'
 import { renameInExpression } from '../expression/task-references.ts'
 import { parseTemplate } from '../expression/template.ts'
 
-/** From the names of the plan's own tasks to other names; whoever is not in it keeps its name. */
+/** From old to new names; tasks not listed keep theirs. */
 export type Renames = ReadonlyMap<TaskName, TaskName>
 
 export function renameTasks(plan: PlanDefinition, renames: Renames): PlanDefinition {
@@ -24,7 +24,7 @@ export function renameTasks(plan: PlanDefinition, renames: Renames): PlanDefinit
   }
 }
 
-/** Calls tasks `plan-<shortname>-01`, `-02` … in their order; the steps of a subplan keep their short names. */
+/** Names tasks `plan-<shortname>-01`, `-02` … in order; steps of subplans keep their short names. */
 export function generateTaskIds(plan: PlanDefinition, shortname: string): PlanDefinition {
   return renameTasks(plan, generatedIds(plan, shortname))
 }
@@ -35,7 +35,7 @@ export function generatedIds(plan: PlanDefinition, shortname: string): Renames {
     .normalize('NFKD')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    // Room is left for `plan-`, the number, and the steps below a task.
+    // Leaves room for `plan-`, the number, and step names.
     .slice(0, NAME_MAX - 30)
     .replace(/^-+|-+$/g, '')
   const name = (at: number) => `plan-${slug === '' ? 'task' : slug}-${String(at + 1).padStart(digits, '0')}` as TaskName
@@ -64,7 +64,7 @@ class Words {
     return renameInExpression(source, this.name)
   }
 
-  /** Only what stands inside `${{ … }}` is touched. */
+  /** Changes only text inside `${{ … }}`. */
   template(text: string): string {
     if (!text.includes('${{') || !text.includes('tasks')) return text
     const parsed = parseTemplate(text)
@@ -78,7 +78,7 @@ class Words {
     return renamed
   }
 
-  /** Every text inside a value; keys stay. */
+  /** Maps every text inside a value; keys stay. */
   value<T>(value: T): T {
     return this.#inside(value as Json) as T
   }
@@ -92,8 +92,8 @@ class Words {
 }
 
 /**
- * A step of a subplan needs its siblings by their short names, which stay. Its outcomes may also lead to tasks around it, unless
- * a sibling bears the name; its expressions name tasks in full.
+ * Steps of a subplan need their siblings by short names, which stay. Their outcomes may also lead to tasks outside, unless a
+ * sibling has the same name; expressions use full names.
  */
 function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskName> | null): TaskDefinition {
   const named = (name: TaskName) => (steps?.has(name) === true ? name : (words.name(name) as TaskName))
@@ -121,7 +121,7 @@ function renameTask(words: Words, task: TaskDefinition, steps: ReadonlySet<TaskN
   })
 }
 
-/** Tasks that a rule would add stand in the plan itself; their own names stay, unless one of them bears a renamed one. */
+/** Tasks that a rule would add belong to the plan itself. Their own names stay, unless they clash with a renamed one. */
 function renameAdded(words: Words, tasks: readonly TaskDefinition[]): readonly TaskDefinition[] {
   const own = new Set(tasks.map(({ id }) => id))
   return tasks.map(task =>
@@ -157,10 +157,8 @@ function criterion(words: Words, one: Criterion): Criterion {
   return one.type === 'expect' ? { ...one, expression: words.expression(one.expression) } : one
 }
 
-/** What becomes of a value of each kind; it stays where nothing is said. */
 type Changes = { readonly [K in ValueKind]?: (value: TaskValues[K]) => TaskValues[K] }
 
-/** A copy with the fields of some kinds changed; keys keep their order. */
 function changed(task: TaskDefinition, by: Changes): TaskDefinition {
   const entries = Object.entries(task).map(([name, value]) => {
     const field = fieldOf(name)

@@ -1,5 +1,5 @@
-// The revisions of a plan, found in its entries: every one that defined it. Each is immutable, because entries are; its hash is
-// computed anew here, so that what is shown is what was agreed on.
+// Reads the revisions of a plan from its journal. Entries are immutable; the hash is computed again, so that what is shown is
+// what was approved.
 
 import type { Event } from '../../domain/event.ts'
 import type { Actor, Millis } from '../../domain/id.ts'
@@ -8,28 +8,26 @@ import { definitionHash } from './hash.ts'
 
 export interface Revision {
   readonly revision: number
-  /** The hash the journal holds. */
   readonly hash: string
-  /** Is it the hash of the definition that stands beside it? */
+  /** Does the hash match the definition? */
   readonly verified: boolean
   readonly actor: Actor
   readonly at: Millis
-  /** The entry of the journal it stands in. */
   readonly version: number
   readonly rationale: string | null
   readonly definition: PlanDefinition
-  /** The text it was read from, verbatim, when it was kept. */
+  /** The original text, if it was stored. */
   readonly source: { readonly dialect: string; readonly text: string } | null
 }
 
-interface Told {
+interface RevisionEntry {
   readonly actor: Actor
   readonly now: Millis
   readonly version: number
   readonly events: readonly Event[]
 }
 
-export function revisionsIn(entries: Iterable<Told>): readonly Revision[] {
+export function revisionsIn(entries: Iterable<RevisionEntry>): readonly Revision[] {
   const found: Revision[] = []
   for (const { actor, now: at, version, events } of entries) {
     for (const event of events) {

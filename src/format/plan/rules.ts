@@ -1,5 +1,5 @@
-// Rules about a task that no schema says well: one action key, and keys that only make sense beside another one. They look
-// at the document as it was written, so they are told together with whatever else is wrong.
+// Rules about tasks that the schema cannot express well: exactly one action key, and keys that depend on others. They check the
+// unparsed document, so their errors are reported together with all others.
 
 import { ACTIONS } from '../../domain/actions/actions.ts'
 import { isMap } from '../../domain/json.ts'
@@ -10,8 +10,6 @@ import { ACTION_KEYS, UNDO_ACTIONS, WRITTEN_ACTIONS } from '../actions/actions.t
 import { parseTemplate } from '../expression/template.ts'
 import { type DocumentFault, type Path, stray } from '../text/diagnostic.ts'
 import { FAILURE_KINDS } from './schema-gates.ts'
-
-// Recovery and notices: that a rule does exactly one thing.
 
 function* recoverRules(task: Raw, path: Path): Generator<DocumentFault> {
   if (!Array.isArray(task.recover)) return
@@ -56,7 +54,7 @@ function* exactlyOne(map: Raw, path: Path, keys: readonly string[], rule: string
   const present = Object.keys(map).filter(key => keys.includes(key))
   if (present.length === 1) return
   if (present.length === 0) {
-    // A slip of the finger is told as such, by the schema.
+    // Typing errors are reported by the schema.
     if (Object.keys(map).some(key => suggest(key, keys) !== null && !ALSO.has(key))) return
     yield { path, message: `${rule}, this one says nothing`, hint: `give it one of ${keys.join(', ')}` }
     return
@@ -70,7 +68,7 @@ function* exactlyOne(map: Raw, path: Path, keys: readonly string[], rule: string
 
 const ALSO: ReadonlySet<string> = new Set(['on', 'times', 'every'])
 
-/** `written` answers how the scalar at a path was typed. */
+/** `written` returns how the scalar at a path was typed. */
 export function rulesBroken(value: unknown, written: (path: Path) => string | null): readonly DocumentFault[] {
   if (!isMap(value)) return []
   const tasks = Array.isArray(value.tasks) ? (value.tasks as readonly unknown[]) : []
@@ -82,7 +80,6 @@ export function rulesBroken(value: unknown, written: (path: Path) => string | nu
   ]
 }
 
-/** What a task of one's own sees of the home. */
 function* homeRules(task: Raw, path: Path): Generator<DocumentFault> {
   for (const [at, pattern] of (Array.isArray(task.read) ? (task.read as readonly unknown[]) : []).entries()) {
     if (typeof pattern !== 'string' || !pattern.startsWith('~/')) continue
@@ -169,7 +166,7 @@ function* addedTasks({ recover }: Raw): Generator<readonly [Path, Raw]> {
   }
 }
 
-/** What stands in braces and is no word of the template stays as it is. */
+/** Unknown placeholders in braces are literal text. */
 function* messageWords(git: unknown): Generator<DocumentFault> {
   const text = isMap(git) && typeof git.message === 'string' ? git.message : ''
   const strange = [...text.matchAll(/\{(\w+)\}/g)].map(([, word]) => word).find(word => !MESSAGE_WORDS.has(word!))
@@ -180,7 +177,7 @@ function* messageWords(git: unknown): Generator<DocumentFault> {
 
 const MESSAGE_WORDS: ReadonlySet<string> = new Set(['type', 'title'])
 
-/** A secret stands in a header or the body of an http task that names it, alone in its braces. */
+/** A secret must be the only content of its braces, in a header or the body of the http task that names it. */
 function* secretPlaces(task: Raw, path: Path): Generator<DocumentFault> {
   const named: readonly unknown[] = Array.isArray(task.secrets) ? task.secrets : []
   for (const [at, text] of textsIn(task, [])) {
@@ -207,7 +204,7 @@ function* secretPlaces(task: Raw, path: Path): Generator<DocumentFault> {
   }
 }
 
-/** Keys with a request, in whose headers and body a secret stays a name. */
+/** Keys with requests, where a secret stays a placeholder until sending. */
 const REQUESTS: ReadonlySet<string | number> = new Set(
   WRITTEN_ACTIONS.flatMap(({ contents }) => Object.keys(contents).filter(key => contents[key] === 'request')),
 )
@@ -216,12 +213,12 @@ function* textsIn(value: unknown, path: readonly (string | number)[]): Generator
   if (typeof value === 'string') yield [path, value]
   else if (Array.isArray(value)) for (const [index, one] of value.entries()) yield* textsIn(one, [...path, index])
   else if (isMap(value))
-    // Tasks inside of this one are looked at on their own.
+    // Nested tasks are checked separately.
     for (const [key, one] of Object.entries(value))
       if (key !== 'subplan' && key !== 'recover' && key !== 'extra') yield* textsIn(one, [...path, key])
 }
 
-/** Words for whoever claims the task say nothing to a runner. */
+/** Reports keys for external tasks on tasks with a runner. */
 function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
   const action = Object.keys(task).find(key => ACTION_KEYS.includes(key))
   if (action === undefined || PROMPTED.has(action) || !Object.hasOwn(task, 'instruction')) return
@@ -259,7 +256,7 @@ function* beside(task: Raw, path: Path, key: string, other: string): Generator<D
   }
 }
 
-/** A number is handed on as it was typed; where reading it has changed it (`1.10`, `0x10`, `007`), it must be said as text. */
+/** A number becomes text as it was typed. If parsing changed it (`1.10`, `0x10`, `007`), it must be quoted. */
 function* numbersInEnvironment(
   { env }: Raw,
   path: Path,
@@ -279,7 +276,7 @@ function* numbersInEnvironment(
   }
 }
 
-/** Where tasks have worktrees of their own, only the engine works in them; where they have none, there is nothing to merge. */
+/** With worktrees, only the engine works in them; without, there is nothing to merge. */
 function* placeRules(task: Raw, path: Path, git: unknown): Generator<DocumentFault> {
   const apart = isMap(git) && git.worktree === 'task'
   if (!apart && isMap(task.git) && Object.hasOwn(task.git, 'merge'))

@@ -1,5 +1,4 @@
-// What the document says about judgement: what is done about failures, who decides, whom to tell. Which keys fit which rule is told by
-// rules.ts, in better words than a schema has.
+// The schema of recovery, gates, approvers and notices. Which keys fit together is checked in rules.ts, with better messages.
 
 import { z } from 'zod'
 import { TASKS_MAX, VISITS_MAX } from '../../domain/limits.ts'
@@ -20,11 +19,10 @@ import { codec, optional, printedLast, record, sparse } from './codec.ts'
 import { command, retry, word, words } from './schema-parts.ts'
 import * as value from './schema-values.ts'
 
-/** Caps over a whole plan; nobody means more. */
 export const CAP_MAX = 1_000_000
-/** People who must approve, failures that open a breaker, approvals of one review. */
+/** Maximum number of approvers, failures before a breaker opens, and approvals in a review. */
 const FEW_MAX = 1_000
-/** Options, fields, notices, rules, tasks that a rule adds: more than anybody reads. */
+/** Maximum number of options, fields, notices, rules, and tasks added by a rule. */
 export const LIST_MAX = 100
 
 export const IMPACTS = [
@@ -105,7 +103,7 @@ const gateKeys = {
   ...approvers,
   valid: optional(value.duration, 'How long an approval holds; a day when not said.'),
 }
-/** What a layer around a plan demands. Who may decide is for the plan to say: it knows the people. */
+/** A policy layer cannot choose approvers: only the plan knows the people. */
 const { role: _, ...layerGateKeys } = gateKeys
 const gatesOf = (keys: typeof layerGateKeys & { readonly role?: typeof approvers.role }): z.ZodType<GatePolicy> =>
   codec(
@@ -116,7 +114,6 @@ const gatesOf = (keys: typeof layerGateKeys & { readonly role?: typeof approvers
   )
 export const layerGates = gatesOf(layerGateKeys)
 
-/** The keys of `policy` that are about judgement. */
 export const policyKeys = {
   on_failure: optional(
     aftermath,
@@ -125,7 +122,7 @@ export const policyKeys = {
   gates: optional(
     codec(
       z.union([word(['default', 'none']), gatesOf(gateKeys)]),
-      (said): GatePolicy => (said === 'none' ? { before: [] } : said === 'default' ? {} : said),
+      (written): GatePolicy => (written === 'none' ? { before: [] } : written === 'default' ? {} : written),
       policy => {
         const [first, ...more] = Object.keys(policy)
         return first === undefined ? 'default' : policy.before?.length === 0 && more.length === 0 ? 'none' : policy
@@ -184,7 +181,7 @@ export const policyKeys = {
   ),
 }
 
-/** What to do about a failure when the retries are used up; the first rule that fits is taken. A rule may bring tasks of its own. */
+/** What happens when the retries are used up; the first matching rule applies. A rule may add tasks. */
 export const recover = (task: z.ZodType<TaskDefinition>) =>
   z
     .array(
@@ -222,19 +219,19 @@ export const recover = (task: z.ZodType<TaskDefinition>) =>
       examples: [[{ on: 'transient', retry: 3 }]],
     })
 
-/** What each way says, when it says more than its name. */
+/** The value of each key, if it is more than the key itself. */
 const SAYS = { retry: 'retry', alternate: 'task', repair: 'task', ask: 'to', abort: 'with' } as const
 
-/** Of the keys of a rule exactly one; `rules.ts` has seen to that. */
+/** Exactly one key is present; `rules.ts` has checked that. */
 function readWay(way: { readonly [key: string]: unknown }): Recovery {
-  const [key, said] = Object.entries(way)[0] ?? ['abort', true]
-  if (said === true) return { type: key } as Recovery
-  if (key === 'replan') return { type: key, ...(said as object) }
+  const [key, argument] = Object.entries(way)[0] ?? ['abort', true]
+  if (argument === true) return { type: key } as Recovery
+  if (key === 'replan') return { type: key, ...(argument as object) }
   const type = (key === 'critic' ? 'repair' : key) as keyof typeof SAYS
-  return { type, [SAYS[type]]: said } as Recovery
+  return { type, [SAYS[type]]: argument } as Recovery
 }
 
-function printWay({ type, ...said }: Recovery): { readonly [key: string]: unknown } {
-  const values = Object.values(said)
-  return { [type]: values.length === 0 || (type === 'replan' ? said : values[0]) }
+function printWay({ type, ...fields }: Recovery): { readonly [key: string]: unknown } {
+  const values = Object.values(fields)
+  return { [type]: values.length === 0 || (type === 'replan' ? fields : values[0]) }
 }

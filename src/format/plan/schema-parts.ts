@@ -1,4 +1,4 @@
-// Parts of the schema that stand in more than one place: commands, criteria, retries, and words with a choice.
+// Schema parts used in several places: commands, criteria, retries, enumerations.
 
 import { z } from 'zod'
 import { ATTEMPTS_MAX, BACKOFF_DEFAULT_MS } from '../../domain/limits.ts'
@@ -8,7 +8,7 @@ import * as value from './schema-values.ts'
 
 export const command = codec(
   z.union([z.string().min(1), z.array(z.string()).min(1)]),
-  (said): CommandLine => (typeof said === 'string' ? { script: said } : { argv: said }),
+  (written): CommandLine => (typeof written === 'string' ? { script: written } : { argv: written }),
   line => ('argv' in line ? line.argv : line.script),
 ).meta({ description: 'A list is argv; a string is a script for sh -eu.', examples: [['npm', 'test']] })
 
@@ -17,8 +17,8 @@ type CriterionOf<T extends Criterion['type']> = Extract<Criterion, { readonly ty
 export const prose = (text: z.ZodType<string>): z.ZodType<CriterionOf<'prose'>> =>
   codec(
     text,
-    said => ({ type: 'prose', text: said }),
-    ({ text: said }) => said,
+    written => ({ type: 'prose', text: written }),
+    ({ text: phrase }) => phrase,
   )
 export const expectation = (expression: z.ZodType<string>): z.ZodType<CriterionOf<'expect'>> =>
   record<CriterionOf<'expect'>>()(
@@ -61,8 +61,8 @@ export const retry = codec(
     value.count(ATTEMPTS_MAX),
     z.strictObject({ attempts: value.count(ATTEMPTS_MAX), backoff: value.durationRange.optional() }),
   ]),
-  (said): Retry => {
-    const { attempts, backoff = BACKOFF_DEFAULT_MS } = typeof said === 'number' ? { attempts: said } : said
+  (written): Retry => {
+    const { attempts, backoff = BACKOFF_DEFAULT_MS } = typeof written === 'number' ? { attempts: written } : written
     return { attempts, backoffMs: backoff }
   },
   ({ attempts, backoffMs }) => ({ attempts, backoff: backoffMs }),
@@ -71,7 +71,7 @@ export const retry = codec(
 export const outputName = z.string().regex(/^[A-Za-z_][\w.-]{0,99}$/)
 export const outcomeName = z.string().regex(/^[A-Za-z][\w-]{0,99}$/)
 
-/** One of some words, where other forms are possible as well: a slip is told with the word that was meant. */
+/** An enumeration that may be part of a union: an unknown word is reported with the closest known one. */
 export function word<const T extends string>(words: readonly T[]) {
   return z
     .string()
@@ -83,6 +83,6 @@ export function word<const T extends string>(words: readonly T[]) {
     .meta({ enum: [...words] })
 }
 
-/** A list of such words, or one of them alone. */
+/** A list of such words, or a single one. */
 export const words = <const T extends string>(known: readonly T[]) =>
   z.union([word(known).transform(one => [one]), z.array(word(known)).min(1)])

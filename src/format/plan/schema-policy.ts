@@ -1,4 +1,4 @@
-// The parts of a policy that every layer may say: what a plan says under `policy`, and the files of organisation, user and project.
+// The keys of a policy that all layers share: `policy` in a plan, and the files of organisation, user and project.
 
 import { z } from 'zod'
 import { COMMAND_RULES_MAX, COMMAND_WORDS_MAX } from '../../domain/limits.ts'

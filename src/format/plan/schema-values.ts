@@ -1,5 +1,5 @@
-// The small values of the schema: names, durations, money, file modes, plain JSON. Each reads what a person writes and yields
-// what the domain keeps; each complaint carries a hint in `params.hint`.
+// The scalar types of the schema: names, durations, money, file modes, plain JSON. Each converts the written form to the domain's
+// value; each error has a hint in `params.hint`.
 
 import { z } from 'zod'
 import { PRICE_CURRENCY } from '../../domain/budget/amounts.ts'
@@ -34,7 +34,7 @@ export const addresses = z.union([
   address.transform(one => [one]),
   z.array(address).register(FORM_HINTS, { hint: 'for example: [example.com]' }),
 ])
-/** A list alone means what may be reached; so does an object that says nothing else. */
+/** A plain list means the allowed addresses, as does an object without other keys. */
 export const network = z
   .union([
     addresses,
@@ -52,11 +52,11 @@ export const network = z
     description: 'Addresses that may be reached: a host, host:port, https://host, http://host/path*, tcp://host:port.',
     examples: [['https://example.org'], { allow: ['https://example.org'], unknown: 'ask' }],
   })
-/** Patterns of paths. One name alone is a file or a folder with all that lies in it: nobody can see from the name which it is. */
+/** Path patterns. A plain name covers a file and a folder with its contents, since it does not tell which it is. */
 export const scope = z
   .union([line.transform(one => (/[*?]|\/$/.test(one) ? [one] : [one, `${one}/**`])), lines])
   .meta({ examples: [['src/**']] })
-/** Text, or what YAML takes for something else: the value of an environment variable is text in the end. */
+/** Text, or a scalar that YAML parses as another type: environment variables are text in the end. */
 export const scalar = z.union([z.string(), z.number().transform(String), z.boolean().transform(String)])
 
 export const planName = z.string().transform(named(isPlanName)).meta({
@@ -108,13 +108,12 @@ export const money = measured(units.readMoney, units.printMoney, {
   description: 'An amount with its currency: 2 USD.',
   hint: 'write an amount and a currency: 2 USD',
 })
-/** Money that is compared with the price of a single call. */
+/** Compared with the price of a single call, so only in the currency of prices. */
 export const dollars = money.refine(({ currency }) => currency === PRICE_CURRENCY, {
   message: `the amount is not in ${PRICE_CURRENCY}, and prices are known in ${PRICE_CURRENCY}`,
   params: { hint: `write the amount in ${PRICE_CURRENCY}: 2 ${PRICE_CURRENCY}` },
 })
 
-/** A number of tokens, plain or with a unit. */
 export const amount = measuring(
   z.union([z.int(), z.string()]),
   value => units.readAmount(String(value)),
@@ -130,7 +129,7 @@ export const sha256 = z
     measure(value => (isSha256(value.toLowerCase()) ? { ok: true, value: value.toLowerCase() as Sha256 } : NOT_SHA256)),
   )
 
-/** Octal, as for chmod: "755", "0755", or 0o755 in YAML. That a bare 755 is no octal is told by the reader of the document. */
+/** Octal, as for chmod: "755", "0755", or 0o755 in YAML. A bare 755 is reported by the document reader. */
 export const mode = measuring(z.union([z.string(), z.int()]), readMode, bits => bits.toString(8).padStart(3, '0')).meta(
   { description: 'Permissions in octal, quoted: "755".' },
 )
@@ -140,22 +139,22 @@ export const deadline = z
   .transform(measure(readDate))
   .meta({ description: 'A date, 2026-01-31, or a date and time with zone, 2026-01-31T12:00:00Z.' })
 
-/** What stands under `refs/tags/`. One that is computed is checked when it is known. */
+/** A tag name under `refs/tags/`. Computed ones are checked at run time. */
 export const tagName = line.transform(
   measure(value => (value.includes('${{') || isRefName(value) ? { ok: true, value } : notRef(value, 'tag'))),
 )
-/** A branch, a tag or a commit; never an option. */
+/** A branch, tag or commit; never an option. */
 export const revision = line.transform(
   measure(value => (/^[^-\s][^\s]*$/.test(value) ? { ok: true, value } : notRef(value, 'revision'))),
 )
 
-/** Where a notice is sent to. A password in it would stand in every journal. */
+/** The target of a notice. A password in it would be stored in every journal. */
 export const webAddress = z
   .string()
   .transform(measure(readAddress))
   .meta({ description: 'An address: https://…', pattern: '^https?://' })
 
-/** Any JSON but null: a key without a value is a slip, not a statement. */
+/** Any JSON but null: a key without a value is usually a mistake. */
 export const json = z
   .unknown()
   .refine(value => value !== null && value !== undefined, {
@@ -164,7 +163,6 @@ export const json = z
   })
   .transform(value => value as Json)
   .meta({ description: 'Any JSON value.' })
-/** Any JSON, null too. */
 export const item = z.unknown().transform(value => value as Json)
 export const jsonObject = z
   .record(z.string(), z.unknown())
@@ -175,7 +173,7 @@ export function count(max: number): z.ZodNumber {
   return z.int().min(1).max(max)
 }
 
-/** A transform that tells what is wrong, and how to put it right. */
+/** Adapts a reader to a zod transform that reports its error with a hint. */
 export function measure<I, T>(read: (value: I) => units.Read<T>): (value: I, context: z.RefinementCtx) => T {
   return (value, context) => {
     const result = read(value)
@@ -185,7 +183,7 @@ export function measure<I, T>(read: (value: I) => units.Read<T>): (value: I, con
   }
 }
 
-/** The pattern is for editors; what is wrong with a text is told by `read`, and what to write instead of no text by the hint. */
+/** The pattern is for editors. Errors come from `read`; the hint is for values that are not text. */
 function measured<T>(
   read: (value: string) => units.Read<T>,
   print: (value: T) => string,
@@ -194,7 +192,7 @@ function measured<T>(
   return measuring(z.string(), read, print).meta(about).register(FORM_HINTS, { hint })
 }
 
-/** What is wrong with a value, and how to put it right, is told by `read`. */
+/** Errors and hints come from `read`. */
 function measuring<I extends string | number, T>(
   schema: z.ZodType<I>,
   read: (value: I) => units.Read<T>,
@@ -225,7 +223,7 @@ export function quote(value: string): string {
 const NAME_HINT = `use letters and digits, with - _ . allowed inside, at most ${NAME_MAX} characters, for instance retry-core`
 const NOT_SHA256 = { ok: false, message: 'this is not a SHA-256', hint: 'write its 64 hexadecimal digits' } as const
 
-/** The rules of git: no part is empty, hidden or called `.lock`, and no sign means something else in a revision. */
+/** Git's rules: no part is empty, hidden or ends in `.lock`, and no character has a meaning in revision syntax. */
 function isRefName(text: string): boolean {
   if (text.startsWith('-') || text === '@' || text.includes('..') || text.includes('@{')) return false
   if (/[\p{Cc}\s~^:?*[\\]/u.test(text) || text.endsWith('.')) return false

@@ -1,5 +1,5 @@
-// The plan document, version 1: every key a person may write, how it is read, and how it is printed. One definition for both ways: reading
-// checks a document and gives the domain's definition; printing gives the document back.
+// The plan document, version 1: every key, how it is read and how it is printed. One definition serves both directions: reading
+// validates a document and gives the domain's definition, printing reverses it.
 
 import { z } from 'zod'
 import type { PlanName } from '../../domain/id.ts'
@@ -27,7 +27,6 @@ import { command, criteria, expectation, outcomeName, outputName, prose, retry }
 import { commands, data, layerKeys, sandbox } from './schema-policy.ts'
 import * as value from './schema-values.ts'
 
-/** How often at most anything may be tried under one budget. */
 const BUDGET_ATTEMPTS_MAX = 1_000_000
 
 const budget = record<Budget>()(
@@ -92,15 +91,15 @@ const forEach = codec(
     z.array(value.item),
     z.strictObject({ in: value.line, items: z.array(value.item).optional() }),
   ]),
-  (said): ForEach => {
-    if (typeof said === 'string') return { in: bare(said) }
-    return 'in' in said ? sparse<ForEach>({ in: bare(said.in), items: said.items }) : { items: said }
+  (written): ForEach => {
+    if (typeof written === 'string') return { in: bare(written) }
+    return 'in' in written ? sparse<ForEach>({ in: bare(written.in), items: written.items }) : { items: written }
   },
   each =>
     each.in === undefined ? each.items : each.items === undefined ? each.in : { in: each.in, items: each.items },
 ).meta({ examples: [['a', 'b']] })
 
-/** An expression may be written as one, or as the template it would be elsewhere. */
+/** An expression may also be written as a template that consists of it. */
 function bare(text: string): string {
   const inner = /^\$\{\{([\s\S]*)\}\}$/.exec(text.trim())?.[1]
   return inner === undefined || inner.includes('${{') ? text : inner.trim()
@@ -164,12 +163,11 @@ export const policy = record<Policy>()(
   },
 ).meta({ examples: [{ write: ['src/**'] }] })
 
-/** What a layer around plans may say. */
 export const policyLayer = z.strictObject({ ...layerKeys, budget: budget.optional() })
 
 const taskInside: z.ZodType<TaskDefinition> = z.lazy(() => task)
 
-/** Every field that people write, by its key. What `TASK_FIELDS` has and this has not, or has otherwise, does not compile. */
+/** All task fields that people write, by key. Compilation fails if it disagrees with `TASK_FIELDS`. */
 const FIELDS = {
   id: value.taskName,
   title: value.line.optional(),
@@ -234,7 +232,7 @@ const FIELDS = {
   capabilities: value.lines.optional(),
 }
 
-/** Behind the keys of the actions, as they always were. */
+/** Printed after the action keys, for compatibility. */
 const LAST_FIELDS = {
   recover: recover(taskInside).optional(),
   extra: optional(value.jsonObject, 'What another format said: kept, never followed.'),
@@ -248,26 +246,26 @@ type TaskKeys = {
 
 export const taskKeys = { ...FIELDS, ...actionKeys(taskInside), ...LAST_FIELDS }
 
-/** Printed in the order of `TASK_FIELDS`, the keys of the action in its place. */
+/** Printed in the order of `TASK_FIELDS`, with the action keys in their place. */
 export const task: z.ZodType<TaskDefinition> = codec(
   asOrdered(z.strictObject(taskKeys as { readonly [key: string]: z.ZodType })),
-  said => {
+  written => {
     const task: { [name: string]: unknown } = {}
     for (const { name, key } of WRITTEN)
-      if (name === 'action') task.action = readAction(said)
-      else if (said[key] !== undefined) task[name] = said[key]
+      if (name === 'action') task.action = readAction(written)
+      else if (written[key] !== undefined) task[name] = written[key]
     return task as unknown as TaskDefinition
   },
   task => {
-    const said: { [key: string]: unknown } = {}
+    const written: { [key: string]: unknown } = {}
     for (const { name, key } of WRITTEN)
-      if (name === 'action') Object.assign(said, printAction(task.action))
-      else if (task[name] !== undefined) said[key] = task[name]
-    return said
+      if (name === 'action') Object.assign(written, printAction(task.action))
+      else if (task[name] !== undefined) written[key] = task[name]
+    return written
   },
 )
 
-/** A plan that may have no name yet: then it gets that of its file. */
+/** A plan without a name gets the name of its file. */
 type NamelessPlan = Omit<PlanDefinition, 'name'> & { readonly name?: PlanName }
 
 export const planKeys = {
@@ -331,10 +329,10 @@ export const plan = codec(
   z.strictObject(planKeys),
   ({ planfold: _, sequential, tasks, ...rest }) =>
     ({ ...rest, tasks: sequential === true ? chained(tasks) : tasks }) as NamelessPlan,
-  // The plan's own last task is made from `done`, so it is not written a second time.
+  // The final checks task is derived from `done`, so it is not printed.
   ({ tasks, ...rest }) => ({ planfold: 1, ...rest, tasks: tasks.filter(({ action }) => action.type !== 'verify') }),
 ).meta({ title: 'Planfold plan', description: 'A plan for AI coding agents, format version 1.' })
 
-/** Each task after the one before it, where it says nothing else. */
+/** Each task needs the one before it, unless it has `needs`. */
 const chained = (tasks: readonly TaskDefinition[]): readonly TaskDefinition[] =>
   tasks.map((task, at) => (at === 0 || task.needs !== undefined ? task : { ...task, needs: [tasks[at - 1]!.id] }))

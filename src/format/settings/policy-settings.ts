@@ -1,5 +1,5 @@
-// The files of a policy: the user's own rules, for all workspaces and for single ones by their real path; the policy of the organisation;
-// that of a project. Their keys are those of `policy` in a plan.
+// Policy files: the user's own, with rules for all workspaces and for single ones by real path; the organisation's; the
+// project's. Their keys are those of `policy` in a plan.
 
 import { z } from 'zod'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
@@ -15,17 +15,16 @@ import { type Document, readDocument } from '../text/document.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
 
 export interface PolicySettings {
-  /** Addresses that may be reached from every workspace. */
+  /** Addresses reachable from every workspace. */
   readonly network: readonly string[]
-  /** The same from one workspace, by its path. */
+  /** Additional addresses by workspace path. */
   readonly projects: { readonly [root: string]: readonly string[] }
-  /** Agents that are lent the user's own login. */
+  /** Agents that may use the user's own login. */
   readonly logins?: readonly string[]
-  /** What the user demands of every plan, with the line of each key. */
+  /** The user's policy layer for all plans, with the line of each key. */
   readonly layer?: ReadLayer
 }
 
-/** What one file says as a layer. */
 export interface ReadLayer {
   readonly policy: LayerPolicy
   readonly lines: { readonly [key: string]: number }
@@ -53,23 +52,23 @@ const userSchema = z.strictObject({
 })
 const projectSchema = z.strictObject({ policy: policyLayer.optional() })
 
-/** The user's own file. Addresses alone are what they allow; with `unknown` they are also all that may be reached. */
+/** The user's own file. A plain address list extends what is allowed; with `unknown`, everything else is denied. */
 export function readPolicySettings(text: string): ReadPolicy {
-  return reading(text, userSchema, NO_RULES, (said, document) => {
+  return reading(text, userSchema, NO_RULES, (parsed, document) => {
     const {
       projects = {},
-      // Asked for before a person's own plans ran without a sandbox; it says nothing any more.
+      // Obsolete: from before the user's own plans ran without a sandbox.
       without_sandbox: _,
       agent_logins: logins,
       network,
       commands,
       ...rest
-    } = said
+    } = parsed
     const rules = Object.entries(projects).map(([root, own]) => [root, own.network?.allow ?? []] as const)
     const isLimit = network !== undefined && 'allow' in network
     const policy: LayerPolicy = sparse({
       ...rest,
-      // A list of the user's own is what they allow; it denies nothing else.
+      // The user's command list allows; it does not deny others.
       ...(commands === undefined ? {} : { commands: { unknown: 'allow' as const, ...commands } }),
       ...(isLimit ? { network } : {}),
     })
@@ -82,21 +81,21 @@ export function readPolicySettings(text: string): ReadPolicy {
   })
 }
 
-/** `organisation`: the whole file is the policy. `project`: what it says under `policy`. */
+/** `organisation`: the whole file is the policy. `project`: only the key `policy`. */
 export function readPolicyLayer(text: string, of: 'organisation' | 'project'): Read<ReadLayer> {
   return of === 'organisation'
-    ? reading(text, policyLayer, NO_LAYER, (said, document) => layerOf(said, document, []))
+    ? reading(text, policyLayer, NO_LAYER, (written, document) => layerOf(written, document, []))
     : reading(text, projectSchema, NO_LAYER, ({ policy = {} }, document) => layerOf(policy, document, ['policy']))
 }
 
-/** Who limits what may be reached or read and says nothing of the sandbox wants it: only a sandbox holds a command to that. */
-function layerOf(said: LayerPolicy, document: Document, at: readonly string[]): ReadLayer {
-  const isWalled = said.sandbox === undefined && (said.network !== undefined || said.read !== undefined)
-  const policy: LayerPolicy = isWalled ? { ...said, sandbox: 'required' } : said
+/** A layer that limits network or reads implies the sandbox, because only a sandbox enforces that. */
+function layerOf(layer: LayerPolicy, document: Document, at: readonly string[]): ReadLayer {
+  const isWalled = layer.sandbox === undefined && (layer.network !== undefined || layer.read !== undefined)
+  const policy: LayerPolicy = isWalled ? { ...layer, sandbox: 'required' } : layer
   const lineOf = (...path: readonly string[]): number =>
     document.place({ message: '', path: [...at, ...path], atKey: true }).line
   const written = at.reduce<Json | undefined>((value, key) => (isMap(value) ? value[key] : undefined), document.value)
-  const lines = Object.keys(said).flatMap(key => {
+  const lines = Object.keys(layer).flatMap(key => {
     const value = isMap(written) ? written[key] : undefined
     const inner = isMap(value) ? Object.keys(value) : []
     return [[key, lineOf(key)], ...inner.map(one => [`${key}.${one}`, lineOf(key, one)])]
@@ -108,7 +107,7 @@ function reading<S extends z.ZodType, T>(
   text: string,
   schema: S,
   none: T,
-  make: (said: z.output<S>, document: Document) => T,
+  make: (written: z.output<S>, document: Document) => T,
 ): Read<T> {
   if (text.trim() === '') return { ok: true, settings: none }
   const read = readDocument(text)
@@ -120,20 +119,20 @@ function reading<S extends z.ZodType, T>(
   return { ok: true, settings: make(shaped.data, document) }
 }
 
-/** What says nothing is left out. */
+/** Omits empty parts. */
 export function printPolicySettings({ network, projects, logins = [], layer }: PolicySettings): string {
   const written = Object.entries(projects).filter(([, allow]) => allow.length > 0)
   const { network: limit, commands, ...policy } = layer?.policy ?? {}
   const unknown = limit !== undefined && 'allow' in limit ? { unknown: limit.unknown } : {}
-  const isSaid = network.length > 0 || Object.keys(unknown).length > 0
+  const isNeeded = network.length > 0 || Object.keys(unknown).length > 0
   const demanded: JsonObject = raisePolicy({
     ...policy,
-    // It was put there when the file was read.
+    // Added when the file was read.
     ...(layer !== undefined && layer.lines.sandbox === undefined ? { sandbox: undefined } : {}),
     ...(commands === undefined ? {} : { commands: withoutDefault(commands) }),
   })
   const document = {
-    ...(isSaid ? { network: { allow: network, ...unknown } } : {}),
+    ...(isNeeded ? { network: { allow: network, ...unknown } } : {}),
     ...demanded,
     ...(logins.length === 0 ? {} : { agent_logins: logins }),
     ...(written.length === 0

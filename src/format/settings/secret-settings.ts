@@ -1,5 +1,5 @@
-// Where the user's secrets come from, by name: a variable of the environment, a file, or a command that prints the value. The values
-// themselves are never kept. It belongs to the user, never to a workspace.
+// The sources of the user's secrets, by name: an environment variable, a file, or a command that prints the value. The values are
+// never stored. It belongs to the user, never to a workspace.
 
 import { z } from 'zod'
 import type { Diagnostic } from '../text/diagnostic.ts'

@@ -1,34 +1,34 @@
-// A run of tests against an earlier one: what changed, and whether that is what is wanted. Green: no test fails that did not fail
-// before, none is gone, and a new one passes. Red: a new one fails, and all else is as before.
+// Compares a test run with an earlier one. Green: no new failures, no missing tests, and new tests pass. Red: a new test fails,
+// and all others are unchanged.
 
 import type { TestsCriterion } from '../../domain/plan-rules/tests-criterion.ts'
 import { matchesPattern, matchesWord } from '../../domain/policy/pattern.ts'
 import type { TestChanges } from '../../domain/result.ts'
 import type { TestResults } from './seen-tests.ts'
 
-/** How a command ended; `results` is null where nothing of it can be read test by test. */
+/** The result of a test command; `results` is null if its output cannot be parsed into tests. */
 export interface TestOutcome {
   readonly exit: number | null
   readonly results: TestResults | null
 }
 
 export interface Compared {
-  /** Null: it cannot be told. */
+  /** Null: unknown. */
   readonly holds: boolean | null
   readonly evidence: string
   readonly changed: TestChanges
-  /** Fails now and did not fail before: worth a second run. */
+  /** A new failure, worth a second run. */
   readonly isDoubtful: boolean
 }
 
 export interface Others {
-  /** Null when nothing was recorded: then no test may fail. */
+  /** Null if there is no baseline: then no test may fail. */
   readonly before: TestOutcome | null
-  /** The second run, where there was one. */
+  /** The second run, if there was one. */
   readonly again: TestOutcome | null
-  /** New tests that failed when the plan asked for a test that fails, by name. */
+  /** Names of new tests that failed when the plan required a failing test. */
   readonly proven: readonly string[]
-  /** The command itself has failed in such a run. */
+  /** The command itself failed in that run. */
   readonly wasRed: boolean
 }
 
@@ -46,7 +46,7 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
   const flaky = failing.filter(name => !still.includes(name))
   const isNew = (name: string): boolean => !was.has(name) && matchesNew(is.get(name)!, name, wanted.new)
   const passes = (name: string): boolean => (is.get(name)?.passed ?? 0) > 0 && is.get(name)!.failed === 0
-  // A file that ends without a test passes as one test, e.g. because it exits; it counts only where the tests are written so.
+  // A file without tests counts as one passing test, e.g. if it exits early; only accepted where tests are written that way.
   const runsFiles =
     before === null ? false : before.tests.some(({ isFile, status }) => isFile === true && status === 'passed')
   const added = [...is.keys()].filter(name => isNew(name) && is.get(name)!.isUnnamed === false)
@@ -74,7 +74,7 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
     0,
   )
   const left = ran(now.results) - ofNew
-  // A file that cannot be compiled may keep others from running; then nothing is said about those.
+  // A compilation error can keep other files from running, so nothing is concluded about those.
   const isStopped = wanted.red === true && newFailing.some(name => is.get(name)!.isBroken)
   const fewer =
     wanted.fewer === 'allowed' || isStopped || before === null
@@ -105,43 +105,45 @@ export function compareTests(wanted: Wanted, now: TestOutcome, others: Others): 
       : []),
   ]
   const { passed, failed } = now.results.counts
-  const told = [
+  const details = [
     `${passed} passed, ${failed + now.results.broken.length} failed`,
     ...(flaky.length === 0 ? [] : [`flaky, failed only once in two runs: ${listed(flaky)}`]),
   ]
   const isUnknown = wasWhole && others.before.exit !== 0 && bad.length > 0 && faults.length === 1
   return {
     holds: isUnknown ? null : faults.length === 0,
-    evidence: [...faults, ...(isUnknown ? [NAMELESS] : []), ...told].join('; '),
+    evidence: [...faults, ...(isUnknown ? [NAMELESS] : []), ...details].join('; '),
     changed,
     isDoubtful: bad.length > 0 && others.again === null,
   }
 }
 
-/** The command counts as one test. */
+/** Treats the whole command as one test. */
 function comparedWhole({ new: where, red }: Wanted, { exit }: TestOutcome, { before, wasRed }: Others): Compared {
   const ended = `exit ${exit ?? 'none'}`
-  const told = (holds: boolean | null, evidence: string): Compared => ({
+  const result = (holds: boolean | null, evidence: string): Compared => ({
     holds,
     evidence,
     changed: {},
     isDoubtful: false,
   })
   if (before !== null && before.results !== null && before.results.tests.length > 0)
-    return told(false, `${ended}, and no results can be read, where ${before.results.tests.length} tests ran before`)
+    return result(false, `${ended}, and no results can be read, where ${before.results.tests.length} tests ran before`)
   const failedBefore = before !== null && before.exit !== 0
   if (red === true) {
-    if (exit === 0) return told(false, `no new test fails: ${ended}`)
-    return failedBefore ? told(null, `${ended}, as before; ${NAMELESS}`) : told(true, `${ended}, and it passed before`)
+    if (exit === 0) return result(false, `no new test fails: ${ended}`)
+    return failedBefore
+      ? result(null, `${ended}, as before; ${NAMELESS}`)
+      : result(true, `${ended}, and it passed before`)
   }
-  if (exit !== 0) return failedBefore ? told(null, `${ended}, as before; ${NAMELESS}`) : told(false, ended)
-  return where === undefined || failedBefore || wasRed ? told(true, ended) : told(null, `${ended}; ${NAMELESS}`)
+  if (exit !== 0) return failedBefore ? result(null, `${ended}, as before; ${NAMELESS}`) : result(false, ended)
+  return where === undefined || failedBefore || wasRed ? result(true, ended) : result(null, `${ended}; ${NAMELESS}`)
 }
 
 const NAMELESS =
   'it does not print its tests by name, so this cannot be told: let it print them (a verbose, TAP or JUnit reporter), or judge it yourself'
 
-interface Told {
+interface NamedTally {
   passed: number
   failed: number
   skipped: number
@@ -150,11 +152,11 @@ interface Told {
   readonly isBroken: boolean
   readonly isUnnamed: boolean
 }
-type Tally = ReadonlyMap<string, Told>
+type Tally = ReadonlyMap<string, NamedTally>
 
-/** Tests of one name are counted together. */
+/** Counts tests by name. */
 function tally(results: TestResults | null): Tally {
-  const all = new Map<string, Told>()
+  const all = new Map<string, NamedTally>()
   const broken = (results?.broken ?? []).map(name => ({ name, file: name, status: 'failed' as const, isBroken: true }))
   for (const test of [...(results?.tests ?? []), ...broken]) {
     const {
@@ -164,15 +166,15 @@ function tally(results: TestResults | null): Tally {
       isFile = false,
       isUnnamed = false,
       isBroken = false,
-    } = { isBroken: false, ...test } as typeof test & Partial<Told>
-    const told = all.get(name) ?? { passed: 0, failed: 0, skipped: 0, file, isFile, isBroken, isUnnamed }
-    told[status]++
-    all.set(name, told)
+    } = { isBroken: false, ...test } as typeof test & Partial<NamedTally>
+    const entry = all.get(name) ?? { passed: 0, failed: 0, skipped: 0, file, isFile, isBroken, isUnnamed }
+    entry[status]++
+    all.set(name, entry)
   }
   return all
 }
 
-/** Files in which more tests pass than before, where the runner does not name those that pass. */
+/** Files with more passing tests than before, for runners that do not name passing tests. */
 function grown(
   results: TestResults,
   is: Tally,
@@ -197,9 +199,9 @@ function grown(
   return [...named, ...files]
 }
 
-function matchesNew({ file }: Pick<Told, 'file'>, name: string, where = '**'): boolean {
+function matchesNew({ file }: Pick<NamedTally, 'file'>, name: string, where = '**'): boolean {
   if (!/[/*]|\.\w+$/.test(where)) return name.includes(where)
-  // Many runners do not say in which file a test is.
+  // Many runners do not report the file of a test.
   if (file === null || where === '**') return true
   const [pattern, path] = [where.replace(/^\.\//, ''), file.replace(/^\.\//, '')]
   if (path.endsWith(`/${pattern}`) || pattern.endsWith(`/${path}`)) return true

@@ -1,4 +1,4 @@
-// Runners whose output is a tree or nearly so: Node's `spec`, mocha, RSpec's documentation, and Go.
+// Parsers for indented output: Node's `spec`, mocha, RSpec's documentation format, and Go.
 
 import { type Found, summed, type TestSeen, type TestStatus } from './seen-tests.ts'
 import { isFileName, nodeCounts } from './tap-and-junit.ts'
@@ -46,7 +46,7 @@ export function readNodeSpec(lines: readonly string[]): Found | null {
   }
 }
 
-/** Where a failed test stands is printed once more, at the end. */
+/** The file of a failed test is in the summary at the end. */
 function withFile(test: TestSeen, lines: readonly string[]): TestSeen {
   if (test.status !== 'failed') return test
   const own = test.name.split(' > ').at(-1)!
@@ -80,7 +80,7 @@ export function readMocha(lines: readonly string[]): Found | null {
   }
 }
 
-/** From the list at the end, where the reporter prints only dots. */
+/** From the list at the end, for reporters that print only dots. */
 function failuresOfMocha(lines: readonly string[]): readonly TestSeen[] {
   return lines.flatMap((line, at): readonly TestSeen[] => {
     const [, first] = /^ {2}\d+\) (.*)$/.exec(line) ?? []
@@ -92,7 +92,7 @@ function failuresOfMocha(lines: readonly string[]): readonly TestSeen[] {
   })
 }
 
-/** It loads all files before it runs the first test. */
+/** Mocha loads all files before the first test, so a load error ends the run. */
 function crashedMocha(lines: readonly string[]): Found | null {
   const at = lines.findIndex(line => /^ ?(Exception during run:|Error: No test files found)/.test(line))
   if (at < 0) return null
@@ -128,7 +128,7 @@ export function readRspec(lines: readonly string[]): Found | null {
   }
 }
 
-/** A line is a test when nothing is indented below it. */
+/** A line is a test if nothing is indented below it. */
 function fromDocumentation(lines: readonly string[], end: number): readonly TestSeen[] {
   const known = lines.findIndex(line => /^(Pending:|Failures:|Finished in )/.test(line))
   const stop = known < 0 ? end : known
@@ -167,17 +167,17 @@ export function readGo(lines: readonly string[]): Found | null {
     const [, how, pack, why = ''] = /^(ok {2}|FAIL)\t(\S+)(.*)$/.exec(line) ?? []
     if (how === undefined) continue
     tests.push(...own.map(test => ({ ...test, name: `${pack}.${test.name}` })))
-    const isTold = how === 'FAIL' ? own.some(({ status }) => status === 'failed') : own.length > 0
-    if (!isTold && !/failed\]$/.test(why)) tests.push(whole(pack!, how === 'FAIL' ? 'failed' : 'passed'))
+    const isNamed = how === 'FAIL' ? own.some(({ status }) => status === 'failed') : own.length > 0
+    if (!isNamed && !/failed\]$/.test(why)) tests.push(whole(pack!, how === 'FAIL' ? 'failed' : 'passed'))
     own = []
   }
   return { tests, broken: notBuilt(lines) }
 }
 
-/** Without `-v`, only that a package passed is printed. */
+/** Without `-v`, Go reports only whole packages. */
 const whole = (pack: string, status: TestStatus): TestSeen => ({ name: pack, file: null, status, isFile: true })
 
-/** `./week_test.go:5:31: undefined: Week`, below the package that could not be built. */
+/** For example `./week_test.go:5:31: undefined: Week`, below a package that failed to build. */
 function notBuilt(lines: readonly string[]): readonly string[] {
   const packs = lines.flatMap(line => /^FAIL\t(\S+) \[(?:build|setup) failed\]$/.exec(line)?.[1] ?? [])
   if (packs.length === 0) return []
@@ -185,7 +185,6 @@ function notBuilt(lines: readonly string[]): readonly string[] {
   return files.length === 0 ? packs : files
 }
 
-/** `go test -json` */
 export function readGoEvents(lines: readonly string[]): Found | null {
   const tests: TestSeen[] = []
   const rest: string[] = []

@@ -1,4 +1,4 @@
-// Runners that print one line for a test, or one for a file: vitest, jest, pytest, unittest, cargo.
+// Parsers for output with one line per test or file: vitest, jest, pytest, unittest, cargo.
 
 import { type Found, summed, type TestCounts, type TestSeen, type TestStatus, unnamed } from './seen-tests.ts'
 
@@ -9,7 +9,7 @@ const VITEST_SIGNS: { readonly [sign: string]: TestStatus } = {
   '□': 'skipped',
 }
 
-/** Verbosely each test by its file and name; by default files with counts, and what failed by name. */
+/** Verbose output has one line per test; the default has counts per file and names of failures. */
 export function readVitest(lines: readonly string[]): Found | null {
   if (!lines.some(line => /^ *Test Files {2}/.test(line))) return null
   const tests = new Map<string, TestSeen>()
@@ -32,11 +32,11 @@ export function readVitest(lines: readonly string[]): Found | null {
   return { tests: [...tests.values(), ...rest], broken, counts: printedBy(lines, /^ *Tests {2}(.*) \(\d+\)$/) }
 }
 
-/** `Tests  1 failed | 3 passed | 1 skipped (5)`, and jest's with commas. */
+/** For example `Tests  1 failed | 3 passed | 1 skipped (5)`; jest uses commas. */
 function printedBy(lines: readonly string[], pattern: RegExp): TestCounts | null {
-  const told = lines.flatMap(line => pattern.exec(line)?.[1] ?? [])
-  if (told.length === 0) return null
-  const of = (word: string): number => summed(told, new RegExp(`(\\d+) ${word}`)) ?? 0
+  const totals = lines.flatMap(line => pattern.exec(line)?.[1] ?? [])
+  if (totals.length === 0) return null
+  const of = (word: string): number => summed(totals, new RegExp(`(\\d+) ${word}`)) ?? 0
   return { passed: of('passed'), failed: of('failed'), skipped: of('skipped') + of('todo') }
 }
 
@@ -173,14 +173,14 @@ export function readCargo(lines: readonly string[]): Found | null {
   const tests = lines.flatMap((line): readonly TestSeen[] => {
     const [, name, how] = /^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b/.exec(line) ?? []
     if (name === undefined) return []
-    // The example of a comment is called by its line, which any change above it moves.
-    const told = name.replace(/ \(line \d+\)$/, '')
-    return [{ name: told, file: null, status: how === 'ok' ? 'passed' : how === 'FAILED' ? 'failed' : 'skipped' }]
+    // Doc tests are named by line, which changes with any edit above.
+    const stableName = name.replace(/ \(line \d+\)$/, '')
+    return [{ name: stableName, file: null, status: how === 'ok' ? 'passed' : how === 'FAILED' ? 'failed' : 'skipped' }]
   })
   return { tests, broken }
 }
 
-/** The places of errors, not those of warnings. */
+/** Positions of compilation errors, without warnings. */
 function notCompiled(lines: readonly string[]): readonly string[] {
   if (!lines.some(line => /^error: could not compile /.test(line))) return []
   let isError = false

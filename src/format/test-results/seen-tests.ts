@@ -1,15 +1,15 @@
-// What is read of a test runner's output, whichever runner it is.
+// The common result of all test output parsers.
 
 export type TestStatus = 'passed' | 'failed' | 'skipped'
 
 export interface TestSeen {
-  /** As the runner calls it: with its groups, and with its file where the runner prints it for every test. */
+  /** As the runner prints it, with groups, and with the file if the runner always includes it. */
   readonly name: string
   readonly file: string | null
   readonly status: TestStatus
-  /** A file that was run as if it were one test. */
+  /** A whole file that the runner counts as one test. */
   readonly isFile?: true
-  /** The runner printed only that it is there, e.g. as a dot; `name` is made up. */
+  /** The runner printed only a mark such as a dot; `name` is generated. */
   readonly isUnnamed?: true
 }
 
@@ -22,20 +22,19 @@ export interface TestCounts {
 export interface TestResults {
   readonly tests: readonly TestSeen[]
   readonly counts: TestCounts
-  /** Files that could not be loaded or compiled. */
+  /** Files that failed to load or compile. */
   readonly broken: readonly string[]
-  /** Files that are said to have passed as a whole, without the names of their tests. */
+  /** Files reported as passed without the names of their tests. */
   readonly passedFiles: readonly string[]
 }
 
-/** What one runner's output says. */
 export interface Found {
   readonly tests: readonly TestSeen[]
-  /** As printed. */
+  /** The totals as printed. */
   readonly counts?: TestCounts | null
   readonly broken?: readonly string[]
   readonly passedFiles?: readonly string[]
-  /** Groups of tests that the runner may have counted as tests. */
+  /** Test groups that the runner may have included in its counts. */
   readonly groups?: number
 }
 
@@ -47,13 +46,12 @@ export function countOf(tests: readonly Pick<TestSeen, 'status'>[]): TestCounts 
   return counts
 }
 
-/** The sum of what a pattern with one group finds in all lines; null when it finds nothing. */
+/** Sums the captured numbers over all lines; null without a match. */
 export function summed(lines: readonly string[], pattern: RegExp): number | null {
   const found = lines.flatMap(line => pattern.exec(line)?.[1] ?? [])
   return found.length === 0 ? null : found.reduce((sum, count) => sum + Number(count), 0)
 }
 
-/** Tests of a file that the runner only counts. */
 export const unnamed = (status: TestStatus, count: number, file: string): readonly TestSeen[] =>
   Array.from({ length: Math.min(Math.max(0, count), TESTS_MAX) }, () => ({
     name: `a test of ${file}`,

@@ -1,4 +1,4 @@
-// Two formats that many runners print: TAP, also as Node's runner nests it, and the XML of JUnit.
+// Parsers for two common formats: TAP, also as nested by Node's runner, and JUnit XML.
 
 import { type Found, summed, TESTS_MAX, type TestSeen, type TestStatus } from './seen-tests.ts'
 
@@ -38,7 +38,6 @@ export function readTap(lines: readonly string[]): Found | null {
   return { tests, broken, counts: nodeCounts(of, broken.length) }
 }
 
-/** The lines of YAML under a test point, trimmed. */
 function detailsAfter(lines: readonly string[], at: number, indent: number): readonly string[] {
   if (lines[at + 1]?.trim() !== '---' || !lines[at + 1]!.startsWith(' '.repeat(indent))) return []
   const end = lines.slice(at + 1, at + 1 + DETAILS_MAX).findIndex(line => line.trim() === '...')
@@ -46,17 +45,17 @@ function detailsAfter(lines: readonly string[], at: number, indent: number): rea
 }
 const DETAILS_MAX = 500
 
-/** Node calls a file that it ran as one test by its path. */
+/** Node reports a file that it ran as one test by its path. */
 export const isFileName = (name: string): boolean => /^\S*\.[cm]?[jt]sx?$/.test(name)
 
-/** As Node's runner prints them. A test that is to do does not decide. */
+/** The totals of Node's runner. Tests marked `todo` do not count as failures. */
 export function nodeCounts(of: (word: string) => number | null, broken: number): Found['counts'] {
   const [passed, failed] = [of('pass'), of('fail')]
   if (passed === null || failed === null) return null
   return { passed, failed: failed + (of('cancelled') ?? 0) - broken, skipped: (of('skipped') ?? 0) + (of('todo') ?? 0) }
 }
 
-/** All `<testcase>` of one or more documents, wherever they are nested. */
+/** All `<testcase>` elements of one or more documents, at any depth. */
 export function readJunit(_lines: readonly string[], text: string): Found | null {
   if (!/<testsuites?[\s>]/.test(text)) return null
   const tests: TestSeen[] = []

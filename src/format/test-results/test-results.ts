@@ -1,5 +1,5 @@
-// What a test runner printed, read as results: each test by its name, and whether it passed. Knows the usual runners of JavaScript,
-// Python, Go, Rust and Ruby, TAP and JUnit's XML. What is printed is other people's text: all that is read of it is bounded.
+// Parses the output of test runners into named results. Supports the usual runners of JavaScript, Python, Go, Rust and Ruby, TAP
+// and JUnit XML. The output is untrusted, so everything is bounded.
 
 import { readGo, readGoEvents, readMocha, readNodeSpec, readRspec } from './indented-output.ts'
 import { readCargo, readJest, readPytest, readUnittest, readVitest } from './line-output.ts'
@@ -10,10 +10,10 @@ export type { TestCounts, TestResults, TestSeen, TestStatus } from './seen-tests
 
 const LINE_MAX = 2_000
 const NAME_MAX = 300
-/** Of each stream; a runner of ours hands over no more than a megabyte. */
+/** Per stream; our runners pass at most a megabyte. */
 const TEXT_MAX = 1_100_000
 
-/** Null when no results can be read. `root`: where it was run; paths below it are told without it. */
+/** Null if no format matches. `root`: the working folder; paths below it are made relative. */
 export function readTestResults(
   { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
   root = '',
@@ -29,7 +29,7 @@ export function readTestResults(
 
 type Reader = (lines: readonly string[], text: string) => Found | null
 
-/** The first that recognises its own output reads it. */
+/** Tried in order; the first that recognises its format wins. */
 const READERS: readonly Reader[] = [
   readJunit,
   readGoEvents,
@@ -45,12 +45,11 @@ const READERS: readonly Reader[] = [
   readGo,
 ]
 
-/** Without the colours of a terminal, and with one kind of line end. */
 const plain = (text: string): string => text.replace(COLOURS, '').replace(/\r+\n/g, '\n')
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal begin with one.
 const COLOURS = /\u001b\[[0-9;?]{0,30}[A-Za-z]/g
 
-/** What the runner counts is believed: what a test itself prints may look like results. */
+/** The runner's own totals take precedence, because a test may print text that looks like results. */
 function finished(
   { tests: listed, counts: printed = null, broken = [], passedFiles = [], groups = 0 }: Found,
   root: string,

@@ -1,14 +1,13 @@
-// The stored bytes that a question for consent shows, as text: the changes so far as lines that differ, and the files a command names.
+// Reads the stored contents that a request for approval shows: diffs of the changes so far, and the files a command names.
 
 import type { Shown, ShownChange } from '../../domain/gates/consent.ts'
 import type { Sha256 } from '../../domain/id.ts'
 import { type ConsentContents, neededFor, type StoredText } from '../../domain/views/pages/consent-text.ts'
 import { patchOf } from './patch.ts'
 
-/** Stored bytes by their hash; null where there are none. */
 type Content = (sha256: Sha256) => Promise<Uint8Array | null>
 
-/** Of what is not stored, nothing is in it. */
+/** Contents that are not stored are left out. */
 export async function readConsentContents(
   shown: Shown,
   content: Content,
@@ -28,7 +27,7 @@ export async function readConsentContents(
   return { patches, files }
 }
 
-/** Null where one of the two is not stored. */
+/** Null if one of the two is not stored. */
 export async function patchBetween(
   { before, now }: Pick<ShownChange, 'before' | 'now'>,
   content: Content,

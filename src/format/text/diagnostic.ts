@@ -1,21 +1,20 @@
-// What is wrong or doubtful in a document, where, and what to do about it. Lines and columns are counted from 1.
+// Errors and warnings about a document, with position and hint. Lines and columns start at 1.
 
 import { type Hint, plainHint } from '../../domain/hint.ts'
 
 export interface Diagnostic {
   readonly severity: 'error' | 'warning'
   readonly message: string
-  /** What to do next. */
   readonly hint?: Hint
   readonly line: number
   readonly column: number
-  /** The place in the document as keys and positions, e.g. `tasks[2].needs`. */
+  /** The path in the document, e.g. `tasks[2].needs`. */
   readonly path?: string
 }
 
 export type Path = readonly (string | number)[]
 
-/** A complaint whose place is known as a path; the document turns the path into a line and a column. */
+/** An error at a path; the document converts the path to line and column. */
 export interface DocumentFault {
   readonly severity?: 'error' | 'warning'
   readonly message: string
@@ -23,11 +22,10 @@ export interface DocumentFault {
   readonly path: Path
   /** Point at the key instead of its value. */
   readonly atKey?: boolean
-  /** Point at this text inside the value, `offset` characters into it. */
+  /** Point at this text inside the value, at this offset. */
   readonly within?: { readonly text: string; readonly offset: number }
 }
 
-/** A key that does not belong where it stands. */
 export const stray = (path: Path, message: string, hint: string): DocumentFault => ({
   path,
   atKey: true,
@@ -35,10 +33,10 @@ export const stray = (path: Path, message: string, hint: string): DocumentFault 
   hint,
 })
 
-/** Of one document. The format tells people the number: docs/formats/plan.md. */
+/** Per document. Documented in docs/formats/plan.md. */
 export const DIAGNOSTICS_MAX = 100
 
-/** In the order of the text, one thing said about one value, and not more than anyone reads. */
+/** Sorts by position, keeps one error per value, and limits the number. */
 export function tidy(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const seen = new Set<string>()
   const unique = diagnostics.filter(diagnostic => {
@@ -53,12 +51,11 @@ export function printPath(path: Path): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
 }
 
-/** One diagnostic as people read it: `plan.yaml:3:5: error: …`. */
+/** Formats for people: `plan.yaml:3:5: error: …`. */
 export function printDiagnostic(diagnostic: Diagnostic, fileName = 'plan'): string {
   const { line, column, severity, message, hint } = diagnostic
   const first = `${fileName}:${line}:${column}: ${severity}: ${message}`
   return hint === undefined ? first : `${first}\n  hint: ${plainHint(hint)}`
 }
 
-/** As much of a text as a message quotes. */
 export const clip = (text: string, max = 60): string => (text.length > max ? `${text.slice(0, max)}…` : text)

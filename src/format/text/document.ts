@@ -1,4 +1,4 @@
-// A document: plain JSON read from YAML or JSON text, that still knows where everything was written.
+// A parsed YAML or JSON document that knows the position of each value.
 
 import type { Json } from '../../domain/json.ts'
 import { DOCUMENT_MAX_BYTES } from '../../domain/limits.ts'
@@ -10,14 +10,13 @@ import { readTree, treeSpans, treeValue } from './yaml.ts'
 
 export type ReadDocument =
   | { readonly ok: true; readonly document: Document }
-  /** `rest`: what could be read all the same, so that what is wrong there is told as well. */
+  /** `rest`: the parts that could be read, for further checks. */
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly rest?: Document }
 
 export interface Document {
   readonly value: Json
-  /** Turns a complaint about a path into a diagnostic with line and column. */
   readonly place: (complaint: DocumentFault) => Diagnostic
-  /** What stands at a path as it was typed, e.g. `0o755`; null when nothing does. */
+  /** The text of a scalar as typed, e.g. `0o755`; null if there is none. */
   readonly written: (path: Path) => string | null
 }
 

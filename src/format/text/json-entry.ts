@@ -1,5 +1,5 @@
-// One entry in a JSON settings file of somebody else, set or removed so that everything around it stays as it is: comments, key
-// order, indentation, line endings, a byte order mark. An edit that would change anything else is not made.
+// Sets or removes one entry in another program's JSON settings file and preserves everything else: comments, key order,
+// indentation, line endings, byte order mark. An edit that would change anything else is refused.
 
 import {
   applyEdits,
@@ -13,23 +13,22 @@ import {
 import type { Json, JsonObject } from '../../domain/json.ts'
 
 export interface JsonEntry {
-  /** The keys down to it. */
   readonly path: readonly string[]
   readonly value: Json
   /** The path leads to a list, and the value is one of its items. */
   readonly item?: true
 }
 
-/** `other`: the key is there, with another value. */
+/** `other`: the key exists with another value. */
 export type EntryStatus = 'absent' | 'same' | 'other'
 
 export type SettingsEdit =
-  /** `made`: how many objects and lists around the entry were made for it, or may go with it. */
+  /** `made`: how many surrounding objects and lists were created for the entry, and may be removed with it. */
   { readonly ok: true; readonly text: string; readonly made: number } | SettingsFault
 
 export interface SettingsFault {
   readonly ok: false
-  /** After the name of the file: `is not valid JSON (line 3, column 7: …)`. */
+  /** Follows the file name: `is not valid JSON (line 3, column 7: …)`. */
   readonly why: string
 }
 
@@ -44,7 +43,7 @@ export function entryStatus(
   })
 }
 
-/** Adds the entry behind its neighbours, or gives it another value where its key is there. */
+/** Appends the entry after its siblings, or replaces the value of an existing key. */
 export function setEntry(text: string, entry: JsonEntry): SettingsEdit {
   return faultOr(() => {
     const before = read(text)
@@ -71,38 +70,35 @@ export function setEntry(text: string, entry: JsonEntry): SettingsEdit {
 }
 
 /**
- * Takes the entry away, and as many of the objects and lists around it as were `made` for it and are empty now. A key goes whatever
- * its value is, an item only if it is the same.
+ * Removes the entry, and up to `made` surrounding objects and lists that are now empty. A key is removed with any value, an
+ * item only if it is equal.
  */
 export function removeEntry(text: string, entry: JsonEntry, { made }: { readonly made: number }): SettingsEdit {
   return faultOr(() => {
     const before = read(text)
     const { found } = reach(before, entry)
     if (found === null) return { ok: true, text, made: 0 }
-    let [gone, left] = [found, made]
-    while (left > 0 && containerOf(gone).children?.length === 1 && containerOf(gone).parent !== undefined) {
-      gone = upward(gone, 1)
+    let [target, left] = [found, made]
+    while (left > 0 && containerOf(target).children?.length === 1 && containerOf(target).parent !== undefined) {
+      target = upward(target, 1)
       left--
     }
-    const after = read(`${before.mark}${applyEdits(before.text, removal(before, gone))}`)
-    if (signature(after, null) !== signature(before, gone)) throw unsafe()
+    const after = read(`${before.mark}${applyEdits(before.text, removal(before, target))}`)
+    if (signature(after, null) !== signature(before, target)) throw unsafe()
     return { ok: true, text: `${after.mark}${after.text}`, made: left }
   })
 }
 
-/** Nothing is left in it but spaces and empty braces. */
+/** Only whitespace or empty braces. */
 export const isEmptyJson = (text: string): boolean => /^\ufeff?\s*(\{\s*\})?\s*$/.test(text)
 
-// Reading.
-
 interface Settings {
-  /** Without its byte order mark. */
+  /** Without the byte order mark. */
   readonly text: string
   readonly mark: string
-  /** Null: nothing but spaces. */
+  /** Null for an empty file. */
   readonly root: Node | null
   readonly eol: string
-  /** One step of indentation. */
   readonly step: string
 }
 
@@ -143,7 +139,7 @@ function placeOf(text: string, offset: number): string {
   return `line ${lines.length}, column ${lines.at(-1)!.length + 1}`
 }
 
-/** As the first line that is indented does it. */
+/** Taken from the first indented line. */
 function stepOf(text: string): string {
   const indent = /\n([ \t]+)\S/.exec(text)?.[1]
   if (indent === undefined) return '  '
@@ -151,9 +147,9 @@ function stepOf(text: string): string {
 }
 
 interface Reached {
-  /** A property, or an item of the list. */
+  /** The property or list item. */
   readonly found: Node | null
-  /** The last object or list on the way, and how many keys lead to it; null in an empty file. */
+  /** The innermost existing object or list on the path, and its depth; null in an empty file. */
   readonly deepest: Node | null
   readonly depth: number
 }
@@ -181,7 +177,6 @@ const contentOf = (node: Node): Node => {
   return value
 }
 
-/** The order of keys does not matter. */
 function isSame(node: Node, value: Json): boolean {
   const children = node.children ?? []
   if (Array.isArray(value))
@@ -203,13 +198,11 @@ function isSame(node: Node, value: Json): boolean {
   )
 }
 
-/** The object or list that holds a property or an item. */
 const containerOf = (node: Node): Node => {
   if (node.parent === undefined) throw unsafe()
   return node.parent
 }
 
-/** The property or item that holds it, so many levels above. */
 function upward(node: Node, levels: number): Node {
   let at = node
   for (let left = levels; left > 0; left--) {
@@ -219,7 +212,7 @@ function upward(node: Node, levels: number): Node {
   return at
 }
 
-/** Keys, order and values of everything but `skip`. Numbers as they are written: not all of them can be held. */
+/** Everything except `skip`, to verify an edit. Numbers are compared as text, because not all of them fit into a double. */
 function signature({ text, root }: Settings, skip: Node | null): string {
   const of = (node: Node): string => {
     const children = (node.children ?? []).filter(child => child !== skip)
@@ -231,13 +224,11 @@ function signature({ text, root }: Settings, skip: Node | null): string {
   return root === null ? '{}' : of(root)
 }
 
-/** What is to be written at the first key that is missing, with the rest of the path around the value. */
+/** The value wrapped in the missing part of the path. */
 function nested(path: readonly string[], { value, item }: JsonEntry): Json {
   const inner: Json = item === true ? [value] : value
-  return path.reduceRight<Json>((held, key) => ({ [key]: held }), inner)
+  return path.reduceRight<Json>((nestedValue, key) => ({ [key]: nestedValue }), inner)
 }
-
-// Writing.
 
 function insertion(settings: Settings, container: Node, key: string | undefined, value: Json): Edit[] {
   const { text, eol, step } = settings
@@ -252,7 +243,7 @@ function insertion(settings: Settings, container: Node, key: string | undefined,
   const entry = key === undefined ? written : `${JSON.stringify(key)}:${isSpread ? ' ' : airy}${written}`
   const { comma, end } = tokensBetween(text, last === undefined ? open + 1 : last.offset + last.length, close)
   const lead = isSpread ? `${eol}${own}` : last === undefined ? '' : airy
-  // Where the last one has a comma behind it, ours has one too.
+  // Keeps the style of trailing commas.
   const tail = comma === null ? '' : ','
   const closing = isSpread && !text.slice(end, close).includes('\n') ? `${eol}${indentAt(text, open)}` : ''
   const content = `${lead}${entry}${tail}${closing}`
@@ -282,18 +273,18 @@ function removal({ text }: Settings, node: Node): Edit[] {
   const limit = next?.offset ?? container.offset + container.length - 1
   const { comma } = tokensBetween(text, end, limit)
   const stop = comma === null ? end : comma + 1
-  // Its line goes with it, unless something else stands there.
+  // The whole line is removed, unless it contains something else.
   const isAlone = isFirstOnLine(text, node.offset) && /^[ \t]*(\r?\n|$)/.test(text.slice(stop))
   const ahead = comma === null && previous !== undefined ? /[ \t]*$/.exec(text.slice(0, node.offset))![0].length : 0
   const start = isAlone ? lineBreakBefore(text, node.offset) : node.offset - ahead
   const blanks = isAlone ? 0 : /^[ \t]*/.exec(text.slice(stop))![0].length
-  const gone = { offset: start, length: stop + (comma === null ? 0 : blanks) - start, content: '' }
-  if (comma !== null || previous === undefined) return [gone]
+  const cutOut = { offset: start, length: stop + (comma === null ? 0 : blanks) - start, content: '' }
+  if (comma !== null || previous === undefined) return [cutOut]
   const before = tokensBetween(text, previous.offset + previous.length, node.offset).comma
-  return before === null ? [gone] : [{ offset: before, length: 1, content: '' }, gone]
+  return before === null ? [cutOut] : [{ offset: before, length: 1, content: '' }, cutOut]
 }
 
-/** The comma between two places, and where the last comment or comma ends. */
+/** The comma between two offsets, and the end of the last comment or comma. */
 function tokensBetween(
   text: string,
   start: number,

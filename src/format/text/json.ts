@@ -1,15 +1,15 @@
-// The quick way for JSON. Programs send plans as JSON, and the YAML reader is a hundred times slower than JSON.parse. So a
-// text that is clean JSON is read natively; with the least doubt this answers null, and the YAML reader, which knows JSON
-// too, reads it again and tells what is wrong and where. What the schema then finds wrong is placed by json-place.ts.
+// A fast path for JSON. Programs send plans as JSON, and the YAML reader is a hundred times slower than JSON.parse. In case of
+// any doubt this returns null, and the YAML reader reads the text again and reports errors with positions. Errors of the schema
+// are located by `jsonPlaces`.
 
 import type { Json } from '../../domain/json.ts'
 import { DEPTH_MAX } from '../../domain/limits.ts'
 import type { Path } from './diagnostic.ts'
 import type { Span, Spans } from './place.ts'
 
-// Where the things of a JSON text were written. The text is known to be valid JSON, so this only walks along paths.
+// Finds positions in a JSON text. The text is known to be valid, so this only walks along paths.
 
-/** Answers for many paths: what a map or a list holds is looked up once, since hundreds of faults may stand in one long list. */
+/** For many paths: contents of maps and lists are indexed once, since a long list may have hundreds of errors. */
 export function jsonPlaces(text: string): (path: Path) => Spans {
   const members = new Map<number, ReadonlyMap<string | number, Found>>()
   const ends = new Map<number, number>()
@@ -58,7 +58,6 @@ function membersOf(text: string, open: number): ReadonlyMap<string | number, Fou
   return found
 }
 
-/** The offset behind the value that begins here. */
 function skipValue(text: string, from: number): number {
   let depth = 0
   for (let at = from; at < text.length; ) {
@@ -111,11 +110,11 @@ export function readJson(text: string): { readonly value: Json } | null {
     return null
   }
   const keys = countKeys(value, 0)
-  // JSON.parse keeps the last of two equal keys; then there are more colons in the text than keys in the value.
+  // JSON.parse keeps the last of duplicate keys; the text then has more colons than the value has keys.
   return keys !== null && keys === countColons(text) ? { value } : null
 }
 
-/** How many keys the value has in all; null when something in it needs a closer look. */
+/** Total number of keys; null if something needs a closer look. */
 function countKeys(value: Json, depth: number): number | null {
   if (typeof value === 'string') return isClean(value) ? 0 : null
   if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER && !Object.is(value, -0) ? 0 : null
@@ -149,7 +148,7 @@ function countColons(text: string): number {
     const code = text.charCodeAt(at)
     if (code === 58) count++
     else if (code === 34) {
-      // Skip the string: JSON.parse has accepted the text, so it ends.
+      // Skips a string, which is known to end.
       for (at++; text.charCodeAt(at) !== 34; at++) if (text.charCodeAt(at) === 92) at++
     }
   }

@@ -1,4 +1,4 @@
-// Two contents as the lines that differ, in the unified form. What is no text, or would take too long, is said instead.
+// A unified diff of two contents, or the reason there is none: binary, or too expensive.
 
 import { isUtf8 } from 'node:buffer'
 import { structuredPatch } from 'diff'
@@ -25,5 +25,5 @@ export function patchOf(before: Uint8Array, after: Uint8Array, takesMaxMs: numbe
 
 const isText = (bytes: Uint8Array): boolean => isUtf8(bytes) && !bytes.includes(0)
 
-/** A side without lines is named by the line before it. */
+/** An empty side is given by the line before it, as in `diff -u`. */
 const range = (start: number, lines: number): string => `${lines === 0 ? start - 1 : start},${lines}`

@@ -1,14 +1,13 @@
-// From a path to a place: the line and column where a key or value of the document was written.
+// Converts a path in a document to line and column.
 
 import { type Diagnostic, type DocumentFault, type Path, printPath } from './diagnostic.ts'
 
-/** A stretch of the text, as offsets. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** Where something was written; when it was not, `exact` is false and the spans are those of the nearest thing around it. */
+/** The spans of the key and value; if the path does not exist, `exact` is false and the spans are the nearest enclosing ones. */
 export interface Spans {
   readonly key: Span | null
   readonly value: Span | null
@@ -17,7 +16,6 @@ export interface Spans {
 
 export type Locate = (path: Path) => Spans
 
-/** Turns a complaint about a path into a diagnostic with line and column. */
 export function place(source: string, locate: Locate, lines: Lines, complaint: DocumentFault): Diagnostic {
   const { message, hint, path, within } = complaint
   const { key, value } = locate(path)
@@ -41,10 +39,9 @@ export interface Position {
   readonly column: number
 }
 
-/** Line and column of an offset. */
 export type Lines = (offset: number) => Position
 
-/** For many offsets of one text: its lines are looked for once. */
+/** For many offsets in one text: indexes the lines once. */
 export function linesOf(source: string): Lines {
   let starts: number[] | null = null
   return offset => {
@@ -62,7 +59,7 @@ export function linesOf(source: string): Lines {
   }
 }
 
-/** Line and column of one offset, both counted from 1. */
+/** Line and column, both starting at 1. */
 export function positionAt(source: string, offset: number): Position {
   let line = 1
   let start = 0

@@ -1,13 +1,13 @@
-// What the schema found wrong, said for people: which word was probably meant, what to write instead. A value that fits
-// none of several forms is told about the form it came closest to.
+// Words the schema's errors for people: the probably intended word, and what to write instead. For a union, the error is that of
+// the closest variant.
 
 import { z } from 'zod'
 import { choiceHint, suggest } from '../../domain/phrases.ts'
 import { DIAGNOSTICS_MAX, type DocumentFault, type Path, printPath } from './diagnostic.ts'
 
-// Which keys the schema knows at a place of the document: what "did you mean" chooses from; and which words.
+// The known keys and words at a path of the document, as candidates for "did you mean".
 
-/** The keys the schema knows at a path, over all forms a value may take there. */
+/** The known keys at a path, over all variants. */
 function keysAt(schema: z.ZodType, path: Path): readonly string[] {
   const objects = formsAt(schema, path)
     .flatMap(flatten)
@@ -15,12 +15,11 @@ function keysAt(schema: z.ZodType, path: Path): readonly string[] {
   return [...new Set(objects.flatMap(one => Object.keys(one.shape)))]
 }
 
-/** The words a text may be at a path, where it may be some only. */
 function wordsAt(schema: z.ZodType, path: Path): readonly string[] {
   return [...new Set(formsAt(schema, path).flatMap(wordsOf))]
 }
 
-/** The words that tell at a path which of several forms something takes. */
+/** The words that select a variant at a path. */
 function kindsAt(schema: z.ZodType, path: Path): readonly string[] {
   const literals = formsAt(schema, path).filter(one => one instanceof z.ZodLiteral)
   return [...new Set(literals.flatMap(({ values }) => [...values].map(String)))]
@@ -37,7 +36,7 @@ function wordsOf(schema: z.ZodType): readonly string[] {
   return Array.isArray(words) ? words.map(String) : within(schema).flatMap(wordsOf)
 }
 
-/** What to write where a value of the wrong type stands: a schema whose text has a form of its own, such as a unit, says it. */
+/** What to write instead of a value of the wrong type, for text with a form of its own such as units. */
 export const FORM_HINTS = z.registry<{ readonly hint: string }>()
 
 function formHints(schema: z.ZodType, path: Path): readonly string[] {
@@ -49,7 +48,7 @@ function hintsOf(schema: z.ZodType): readonly string[] {
   return own === undefined ? within(schema).flatMap(hintsOf) : [own]
 }
 
-/** The forms that a schema only wraps. */
+/** The inner schemas of wrappers. */
 function within(schema: z.ZodType): readonly z.ZodType[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodLazy) return [schema.unwrap() as z.ZodType]
   if (schema instanceof z.ZodUnion) return schema.options as readonly z.ZodType[]
@@ -72,10 +71,9 @@ function inside(schema: z.ZodType, step: string | number): readonly z.ZodType[] 
 }
 
 type Issue = z.core.$ZodIssue
-/** What is wrong under each of the forms a value may take. */
 type Forms = readonly (readonly Issue[])[]
 
-/** The document the issues are about: its value, and how the scalar at a path was typed. */
+/** The document: its value, and how the scalar at a path was typed. */
 interface Source {
   readonly value: unknown
   readonly written: (path: Path) => string | null
@@ -87,18 +85,20 @@ export function complaintsOf(schema: z.ZodType, error: z.ZodError, source: Sourc
     if (complaints.length >= COMPLAINTS_MAX) break
     complaints.push(...explain(schema, issue, [], source))
   }
-  // A misspelt key is told once, not also as the absence of the right one.
+  // A misspelt key is reported once, not also as a missing one.
   const renamed = new Set(
-    complaints.flatMap(({ meant, path }) => (meant === undefined ? [] : [printPath([...path.slice(0, -1), meant])])),
+    complaints.flatMap(({ intended, path }) =>
+      intended === undefined ? [] : [printPath([...path.slice(0, -1), intended])],
+    ),
   )
   return complaints.filter(({ absent }) => absent === undefined || !renamed.has(absent))
 }
 
-/** Nobody reads the thousandth, and working out what was meant is dear: a body of 90,000 unknown keys must not take seconds. */
+/** Suggestions are expensive: a body with 90,000 unknown keys must not take seconds. */
 const COMPLAINTS_MAX = 2 * DIAGNOSTICS_MAX
 
-/** `meant`: the key that was probably meant. `absent`: the path, printed, of what is missing. */
-export type SchemaComplaint = DocumentFault & { readonly meant?: string; readonly absent?: string }
+/** `intended`: the key that was probably intended. `absent`: the printed path of a missing key. */
+export type SchemaComplaint = DocumentFault & { readonly intended?: string; readonly absent?: string }
 
 function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): readonly SchemaComplaint[] {
   const path = [...base, ...(issue.path as (string | number)[])]
@@ -108,7 +108,7 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
       return unknownKeys(schema, path, issue.keys)
     case 'invalid_union': {
       if (given === undefined) return [missing(path)]
-      // The word that would tell which form it takes is none of theirs.
+      // The word that selects the variant is unknown.
       if (issue.errors.length === 0 && typeof given === 'string')
         return [unknownWord(path, given, kindsAt(schema, path))]
       const nearest = nearestForms(issue.errors)
@@ -151,7 +151,7 @@ function explain(schema: z.ZodType, issue: Issue, base: Path, source: Source): r
   }
 }
 
-/** Several forms are equally far away: tell the unknown keys, or else which keys would decide. */
+/** Several variants are equally close: report unknown keys, or the keys that would select one. */
 function undecided(schema: z.ZodType, path: Path, forms: Forms, all: Forms): readonly SchemaComplaint[] {
   const unknown = new Set(forms.flat().flatMap(issue => (issue.code === 'unrecognized_keys' ? issue.keys : [])))
   const known = keysAt(schema, path)
@@ -184,15 +184,16 @@ function unknownKeys(schema: z.ZodType, path: Path, keys: readonly string[]): re
 
 function unknownKey(known: readonly string[], path: Path, key: string): SchemaComplaint {
   const near = ALIASES[key] ?? suggest(key.slice(0, 60), known)
-  const told = { path: [...path, key], atKey: true, message: `unknown key '${key.slice(0, 60)}'` }
-  // Known, but to another form than the one it takes.
-  if (known.includes(key)) return { ...told, hint: 'it does not go with the rest: leave it out' }
-  if (typeof near === 'string' && known.includes(near)) return { ...told, hint: `did you mean '${near}'?`, meant: near }
+  const fault = { path: [...path, key], atKey: true, message: `unknown key '${key.slice(0, 60)}'` }
+  // A known key, but of another variant.
+  if (known.includes(key)) return { ...fault, hint: 'it does not go with the rest: leave it out' }
+  if (typeof near === 'string' && known.includes(near))
+    return { ...fault, hint: `did you mean '${near}'?`, intended: near }
   const some = known.slice(0, 12).join(', ')
-  return { ...told, hint: `known here: ${some}${known.length > 12 ? ', …' : ''}` }
+  return { ...fault, hint: `known here: ${some}${known.length > 12 ? ', …' : ''}` }
 }
 
-/** Words of other plan formats, where a slip of the hand is not the reason. */
+/** Words of other plan formats, which are not typing errors. */
 const ALIASES: { readonly [key: string]: string } = {
   __proto__: null as never,
   depends_on: 'needs',
@@ -244,7 +245,7 @@ function wrongType(schema: z.ZodType, path: Path, given: unknown, wanted: string
       return { path, atKey: true, message: 'a plan needs at least one task', hint: "add '- id: …' to tasks" }
     return { path, atKey: true, message: `${name(path)} has no value`, hint: 'give it a value, or remove the key' }
   }
-  // What is no scalar is not shown; it could call itself anything.
+  // Only scalars are quoted; other values could print anything.
   const typed = source.written(path) ?? (typeof given === 'object' ? '' : String(given))
   const words = wordsAt(schema, path)
   const hint =
@@ -275,7 +276,7 @@ function betterType(schema: z.ZodType, path: Path, given: unknown, wanted: strin
 
 const PLAIN_WORDS = /^[\w./*-]+(?: [\w./*-]+){0,9}$/
 
-/** What a schema brings along under `examples`, which editors show as well. */
+/** `examples` of the schema, which editors show as well. */
 function examplesOf(schema: z.ZodType): readonly unknown[] {
   const own = schema.meta()?.examples
   if (Array.isArray(own)) return own
@@ -285,7 +286,6 @@ function examplesOf(schema: z.ZodType): readonly unknown[] {
 const keyed = (path: Path, value: string): string =>
   typeof path.at(-1) === 'string' ? `${path.at(-1)}: ${value}` : value
 
-/** A value as YAML in one line. */
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`
   if (typeof value === 'string') return /^[A-Za-z][\w ./-]*$/.test(value) ? value : JSON.stringify(value)
@@ -327,14 +327,14 @@ function keyHint(path: Path): string {
   return 'use letters, digits, _ and -, beginning with a letter'
 }
 
-/** The forms with the fewest things wrong; none when not even the kind of value fits one. */
+/** The variants with the fewest errors; none if not even the type matches. */
 function nearestForms(forms: Forms): Forms {
   const weights = forms.map(weigh)
   const least = Math.min(...weights)
   return least >= FOREIGN ? [] : forms.filter((_, index) => weights[index] === least)
 }
 
-/** More than any number of smaller things wrong. */
+/** Outweighs any number of smaller errors. */
 const FOREIGN = 1_000_000
 
 function weigh(issues: readonly Issue[]): number {

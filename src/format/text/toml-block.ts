@@ -1,19 +1,18 @@
-// One table in a TOML settings file of somebody else, under a comment that marks it as ours, so that it can be found and removed again.
-// The file is parsed before and after: an edit that would change anything else is not made. There is no mark at the end: programs that
-// rewrite their settings keep a comment above a table where it is, and put new tables before a comment at the end.
+// Maintains one table in another program's TOML settings file, below a comment that marks it as ours. The file is parsed before
+// and after, and an edit that would change anything else is refused. There is no end mark: programs that rewrite their settings
+// keep a comment above its table, but insert new tables before a trailing comment.
 
 import { isDeepStrictEqual } from 'node:util'
 import { parse, TomlError, type TomlTable } from 'smol-toml'
 import type { SettingsEdit, SettingsFault } from './json-entry.ts'
 
 export interface TomlBlock {
-  /** The keys of the table, for instance `mcp_servers` and `planfold`. */
+  /** The table's keys, for instance `mcp_servers` and `planfold`. */
   readonly table: readonly [string, string]
-  /** What stands below the head of the table. */
   readonly lines: readonly string[]
 }
 
-/** `other`: the table is there without our mark. `changed`: it has our mark, and other lines. */
+/** `other`: the table exists without our mark. `changed`: it has our mark, but other lines. */
 export type BlockStatus = 'absent' | 'same' | 'changed' | 'other'
 
 const OURS = '# planfold: added by its installer, which can remove it again'
@@ -31,7 +30,7 @@ export function blockStatus(
   return { ok: true, status: found.lines.join('\n') === linesOf(block).join('\n') ? 'same' : 'changed' }
 }
 
-/** Adds the block at the end, or writes it anew where it is. */
+/** Appends the block, or replaces it. */
 export function setBlock(text: string, block: TomlBlock): SettingsEdit {
   const before = read(text)
   if (!before.ok) return before
@@ -47,7 +46,7 @@ export function setBlock(text: string, block: TomlBlock): SettingsEdit {
   return isSameWithout(before.value, read(after), block, 'there') ? { ok: true, text: after, made: 0 } : unsafe
 }
 
-/** Takes the block away, with the blank line that was set before it. */
+/** Removes the block and the blank line before it. */
 export function removeBlock(text: string, block: TomlBlock): SettingsEdit {
   const before = read(text)
   if (!before.ok) return before
@@ -82,13 +81,13 @@ const isTable = (value: unknown): value is TomlTable =>
   value?.constructor === Object || Object.getPrototypeOf(value ?? 0) === null
 
 function tableIn(value: TomlTable, { table: [outer, inner] }: TomlBlock): unknown {
-  const held = Object.hasOwn(value, outer) ? value[outer] : undefined
-  if (held === undefined) return undefined
-  // What is no table cannot take ours in; it counts as somebody else's.
-  return isTable(held) ? (Object.hasOwn(held, inner) ? held[inner] : undefined) : held
+  const parent = Object.hasOwn(value, outer) ? value[outer] : undefined
+  if (parent === undefined) return undefined
+  // Not a table, so ours cannot be inside it: it belongs to the other program.
+  return isTable(parent) ? (Object.hasOwn(parent, inner) ? parent[inner] : undefined) : parent
 }
 
-/** Both say the same, apart from our table; and that one is there, or gone. */
+/** The files are equal apart from our table, which is present or absent as expected. */
 function isSameWithout(
   before: TomlTable,
   after: ReturnType<typeof read>,
@@ -100,22 +99,21 @@ function isSameWithout(
 }
 
 function without(value: TomlTable, { table: [outer, inner] }: TomlBlock): unknown {
-  const { [outer]: held, ...rest } = value
-  if (!isTable(held)) return [rest, held]
-  const { [inner]: _, ...others } = held
-  // A table that only holds ours is made by it, and goes with it.
+  const { [outer]: parent, ...rest } = value
+  if (!isTable(parent)) return [rest, parent]
+  const { [inner]: _, ...others } = parent
+  // A parent table that contains only ours is removed with it.
   return [rest, Object.keys(others).length === 0 ? undefined : others]
 }
 
 interface FoundBlock {
-  /** From the mark to the end of the last line of the table, without its line end. */
+  /** From the mark to the end of the table's last line, without its line break. */
   readonly start: number
   readonly end: number
-  /** Without the mark. */
   readonly lines: readonly string[]
 }
 
-/** The table ends where a blank line, a comment or another table begins. */
+/** The table ends at a blank line, a comment or another table. */
 function findBlock(text: string, block: TomlBlock): FoundBlock | 'broken' | null {
   const marks = [
     ...text.matchAll(/(?<=^\ufeff?)# planfold: added by its installer, which can remove it again[ \t]*(?=\r?$)/gm),

@@ -1,5 +1,5 @@
-// The units people write: `250ms`, `1s..30s`, `50MB`, `2 USD`, `2M`. Each reader answers with a number in one base unit
-// (milliseconds, bytes) or with a sentence that says what is wrong; zero, negative, infinite and absurd values are wrong.
+// Units as people write them: `250ms`, `1s..30s`, `50MB`, `2 USD`, `2M`. Each reader returns a number in a base unit
+// (milliseconds, bytes) or an error; zero, negative, infinite and excessive values are errors.
 
 import { DURATION_MAX_MS } from '../../domain/limits.ts'
 import { clip } from './diagnostic.ts'
@@ -108,14 +108,14 @@ export function printAmount(amount: number): string {
   return String(amount)
 }
 
-/** Exact, in the largest unit of which it is a whole number: 4294967296 -> `4GiB`. */
+/** Exact, in the largest unit of which it is a multiple: 4294967296 -> `4GiB`. */
 export function printSize(bytes: number): string {
   for (const unit of ['TiB', 'TB', 'GiB', 'GB', 'MiB', 'MB', 'KiB', 'kB'] as const)
     if (bytes % SIZE_UNITS_BYTES[unit] === 0) return `${bytes / SIZE_UNITS_BYTES[unit]}${unit}`
   return `${bytes}B`
 }
 
-/** The shortest exact way to write it: 90000 -> `90s`, 3600000 -> `1h`. */
+/** The shortest exact form: 90000 -> `90s`, 3600000 -> `1h`. */
 export function printDuration(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {
     const length = DURATION_UNITS_MS[unit]

@@ -1,9 +1,9 @@
-// Plain JSON as the YAML a person would write.
+// Prints plain JSON as YAML, as a person would write it.
 
 import { Document, isMap, isSeq, visit } from 'yaml'
 import type { JsonObject } from '../../domain/json.ts'
 
-/** `layOut` puts blank lines where people would. */
+/** `layOut` may add blank lines. */
 export function yamlText(value: JsonObject, layOut: (document: Document) => void = () => {}): string {
   const document = new Document(value, { version: '1.2', schema: 'core', aliasDuplicateObjects: false })
   layOut(document)
@@ -15,13 +15,12 @@ export function yamlText(value: JsonObject, layOut: (document: Document) => void
   return document.toString({ lineWidth: 0, minContentWidth: 0, indentSeq: true, doubleQuotedAsJSON: true })
 }
 
-/** A blank line between the items of a list. */
 export function spaceItems(list: unknown): void {
   if (!isSeq(list)) return
   for (const [index, item] of list.items.entries()) if (index > 0 && isMap(item)) item.spaceBefore = true
 }
 
-/** May stand as plain text or as a block: no invisible characters, and no blanks where YAML would lose or misread them. */
+/** Can be a plain or block scalar: no invisible characters, and no blanks that YAML would drop or misread. */
 function isTame(text: string): boolean {
   return !/[^\P{C}\n]|\p{Zl}|\p{Zp}|^\s|[ \t]$|[ \t]\n|\n\n$/u.test(text)
 }

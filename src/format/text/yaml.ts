@@ -1,5 +1,5 @@
-// Text to a YAML tree, guarded on the way. The lexer's tokens are counted as they pass, so a bomb is refused before it is
-// built; tags, directives and merge keys do not exist in plans, and aliases only in small numbers.
+// A guarded YAML parser. Tokens are counted by the lexer, so a YAML bomb is refused before its tree is built. Tags, directives
+// and merge keys are refused; aliases are limited.
 
 import {
   type Alias,
@@ -24,17 +24,17 @@ import { clip, DIAGNOSTICS_MAX, type Diagnostic, type Path } from './diagnostic.
 import { RESERVED_KEYS } from './json.ts'
 import { positionAt, type Spans } from './place.ts'
 
-// A YAML tree as plain JSON, and back from a path to its nodes. What no plan needs and attackers like is refused here:
-// duplicate keys, `__proto__`, merge keys, cyclic aliases, NUL, numbers that JSON cannot hold.
+// Converts a YAML tree to plain JSON, and paths back to nodes. Refuses what plans do not need and attacks use: duplicate keys,
+// `__proto__`, merge keys, cyclic aliases, NUL, numbers that JSON cannot represent.
 
 const NODES_MAX = 1_000_000
-/** How many nodes may come from following aliases. */
+/** Nodes that may come from following aliases. */
 const COPIES_MAX = 10_000
 
 export function treeValue(tree: Grown): {
   readonly value: Json
   readonly diagnostics: readonly Diagnostic[]
-  /** False when so much was left out that nothing can be said about the rest. */
+  /** False if too much was left out to check the rest. */
   readonly isWhole: boolean
 } {
   const reader = new TreeReader(tree)
@@ -42,7 +42,6 @@ export function treeValue(tree: Grown): {
   return { value, diagnostics: reader.diagnostics, isWhole: reader.isWhole }
 }
 
-/** Where the key and the value at a path were written. */
 export function treeSpans(tree: Grown, path: Path): Spans {
   const { key, value, exact } = locate(tree, path)
   const span = (node: ParsedNode | null) => (node === null ? null : { start: node.range[0], end: node.range[1] })
@@ -86,13 +85,13 @@ class TreeReader {
   #map(node: YAMLMap.Parsed, depth: number): Json {
     const map: { [key: string]: Json } = {}
     for (const pair of node.items) {
-      // Nobody reads more, and each fault costs a walk through the text to its line.
+      // Locating an error takes a walk through the text, so their number is limited.
       if (this.diagnostics.length >= DIAGNOSTICS_MAX) break
       const key = this.#key(pair.key)
       if (key === null) continue
       if (Object.hasOwn(map, key)) {
         this.#refuse(pair.key, `the key '${clip(key)}' is there twice`, 'remove one of the two')
-        // A second list of tasks holds names that the first one may refer to.
+        // A duplicate `tasks` list may contain names that the first one refers to.
         if (depth === 0) this.isWhole = false
       } else map[key] = this.read(pair.value, depth + 1)
     }
@@ -168,7 +167,6 @@ class TreeReader {
     return null
   }
 
-  /** Refuses and reads no further. */
   #stop(node: ParsedNode, message: string, hint: string): null {
     this.isWhole = false
     while (this.diagnostics.length < DIAGNOSTICS_MAX) this.#refuse(node, message, hint)
@@ -181,7 +179,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'boolean' ? 'true or false' : `a ${typeof value}`
 }
 
-/** The nodes at a path, or at the longest part of it that exists. */
+/** The nodes at a path, or at its longest existing prefix. */
 function locate(tree: Grown, path: Path): { key: ParsedNode | null; value: ParsedNode | null; exact: boolean } {
   let key: ParsedNode | null = null
   let value: ParsedNode | null = tree.root
@@ -215,11 +213,11 @@ function anchored(tree: Grown, alias: Alias.Parsed): ParsedNode | null {
   return found
 }
 
-/** A plan of 20,000 tasks in YAML has about 1.3 million. Each costs microseconds, so this also bounds the time. */
+/** A plan of 20,000 tasks has about 1.3 million tokens. Each takes microseconds, so this also bounds the time. */
 const TOKENS_MAX = 1_500_000
 const ALIASES_MAX = 100
 
-/** A tree that could be read, and the text its nodes point into. */
+/** The tree, and the text its nodes point into. */
 interface Grown {
   readonly ok: true
   readonly root: ParsedNode
@@ -241,7 +239,7 @@ class Refused extends Error {
 
 export function readTree(source: string): Tree {
   const documents: Document.Parsed[] = []
-  // Each fault of a text that is no YAML at all is an Error; the stack traces of ten thousand of them took half the time of reading.
+  // Each YAML error is an Error; the stack traces of ten thousand of them took half of the parsing time.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
@@ -259,10 +257,10 @@ export function readTree(source: string): Tree {
   const [document] = documents
   const errors = document?.errors ?? []
   if (errors.length > 0) {
-    const told = errors.filter(error => error.code === 'TAB_AS_INDENT' || error.code === 'RESOURCE_EXHAUSTION')
+    const decisive = errors.filter(error => error.code === 'TAB_AS_INDENT' || error.code === 'RESOURCE_EXHAUSTION')
     return {
       ok: false,
-      diagnostics: (told.length > 0 ? told : errors)
+      diagnostics: (decisive.length > 0 ? decisive : errors)
         .slice(0, 20)
         .map(error => at(source, error.pos[0], explain(error))),
     }
@@ -272,7 +270,7 @@ export function readTree(source: string): Tree {
   return { ok: true, root: root as ParsedNode, source }
 }
 
-/** Duplicate keys are found by the reader of the tree, in linear time; here the check would be quadratic. */
+/** Duplicate keys are found later in linear time; the composer's own check is quadratic. */
 function composer(): Composer {
   return new Composer({
     version: '1.2',

@@ -1,5 +1,5 @@
-// What agents say to the two tools `plan_read` and `plan_write`, as schemas. Their descriptions are read by models with every request,
-// so every word costs; a test counts them.
+// The input schemas of the tools `plan_read` and `plan_write`. Models read their descriptions with every request, so every word
+// costs; a test counts them.
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -70,7 +70,7 @@ const taskDocument = z
     '{id, title, description, needs: [ids], accept: [{check: "npm test"}; a plain text only a person can confirm], write: ["src/**"]}',
   )
 
-/** Names that models give to keys of a task, and what they are called here. */
+/** Key names that models tend to use, and ours. */
 const TASK_ALIASES: { readonly [alias: string]: string } = {
   acceptance_criteria: 'accept',
   acceptanceCriteria: 'accept',
@@ -83,7 +83,7 @@ const TASK_ALIASES: { readonly [alias: string]: string } = {
   details: 'description',
 }
 
-/** With our names, where ours is not there too; a single criterion or need as a list. */
+/** Renames such keys unless ours is present too, and wraps a single criterion or need in a list. */
 export function taskInOurWords(document: JsonObject): JsonObject {
   const entries = Object.entries(document).map(([key, value]): [string, Json] => {
     const own = Object.hasOwn(TASK_ALIASES, key) ? TASK_ALIASES[key]! : key
@@ -140,7 +140,7 @@ export const planWrite = z.strictObject({
 })
 export type PlanWriteInput = z.infer<typeof planWrite>
 
-// `manage_plan` of clients that know that tool, with its argument names.
+// The schema of `manage_plan`, for older clients.
 
 const step = z.looseObject({
   id: name,

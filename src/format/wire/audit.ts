@@ -1,4 +1,4 @@
-// A plan looked at by whoever must answer for it, takes it over, or wants to know how it stands: views of the journal.
+// Queries for reports about a plan: audit, handoff, digest, contract.
 
 import { z } from 'zod'
 import { instant, notePlace, reason } from './field-schemas.ts'

@@ -1,10 +1,10 @@
-// Budgets on the wire: what is spent, reserved and left; and an order to add to it, in the units of the plan file.
+// Budgets on the wire: usage, and an order to raise them, in the units of a plan file.
 
 import { z } from 'zod'
 import * as value from '../plan/schema-values.ts'
 import { wire } from './wire.ts'
 
-/** What a drafting may use of a model, as `--budget` says it. */
+/** Model budget of one drafting, as with `--budget`. */
 export const draftingLimits = z
   .strictObject({
     cost: value.dollars.optional(),

@@ -1,4 +1,4 @@
-// How agents and people take external tasks in hand: claim, heartbeat, report; and advancing one task by hand.
+// Claims on the wire: claim, heartbeat, report; and advancing one task by hand.
 
 import { z } from 'zod'
 import { map, reason, yes } from './field-schemas.ts'
@@ -87,8 +87,6 @@ export const runBody = wire(
     lease_seconds: lease,
   }),
 )
-
-// Coding agents that can work a plan by themselves.
 
 const agentName = z.string().min(1).max(200).meta({ description: 'One of GET /agents that is installed.' })
 

@@ -1,6 +1,6 @@
-// Orders and queries as they are once read: the types of the engine, and of `planfold/client`. Taken from values, because the compiler
-// writes out what it infers of a value: the declarations in the package then hold plain types, and whoever compiles against them
-// needs no schema library.
+// The types of parsed orders and queries, for the engine and `planfold/client`. They are inferred from values, because the
+// compiler expands inferred types in declaration files: the package's .d.ts files then contain plain types and need no schema
+// library.
 
 import type { z } from 'zod'
 import type { ImportedTask } from '../../domain/event.ts'
@@ -11,7 +11,7 @@ import type { Result } from '../../domain/result.ts'
 import type { ORDERS } from './orders.ts'
 import type { QUERIES } from './queries.ts'
 
-// Known here by name, they are written out by name.
+// Exported by name, so that the declarations use the names.
 export type { Field, ImportedTask, Json, JsonObject, PlanDefinition, PlanId, Result, Sha256, TaskName }
 
 declare const read: <S extends { readonly [type: string]: z.ZodType }>() => {
@@ -20,7 +20,6 @@ declare const read: <S extends { readonly [type: string]: z.ZodType }>() => {
 const orders = () => read<typeof ORDERS>()
 const queries = () => read<typeof QUERIES>()
 
-/** By type. */
 export type WireOrders = ReturnType<typeof orders>
 export type WireQueries = ReturnType<typeof queries>
 

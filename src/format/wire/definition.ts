@@ -1,6 +1,6 @@
-// Definitions as they travel: canonical documents, read like those of people, so that nothing unchecked reaches the domain. What
-// `planfold/client` sends as the engine has it is made a document first. The one difference: a draft without tasks may be ordered, though
-// nobody would write one.
+// Definitions on the wire: canonical documents, validated like a plan file, so that nothing unchecked reaches the domain. A
+// definition from `planfold/client` is converted to a document first. One difference to plan files: a draft without tasks is
+// allowed.
 
 import { z } from 'zod'
 import type { Hint } from '../../domain/hint.ts'
@@ -22,12 +22,12 @@ export interface DefinitionFault {
 }
 
 const FAULTS_MAX = 20
-/** Stands where a draft has no tasks yet. */
+/** Placeholder for a draft without tasks. */
 const NONE = { id: 'none' }
 
 export const writeTask: (task: TaskDefinition) => JsonObject = raiseTask
 
-/** `known`: tasks that expressions may name although the document does not have them. */
+/** `known`: additional tasks that expressions may refer to. */
 export function readDefinition(document: JsonObject, known: readonly string[] = []): DefinitionRead<PlanDefinition> {
   const isEmpty = Array.isArray(document.tasks) && document.tasks.length === 0
   const text = JSON.stringify(escaped({ planfold: 1, ...document, ...(isEmpty ? { tasks: [NONE] } : {}) }))
@@ -50,10 +50,9 @@ export function readTasks(
   return read.ok ? { ok: true, value: read.value.tasks } : read
 }
 
-/** Does it say how the task is carried out? */
 export const hasAction = (document: JsonObject): boolean => ACTION_KEYS.some(key => Object.hasOwn(document, key))
 
-/** What cannot be printed is no definition, and is read as it stands: then it is said what is wrong with it. */
+/** A value that cannot be printed is read unchanged, so that its errors are reported. */
 function printed(value: JsonObject, print: (definition: never) => JsonObject): JsonObject {
   try {
     return print(value as never)
@@ -62,7 +61,7 @@ function printed(value: JsonObject, print: (definition: never) => JsonObject): J
   }
 }
 
-/** `from: engine`: a definition as the engine has it. */
+/** `from: engine`: a definition in the engine's form. */
 const documentOf = (value: JsonObject): JsonObject => (value.from === 'engine' ? printed(value, raisePlan) : value)
 
 export const planDocument = z
@@ -86,6 +85,6 @@ export const planDocument = z
 
 export const taskDocument = z
   .record(z.string(), z.unknown())
-  // Only as the engine has it a task says its action under a key of its own.
+  // Only the engine's form has a key `action`.
   .transform(value => (isMap(value.action) ? printed(value as JsonObject, raiseTask) : (value as JsonObject)))
   .meta({ description: 'A task as it is written in a plan document.' })

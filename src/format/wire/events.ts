@@ -4,8 +4,6 @@ import { z } from 'zod'
 import { after, cursor, limit, whole, yes } from './field-schemas.ts'
 import { wire } from './wire.ts'
 
-// The journal of a plan as it stands, what its tasks printed, and every attempt.
-
 export const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
 const place = z
@@ -48,7 +46,7 @@ export const logQuery = wire(
 
 export const attemptQuery = wire(z.strictObject({ limit, cursor }))
 
-// What a stream of events takes: where to begin, under which names, with or without live progress.
+// Parameters of event streams: start, names, live progress.
 
 const stream = z.strictObject({
   after: z
@@ -90,8 +88,6 @@ export const allEventsQuery = wire(
   }),
   'AllEventsQuery',
 )
-
-// From where, and of which plan, entries are wanted.
 
 export const entriesQuery = wire(
   z.strictObject({

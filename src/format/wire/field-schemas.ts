@@ -1,8 +1,8 @@
-// Parts that many bodies and queries share: pages, times, ids, documents. Only the wire rooms use them; routes see whole schemas.
+// Field schemas shared by bodies and queries: pages, times, ids, documents.
 
 import { z } from 'zod'
 
-/** Query values are text; a number there is one that can be read as such. */
+/** Query values are text, so numbers are parsed from it. */
 export const whole = (min: number, max: number) =>
   z.preprocess((given, context) => {
     const number = typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given
@@ -15,7 +15,6 @@ export const whole = (min: number, max: number) =>
     })
     return z.NEVER
   }, z.int().min(min).max(max))
-/** The same of every list. */
 export const limit = whole(1, 1_000).default(100).meta({ description: 'How many at most; 100 when it is not said.' })
 export const cursor = z.string().min(1).max(500).optional().meta({ description: '`next` of the page before.' })
 export const after = whole(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: 'Only what comes behind it.' })
@@ -26,7 +25,7 @@ export const yes = z
 
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
-/** An instant that is sent to us, in milliseconds. */
+/** An instant, converted to milliseconds. */
 export const instant = z
   .string()
   .refine(text => ISO.test(text) && !Number.isNaN(Date.parse(text)), {
@@ -41,7 +40,7 @@ export const reason = text(10_000)
 export const json = z.json()
 export const map = z.record(z.string(), z.json())
 
-/** A plan document: as an object, or as text in any format that is understood. */
+/** A plan document: an object, or text in any known format. */
 export const document = z.union([map, z.string().min(1)])
 
 export const notePlace = z.strictObject({

@@ -1,4 +1,4 @@
-// Forks and comparisons on the wire: a plan that goes on from another, two runs side by side, two checkpoints.
+// Forks and comparisons on the wire: forks, two runs, two checkpoints.
 
 import { z } from 'zod'
 import { json } from './field-schemas.ts'

@@ -1,4 +1,4 @@
-// Goals on the wire: what somebody wants, under which other goal, and how far its plans and sub-goals have come.
+// Goals on the wire.
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'

@@ -1,10 +1,8 @@
-// Small parts of the service on the wire: health, artifacts, memory, sign-in, tokens, metrics and the API itself.
+// Small parts of the service on the wire: health, artifacts, memory, sign-in, tokens, metrics, API documents.
 
 import { z } from 'zod'
 import { cursor, instant, limit, map, yes } from './field-schemas.ts'
 import { wire } from './wire.ts'
-
-// Looking at many plans at once: what words are found where, and what steps took, tried and used.
 
 const kinds = z
   .string()
@@ -39,7 +37,7 @@ export const stepsQuery = wire(
   }),
 )
 
-// Memory, as it will be asked for.
+// Reserved for memory.
 
 export const memoryQuery = wire(
   z.strictObject({
@@ -51,7 +49,7 @@ export const memoryQuery = wire(
 )
 export const memoryBody = wire(map)
 
-// Who is signed in, codes for browsers, and tokens, as they are sent and told. A token itself is told once, when it is made.
+// Signed-in user, sign-in codes, and tokens. A token itself is shown only once, when it is created.
 
 const role = z.enum(['viewer', 'operator', 'approver', 'admin'])
 export const code = wire(z.strictObject({ code: z.string().min(1).max(200) }))

@@ -1,7 +1,7 @@
-// Every order of the Engine door: its keys, each checked. The types of engine/orders.ts come from here (declarations.ts), and so do the routes,
-// the OpenAPI document and the client. Facts that only the engine can know (hashes, tokens, what was written) have no place here, so
-// nobody can claim them. The right an order needs, and what it does, stand in engine/order-table.ts: an engine does without the
-// schema library, and schemas without an engine.
+// The schema of every order of the Engine interface. The types in engine/orders.ts (via declarations.ts), the routes, the OpenAPI
+// document and the client are derived from it. Facts that only the engine knows (hashes, tokens, what was written) are not part
+// of it, so no caller can claim them. Rights and effects of orders are in engine/order-table.ts, so that the engine does not
+// depend on the schema library.
 
 import { z } from 'zod'
 import { EDIT_CHOICES, type ImportedTask } from '../../domain/event.ts'
@@ -20,7 +20,7 @@ const LIST_MAX = 20_000
 const text = z.string().max(TEXT_MAX)
 export const reference = z.string().min(1).max(500)
 export const task: z.ZodType<TaskName> = reference.transform(name => name as TaskName)
-/** Whoever orders in the same process may hand over lists that are not theirs to change. */
+/** Read-only, because callers in the same process may pass lists they do not own. */
 export const list = <T extends z.ZodType>(item: T, max = LIST_MAX, min?: number): z.ZodType<readonly z.output<T>[]> =>
   min === undefined ? z.array(item).max(max) : z.array(item).min(min).max(max)
 const texts = list(text)
@@ -52,15 +52,15 @@ const verdict = z.strictObject({
   stage: z.enum(['precondition', 'postcondition', 'effects']).exactOptional(),
   said: text.exactOptional(),
 })
-const told = {
+const resultFields = {
   outputs: jsonObject.exactOptional(),
   exit: z.int().exactOptional(),
   durationMs: ms.exactOptional(),
   verdicts: z.array(verdict).exactOptional(),
 }
 const result: z.ZodType<Result> = z.discriminatedUnion('status', [
-  z.strictObject({ status: z.literal('succeeded'), outcome: text.exactOptional(), ...told }),
-  z.strictObject({ status: z.literal('failed'), failure, mode: text.exactOptional(), ...told }),
+  z.strictObject({ status: z.literal('succeeded'), outcome: text.exactOptional(), ...resultFields }),
+  z.strictObject({ status: z.literal('failed'), failure, mode: text.exactOptional(), ...resultFields }),
 ])
 
 const field: z.ZodType<Field> = z.strictObject({
@@ -110,47 +110,45 @@ const decision = {
 }
 
 const choosing = {
-  /** For single paths where somebody has worked since; `every`: for all other such paths. */
+  /** For paths edited by others since; `every` applies to all paths not named in `choices`. */
   choices: z.record(z.string(), editChoice).exactOptional(),
   every: editChoice.exactOptional(),
   force: yes.exactOptional(),
   keepGit: yes.exactOptional(),
-  /** Also paths that no task declares and that changed while a task without a scope ran. Without it they stay, and are named. */
+  /** Also revert undeclared paths that changed while a task without a scope ran. By default they stay and are reported. */
   includeUnclaimed: yes.exactOptional(),
 }
 export const goingBack = {
-  /** A checkpoint, a task, `before:TASK`, or the number of an entry; before the first task when absent. */
+  /** A checkpoint, task, `before:TASK`, or entry number; by default before the first task. */
   to: reference.exactOptional(),
-  /** Only these paths or patterns; tasks stay as they are. */
+  /** Revert only these paths or patterns; tasks keep their state. */
   files: texts.exactOptional(),
-  /** Only what these tasks wrote; they and what came after them are open again. */
+  /** Revert only what these tasks wrote, and reopen them and their successors. */
   tasks: tasks.exactOptional(),
   filesOnly: yes.exactOptional(),
   ...choosing,
 }
-/** Of what is made from the definition as it stands when it is written, whoever else wrote meanwhile. */
+/** For orders that revise the definition as it is when they are committed, even if others wrote before. */
 const revising = {
   rationale: text.exactOptional(),
-  /** Refused when the plan has another by then. */
+  /** Refused if the plan is at another revision. */
   expectedRevision: count.exactOptional(),
 }
 
 export const of = <T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) =>
   z.strictObject({ type: z.literal(type), ...shape })
 
-/** By type. */
 export const ORDERS = {
   create: of('create', {
     definition: planDocument,
     origin: plan.exactOptional(),
     session: reference.exactOptional(),
     goal: reference.exactOptional(),
-    /** Who is to carry it out. */
     agent: reference.exactOptional(),
-    /** `number` makes `name-2`, `name-3` … when the name is taken. */
+    /** If the name is taken, `number` uses `name-2`, `name-3` … */
     taken: z.enum(['refuse', 'number']).exactOptional(),
     source: source.exactOptional(),
-    /** What its session holds of it: written in the same transaction as the plan. */
+    /** The session's record of the plan, written in the same transaction. */
     conversation: conversation.exactOptional(),
     imported: list(imported).exactOptional(),
   }),
@@ -159,7 +157,7 @@ export const ORDERS = {
     rationale: text,
     source: source.exactOptional(),
     expectedRevision: revising.expectedRevision,
-    /** A plan that failed goes on by it, also when the definition is the same. */
+    /** Whether a failed plan continues with it, even if the definition is unchanged. */
     goOn: z.enum(['refuse', 'repeat', 'keep']).exactOptional(),
   }),
   start: of('start', {}),
@@ -169,27 +167,27 @@ export const ORDERS = {
   archive: of('archive', {}),
   /** `alone`: only while no other task of the plan is running. */
   claim: of('claim', { task: task.exactOptional(), leaseMs: ms.exactOptional(), alone: yes.exactOptional() }),
-  /** Gives a claim back, whoever holds it; what was changed since the claim is written down. */
+  /** Ends a claim of any holder and records what was changed since. */
   release: of('release', { task, reason: text.exactOptional() }),
   heartbeat: of('heartbeat', { task, token: reference, leaseMs: ms.exactOptional() }),
   report: of('report', {
     task,
     token: reference.exactOptional(),
     result,
-    /** Patterns of what has changed outside its scope since the claim, and is somebody else's. */
+    /** Patterns of changes outside the scope, since the claim, that others made. */
     notMine: list(text, 1_000).exactOptional(),
   }),
   decide: of('decide', {
     ...decision,
-    /** A whole revised document: approved as it stands there. */
+    /** A complete revised document, which the answer approves. */
     edits: z.strictObject({ definition: planDocument, source: source.exactOptional() }).exactOptional(),
   }),
-  /** Several gates in one review: all of them are decided, or none. Each with the hash of what was seen. */
+  /** Decides several gates at once or none, each with the hash of what was shown. */
   review: of('review', { decisions: list(z.strictObject(decision), 1_000, 1) }),
-  /** A question in the middle of somebody's work; its id is in the event. */
+  /** A question during work; its id is in the event. */
   ask: of('ask', { text, form: list(field, 100), task: task.exactOptional() }),
   answer: of('answer', { id: reference, answers: jsonObject }),
-  /** A revision that takes effect when somebody agrees to it, or at once where the policy says so. */
+  /** A revision that takes effect when a person accepts it, or at once if the policy says so. */
   propose: of('propose', {
     definition: planDocument,
     rationale: text,
@@ -198,7 +196,7 @@ export const ORDERS = {
     task: task.exactOptional(),
     expectedRevision: revising.expectedRevision,
   }),
-  /** Accepts or declines a proposed revision, as it was seen. */
+  /** Accepts or declines a proposed revision, identified by its hash. */
   judge: of('judge', {
     id: reference,
     hash: sha256,
@@ -206,16 +204,13 @@ export const ORDERS = {
     rationale: text,
     unseen: yes.exactOptional(),
   }),
-  /** Judges the definition of done against the workspace, in a round of its own. No check takes longer than `timeoutMs`. */
+  /** Evaluates the final checks in a new round. No check may take longer than `timeoutMs`. */
   assess: of('assess', { timeoutMs: ms.exactOptional() }),
-  /** Adds a task for each criterion that did not hold in the last round: with this script, or for whoever claims it. */
+  /** Adds a task for each criterion that failed in the last round: with this script, or external. */
   append: of('append', { with: text.exactOptional() }),
-  /** At the end of the plan. To a draft, plain tasks are added one by one at a constant cost; anything else is a revision. */
+  /** Appends tasks. For a draft, plain tasks are added at constant cost each; anything else is a revision. */
   add: of('add', { tasks: list(taskDocument), ...revising }),
-  /**
-   * `set` is the part of a task document that changes, `unset` the fields of the definition that are taken away. `extra` is merged key
-   * by key; null takes a key away.
-   */
+  /** `set` contains changed keys of the task document, `unset` fields to remove. `extra` is merged by key; null removes a key. */
   change: of('change', {
     task,
     set: taskDocument,
@@ -223,11 +218,11 @@ export const ORDERS = {
     extra: jsonObject.exactOptional(),
     ...revising,
   }),
-  /** Refused while others need them. */
+  /** Refused while other tasks need them. */
   remove: of('remove', { tasks, ...revising }),
-  /** These first, in this order; all others behind them, as they stood. */
+  /** Moves these to the front in this order; the others follow in their old order. */
   reorder: of('reorder', { order: tasks, ...revising }),
-  /** What the plan says of itself; null takes it away. `extra` is merged key by key. */
+  /** Descriptive fields of the plan; null removes one. `extra` is merged by key. */
   outline: of('outline', {
     set: z.strictObject({
       title: text.nullable().exactOptional(),
@@ -238,18 +233,17 @@ export const ORDERS = {
     extra: jsonObject.exactOptional(),
     ...revising,
   }),
-  /** Kept beside the plan or the task and never followed; merged key by key, null takes a key away. */
+  /** Data stored beside the plan or task and never interpreted; merged by key, null removes a key. */
   annotate: of('annotate', { set: jsonObject, task: task.exactOptional() }),
-  /** Its id is in the event. */
   evaluate: of('evaluate', {
     task,
     score: z.number().exactOptional(),
     passed: z.boolean().exactOptional(),
     data: json.exactOptional(),
   }),
-  /** Somebody's word about the whole plan. What is open is passed over in their name. */
+  /** Ends the plan by a person's decision. Open tasks are skipped in their name. */
   finish: of('finish', { as: z.enum(['completed', 'failed']), reason: text }),
-  /** More may be spent; only a person may say so. */
+  /** Raises the budget; only a person may. */
   raise: of('raise', {
     add: z.strictObject({
       attempts: z.number().exactOptional(),
@@ -261,50 +255,47 @@ export const ORDERS = {
     }),
     task: task.exactOptional(),
   }),
-  /** `repeat`: completed tasks whose effect is unsafe are done a second time on purpose. */
+  /** `repeat`: deliberately repeat completed tasks with unsafe effects. */
   retry: of('retry', { task, reason: text.exactOptional(), repeat: yes.exactOptional() }),
   skip: of('skip', { task, reason: text }),
   note: of('note', { text, task: task.exactOptional(), place: notePlace.exactOptional() }),
-  /** All files are stored first; without a name it is called after the time. */
+  /** Stores all files; named by the time if no name is given. */
   checkpoint: of('checkpoint', { name: reference.exactOptional() }),
-  /** Refused where somebody has worked since and nobody chose. Whoever drives the plan carries it out. */
+  /** Refused if others edited the files and no choice was made. Carried out by the plan's owner. */
   rollback: of('rollback', goingBack),
-  /** Takes back the last rollback; twice is a redo. */
+  /** Undoes the last rollback; twice is a redo. */
   undo: of('undo', choosing),
-  /** Brings back versions of files that had been set back. Refused where something else stands and nobody chose. */
+  /** Restores versions of files that a rollback replaced. Refused if the file has changed and no choice was made. */
   restore: of('restore', {
     paths: list(text, LIST_MAX, 1),
-    /** Of the version, or its first digits; the last one that was replaced when absent. */
+    /** The version's hash or a prefix; by default the last one replaced. */
     hash: reference.exactOptional(),
-    /** Where something else stands by now: keep that, take the kept version after storing what stands there, or merge both. */
+    /** If the file has changed: keep it, store it and take the version, or merge both. */
     every: editChoice.exactOptional(),
   }),
-  /** Of a fork: its work is brought into the plan it was made from, whose journal `undo` takes it back with. */
+  /** Merges the work of a fork into its origin plan, whose journal `undo` reverts it with. */
   adopt: of('adopt', {
-    /** Another plan to record it in, by name or UUID; the nearest ancestor with a folder when absent. */
+    /** Another plan to record it in; by default the nearest ancestor with a folder. */
     into: reference.exactOptional(),
-    /** For single paths that changed there since the fork was made; `every`: for all other such paths. */
+    /** For paths that changed there since the fork; `every` applies to all paths not named in `choices`. */
     choices: z.record(z.string(), editChoice).exactOptional(),
     every: editChoice.exactOptional(),
-    /** Leave the folder of the fork where it is. */
     keepFolder: yes.exactOptional(),
-    /** Remove the folder although it holds ignored files, which no snapshot has. */
+    /** Remove the folder even if it contains ignored files, which no snapshot has. */
     removeIgnored: yes.exactOptional(),
   }),
-  /** A new plan that goes on from where this one stood; this one and its files stay as they are. */
+  /** Creates a new plan that continues from an earlier point of this one, which stays unchanged. */
   fork: of('fork', {
-    /** A task (where it had ended), `before:TASK`, a checkpoint, or the number of an entry. */
     from: reference,
-    /** `<plan>-fork`, numbered, when absent. */
+    /** `<plan>-fork`, numbered, by default. */
     name: reference.exactOptional(),
-    /** By `task.key`, for tasks that are open there. */
+    /** Inputs of open tasks, by `task.key`. */
     inputs: z.record(z.string(), json).exactOptional(),
-    /** Another definition than that of then. */
+    /** A definition to use instead of the one at that point. */
     definition: planDocument.exactOptional(),
     source: source.exactOptional(),
-    /** For open tasks that ask a model. */
     model: text.exactOptional(),
-    /** Work in the workspace as it is, instead of in a folder of its own. */
+    /** Work in the workspace instead of a separate folder. */
     here: yes.exactOptional(),
   }),
 }

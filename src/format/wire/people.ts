@@ -1,4 +1,4 @@
-// What waits for a person's decision in a plan, and the answers to it.
+// Gates, inbox, questions, proposals and reviews on the wire.
 
 import { z } from 'zod'
 import { EDIT_CHOICES } from '../../domain/event.ts'
@@ -43,7 +43,7 @@ export type InboxAnswerBody = z.output<typeof answered>
 
 // ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A list may name what can be in it. */
+/** A list field may restrict its items. */
 const isChoice = ({ type = 'text', choices }: z.infer<typeof field>): boolean =>
   choices === undefined || type !== 'text'
 const NO_CHOICE = { message: 'is text, and the field has choices', params: { hint: 'add "type": "choice"' } }

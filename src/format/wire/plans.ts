@@ -1,5 +1,5 @@
-// Plans on the wire: what makes one, what changes one, how one is shown. The fields of the PlanStore keep their names; whatever a
-// client sends beside them is kept and shown again under `extra`.
+// Plans on the wire: create, change, show. PlanStore fields keep their names; unknown fields of clients are stored and returned
+// under `extra`.
 
 import { z } from 'zod'
 import { EDIT_CHOICES } from '../../domain/event.ts'
@@ -10,8 +10,6 @@ import * as part from './field-schemas.ts'
 import { reason } from './field-schemas.ts'
 import * as word from './status-words.ts'
 import { anyOf, wire } from './wire.ts'
-
-// What is done to a plan as a whole: carried out, held, ended, copied, taken back.
 
 const why = reason.optional().meta({ description: 'Why; it is kept in the journal.' })
 
@@ -75,8 +73,8 @@ export type RollbackBody = z.output<typeof rollback>
 export const newCheckpoint = wire(z.strictObject({ name: z.string().min(1).max(100).optional() }))
 
 export const reference = z.string().min(1).max(200)
-/** As the client wrote it; one without a zone is kept all the same. */
-export const told = z
+/** The client's own time stamp, stored as text, so that one without a zone is accepted. */
+export const clientTime = z
   .string()
   .max(40)
   .refine(text => /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text) && isDate(text), {
@@ -90,13 +88,13 @@ export const NOT_CHOSEN = {
   params: { hint: "leave it out; to find it by a word of your own, send that as 'name'" },
 }
 
-/** What a client calls what it makes. Ids themselves are made here, so what could never be one is refused. */
+/** A name chosen by a client. Ids are generated here, so text that cannot be a name is refused. */
 export const chosenId = z
   .string()
   .refine((text: string): boolean => isReadableId(text), { ...NOT_CHOSEN })
   .meta({ description: 'A readable word, which becomes the name. Ids themselves (UUIDs) are made by the service.' })
 
-/** The body of the PlanStore, by which a plan is told from a document. */
+/** The PlanStore body, whose fields distinguish it from a plan document. */
 const storePlan = z.looseObject({
   goal_id: reference.nullish(),
   agent_id: reference.nullish(),
@@ -122,7 +120,6 @@ const nodes = z
   .meta({ description: 'A plan of nodes, with artifacts and gates.' })
 
 const named = z.string().min(1).max(200).optional()
-/** Who drafts a plan for a goal. */
 export const plannerChoice = {
   planner: named.meta({ description: 'heuristic (asks no model), model or template.' }),
   model: named.meta({ description: 'PROVIDER/NAME; naming one is consent to ask it.' }),
@@ -144,10 +141,10 @@ const goalAlone = z
   })
   .meta({ description: 'Only a goal: a planner makes the tasks.' })
 
-/** Anything: which of the forms it is is seen by its shape, and then read by that form's own rules. */
+/** Any JSON; its shape decides which form it is validated as. */
 const anyPlan = wire(z.union([part.map, z.array(part.json)]), 'NewPlan')
 
-/** The forms that are told apart, as each is read; the others that are known stand last. */
+/** Documents each accepted form; validation picks one by shape. */
 export const planBody: typeof anyPlan = {
   ...anyPlan,
   describe: () =>
@@ -212,8 +209,8 @@ export const deleteQuery = wire(
 const patch = z.looseObject({
   status: word.planStatus.optional(),
   current_step: z.int().min(0).nullish(),
-  started_at: told.nullish(),
-  completed_at: told.nullish(),
+  started_at: clientTime.nullish(),
+  completed_at: clientTime.nullish(),
   title: part.line.nullish(),
   description: part.text(100_000).nullish(),
   owner: part.line.nullish(),

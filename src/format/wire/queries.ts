@@ -1,5 +1,5 @@
-// Every query of the Engine door: its keys, each checked. What each is answered with stands in engine/queries.ts, how and for whom in
-// engine/answer-query.ts. `plan` is a UUID or a name; an unknown one answers null.
+// The schema of every query of the Engine interface. The answer types are in engine/queries.ts, the implementation in
+// engine/answer-query.ts. `plan` is a UUID or a name; for an unknown plan the answer is null.
 
 import { z } from 'zod'
 import { PLAN_STATUSES, TASK_STATUSES } from '../../domain/status.ts'
@@ -9,7 +9,7 @@ import { wire } from './wire.ts'
 
 const plan = { plan: reference }
 const task = { ...plan, task: reference }
-/** Of so many tasks the edits may be imagined for one preview. */
+/** Maximum number of tasks whose edits a preview applies first. */
 const EARLIER_MAX = 1_000
 const paging = { limit: z.number().exactOptional(), cursor: z.string().max(2_000).exactOptional() }
 const planStatus = z.enum(PLAN_STATUSES)
@@ -25,12 +25,11 @@ const somePlans = {
   ...paging,
 }
 
-/** By type. */
 export const QUERIES = {
   find: of('find', { reference: z.string().max(500) }),
   state: of('state', plan),
   summary: of('summary', plan),
-  /** `urgent`: a page of it, what matters now first; whatever `by` has claimed before all else. */
+  /** `urgent`: a page with the most important tasks first, and the claims of `by` before all others. */
   board: of('board', {
     ...plan,
     urgent: z.strictObject({ by: z.string().max(500), from: count, limit: count }).exactOptional(),
@@ -40,8 +39,8 @@ export const QUERIES = {
   removed: of('removed', task),
   definition: of('definition', { ...plan, revision: count.exactOptional() }),
   /**
-   * `explain`: with the reason for every task that cannot be worked on. `limit`: so many of those that can be claimed, highest priority
-   * first, and so many reasons, of tasks that have not ended.
+   * `explain`: with the reason for each task that cannot be worked on. `limit`: the maximum number of claimable tasks, highest
+   * priority first, and of reasons.
    */
   next: of('next', { ...plan, explain: z.boolean().exactOptional(), limit: count.exactOptional() }),
   plans: of('plans', somePlans),
@@ -50,7 +49,7 @@ export const QUERIES = {
     since: z.number().exactOptional(),
     until: z.number().exactOptional(),
     order: z.enum(['newest', 'updated', 'name', 'cost']).exactOptional(),
-    /** Only those in which something waits for a person. */
+    /** Only plans with something in the inbox. */
     waiting: z.boolean().exactOptional(),
   }),
   tasks: of('tasks', {
@@ -63,7 +62,7 @@ export const QUERIES = {
   attempts: of('attempts', { plan: planId, task: taskName.exactOptional(), ...paging }),
   metrics: of('metrics', plan),
   entries: of('entries', { ...plan, after: count.exactOptional(), limit: count.exactOptional() }),
-  /** `before`: the last of those before this number, in order; `last` ends at the end. */
+  /** `before`: the last chunks before this number, in order; `last`: the last chunks. */
   logs: of('logs', {
     ...plan,
     task: reference.exactOptional(),
@@ -72,10 +71,10 @@ export const QUERIES = {
     limit: count.exactOptional(),
   }),
   taskPage: of('taskPage', task),
-  /** The last attempt that changed any when none is named. */
+  /** By default the last attempt that changed files. */
   taskChanges: of('taskChanges', { ...task, visit: count.exactOptional(), attempt: count.exactOptional() }),
   consent: of('consent', task),
-  /** `earlier`: tasks whose edits come before it, and are looked at as if they had been made. */
+  /** `earlier`: tasks whose edits are applied first. */
   preview: of('preview', { ...task, earlier: list(reference, EARLIER_MAX).exactOptional() }),
   replay: of('replay', plan),
   checkpoints: of('checkpoints', plan),
@@ -97,20 +96,19 @@ export const QUERIES = {
   /** `earlier: false`: no forecast from other plans. */
   budget: of('budget', { ...plan, earlier: z.literal(false).exactOptional() }),
   inbox: of('inbox', {}),
-  /** Those that wait, or the one of this id. */
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),
   position: of('position', {}),
-  /** `since`: the version the asker has; at that version there is nothing to tell, and it is said by `unchanged`. */
+  /** `since`: the caller's version; if it is current, the answer is `unchanged`. */
   record: of('record', { ...plan, since: count.exactOptional() }),
-  /** Those of these names or ids that are there, in this order. */
+  /** The existing ones of these names or ids, in this order. */
   records: of('records', { ...plan, tasks: list(reference) }),
   inboxFate: of('inboxFate', { id: reference }),
   check: of('check', { readData: z.boolean().exactOptional() }),
   prune: of('prune', { before: z.number(), dryRun: z.boolean(), moved: z.literal(true).exactOptional() }),
   proposals: of('proposals', plan),
   converging: of('converging', plan),
-  /** Without `files`, files are not looked at. */
+  /** Without `files`, files are not compared. */
   drift: of('drift', { ...plan, files: z.literal(false).exactOptional() }),
   evaluations: of('evaluations', task),
   search: of('search', {
@@ -120,7 +118,7 @@ export const QUERIES = {
     archived: z.boolean().exactOptional(),
     ...paging,
   }),
-  /** Summed up by plan when not said. */
+  /** Grouped by plan by default. */
   steps: of('steps', {
     by: z.enum(['plan', 'agent', 'capability', 'kind', 'hour', 'day']).exactOptional(),
     plan: reference.exactOptional(),

@@ -1,4 +1,4 @@
-// How a plan came to say what it says: its revisions, what differs between them, and making the next one.
+// Revisions on the wire: list, compare, create.
 
 import { z } from 'zod'
 import { document, reason, whole } from './field-schemas.ts'

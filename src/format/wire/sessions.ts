@@ -1,4 +1,4 @@
-// Sessions on the wire, and the plans of a session in the words of the task planner they come from.
+// Sessions on the wire, and the plans of a session in the vocabulary of the session task planner.
 
 import { z } from 'zod'
 import type { SessionWord } from './answers/fields.ts'
@@ -39,8 +39,7 @@ const messageSaid = z.strictObject({
 })
 export const newMessage = wire(messageSaid, 'NewMessage')
 
-// Plans as the task planner of sessions tells them: steps with tools and dependencies, executions, checkpoints, histories. The
-// canonical word stands beside every word of that dialect, in `state`.
+// Plans as the session task planner describes them. Our own status is in `state` beside each of its words.
 
 export const PLAN_WORDS = [
   'pending',
@@ -54,7 +53,7 @@ export const PLAN_WORDS = [
 
 export const sessionPlanQuery = wire(z.strictObject({ limit, cursor }))
 
-/** A description, or a whole document: under `document`, or the body itself. */
+/** A description, or a document: under `document`, or as the body itself. */
 export const newSessionPlan = wire(
   z.looseObject({
     description: z.string().max(100_000).optional(),

@@ -1,5 +1,5 @@
-// The PlanStore's words for statuses as they go over the wire: lower case, and fewer than ours. The canonical word always stands
-// beside them in `state`, so that nothing is lost; a word nobody knows is refused, never taken for the nearest one.
+// PlanStore statuses on the wire: lower case, and fewer than ours. Our own status is always beside them in `state`, so nothing is
+// lost. Unknown words are refused.
 
 import { z } from 'zod'
 import { isTaskStatus, type PlanStatus, TASK_STATUSES, type TaskStatus } from '../../domain/status.ts'
@@ -7,7 +7,7 @@ import { measure } from '../plan/schema-values.ts'
 import { type StatusRead, type StatusWords, statusWords } from '../text/status-words.ts'
 import type { TaskWord } from './answers/fields.ts'
 
-/** Read in upper or lower case; the first word of a status is the one that is printed. */
+/** Read case-insensitively; the first word of each status is the printed one. */
 export const TASK_WORDS: StatusWords<TaskStatus> = statusWords({
   pending: 'pending',
   running: 'running',
@@ -38,7 +38,6 @@ export const PLAN_WORDS: StatusWords<PlanStatus> = statusWords({
   running: 'active',
 })
 
-/** What each of our own words is there. */
 const TASK_WORD: { readonly [status in TaskStatus]: TaskWord } = {
   pending: 'pending',
   ready: 'pending',
@@ -54,7 +53,7 @@ const TASK_WORD: { readonly [status in TaskStatus]: TaskWord } = {
 
 export const taskWord = (status: TaskStatus): TaskWord => TASK_WORD[status]
 
-/** Every status of ours that is called so there. */
+/** All of our statuses with this PlanStore word. */
 const statesCalled = (word: string): readonly TaskStatus[] => TASK_STATUSES.filter(status => TASK_WORD[status] === word)
 
 const read = <S extends string>(words: StatusWords<S>) =>
@@ -67,16 +66,14 @@ const read = <S extends string>(words: StatusWords<S>) =>
 
 const ASKED = 'in the words of the PlanStore, upper or lower case'
 
-/** What a plan is to become. */
 export const planStatus = read(PLAN_WORDS).meta({
   description: `${PLAN_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
 })
-/** What a task is to become. */
 export const taskStatus = read(TASK_WORDS).meta({
   description: `${TASK_WORDS.words.slice(0, 7).join(', ')}; ${ASKED}.`,
 })
 
-/** Which tasks are asked for: those called so there, or by one of our own words that it does not have. */
+/** A status filter: PlanStore words, and those of ours that it lacks. */
 export const taskStates = z
   .string()
   .transform(

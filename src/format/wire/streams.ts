@@ -1,4 +1,4 @@
-// Sessions and goals as the Engine door has them: small streams of events, appended to, read, got and listed.
+// Sessions and goals of the Engine interface: small event streams.
 
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'

@@ -1,6 +1,6 @@
-// The bodies that make plans and tasks over HTTP, as definitions. The steps of a plan stay an outline, word for word, until somebody starts
-// a plan that has no tasks; a task is external, and its sequence orders it among the others. Unknown keys are kept in `extra`.
-// Which shape a body has is decided here, too: every other list of steps is a document in a format of its own.
+// The bodies that make plans and tasks over HTTP, as definitions. The steps of a plan stay an outline until a plan without tasks is
+// started. A task is external, ordered by sequence. Unknown keys are stored in `extra`. Also decides by shape whether a body is an
+// outline or a plan document.
 
 import { isPlanName, isTaskName, type PlanName, type TaskName } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
@@ -12,8 +12,8 @@ import type { NewTask } from './tasks.ts'
 import type { Fault } from './wire.ts'
 
 /**
- * Is it a body of the PlanStore, and not a document of its own? Its clients say for which goal or by which agent, and add the tasks
- * themselves later. A list of steps without these is a plan in one of the formats for steps, and its steps are its tasks at once.
+ * Is it a PlanStore body instead of a document? PlanStore clients name a goal or an agent and add tasks later. A list of steps
+ * without these is a document, whose steps are its tasks.
  */
 export function isStorePlan(body: Json): body is JsonObject {
   if (!isMap(body)) return false
@@ -23,14 +23,11 @@ export function isStorePlan(body: Json): body is JsonObject {
   return Array.isArray(body.steps) ? !areSteps(body.steps) : has('plan_type')
 }
 
-/** Maps or sentences, as the formats for lists of steps hold them. */
+/** Maps or sentences, as in the step list formats. */
 const areSteps = (steps: readonly Json[]): boolean =>
   steps.length > 0 && steps.every(step => isMap(step) || (typeof step === 'string' && step !== ''))
 
-/**
- * An `id` that a client chose is the name; a `name` that cannot be one is then the title. Null when the two do not contradict
- * each other.
- */
+/** A client's `id` becomes the name, and an invalid `name` the title. Null if the two are consistent. */
 export function idFault({
   id,
   name,
@@ -46,7 +43,7 @@ export function idFault({
   }
 }
 
-/** Of a document, whatever its format. Words are its name; a number or a UUID cannot be, and would be found by nobody. */
+/** For documents in any format. Text is the name; a number or UUID cannot be one. */
 export function documentIdFault(body: Json): Fault | null {
   if (!isMap(body)) return null
   const { id } = body
@@ -55,7 +52,7 @@ export function documentIdFault(body: Json): Fault | null {
   return { path: 'id', message, hint: params.hint }
 }
 
-/** A draft without tasks. `mark` makes the name its own when the body does not say one. */
+/** A draft without tasks. `mark` makes a generated name unique. */
 export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
   const {
     goal_id: _,
@@ -99,8 +96,8 @@ export function planFromStore(body: PlanOfStore, mark: string): PlanDefinition {
 
 type Making<T> = { -readonly [K in keyof T]: T[K] }
 
-/** What a task is made of; every other key is kept beside it. */
-const MEANT: ReadonlySet<string> = new Set([
+/** Keys with a meaning; all others are stored. */
+const KNOWN_KEYS: ReadonlySet<string> = new Set([
   'id',
   'plan_id',
   'status',
@@ -117,15 +114,15 @@ const MEANT: ReadonlySet<string> = new Set([
   'labels',
 ] satisfies (keyof NewTask)[])
 
-/** The name that the body says itself; null when one is made for it. */
+/** The name in the body; null if it must be generated. */
 export const givenName = ({ name, id }: NewTask): TaskName | null => {
   if (typeof name === 'string' && isTaskName(name)) return name
   return typeof id === 'string' && isTaskName(id) ? id : null
 }
 
 /**
- * `needs`: the names of what it depends on, found by whoever knows the plan. `nameOf` makes the name when the body does not say one.
- * Written key by key: taking an object apart by `...rest` costs more than all the rest, and tasks come by the thousand.
+ * `needs`: names of the tasks it depends on, resolved by the caller. `nameOf` generates a missing name. Reads key by key: object
+ * rest would dominate the cost, and tasks come by the thousand.
  */
 export function taskFromStore(
   body: NewTask,
@@ -133,15 +130,15 @@ export function taskFromStore(
   nameOf: (stem: string) => string,
 ): TaskDefinition {
   const { name, title, description, task_type, agent_id, input_data, sequence_order, labels } = body
-  // What comes first in the sequence is offered first.
+  // Earlier in the sequence means a higher priority.
   const priority = body.priority ?? (sequence_order == null ? 0 : -sequence_order)
-  const said = givenName(body)
-  const isTitle = typeof name === 'string' && said !== name
+  const chosen = givenName(body)
+  const isTitle = typeof name === 'string' && chosen !== name
   const extra: Making<JsonObject> = {}
   if (sequence_order != null) extra.sequence_order = sequence_order
   if (isTitle && title != null) extra.name = name
-  for (const key of Object.keys(body)) if (!MEANT.has(key)) extra[key] = body[key] as Json
-  const id = said ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
+  for (const key of Object.keys(body)) if (!KNOWN_KEYS.has(key)) extra[key] = body[key] as Json
+  const id = chosen ?? nameOf(slug(name ?? title ?? description ?? task_type ?? '') ?? 'task')
   const made: Partial<Making<TaskDefinition>> = { id: id as TaskName }
   if (title != null) made.title = title
   else if (isTitle) made.title = name
@@ -157,10 +154,10 @@ export function taskFromStore(
   return made as TaskDefinition
 }
 
-/** Data that looks like an expression of ours is data all the same: whoever claims the task gets it as it was sent. */
+/** Inputs are data, even if they look like expressions; the claim holder gets them as sent. */
 const inputsOf = (data: JsonObject): JsonObject => asLiteral(data) as JsonObject
 
-/** The same for inputs that are there already: a text that is sent back as it was shown stays what it is, an expression or data. */
+/** For changed inputs: text that is sent back as it was shown keeps its meaning, expression or data. */
 export const changedInputs = (data: JsonObject, before: JsonObject): JsonObject =>
   changedValue(data, before) as JsonObject
 

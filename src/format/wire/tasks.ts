@@ -1,9 +1,9 @@
-// Tasks on the wire: what adds some, what changes one, how one is shown; what is said of its work. The fields of the PlanStore keep
-// their names; whatever a client sends beside them is kept and shown again under `extra`.
+// Tasks on the wire: create, change, evaluate. PlanStore fields keep their names; unknown fields of clients are stored and
+// returned under `extra`.
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'
-import { chosenId, reference, told } from './plans.ts'
+import { chosenId, clientTime, reference } from './plans.ts'
 import * as word from './status-words.ts'
 import { type Schema, wire } from './wire.ts'
 
@@ -37,7 +37,7 @@ const newTask = z.looseObject({
 
 const TASKS_AT_ONCE = 1_000
 const many = z.array(newTask).min(1).max(TASKS_AT_ONCE)
-/** Its plan may be said beside it. */
+/** The plan may be given in the address instead. */
 const inside = newTask.partial({ plan_id: true })
 export type NewTask = z.output<typeof inside>
 const ofOne = z.array(inside).min(1).max(TASKS_AT_ONCE)
@@ -53,7 +53,7 @@ const NO_TASKS = {
   hint: 'send {"plan_id": …, "description": …}, a list of such, or {"plan_id": …, "tasks": […]}',
 }
 
-/** Which of the three it is shows in its shape, and is then told about by its own rules. */
+/** Its shape decides which of the three forms it is validated as. */
 export const newTasks: Schema<NewTasks> = {
   ...wire(several),
   read: value => {
@@ -68,8 +68,8 @@ const patch = z.looseObject({
   ...fields,
   status: word.taskStatus.optional(),
   output_data: part.map.nullish(),
-  started_at: told.nullish(),
-  completed_at: told.nullish(),
+  started_at: clientTime.nullish(),
+  completed_at: clientTime.nullish(),
   error: part.reason.nullish().meta({ description: 'Why it failed.' }),
   reason: part.reason.nullish().meta({ description: 'Why it is skipped.' }),
   token: part.line.optional().meta({ description: 'Of the claim, when another actor made it.' }),
@@ -90,7 +90,7 @@ export type TaskList = z.output<typeof list>
 
 // ── evaluations ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const said = z.strictObject({
+const assessment = z.strictObject({
   score: z.number().optional(),
   passed: z.boolean().optional(),
   metrics: part.map.optional(),
@@ -98,7 +98,7 @@ const said = z.strictObject({
   evaluator: part.line.optional().meta({ description: 'Who or what judged it, when it is not the caller.' }),
 })
 export const newEvaluation = wire(
-  said.refine(body => Object.keys(body).length > 0, {
+  assessment.refine(body => Object.keys(body).length > 0, {
     message: 'says nothing',
     params: { hint: 'give it a score, passed, metrics or notes' },
   }),

@@ -1,4 +1,4 @@
-// Templates on the wire: listed, shown with their parameters, saved from a plan, made into one.
+// Templates on the wire: list, show, save from a plan, instantiate.
 
 import { z } from 'zod'
 import * as part from './field-schemas.ts'

@@ -1,4 +1,4 @@
-// What a page or another face shows of a plan, each with one call.
+// Page views on the wire, one request each.
 
 import { z } from 'zod'
 import { whole } from './field-schemas.ts'

@@ -1,6 +1,6 @@
-// What the service hears, as schemas. One value reads a body, complains with a path and a hint, and describes itself as JSON Schema for
-// the OpenAPI document, so that the three cannot part ways. The only way from a route to the schema library. What the service says is
-// told by the types in answers/.
+// Request schemas of the service. One value validates a body, reports errors with path and hint, and describes itself as JSON
+// Schema for OpenAPI, so the three cannot disagree. Routes use the schema library only through this file. Answers are the types
+// in answers/.
 
 import { z } from 'zod'
 import type { Hint } from '../../domain/hint.ts'
@@ -9,10 +9,10 @@ import { printPath } from '../text/diagnostic.ts'
 import { complaintsOf } from '../text/schema-messages.ts'
 
 export interface Schema<T> {
-  /** A name makes it a component of the document, told once. */
+  /** A name makes it a component of the OpenAPI document. */
   readonly name: string | null
   read(value: unknown): SchemaRead<T>
-  /** As JSON Schema 2020-12, of what may be sent. */
+  /** JSON Schema 2020-12 of the accepted input. */
   describe(): JsonObject
 }
 
@@ -21,13 +21,12 @@ export type SchemaRead<T> =
   | { readonly ok: false; readonly faults: readonly Fault[] }
 
 export interface Fault {
-  /** e.g. `tasks[2].needs`; empty for the whole. */
+  /** For example `tasks[2].needs`; empty for the whole body. */
   readonly path: string
   readonly message: string
   readonly hint?: Hint
 }
 
-/** What a schema reads. */
 export type ReadBy<S> = S extends Schema<infer T> ? T : never
 
 const FAULTS_MAX = 20
@@ -55,12 +54,11 @@ export function wire<S extends z.ZodType>(schema: S, name: string | null = null)
 interface Forms {
   readonly description: string
   readonly examples: readonly JsonObject[]
-  /** By the name under which each is told once. */
   readonly named: { readonly [name: string]: JsonObject }
   readonly others: readonly JsonObject[]
 }
 
-/** One of several forms, each of which is described elsewhere; what they define for themselves is kept apart by name. */
+/** A union of separately described forms; their own definitions are kept apart by name. */
 export function anyOf({ named, others, ...about }: Forms): JsonObject {
   const defined: Record<string, JsonObject> = {}
   const own = (name: string, described: JsonObject): JsonObject => {
@@ -83,7 +81,7 @@ export function anyOf({ named, others, ...about }: Forms): JsonObject {
   return { ...about, anyOf: forms, $defs: defined } as unknown as JsonObject
 }
 
-/** Complaints are written for plans in YAML. */
+/** Adapts hints that are worded for YAML plans. */
 function inJson({ message, hint }: Pick<Fault, 'message' | 'hint'>): Pick<Fault, 'message' | 'hint'> {
   if (hint === undefined) return { message }
   if (typeof hint !== 'string') return { message, hint }

@@ -74,7 +74,6 @@ export function keepWorker(before: PlanDefinition, after: PlanDefinition): PlanD
 const workedIn = (definition: PlanDefinition): readonly TaskName[] =>
   allTasks(definition).flatMap(({ id, action }) => (action.type === 'agent' ? [id] : []))
 
-/** External tasks that have not ended and are unclaimed. */
 export async function openWork(engine: Pick<CallerEngine, 'ask'>, plan: PlanId): Promise<readonly TaskName[]> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
   return cards

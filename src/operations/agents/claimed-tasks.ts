@@ -9,7 +9,6 @@ export interface ClaimedTask {
   readonly by: string
 }
 
-/** Claimed under these names, in one plan or in all. */
 export async function claimedTasks(
   engine: Pick<Engine, 'ask'>,
   agents: readonly string[],

@@ -11,14 +11,12 @@ import type { CallerEngine } from '../run-plan.ts'
 
 export interface RollbackRequest {
   readonly why: string
-  /** The command for a person, as the face words it. */
   readonly command: (plan: string, task: TaskName) => string
   readonly submit?: SubmitOptions
 }
 
 export type RollbackRequested =
   | { readonly status: 'asked'; readonly done: Extract<Submitted, { readonly ok: true }> }
-  /** An ended plan takes no questions. */
   | { readonly status: 'ended'; readonly plan: PlanStatus; readonly command: string }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 

@@ -23,7 +23,6 @@ export interface StatusAsk {
   readonly notMine?: readonly string[] | undefined
   /** How it is known to be done; stored with the outputs as `evidence`. */
   readonly evidence?: string | undefined
-  /** Why it failed, is skipped or reopened. */
   readonly reason?: string | undefined
   /** For a failure: may it be retried, and which failure mode is it? */
   readonly retryable?: boolean | undefined

@@ -21,7 +21,6 @@ export interface EgressSources {
   readonly plan: PlanDefinition | null
   readonly layers: readonly PolicyLayer[]
   readonly models: ModelList
-  /** Null if traces are off. */
   readonly traces: { readonly endpoint: string; readonly variable: string } | null
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
 }

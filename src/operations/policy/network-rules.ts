@@ -24,12 +24,10 @@ import { type Answer, failure } from '../../safety/safety-refusal.ts'
 
 export interface RuleOrder {
   readonly address: string
-  /** For this workspace only, or for all of them. */
   readonly for: 'user' | 'project'
   readonly person: Person
 }
 
-/** True if it is new. */
 export async function allowNetwork(place: UserRulesPlace, order: RuleOrder): Promise<Answer<boolean>> {
   const parsed = parseNetworkRule(order.address)
   if (!parsed.ok) return { ok: false, failure: failure('logic', parsed.message, parsed.hint) }
@@ -81,9 +79,7 @@ const no = (kind: 'policy' | 'logic', message: string, hint: string) =>
   ({ ok: false, failure: failure(kind, message, hint) }) as const
 
 export interface PlanNetwork {
-  /** The plan's rule for all its tasks; null if it has none. */
   readonly policy: NetworkUse | null
-  /** Tasks with rules of their own. */
   readonly tasks: readonly (NetworkUse & { readonly task: TaskName })[]
 }
 

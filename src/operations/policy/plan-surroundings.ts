@@ -36,7 +36,6 @@ export interface ElsewhereFault {
   readonly line: number
   readonly column: number
   readonly source: string
-  /** Without its place. */
   readonly message: string
 }
 
@@ -72,7 +71,6 @@ async function policyFaults(
   ]
 }
 
-/** Faults in policy files, each at its place. */
 export async function unreadablePolicy(place: SettingsPlace): Promise<readonly SurroundingFault[]> {
   const faulty: FaultyPolicy[] = []
   const read = await readPolicyLayers(place, one => faulty.push(one))
@@ -82,7 +80,6 @@ export async function unreadablePolicy(place: SettingsPlace): Promise<readonly S
   return faults.length > 0 ? faults : [{ severity: 'error', message, hint, elsewhere: null }]
 }
 
-/** In the order of the file. */
 function faultsIn({ file, text, diagnostics }: FaultyPolicy): readonly SurroundingFault[] {
   const lines = text.split('\n')
   return diagnostics

@@ -30,7 +30,6 @@ export interface PolicyLine {
 
 export const currentLayers = (place: SettingsPlace): Promise<Answer<readonly PolicyLayer[]>> => readPolicyLayers(place)
 
-/** Changes of the user's own rules, oldest first. */
 export const policyChanges = (place: SettingsPlace): Promise<Answer<readonly PolicyChange[]>> =>
   answering('reading who changed your rules', () => readChanges(place))
 

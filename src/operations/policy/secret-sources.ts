@@ -25,7 +25,6 @@ export async function listSecrets(
   return { ok: true, value: { file, secrets: Object.entries(sources).map(([name, source]) => ({ name, source })) } }
 }
 
-/** False: unchanged. */
 export async function setSecret(place: SecretsPlace, name: string, source: SecretSource): Promise<Answer<boolean>> {
   const refused = refuseTask(place)
   if (refused !== null) return refused
@@ -37,13 +36,11 @@ export async function setSecret(place: SecretsPlace, name: string, source: Secre
   return await changeSecretSource(place, name, source)
 }
 
-/** Null if it is readable. */
 export async function secretFault(place: SecretsPlace, name: string): Promise<Failure | null> {
   const fetched = await fetchSecrets(place, [name])
   return fetched.ok ? null : fetched.failure
 }
 
-/** False: there was none. */
 export async function removeSecret(place: SecretsPlace, name: string): Promise<Answer<boolean>> {
   return refuseTask(place) ?? (await changeSecretSource(place, name, null))
 }

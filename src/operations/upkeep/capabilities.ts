@@ -20,7 +20,6 @@ export interface Capability {
   readonly works: 'yes' | 'partly' | 'no'
   readonly why: string | null
   readonly repair: Hint | null
-  /** JSON Schema of the action. */
   readonly schema: JsonObject
 }
 

@@ -21,7 +21,6 @@ export interface Finding {
   readonly part: DoctorPart
   readonly status: 'ok' | 'warning' | 'problem'
   readonly message: string
-  /** Null if there is nothing to do. */
   readonly repair: Hint | null
 }
 
@@ -55,7 +54,6 @@ export interface DoctorRooms {
   readonly models: Pick<Models, 'list'>
   /** Opens the state folder read-only: the time of the last write, or null. */
   readStore(): Promise<Tried<number | null>>
-  /** Creates a store in an empty folder. */
   makeStore(folder: string): Promise<Tried<null>>
   readonly nodeVersion?: string
   readonly sandbox?: Sandbox
@@ -100,7 +98,6 @@ function nodeFinding(version: string): Finding {
   return problem('node', `Node ${version} is too old`, `install Node ${NODE_MIN.join('.')} or newer`)
 }
 
-/** A new store, with the settings and the SQLite version that every store demands. */
 async function sqliteFinding({ makeStore }: DoctorRooms): Promise<Finding> {
   let folder: string
   try {
@@ -325,7 +322,6 @@ async function modelFindings({ models }: DoctorRooms): Promise<readonly Finding[
   ]
 }
 
-/** The folder itself, or its nearest existing parent. */
 function nearest(folder: string): string {
   let at = folder
   while (!existsSync(at) && at !== dirname(at)) at = dirname(at)

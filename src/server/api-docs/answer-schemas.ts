@@ -1,4 +1,4 @@
-// What the routes answer, as JSON Schema by name: generated from the types in format/wire/answers when the package is built
+// Loads the JSON Schemas of the answers. They are generated from the types in format/wire/answers during the build
 // (scripts/answer-schemas.mjs).
 
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import type { JsonObject } from '../../domain/json.ts'
 
 export type AnswerSchemas = { readonly [name: string]: JsonObject }
 
-/** Beside the package's own description, wherever this file was put when the package was built. */
+/** Found relative to the package root, because bundling moves this file. */
 export function answerSchemas(): AnswerSchemas {
   const root = dirname(createRequire(import.meta.url).resolve('planfold/package.json'))
   return JSON.parse(readFileSync(join(root, 'dist/answer-schemas.json'), 'utf8')) as AnswerSchemas

@@ -1,12 +1,12 @@
-// The OpenAPI document as a page for people. Made on the server, without a script and without anything from elsewhere, so that it
-// can be read offline and nothing can run in it.
+// Renders the OpenAPI document as an HTML page. It is rendered on the server and loads nothing, so it works offline and cannot
+// run scripts.
 
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import { listOf, type OpenApi, type Operation, type Parameter, type Response, resolved, sample } from './openapi.ts'
 
-// HTML whose texts cannot become anything else: what is put into a template is escaped, unless it was made by one.
+// HTML that is safe by construction: the `html` template tag escapes every value that it did not produce itself.
 
 interface Html {
   readonly html: string
@@ -18,7 +18,6 @@ function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Html 
   return { html: strings.reduce((made, text, at) => made + shown(pieces[at - 1]!) + text) }
 }
 
-/** A sentence of ours: what stands in backticks is code. */
 function sentence(text: string): Html {
   const pieces = text.split(/`([^`]+)`/)
   return {
@@ -41,7 +40,8 @@ const ENTITIES: { readonly [char: string]: string } = {
 
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, char => ENTITIES[char]!)
 
-// A JSON Schema as a tree people can read: names, types, limits, what must be there. What has a name is told once and linked.
+// Renders a JSON Schema as a tree of names, types, limits and required fields. A named schema is rendered once and linked
+// elsewhere.
 
 const NONE: Html = { html: '' }
 const DEPTH_MAX = 12
@@ -74,7 +74,6 @@ const branch = (name: Html, schema: JsonObject, depth: number): Html =>
   html`<li>${name} ${schemaTree(schema, depth + 1)}</li>`
 const must = (isRequired: boolean): Html => (isRequired ? html`<b title="required">*</b>` : NONE)
 
-/** In one line: `string`, `list of integer`, `'a' or 'b'`, a link. */
 function typeName(schema: JsonObject): Html {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.split('/').at(-1)!
@@ -95,12 +94,12 @@ function typeName(schema: JsonObject): Html {
 const LIMITS = ['format', 'minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'pattern', 'default']
 
 function limits(schema: JsonObject): Html {
-  // Bounds of the number type itself say nothing.
-  const told = LIMITS.filter(
+  // The limits of the number type itself carry no information.
+  const bounds = LIMITS.filter(
     key => schema[key] !== undefined && Math.abs(Number(schema[key])) !== Number.MAX_SAFE_INTEGER,
   )
-  if (told.length === 0) return NONE
-  return html` <small>${told.map(key => `${key} ${textOf(schema[key]!)}`).join(', ')}</small>`
+  if (bounds.length === 0) return NONE
+  return html` <small>${bounds.map(key => `${key} ${textOf(schema[key]!)}`).join(', ')}</small>`
 }
 
 const about = (schema: JsonObject): Html =>
@@ -130,7 +129,7 @@ export interface Page {
   readonly policy: string
 }
 
-/** Block by block, so that others are answered meanwhile. */
+/** Renders section by section and yields in between, so that other requests are answered meanwhile. */
 export async function apiPage(document: OpenApi): Promise<Page> {
   const nouns = document.tags.map(({ name }) => name)
   const operations: { readonly tags: readonly string[]; readonly block: Html }[] = []
@@ -211,7 +210,6 @@ function responseLine(document: OpenApi, status: string, response: Response): Ht
   return html`<li><b>${status}</b> <span>${sentence(description)}</span>${bodies}</li>`
 }
 
-/** For a shell that knows `$URL` and `$TOKEN`. */
 function curl(document: OpenApi, { method, path, operation }: Listed): string {
   const { parameters = [], requestBody } = operation
   const asked = parameters

@@ -8,24 +8,23 @@ import type { ListedRoute, Route } from '../route.ts'
 import { type AnswerSchemas, answerSchemas } from './answer-schemas.ts'
 import { operationId } from './operation-id.ts'
 
-// Schemas that are told once: those with a name, and what a description defines for itself.
+// Collects the schemas that get a name in `components`.
 
 interface Components {
-  /** Of what is sent to us: a reference when it has a name, else the description itself. */
+  /** For request schemas: a reference if the schema has a name, otherwise the schema itself. */
   use(schema: Schema<unknown>): JsonObject
-  /** The description itself, whatever its name. */
   inline(schema: Schema<unknown>): JsonObject
-  /** A reference to what is answered, by the name of its type. */
+  /** For answer types: a reference by type name. */
   answer(name: string): JsonObject
   all(): { readonly [name: string]: JsonObject }
 }
 
 function openComponents(answers: AnswerSchemas): Components {
-  /** By name, what was described under it. What is answered has its names first. */
+  /** The JSON text stored under each name; the names of answer types are reserved first. */
   const texts = new Map(Object.keys(answers).map(name => [name, name === 'Json' ? ANY_JSON : '']))
   const schemas = new Map<string, JsonObject>()
 
-  /** Its name, or the next that is free or means the same. */
+  /** Returns the name itself, or the name with a number if another schema already has it. */
   const reserve = (wanted: string, text: string): string => {
     for (let count = 0; ; count++) {
       const name = count === 0 ? wanted : `${wanted}Input${count === 1 ? '' : count}`
@@ -35,7 +34,7 @@ function openComponents(answers: AnswerSchemas): Components {
     }
   }
 
-  /** Names are given before anything is kept: definitions may refer to each other and to the whole. */
+  /** Reserves all names before storing anything, because definitions may refer to each other and to the root. */
   const take = (schema: Schema<unknown>, name: string | null): JsonObject => {
     const { $defs, ...described } = schema.describe()
     const defined = Object.entries(($defs ?? {}) as { readonly [name: string]: JsonObject })
@@ -44,7 +43,7 @@ function openComponents(answers: AnswerSchemas): Components {
     const whole = own === null ? null : reserve(own, text)
     const names = new Map<string, string>(whole === null ? [] : [['#', whole]])
     for (const [each, one] of defined) {
-      // Called something else from one description to the next, it is still the same.
+      // References between definitions are normalised, so that equal schemas are recognised.
       const target = JSON.stringify(one).replaceAll(`"#/$defs/${each}"`, '"#"')
       const wanted = target === ANY_JSON ? 'Json' : each.startsWith('__') ? partName(target) : each
       names.set(`#/$defs/${each}`, reserve(wanted, target))
@@ -76,7 +75,7 @@ function openComponents(answers: AnswerSchemas): Components {
   }
 }
 
-/** What may be anything says so: written out as a union that is part of itself, generated types would not compile. */
+/** Written as an open schema: as a recursive union, generated client types would not compile. */
 const ANYTHING: JsonObject = { description: 'Any JSON value.' }
 
 const ANY_JSON = JSON.stringify({
@@ -107,8 +106,6 @@ function renamed<T extends Json>(value: T, names: ReadonlyMap<string, string>): 
   return made as unknown as T
 }
 
-// The problem document, and the answers that carry it.
-
 const CONTENT: JsonObject = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
 
 const PROBLEM_RESPONSES: JsonObject = {
@@ -123,8 +120,8 @@ const PROBLEM_RESPONSES: JsonObject = {
   Problem: { description: 'What went wrong.', content: CONTENT },
 }
 
-// The table of routes as an OpenAPI 3.1 document. Everything in it comes from the values that also route, check and guard, so that
-// it cannot say anything else than what is done.
+// Builds the OpenAPI 3.1 document. It reads the same route values that drive routing, checks and the guard, so the two cannot
+// disagree.
 
 export interface OpenApi {
   readonly openapi: '3.1.0'
@@ -171,7 +168,7 @@ const ABOUT = [
 
 interface About {
   readonly version: string
-  /** Those of the build when not said. */
+  /** Default: the schemas of the build. */
   readonly answers?: AnswerSchemas
 }
 
@@ -180,7 +177,7 @@ export function openApi(routes: readonly ListedRoute[], about: About): OpenApi {
   for (let step = making.next(); ; step = making.next()) if (step.done === true) return step.value
 }
 
-/** The same route by route: all of it takes half a second, which nobody else should wait for. */
+/** Yields after each route: the whole document takes half a second, which would block other requests. */
 export async function openApiSlowly(routes: readonly ListedRoute[], about: About): Promise<OpenApi> {
   const making = makeOpenApi(routes, about)
   for (let step = making.next(); ; step = making.next()) {
@@ -333,7 +330,6 @@ function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pi
   const content: Record<string, { schema?: JsonObject }> = {}
   if (body !== undefined) content['application/json'] = { schema: components.use(body) }
   for (const type of texts) content[type] = { schema: { type: 'string' } }
-  // Left out, it is read as `{}`.
   return { requestBody: { required: body === undefined || !body.read({}).ok, content } }
 }
 
@@ -375,7 +371,7 @@ const REPLAYED: JsonObject = {
 
 function problemsOf({ right, path, query, body, method, answers }: Loose): Operation['responses'] {
   const takes = query !== undefined || body !== undefined
-  const told: readonly (readonly [boolean, number, string])[] = [
+  const problems: readonly (readonly [boolean, number, string])[] = [
     [right !== 'nothing', 401, 'NotSignedIn'],
     [right !== 'nothing', 403, 'NotAllowed'],
     [path.includes(':'), 404, 'NotFound'],
@@ -383,7 +379,7 @@ function problemsOf({ right, path, query, body, method, answers }: Loose): Opera
     [takes, 422, 'NotValid'],
   ]
   const responses: Record<string, Response> = { default: { $ref: '#/components/responses/Problem' } }
-  for (const [counts, status, name] of told)
+  for (const [counts, status, name] of problems)
     if (counts && answers[status] === undefined) responses[status] = { $ref: `#/components/responses/${name}` }
   return responses
 }
@@ -397,7 +393,7 @@ export function resolved<T extends object>(document: OpenApi, value: T): T {
 }
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
-// Something that fits a schema, to show how it is asked: what must be there, and examples where there are any.
+// Makes an example value for a schema: required fields, and given examples where there are any.
 
 const DEPTH_MAX = 4
 
@@ -429,7 +425,7 @@ export function sample(document: OpenApi, described: JsonObject, depth = 0): Jso
   }
 }
 
-/** Tried in this order where a pattern must be met. */
+/** Candidates for a string with a pattern, tried in this order. */
 const WORDS = ['…', 'name', '0'.repeat(64), '1', '30m', '2 USD', '2026-01-31T12:00:00Z', 'https://example.org/']
 
 function textFor({ format, pattern, minLength }: JsonObject): string {
@@ -449,7 +445,7 @@ const FORMATS: { readonly [format: string]: string } = {
 function objectOf(document: OpenApi, schema: JsonObject, depth: number): JsonObject {
   const properties = (schema.properties ?? {}) as { readonly [name: string]: JsonObject }
   const required = (schema.required ?? []) as readonly string[]
-  // Where nothing must be there, the first few show what may be.
+  // If nothing is required, the first few optional fields serve as the example.
   const names = required.length > 0 ? required : depth === 0 ? Object.keys(properties).slice(0, 3) : []
   const made: Record<string, Json> = {}
   for (const name of names) made[name] = sample(document, properties[name] ?? {}, depth + 1)

@@ -1,4 +1,4 @@
-// The name of a route for those who generate clients: a verb and what it is done to, as one would call the function.
+// Derives the operation id of a route for client generators: a verb and its object, as one would name the function.
 // `GET /plans` is `listPlans`, `POST /plans/{plan}/gates/{gate}/approve` is `approvePlanGate`.
 
 import type { Route } from '../route.ts'
@@ -11,14 +11,14 @@ export function operationId({ method, path }: Named): string {
   const segments = path.split('/').filter(segment => segment !== '')
   const last = segments.at(-1)!
   const isItem = last.startsWith(':')
-  // `/plan/:plan` beside `/plans/:plan`: the same under the path of another client.
+  // `/plan/:plan` is an alias of `/plans/:plan` for older clients and needs an id of its own.
   const also = ALIASES.has(segments[0]!) ? 'Alias' : ''
   if (!isItem && isVerb(method, segments)) return camel(last) + chain(segments.slice(0, -1)) + also
   const named = method === 'POST' ? [...segments.slice(0, -1), single(last)] : segments
   return verbOf(method, { isItem, isMany: isMany(last) }) + chain(named) + also
 }
 
-/** Where the path alone would make a poor name. */
+/** Names for routes whose path alone would give a poor one. */
 const NAMED: { readonly [route: string]: string } = {
   'GET /': 'getHome',
   'GET /ui': 'getPage',
@@ -64,7 +64,7 @@ const NAMED: { readonly [route: string]: string } = {
 }
 
 const ALIASES: ReadonlySet<string> = new Set(['plan', 'session'])
-/** Looked at, though it ends like a list. */
+/** Paths that end like a list but return a single thing. */
 const SINGLE: ReadonlySet<string> = new Set(['status', 'metrics'])
 const LOOKS: ReadonlySet<string> = new Set(['analyze', 'replay', 'diff'])
 
@@ -93,7 +93,6 @@ function verbOf(method: Named['method'], { isItem, isMany: many }: { isItem: boo
   }
 }
 
-/** `/plans/:plan/gates` as `PlanGates`: an item has the name of its list, for one. What is made is one, too. */
 function chain(segments: readonly string[]): string {
   return segments
     .flatMap((segment, at) => {

@@ -1,6 +1,6 @@
-// How a browser comes in: a code that works once is exchanged for a cookie. The code stands in the fragment of a link, which no
-// browser sends anywhere; the token itself never reaches a page. Sessions are kept as hashes on disk (code-files.ts), so that a
-// browser stays signed in when the service is started again; codes of this process end with it.
+// Browser sign-in: a single-use code is exchanged for a session cookie. The code is in the fragment of a link, which browsers
+// never send, and the token itself never reaches a page. Sessions are stored on disk as hashes, so they survive a restart of the
+// service; codes created by this process do not.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, unlinkSync } from 'node:fs'
@@ -13,11 +13,10 @@ import type { From } from './origins.ts'
 import { serverFolder } from './token-file.ts'
 import type { Tries } from './token-guard.ts'
 
-// What browsers come in by, as files: codes that were made outside the service, on the command line, and sessions, so that they
-// outlive a restart. One file each, readable by its owner alone, named by the hash of the secret: the secret itself is nowhere.
-// Whoever removes the file of a code has used it, so it works once, however many services look.
+// Codes created on the command line, and sessions, are files: readable by the owner only and named by the hash of the secret.
+// Using a code removes its file, so it works once even with several services.
 
-interface HeldCode {
+interface StoredCode {
   readonly token: string
   readonly until: number
 }
@@ -31,29 +30,29 @@ export const newCode = (random: (bytes: number) => Uint8Array): string =>
   Buffer.from(random(CODE_BYTES)).toString('base64url')
 export const codeHash = (code: string): string => createHash('sha256').update(code).digest('hex')
 
-export const keepCode = (stateDir: string, code: string, held: HeldCode, now: number): Promise<void> =>
-  keep(stateDir, 'codes', codeHash(code), held, now)
+export const keepCode = (stateDir: string, code: string, stored: StoredCode, now: number): Promise<void> =>
+  keep(stateDir, 'codes', codeHash(code), stored, now)
 
-export function takeCode(stateDir: string, hash: string): HeldCode | null {
-  const held = readHeld(stateDir, 'codes', hash)
-  return held !== null && unlinkQuietly(join(folderOf(stateDir, 'codes'), hash)) ? held : null
+export function takeCode(stateDir: string, hash: string): StoredCode | null {
+  const stored = readStored(stateDir, 'codes', hash)
+  return stored !== null && unlinkQuietly(join(folderOf(stateDir, 'codes'), hash)) ? stored : null
 }
 
 export interface SessionFiles {
-  keep(hash: string, session: HeldCode): Promise<void>
-  read(hash: string): HeldCode | null
+  keep(hash: string, session: StoredCode): Promise<void>
+  read(hash: string): StoredCode | null
   drop(hash: string): void
 }
 
 export const sessionFiles = (stateDir: string, now: () => number): SessionFiles => ({
   keep: (hash, session) => keep(stateDir, 'sessions', hash, session, now()),
-  read: hash => readHeld(stateDir, 'sessions', hash),
+  read: hash => readStored(stateDir, 'sessions', hash),
   drop: hash => {
     if (isSha256(hash)) unlinkQuietly(join(folderOf(stateDir, 'sessions'), hash))
   },
 })
 
-async function keep(stateDir: string, kind: Kind, hash: string, held: HeldCode, now: number): Promise<void> {
+async function keep(stateDir: string, kind: Kind, hash: string, stored: StoredCode, now: number): Promise<void> {
   await makeSecretFolder(serverFolder(stateDir))
   const folder = folderOf(stateDir, kind)
   await makeSecretFolder(folder)
@@ -64,20 +63,20 @@ async function keep(stateDir: string, kind: Kind, hash: string, held: HeldCode, 
     if (known === null || known.until <= now) unlinkQuietly(path)
     else lasting.push({ path, until: known.until })
   }
-  // With the new one there are no more than may be; those that end first make room.
+  // Makes room for the new session by removing those that expire first.
   const surplus = Math.max(0, lasting.length + 1 - HELD_MAX)
   for (const { path } of lasting.sort((a, b) => a.until - b.until).slice(0, surplus)) unlinkQuietly(path)
-  await makeSecretFile(join(folder, hash), `${JSON.stringify(held)}\n`)
+  await makeSecretFile(join(folder, hash), `${JSON.stringify(stored)}\n`)
 }
 
-const readHeld = (stateDir: string, kind: Kind, hash: string): HeldCode | null =>
+const readStored = (stateDir: string, kind: Kind, hash: string): StoredCode | null =>
   isSha256(hash) ? readFile(join(folderOf(stateDir, kind), hash)) : null
 
-function readFile(path: string): HeldCode | null {
+function readFile(path: string): StoredCode | null {
   const read = readSecretFileNow(path)
   if (!read.ok) return null
   try {
-    const { token, until } = JSON.parse(read.text) as Partial<HeldCode>
+    const { token, until } = JSON.parse(read.text) as Partial<StoredCode>
     return typeof token === 'string' && isSha256(token) && typeof until === 'number' ? { token, until } : null
   } catch {
     return null
@@ -97,7 +96,7 @@ export interface Browsers {
   invite(token: string): Invitation
   enter(code: string, from: From): Promise<{ readonly cookie: string } | Problem>
   leave(headers: IncomingHttpHeaders, from: From): string
-  /** The token whose holder sits at this browser; null when the cookie is missing, unknown or too old. */
+  /** The token behind the session cookie; null if the cookie is missing, unknown or expired. */
   tokenOf(headers: IncomingHttpHeaders, from: From): string | null
 }
 
@@ -110,21 +109,21 @@ interface BrowsersOptions {
   readonly now: () => number
   readonly random: (bytes: number) => Uint8Array
   readonly tries: Tries
-  /** A code that was made elsewhere, by its hash, taken away; null when there is none. */
-  readonly take: (hash: string) => HeldCode | null
+  /** Removes and returns a code created by another process, by its hash. */
+  readonly take: (hash: string) => StoredCode | null
   readonly sessions: SessionFiles
 }
 
 export const CODE_MS = 10 * 60_000
 const SESSION_MS = 12 * 60 * 60_000
 const PLAIN_COOKIE = 'planfold_session'
-/** Browsers take a cookie of such a name only over TLS, for one host and the whole of it. */
+/** Browsers accept a cookie with this prefix only over TLS, for exactly one host and the path `/`. */
 const SECURE_PREFIX = '__Host-'
 
 export function openBrowsers({ now, random, tries, take, sessions: files }: BrowsersOptions): Browsers {
-  // By hash: a look-up then tells nothing by the time it takes.
-  const codes = new Map<string, HeldCode>()
-  const sessions = new Map<string, HeldCode>()
+  // Keyed by hash, so that look-up time reveals nothing about the code.
+  const codes = new Map<string, StoredCode>()
+  const sessions = new Map<string, StoredCode>()
   return {
     invite: token => {
       const code = newCode(random)
@@ -165,18 +164,18 @@ export function openBrowsers({ now, random, tries, take, sessions: files }: Brow
     },
   }
 
-  /** One of before the service was started is found on disk, once. */
-  function sessionOf(value: string): HeldCode | null {
+  /** Sessions from before a restart are loaded from disk on first use. */
+  function sessionOf(value: string): StoredCode | null {
     const hash = codeHash(value)
     const known = sessions.get(hash) ?? files.read(hash)
     if (known !== null && known.until > now() && !sessions.has(hash)) hold(sessions, value, known)
     return known
   }
 
-  function hold(held: Map<string, HeldCode>, value: string, what: HeldCode): void {
-    for (const [key, { until }] of held) if (until <= now()) held.delete(key)
-    if (held.size >= HELD_MAX) held.delete(held.keys().next().value!)
-    held.set(codeHash(value), what)
+  function hold(stored: Map<string, StoredCode>, value: string, what: StoredCode): void {
+    for (const [key, { until }] of stored) if (until <= now()) stored.delete(key)
+    if (stored.size >= HELD_MAX) stored.delete(stored.keys().next().value!)
+    stored.set(codeHash(value), what)
   }
 }
 
@@ -185,7 +184,7 @@ function cookie(from: From, value: string, seconds: number): string {
   return `${cookieName(from)}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`
 }
 
-/** Cookies know no port: with it in their name, two services on one host do not sign each other out. */
+/** Cookies ignore ports: the port in the name keeps two services on one host from overwriting each other's session. */
 function cookieName(from: From): string {
   const name = `${PLAIN_COOKIE}_${new URL(from.origin).port || (isSecure(from) ? 443 : 80)}`
   return isSecure(from) ? `${SECURE_PREFIX}${name}` : name
@@ -193,7 +192,7 @@ function cookieName(from: From): string {
 
 const isSecure = ({ origin }: From): boolean => origin.startsWith('https:')
 
-/** A cookie name may come twice: another path or domain may have set it. */
+/** A cookie name may occur twice if another path or domain also set it. */
 function valuesOf(header: string | undefined, from: From): readonly string[] {
   if (header === undefined || header.length > 8_192) return []
   const name = cookieName(from)

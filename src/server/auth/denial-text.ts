@@ -1,4 +1,4 @@
-// What a token may not, in words about tokens: the engine knows rights and scopes, and nothing of where they come from.
+// Words refusals about rights and scopes in terms of tokens, which the engine does not know.
 
 import type { Refusal } from '../../domain/refusal.ts'
 import { missingRight, RIGHTS, type Right, type Role } from '../../engine/roles.ts'
@@ -29,7 +29,7 @@ export function refuseRoute({ role }: Pick<Who, 'role'>, right: Right | 'nothing
   return problem(403, 'not-allowed', mayNot(role), { hint, more: { needs } })
 }
 
-/** What belongs to no plan, and is not asked of the engine. */
+/** For routes that concern no single plan, which the engine does not check. */
 export function refuseScoped({ who: { scope } }: { readonly who: Pick<Who, 'scope'> }): Problem | null {
   if (scope === null) return null
   return problem(403, 'not-allowed', 'this token is for some plans only', { hint: 'use a token for all plans' })

@@ -1,4 +1,4 @@
-// The guard: who may come in, asked before any route is looked at; and the one of `serve --no-auth`, who lets everybody in.
+// The guard: identifies the caller before any route runs. Also the open guard of `serve --no-auth`, which admits everybody.
 
 import type { IncomingMessage } from 'node:http'
 import type { Actor } from '../../domain/id.ts'
@@ -7,30 +7,30 @@ import { isProblem, type Problem } from '../problem.ts'
 import type { Browsers } from './browser-sign-in.ts'
 import { type From, LOOPBACK_ONLY, openOrigins } from './origins.ts'
 
-/** Who calls: the name of a token is the actor on every entry it writes, and its role says what it may do. */
+/** The caller. The token's name becomes the actor of every entry it writes; its role decides what it may do. */
 export interface Who {
   readonly actor: Actor
   readonly role: Role
-  /** Only these; everything when null. What is outside answers as if it were not there. */
+  /** Null means everything. Anything outside the scope is answered as if it did not exist. */
   readonly scope: Scope | null
-  /** An owner who is signed in on the page: what they write there is their own. */
+  /** An owner signed in through the web UI: what they write counts as written by a person. */
   readonly isPerson?: true
-  /** Counts what one token may hold open. */
+  /** Key for counting the open streams of one token. */
   readonly token: string
   readonly from?: From
 }
 
 export interface Guard {
-  /** Who it is, by host, origin and token of a request; where `anybody` may come, without a token. What they may is not asked. */
+  /** Authenticates by host, origin and token. With `anybody`, a token is optional. Rights are checked elsewhere. */
   admit(request: IncomingMessage, comes: 'anybody' | 'token'): Who | Problem
   /** May a body come without a JSON media type? Only without tokens and where no browser can have sent it. */
   takesAnyType(request: IncomingMessage): boolean
-  /** How a browser comes by a cookie instead of a token; null where nobody is asked for one. */
+  /** Exchange of a token for a cookie; null if no token is needed. */
   readonly browsers?: Browsers | null
 }
 
-// The guard of `serve --no-auth`: nobody is asked for a token, everybody on this machine may do everything. Loopback only; pages of
-// other sites are kept out all the same, because a browser on this machine would call for them.
+// The guard of `serve --no-auth`: without tokens, everybody on this machine may do everything. It listens on the loopback address
+// only and still rejects cross-site requests, which a browser on this machine could be made to send.
 
 export function openGuard(origins = openOrigins(LOOPBACK_ONLY)): Guard {
   const who = { actor: 'anyone' as Actor, role: 'admin' as const, scope: null, token: '' }

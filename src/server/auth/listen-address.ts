@@ -1,13 +1,13 @@
-// Where the service may listen. What leaves this machine needs TLS, here or at a proxy that is named; what asks for no token
-// never leaves it. Asked before anything is opened.
+// Decides where the service may listen. An address beyond this machine needs TLS, here or at a named proxy; a service without
+// tokens never listens beyond it. Checked before anything is opened.
 
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 
-// Certificate and key of the service, read and tried before it listens, so that a mistake is told at the start and not to the
-// first caller.
+// Certificate and key are read and tested before listening, so that a mistake is reported at start-up and not to the first
+// caller.
 
 type TlsRead =
   | { readonly ok: true; readonly cert: string; readonly key: string }
@@ -71,7 +71,7 @@ type BindingChecked =
       readonly ok: true
       readonly proxy: string | null
       readonly hosts: readonly string[]
-      /** Where it listens, as it stands in an address; none when that is everywhere. */
+      /** The addresses as written in a URL; empty when listening on all interfaces. */
       readonly addresses: readonly string[]
     }
   | { readonly ok: false; readonly is: 'usage' | 'refused'; readonly message: string; readonly hint: string }

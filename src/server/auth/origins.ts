@@ -1,11 +1,10 @@
-// From where a request may come: only to a name of ours, and never on behalf of another site. A page elsewhere can make a browser
-// call this machine, also under a name it has pointed here; Host, Origin and Sec-Fetch-Site tell, and are held against exact lists.
+// Checks where a request comes from. A foreign web page can make a browser call this machine, also under a DNS name that it
+// points here (DNS rebinding). So Host, Origin and Sec-Fetch-Site are compared with exact lists.
 
 import type { IncomingMessage } from 'node:http'
 import { type Problem, problem } from '../problem.ts'
 
 export interface Origins {
-  /** Where the request was sent to and where it came from, or why it is not taken. */
   check(request: IncomingMessage): From | Problem
 }
 
@@ -17,11 +16,11 @@ export interface From {
 
 export interface OriginsOptions {
   readonly tls: boolean
-  /** Names we are called by besides the loopback's, with or without a port. */
+  /** Additional host names of this service, with or without a port. */
   readonly hosts: readonly string[]
-  /** Addresses we listen on, besides the loopback's: with the port they are called by, as a browser writes it. */
+  /** Additional listen addresses, with port, as a browser writes them. */
   readonly addresses?: readonly string[]
-  /** The origin a proxy in front of us is called by. It says who called it in X-Forwarded-For. */
+  /** The origin of a reverse proxy in front of the service. The proxy names the client in X-Forwarded-For. */
   readonly proxy: string | null
 }
 
@@ -33,7 +32,7 @@ export function openOrigins(options: OriginsOptions): Origins {
   const scheme = options.tls ? 'https' : 'http'
   const proxyHost = options.proxy === null ? null : new URL(options.proxy).host
   let known: { readonly port: number | undefined; readonly hosts: ReadonlySet<string> } | null = null
-  /** The port is that of the socket: the one we really listen on. */
+  /** Uses the port of the socket: the port the service really listens on. */
   const hostsAt = (port: number | undefined): ReadonlySet<string> => {
     if (known === null || known.port !== port) known = { port, hosts: hostsOf(options, port) }
     return known.hosts
@@ -67,25 +66,25 @@ function hostsOf({ tls, hosts, addresses = [] }: OriginsOptions, port: number | 
     all.add(`${name}:${port}`)
     if (isUsual) all.add(name)
   }
-  for (const told of hosts) {
-    const name = told.toLowerCase()
+  for (const given of hosts) {
+    const name = given.toLowerCase()
     all.add(name)
     if (!/:\d+$/.test(name)) all.add(`${name}:${port}`)
   }
   return all
 }
 
-/** Node keeps the first of two; a proxy in between may have used the other. */
+/** Node keeps the first of two Host headers; a proxy in between may have used the other. */
 function hasTwoHosts(raw: readonly string[]): boolean {
   let found = 0
   for (let at = 0; at < raw.length; at += 2) if (raw[at]!.length === 4 && raw[at]!.toLowerCase() === 'host') found++
   return found > 1
 }
 
-/** The last name in X-Forwarded-For is the one our own proxy wrote. */
+/** The last entry in X-Forwarded-For is the one our own proxy wrote. */
 function sourceOf({ headers, socket }: IncomingMessage, isProxied: boolean): string {
-  const told = isProxied ? headers['x-forwarded-for'] : undefined
-  const last = typeof told === 'string' ? told.slice(told.lastIndexOf(',') + 1).trim() : ''
+  const forwarded = isProxied ? headers['x-forwarded-for'] : undefined
+  const last = typeof forwarded === 'string' ? forwarded.slice(forwarded.lastIndexOf(',') + 1).trim() : ''
   return last !== '' && last.length <= 100 ? last : (socket.remoteAddress ?? '')
 }
 

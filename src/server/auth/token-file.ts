@@ -1,5 +1,6 @@
-// Who has a token: one small file each, named by the token's name, holding its SHA-256 and never the token. A token is made by making
-// the file and revoked by removing it, so two people at once cannot undo each other's work, and the service sees it at once.
+// Tokens as files: one small file each, named by the token's name, with its SHA-256 and never the token itself. Creating the file
+// creates the token, removing it revokes the token, so concurrent changes cannot undo each other and the service sees them at
+// once.
 
 import { hash } from 'node:crypto'
 import { readdirSync, type Stats, statSync } from 'node:fs'
@@ -21,7 +22,7 @@ export interface Token {
   readonly sha256: string
   readonly scope: Scope | null
   readonly createdAt: number
-  /** Null: until it is revoked. */
+  /** Null: valid until revoked. */
   readonly expiresAt: number | null
 }
 
@@ -37,7 +38,7 @@ export const TOKENS_MAX = 1_000
 const SECRET_BYTES = 32
 const SECRET = /^[\x21-\x7e]{32,500}$/
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._@+-]{0,98}[A-Za-z0-9])?$/
-/** Names entries bear that no token may write under. */
+/** Reserved actor names: entries in the journal already use them. */
 const TAKEN = new Set(['engine', 'janitor', 'anyone', 'nobody', 'owner'])
 
 export const serverFolder = (stateDir: string): string => join(stateDir, 'server')
@@ -72,7 +73,7 @@ export interface NewToken {
   readonly scope: Scope | null
   readonly createdAt: number
   readonly expiresAt: number | null
-  /** Whose name the owner's token bears: no other may. */
+  /** The actor name of the owner's token, which no other token may use. */
   readonly owner: string
 }
 
@@ -110,7 +111,7 @@ export async function makeToken(
 export const revokeToken = (stateDir: string, name: string): Promise<boolean> =>
   NAME.test(name) ? removeSecretFile(fileOf(stateDir, name)) : Promise.resolve(false)
 
-/** All readable ones, by name. A malformed file admits no caller. */
+/** All readable tokens, by name. A malformed file admits no caller. */
 export function listTokens(stateDir: string): readonly Token[] {
   const folder = booksFolder(stateDir)
   let names: readonly string[]
@@ -126,7 +127,7 @@ export function listTokens(stateDir: string): readonly Token[] {
     .flatMap(name => readToken(join(folder, name)) ?? [])
 }
 
-/** The owner's token and all others as they are now, read again when a file has come, gone or changed. */
+/** The owner's token and all others, read again when a file was added, removed or changed. */
 export function openTokenBook(stateDir: string, owner: Actor, now: () => number): () => readonly Token[] {
   const places = [ownerTokenFile(stateDir), booksFolder(stateDir)]
   let known: { readonly mark: string; readonly tokens: readonly Token[] } | null = null
@@ -140,16 +141,16 @@ export function openTokenBook(stateDir: string, owner: Actor, now: () => number)
       changedAt = Math.max(changedAt, stat?.ctimeMs ?? 0)
     }
     if (known?.mark === mark) return known.tokens
-    // Made when somebody else was the owner, one of this name would write in the owner's.
+    // A token created under a previous owner could otherwise write in the present owner's name.
     const others = listTokens(stateDir).filter(({ name }) => nameKey(name) !== nameKey(owner))
     const tokens = [...ownToken(stateDir, owner), ...others]
-    // Two changes within one tick of the file system's clock look like one: what changed just now is read once more.
+    // Two changes within one tick of the file system's clock look the same, so a recent change is read again.
     known = now() - changedAt < RACY_MS ? null : { mark, tokens }
     return tokens
   }
   return () => {
     if (ofThisTurn !== null) return ofThisTurn
-    // Read at most once in a turn of the event loop: a change made in it is seen in the next.
+    // Checked at most once per turn of the event loop.
     setImmediate(() => {
       ofThisTurn = null
     })
@@ -160,7 +161,7 @@ export function openTokenBook(stateDir: string, owner: Actor, now: () => number)
 
 const RACY_MS = 100
 
-/** Undefined also without permission: then there are no tokens either. */
+/** Undefined also without read permission, which then means no tokens. */
 function look(path: string): Stats | undefined {
   try {
     return statSync(path)
@@ -169,7 +170,7 @@ function look(path: string): Stats | undefined {
   }
 }
 
-/** Nothing when the file is missing or readable by others: then the owner's token is invalid. */
+/** Ignored if missing or readable by others; the owner's token is then invalid. */
 function ownToken(stateDir: string, name: Actor): readonly Token[] {
   const read = readSecretFileNow(ownerTokenFile(stateDir))
   if (!read.ok || !SECRET.test(read.text.trim())) return []

@@ -1,5 +1,5 @@
-// The guard of the service: a token, or a browser that came in by one. Every route passes here, those that anybody may call too:
-// for them only the token is left out, never where the request comes from.
+// The guard of the service: admits a token, or a browser session that came from one. Public routes pass here too; for them only
+// the token is optional, the checks of host and origin are not.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -11,9 +11,9 @@ import type { Guard, Who } from './guard.ts'
 import type { From, Origins } from './origins.ts'
 import { sha256Of, type Token } from './token-file.ts'
 
-/** Counts wrong tokens by source, which saves time and log lines: nobody guesses 256 bits. The right one passes. */
+/** Rate-limits wrong tokens by source. This saves time and log lines; 256 bits cannot be guessed. A valid token always passes. */
 export interface Tries {
-  /** One more wrong one: a problem when there were too many of late. */
+  /** Counts one more wrong token; a problem if there were too many recently. */
   wrong(source: string): Problem | null
 }
 
@@ -50,8 +50,7 @@ interface TokenGuardOptions {
   readonly now: () => number
 }
 
-/** A caller of a public route without a token sees nothing. */
-const NOBODY: Omit<Who, 'from'> = {
+const ANONYMOUS: Omit<Who, 'from'> = {
   actor: 'nobody' as Actor,
   role: 'viewer',
   scope: { plans: [], sessions: [] },
@@ -70,7 +69,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   const admit: Guard['admit'] = (request, comes) => {
     const from = origins.check(request)
     if (isProblem(from)) return from
-    if (comes === 'anybody') return { ...NOBODY, from }
+    if (comes === 'anybody') return { ...ANONYMOUS, from }
     const token = tokenOf(request, from)
     if ('problem' in token) return token
     if (token.expiresAt !== null && token.expiresAt <= now()) return expired(token)
@@ -83,14 +82,14 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   function tokenOf(request: IncomingMessage, from: From): Token | Problem {
     const { authorization } = request.headers
     if (authorization !== undefined) return bearer(request.socket, authorization) ?? unknown(from)
-    const held = browsers.tokenOf(request.headers, from)
-    if (held === null) return NO_TOKEN
-    // Browsers send cookies with any request; only those of our own page are accepted.
+    const session = browsers.tokenOf(request.headers, from)
+    if (session === null) return NO_TOKEN
+    // Browsers attach cookies to any request, so changes are accepted only from our own pages.
     if (CHANGING.has(request.method ?? '') && !from.isOurPage) return NOT_OUR_PAGE
-    return find(held) ?? SESSION_OVER
+    return find(session) ?? SESSION_OVER
   }
 
-  /** Most connections show the same token with every request; it is hashed for the first, and when a token has come or gone. */
+  /** Most connections repeat the same token: its hash is cached per connection until the tokens change. */
   function bearer(socket: Socket, authorization: string): Token | undefined {
     const good = tokens()
     const before = shown.get(socket)
@@ -101,7 +100,6 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     return token
   }
 
-  /** All are compared, each in the same time. */
   function find(sha256: string): Token | undefined {
     const wanted = Buffer.from(sha256, 'hex')
     let found: Token | undefined
@@ -114,7 +112,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
   }
 }
 
-/** Takes as long wherever they differ: behind a proxy others may ask over the same connection. */
+/** Constant time: behind a proxy, different callers may share one connection. */
 function isSame(a: string, b: string): boolean {
   if (a.length !== b.length) return false
   let differing = 0

@@ -1,5 +1,5 @@
-// The work on plan documents that takes long when a document is long: reading, checking, merging, analysing, printing. Each job is a
-// function from plain JSON to plain JSON, so that it gives the same answer in this thread and in a worker thread (document-pool.ts).
+// Work on plan documents that is slow for long documents: read, check, merge, analyse, print. Each job maps plain JSON to plain
+// JSON, so it can run in this thread or in a worker thread (document-pool.ts).
 
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -23,7 +23,7 @@ export type Statuses = readonly (readonly [task: string, status: TaskStatus])[]
 export interface ReadPlanInput {
   readonly text: string
   readonly name: string
-  /** The format it is read as, whatever it looks like. */
+  /** The format to read it as, instead of detecting it. */
   readonly from?: string | undefined
 }
 
@@ -64,7 +64,7 @@ export interface ProposeInput {
   readonly past: readonly PastPlan[]
   readonly comments?: readonly PlanComment[]
   readonly looked?: Looked | undefined
-  /** The workspace, where git may write for a while, and where programs are found. */
+  /** The workspace: used to find programs and to check whether git may write. */
   readonly root: string
   readonly scratch: string
   readonly environment: { readonly [name: string]: string | undefined }
@@ -97,7 +97,7 @@ async function propose({ goal, past, comments = [], looked, ...place }: ProposeI
   return await proposedPlan(rooms, goal, { comments, looked })
 }
 
-/** What can be known without running it, as the JSON text that is sent: of a plan at the cap it has ten megabytes. */
+/** Returns the analysis as JSON text, ready to send: up to ten megabytes for a plan of maximum size. */
 async function analyze(input: AnalyzeInput): Promise<Printed | Problem> {
   const { plan, definition, now } = input
   const { criticalPath, waves, groups, estimate, parallelism, tasks, findings, ...rest } = analyzed(definition, { now })
@@ -119,7 +119,7 @@ async function analyze(input: AnalyzeInput): Promise<Printed | Problem> {
   return { type: JSON_TYPE, text: JSON.stringify(body) }
 }
 
-/** What policies, secrets and databases here will refuse. Which runners there are is known to the program around the service alone. */
+/** Checks against local policies, secrets and databases. Only the service process knows the runners, and checks those. */
 async function surroundings({ definition, ...place }: AroundInput) {
   const { surroundingFaults } = await import('../../operations/policy/plan-surroundings.ts')
   return (await surroundingFaults(place, definition, null)).map(({ severity, task, message, hint }) => ({
@@ -141,7 +141,7 @@ export type JobInput<N extends JobName> = Parameters<(typeof JOBS)[N]>[0]
 export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof JOBS)[N]>>
 export type DocumentJob = Exclude<JobName, 'propose'>
 
-/** Lays the document over the plan as it stands. With `merge`, what the document does not mention stays. */
+/** Applies the document to the current plan. With `merge`, fields that the document omits stay. */
 async function revise({ text, current, status, standings, mode }: ReviseInput) {
   const read = await documentFrom(text, () => readRevision(text, current, mode))
   if (isProblem(read)) return read

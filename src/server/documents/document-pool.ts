@@ -1,7 +1,6 @@
-// Worker threads for long documents. A document above 32 kB is read, checked, merged, analysed and printed in a thread of a small
-// pool, so that the event loop goes on answering everybody else. A job has limits of time and memory; a thread that exceeds one is
-// ended, and its request is answered with a problem that says what to do. Threads start with the first long document and end when
-// nobody has needed them for a while.
+// Worker threads for long documents. Documents above 32 kB are processed in a small thread pool, so that the event loop keeps
+// answering other requests. Jobs are limited in time and memory; a thread that exceeds a limit is terminated, and its request
+// gets a problem that says what to do. Threads start with the first long document and end when idle.
 //
 //   run ──→ an idle thread, or a new one, or the queue ──→ reply ──→ idle ──(30 s)──→ ended
 //                 └─→ no thread can be started: 503     └─→ over time or out of memory: ended at once, 413
@@ -13,7 +12,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { type Problem, problem } from '../problem.ts'
 import { type DocumentJob, JOBS, type JobInput, type JobName, type JobOutput } from './document-jobs.ts'
 
-/** Documents up to this many characters take milliseconds and are worked on where they are. */
+/** Documents up to this length take milliseconds and are processed in the main thread. */
 export const SHORT_MAX = 32 * 1024
 
 export interface DocumentPoolOptions {
@@ -22,11 +21,11 @@ export interface DocumentPoolOptions {
   readonly memoryMaxMb?: number
   readonly waitingMax?: number
   readonly idleMs?: number
-  /** How a thread is started; what it throws is told to whoever waits. */
+  /** Errors it throws reject the waiting job. */
   readonly startWorker?: (program: URL, options: WorkerOptions) => Worker
 }
 
-/** A long body of a request, checked in a thread; `value` is what the schema of its route made of it. */
+/** A long request body, validated in a thread; `value` is the result of the route's schema. */
 export interface BodyInput {
   readonly method: string
   readonly path: string
@@ -35,7 +34,7 @@ export interface BodyInput {
 }
 export type BodyOutput = { readonly value: unknown } | Problem | { readonly unknownRoute: true }
 
-/** What a thread is sent, and what it answers. Values travel as JSON text, which both sides read in less time than they would copy objects. */
+/** The messages between pool and thread. Values travel as JSON text, because parsing is faster than structured cloning. */
 export interface Request {
   readonly job: JobName | 'read-body'
   readonly input: string
@@ -77,14 +76,14 @@ export class DocumentPool {
     return this.#threads.size
   }
 
-  /** Does the job here when it is short, else in a thread. `length` is that of the longest text in it, in characters. */
+  /** Runs a short job here and a long one in a thread. `length` is the length of its longest text, in characters. */
   async run<N extends DocumentJob>(job: N, input: JobInput<N>, length: number): Promise<JobOutput<N> | Problem> {
     const here = JOBS[job] as (input: JobInput<N>) => JobOutput<N>
     if (length <= SHORT_MAX) return here(input)
     return (await this.#send({ job, input: JSON.stringify(input) })) as JobOutput<N> | Problem
   }
 
-  /** Proposes a plan for a goal; looking at a repository takes a while, so always in a thread. */
+  /** Always in a thread, since inspecting a repository takes a while. */
   async propose(input: JobInput<'propose'>): Promise<JobOutput<'propose'> | Problem> {
     return (await this.#send({ job: 'propose', input: JSON.stringify(input) })) as JobOutput<'propose'> | Problem
   }
@@ -93,7 +92,7 @@ export class DocumentPool {
     return (await this.#send({ job: 'read-body', input: JSON.stringify(input) })) as BodyOutput
   }
 
-  /** The same as `run`, for a definition: its length is measured while it is written out. */
+  /** Like `run`, for a definition; its length is measured while it is serialised. */
   async runOn<N extends 'analyze' | 'surroundings' | 'print' | 'draw' | 'check'>(
     job: N,
     input: JobInput<N>,
@@ -103,7 +102,6 @@ export class DocumentPool {
     return text.length <= SHORT_MAX ? here(input) : ((await this.#send({ job, input: text })) as JobOutput<N> | Problem)
   }
 
-  /** Ends all threads. Waiting callers get the problem that the service stops. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const waiting of this.#waiting.splice(0)) waiting.settle(STOPPING)
@@ -136,7 +134,7 @@ export class DocumentPool {
     thread.worker.postMessage(waiting.request)
   }
 
-  /** Never throws. Other threads serve those who wait; with none left they get a problem, and the next job tries. */
+  /** Never throws. If no thread is left, the waiting jobs get a problem, and the next job tries again. */
   #tryStart(): Thread | undefined {
     try {
       return this.#start()
@@ -180,7 +178,6 @@ export class DocumentPool {
     this.#next()
   }
 
-  /** Ends a thread; who waits for its job is answered with the problem. */
   async #end(thread: Thread, why: Problem): Promise<void> {
     this.#stopTimer(thread)
     const { current } = thread
@@ -227,8 +224,8 @@ const STOPPING = problem(503, 'busy', 'the service is stopping; nothing was chan
 })
 
 /**
- * The file a thread runs. Bundled, this module is part of another file, one folder deep; the sources are TypeScript, which only tests
- * and tools run, and there it is compiled into one script, once.
+ * The script a thread runs. In the bundle, this module is part of another file one folder up. In the source tree, which is
+ * TypeScript, the worker is compiled once into a single script; only tests and tools do that.
  */
 function program(): URL {
   const here = import.meta.url
@@ -253,7 +250,7 @@ function compile(file: URL): URL {
     write: false,
     platform: 'node',
     format: 'esm',
-    // Some packages load parts of Node as CommonJS does.
+    // Some packages load parts of Node with `require`.
     banner: {
       js: `import { createRequire as toRequire } from 'node:module'\nconst require = toRequire('${file.href}')`,
     },

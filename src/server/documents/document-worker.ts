@@ -1,4 +1,4 @@
-// What a thread of the document pool runs: one job after the other, each answered by one message.
+// The entry point of a document pool thread: runs one job at a time and answers each with one message.
 
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort } from 'node:worker_threads'
@@ -32,7 +32,7 @@ async function readBody({ method, path, text, limits }: BodyInput): Promise<Body
   return route === undefined ? { unknownRoute: true } : checkBody(route.body, text, { ...LIMITS, ...limits })
 }
 
-/** As JSON text, unless a schema made something of it that JSON cannot say. */
+/** Sends JSON text, unless the schema produced a value that JSON cannot represent. */
 function exactly(value: BodyOutput): Reply {
   const text = JSON.stringify(value)
   return isDeepStrictEqual(JSON.parse(text), value) ? { text } : { value }

@@ -1,10 +1,10 @@
-// A plan document that came with a request, as the service answers about it: every fault at its place, as one problem.
+// Reads a plan document from a request; all errors, each with its position, become one problem.
 
 import type { ImportedTask } from '../../domain/event.ts'
 import type { PlanDefinition, PlanSource } from '../../domain/plan.ts'
 import { hasExtra } from '../../extras.ts'
 import type { Dialect } from '../../format/plan/dialect.ts'
-import type { Told } from '../../format/plan/parse.ts'
+import type { ImportInfo } from '../../format/plan/parse.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { readJson } from '../../format/text/json.ts'
 import { type DocumentReading, findFormat, isOwnFormat } from '../../operations/read-document.ts'
@@ -18,7 +18,7 @@ export interface ReadDocument {
   readonly warnings: readonly Diagnostic[]
 }
 
-/** What is not plain JSON is read by a reader a hundred times slower, and meanwhile nobody else is answered. */
+/** Formats other than plain JSON need a parser that is a hundred times slower and blocks other requests meanwhile. */
 const SLOW_MAX = 400_000
 
 export async function documentFrom(
@@ -28,10 +28,10 @@ export async function documentFrom(
   if (text.length > SLOW_MAX && readJson(text) === null) return TOO_SLOW
   const reading = await read()
   if (!reading.ok) return faulty(reading.diagnostics)
-  const { definition, warnings, told } = reading.document
+  const { definition, warnings, told: info } = reading.document
   const imported = importedTasks(reading.document)
   return (
-    sketched(told) ?? {
+    sketched(info) ?? {
       definition,
       source: sourceOf(reading.document),
       imported: imported.length === 0 ? undefined : imported,
@@ -70,7 +70,7 @@ export async function formatCalled(name: string): Promise<Dialect | Problem> {
   })
 }
 
-function sketched({ sketch }: Told): Problem | null {
+function sketched({ sketch }: ImportInfo): Problem | null {
   if (sketch.length === 0) return null
   return problem(422, 'sketch', `this is a sketch, not a plan: ${sketch[0]}`, {
     hint: 'put values in the place of what is left open',

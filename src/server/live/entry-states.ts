@@ -1,5 +1,5 @@
-// The state each entry was written upon, for whoever has to tell what an entry made of it. Kept from entry to entry, since they come
-// in order; what is not kept is folded again from the journal.
+// The state of a plan before each entry, for announcements that depend on it. States are kept from entry to entry, since entries
+// arrive in order; a missing one is folded again from the journal.
 
 import type { PlanId } from '../../domain/id.ts'
 import { evolve } from '../../domain/state/evolve.ts'
@@ -20,16 +20,16 @@ export class LiveFolds {
     this.#entries = entries
   }
 
-  /** `tell` moves the state past the entry. It is null when the journal before the entry cannot be read. */
-  before<T>(entry: Entry, tell: (state: PlanState | null) => T): Promise<T> {
-    const told = this.#turn.then(async () => {
+  /** `announce` moves the state past the entry. The state is null if the journal before the entry cannot be read. */
+  before<T>(entry: Entry, announce: (state: PlanState | null) => T): Promise<T> {
+    const result = this.#turn.then(async () => {
       const state = await this.#at(entry.plan, entry.version - 1)
-      const said = tell(state)
+      const announced = announce(state)
       if (state !== null) this.#keep(entry, state)
-      return said
+      return announced
     })
-    this.#turn = told.catch(() => {})
-    return told
+    this.#turn = result.catch(() => {})
+    return result
   }
 
   forget(): void {

@@ -1,6 +1,5 @@
-// The one place where the service hears of what was committed, here or by another process, and tells everybody who listens. It
-// listens before it reads, so a commit between the two is never missed; it reads by position, so none is seen twice. While nobody
-// listens it asks the store nothing.
+// Receives every commit, of this process and of others, and distributes it to the subscribers. It subscribes before it reads, so
+// no commit is missed, and reads by position, so none is delivered twice. Without subscribers it makes no queries.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { PlanFacts } from '../../domain/views/announcement.ts'
@@ -19,7 +18,6 @@ export interface LiveOptions {
   readonly log: Log
   readonly now: () => number
   readonly monotonic: () => number
-  /** How many streams one token may hold open, and how often a heartbeat is sent. */
   readonly limits: Pick<ServerLimits, 'streams' | 'heartbeatMs'>
   readonly kept?: number
 }
@@ -40,7 +38,7 @@ const PROGRESS_PLANS_MAX = 100
 export class Live {
   readonly #options: LiveOptions
   readonly #subscribers = new Set<Subscriber>()
-  readonly #held = new Map<string, number>()
+  readonly #streamCounts = new Map<string, number>()
   readonly #facts = new Map<PlanId, PlanFacts>()
   readonly #folds: LiveFolds
   #tail = new LiveTail(0, 0)
@@ -49,9 +47,9 @@ export class Live {
   #pumping = false
   #moved = false
   #output: number | null = null
-  /** Plans whose progress is to be told, with their last entry that was. */
+  /** Plans with a pending progress message, with their last entry that counts. */
   #progress = new Map<PlanId, Pick<Entry, 'position' | 'version'> & { readonly isQuiet: boolean }>()
-  /** What waited in a plan for a person when that was looked at last. */
+  /** The inbox of each plan when it was last read, to detect changes. */
   readonly #inboxes = new Map<PlanId, string>()
   #progressTimer: NodeJS.Timeout | null = null
   #progressAt = Number.NEGATIVE_INFINITY
@@ -65,18 +63,18 @@ export class Live {
     return this.#subscribers.size
   }
 
-  /** A place for one more stream of this token, to be given back; null when it holds as many as it may. */
+  /** Reserves a stream for this token and returns its release; null if the token has reached its limit. */
   admit(token: string): (() => void) | null {
-    const count = this.#held.get(token) ?? 0
+    const count = this.#streamCounts.get(token) ?? 0
     if (count >= this.#options.limits.streams) return null
-    this.#held.set(token, count + 1)
-    let isHeld = true
+    this.#streamCounts.set(token, count + 1)
+    let isReserved = true
     return () => {
-      if (!isHeld) return
-      isHeld = false
-      const left = this.#held.get(token)! - 1
-      if (left === 0) this.#held.delete(token)
-      else this.#held.set(token, left)
+      if (!isReserved) return
+      isReserved = false
+      const left = this.#streamCounts.get(token)! - 1
+      if (left === 0) this.#streamCounts.delete(token)
+      else this.#streamCounts.set(token, left)
     }
   }
 
@@ -87,7 +85,7 @@ export class Live {
     this.#listening ??= this.#listen()
     try {
       await this.#listening.ready
-      // A new listener need not wait until commits of another process are noticed.
+      // A new subscriber should not wait until commits of other processes are noticed.
       await this.#forgetPruned()
     } catch (error) {
       if (this.#subscribers.size === 0) this.#stop()
@@ -120,7 +118,7 @@ export class Live {
     const stopListening = feed.onChange(() => this.#rouse())
     const heart = setInterval(() => {
       for (const subscriber of this.#subscribers) subscriber.beat()
-      // Should reading have failed, nobody waits for the next commit.
+      // If reading failed, nothing else would wake the subscribers for the next commit.
       this.#rouse()
     }, limits.heartbeatMs)
     heart.unref()
@@ -162,7 +160,7 @@ export class Live {
     for (const subscriber of this.#subscribers) subscriber.ring()
   }
 
-  /** Pruned entries are dropped: a listener that is behind reads from the store, and finds the gap. */
+  /** Drops pruned entries. A subscriber that is behind then reads from the store and finds the gap. */
   async #forgetPruned(): Promise<void> {
     const { feed, kept = KEPT } = this.#options
     const pruned = await feed.pruned()
@@ -188,7 +186,7 @@ export class Live {
         await this.#forgetPruned()
         const tail = this.#tail
         const page = await this.#page()
-        // What a task printed was committed before its end was, and is told before it.
+        // Output of a task is committed before the task's end, so it is delivered first.
         await this.#readOutput()
         const items: LiveEntry[] = []
         for (const entry of page) items.push(new LiveEntry(entry, await this.#factsOf(entry), this.#folds))
@@ -198,17 +196,17 @@ export class Live {
         }
         for (const item of items) tail.push(item)
         if (items.length > 0) this.#tell(items)
-        // There is more, or there was: then the next look finds the gap.
+        // More entries exist or were pruned; the next read finds the gap.
         if (items.length > 0 && (await this.#options.feed.position()) > this.#tail.end) this.#moved = true
         await new Promise(resolve => setImmediate(resolve))
       }
     } finally {
-      // In the same turn as the last check: a later call starts a new pump.
+      // No `await` since the last check, so a later call is sure to start a new pump.
       this.#pumping = false
     }
   }
 
-  /** Entries that are unreadable or pruned are skipped; listeners that need them notice by themselves. */
+  /** Skips entries that are unreadable or pruned; subscribers that need them notice the gap themselves. */
   async #page(): Promise<readonly Entry[]> {
     const { feed, log } = this.#options
     const tail = this.#tail
@@ -256,13 +254,13 @@ export class Live {
     const [before, last] = [this.#output, await output.last()]
     this.#output = last
     if (before === null || last === before) return
-    // Too much to read: only the last part is sent.
+    // Too much output: only the last part is sent.
     const after = Math.max(before, last - OUTPUT_PAGE)
     if (after > before) for (const { ticks } of listeners) ticks?.skip()
     for (const log of await output.since(after, last - after)) {
       const facts = await this.#known(log.plan)
-      const told = outputTick(log, facts)
-      for (const { ticks, wish } of listeners) if (wish.wants(log.plan, facts)) ticks?.offerOutput(told)
+      const tick = outputTick(log, facts)
+      for (const { ticks, wish } of listeners) if (wish.wants(log.plan, facts)) ticks?.offerOutput(tick)
     }
   }
 
@@ -293,13 +291,13 @@ export class Live {
       if (progress === null) continue
       const facts = await this.#known(plan)
       const about = [plan, facts, progress, new Date(now()).toISOString(), position] as const
-      const told = [progressTick('plan.progress', ...about)]
+      const messages = [progressTick('plan.progress', ...about)]
       const [before, waits] = [this.#inboxes.get(plan), progress.waiting.join('\n')]
       this.#keepInbox(plan, waits)
-      // Of a plan that is looked at for the first time nobody knows what waited before; only a note surely changed nothing.
-      if (before === undefined ? !isQuiet : before !== waits) told.push(progressTick('inbox.changed', ...about))
+      // The first time a plan is seen, its earlier inbox is unknown; only an entry that is a mere note surely changed nothing.
+      if (before === undefined ? !isQuiet : before !== waits) messages.push(progressTick('inbox.changed', ...about))
       for (const { ticks, wish } of this.#subscribers)
-        if (wish.wants(plan, facts)) for (const tick of told) ticks?.offerProgress(tick)
+        if (wish.wants(plan, facts)) for (const tick of messages) ticks?.offerProgress(tick)
     }
   }
 
@@ -330,7 +328,7 @@ export class Live {
   }
 }
 
-/** Of a plan that was pruned while its entries were read. */
+/** For a plan that was pruned while its entries were read. */
 const UNKNOWN_FACTS: PlanFacts = { name: '', session: null }
 
 function inScope(scope: Scope | null, wish: Wish): Wish {

@@ -1,5 +1,5 @@
-// Live progress: lines of output as they come, how far a plan has come, and that its inbox changed. None of it has an id, and none is told again: what was
-// missed is in the logs and in the plan. Told once in text, for everybody.
+// Live progress: output lines, plan progress, and inbox changes. These messages have no id and are never replayed: what a
+// client misses is in the logs and in the plan. Each is serialised once for all clients.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Announcement, PlanFacts } from '../../domain/views/announcement.ts'
@@ -7,14 +7,14 @@ import type { PlanProgress } from '../../engine/engine.ts'
 import type { Position, StoredLog } from '../../stores/store.ts'
 import { frame, type Naming, type ProgressName } from './sse.ts'
 
-/** Something that is told without an id; `gap`: what came before it was not told. */
+/** A message without an id; `gap`: messages before it were dropped. */
 export interface Tick {
   readonly plan: PlanId
   readonly facts: PlanFacts
   text(naming: Naming, before?: 'gap'): string
 }
 
-/** Sent only to listeners that have seen the entry it is about, so that an older state never comes later. */
+/** Sent only to subscribers that have seen the entry it is about, so that an older state never arrives later. */
 export interface ProgressTick extends Tick {
   readonly name: ProgressName
   readonly position: Position
@@ -47,7 +47,7 @@ export function progressTick(
   return { ...tick(plan, facts, naming => naming.progress(name, plan, facts, now, at)), name, position }
 }
 
-/** Written once for each naming, however many listen. */
+/** Rendered once per naming, for any number of clients. */
 function tick(plan: PlanId, facts: PlanFacts, announce: (naming: Naming, before?: 'gap') => Announcement): Tick {
   const known = new Map<string, string>()
   return {
@@ -69,7 +69,7 @@ const QUEUE_MAX = 50
 const PER_SECOND = 40
 const PLANS_MAX = 100
 
-/** What one client is still to be told of it; never more than a little, and never faster than it can be looked at. */
+/** Pending progress messages of one client: bounded, and rate-limited to what a person can follow. */
 export class TickQueue {
   readonly #now: () => number
   readonly #ring: () => void
@@ -80,7 +80,6 @@ export class TickQueue {
   #refill: NodeJS.Timeout | null = null
   readonly #progress = new Map<string, ProgressTick>()
 
-  /** `now` is monotonic; `ring` is called when there is more to take. */
   constructor(now: () => number, ring: () => void) {
     this.#now = now
     this.#ring = ring

@@ -57,7 +57,7 @@ function outlet(takes = Number.POSITIVE_INFINITY) {
     },
     drained: () => new Promise(resolve => gone.signal.addEventListener('abort', () => resolve())),
     buffered: () => 0,
-    gone: gone.signal,
+    disconnected: gone.signal,
     end: () => {
       ended = 'ended'
     },

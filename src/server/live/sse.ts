@@ -1,5 +1,5 @@
-// Writes a stream of events to one client: only while its socket takes it, a heartbeat when nothing happens, a goodbye when the
-// service stops. A client that does not read is cut off; it goes on from its last id when it comes back.
+// Writes an event stream (SSE) to one client: backpressure, heartbeats, and a goodbye when the service stops. A client that does
+// not read is disconnected, and resumes from its last id when it reconnects.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -17,10 +17,10 @@ import type { Entry, Position, StoredLog } from '../../stores/store.ts'
 import { wordedEvent } from '../hint-text.ts'
 import type { Subscriber } from './subscriber.ts'
 
-// How an announcement is written on an event stream, and the id that tells where it stands: `<position>` for the last of an entry,
-// `<position>.<index>` for those before it, so that a stream that was cut anywhere goes on exactly there.
+// The ids of events: `<position>` for the last event of an entry, `<position>.<index>` for those before it, so that a stream can
+// be resumed exactly wherever it broke.
 
-/** Behind which event a stream stands: all of entry `position`, or with `index` those up to it. */
+/** The last event received: all of entry `position`, or with `index` only its events up to that one. */
 export interface Cursor {
   readonly position: Position
   readonly index: number | null
@@ -29,7 +29,7 @@ export interface Cursor {
 /** The names and shapes that the events of a stream have. */
 export interface Naming {
   readonly key: string
-  /** `before`: the state it was written upon, which it may move along; null where nobody has it. */
+  /** `before` is the state before the entry, which the call may advance; null if unavailable. */
   announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
   output(log: ShownLog, facts: PlanFacts): Announcement
   /** How far a plan has come, or that its inbox changed. */
@@ -92,18 +92,17 @@ export function entryFrames(
 ): readonly string[] {
   const { position, now, plan } = entry
   const events = entry.events.map(event => wordedEvent(event, { plan }))
-  const told = naming.announce({ ...entry, events, at: new Date(now).toISOString() }, facts, before)
-  return told.map(({ name, data }, index) =>
-    frame(name, data, printCursor({ position, index: index === told.length - 1 ? null : index })),
+  const worded = naming.announce({ ...entry, events, at: new Date(now).toISOString() }, facts, before)
+  return worded.map(({ name, data }, index) =>
+    frame(name, data, printCursor({ position, index: index === worded.length - 1 ? null : index })),
   )
 }
 
-/** `data` is JSON, and so stands on one line. */
 export function frame(name: string, data: string, id?: string): string {
   return `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
 }
 
-/** Moves the client's id on without telling it anything. The comment is for parsers that keep an id without an event to themselves. */
+/** Advances the client's id without an event. The comment is for parsers that do not expose an id without an event. */
 const idFrame = (cursor: Cursor): string => `: at ${printCursor(cursor)}\nid: ${printCursor(cursor)}\n\n`
 
 export const printCursor = ({ position, index }: Cursor): string =>
@@ -122,20 +121,20 @@ interface SseOptions {
   readonly stopping: AbortSignal
 }
 
-/** How long clients wait before they come back, unless they know better. */
+/** Reconnection delay that clients use by default. */
 const RETRY_MS = 1_000
 const SLICE_CHARS = 64_000
-/** A character takes at most three bytes for each of its units. */
+/** UTF-8 needs at most three bytes per UTF-16 unit. */
 const BYTES_PER_CHAR = 3
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
-  // Proxies that gather answers must not.
+  // Disables buffering in reverse proxies.
   'x-accel-buffering': 'no',
 }
 
-/** Ends when the client has gone, was cut off (`cut`), or the service stops. */
+/** Ends when the client disconnects, was too slow (`cut`), or the service stops. */
 export async function sendEvents(
   out: Outlet,
   subscriber: Subscriber,
@@ -144,14 +143,14 @@ export async function sendEvents(
   const slice = Math.max(1, Math.min(SLICE_CHARS, Math.floor(bytesMax / (2 * BYTES_PER_CHAR))))
   const { naming } = subscriber.wish
   const ring = () => subscriber.ring()
-  out.gone.addEventListener('abort', ring, { once: true })
+  out.disconnected.addEventListener('abort', ring, { once: true })
   out.begin(200, HEADERS)
-  // The id comes first: who is cut off before the first event goes on from here all the same.
-  let told = printCursor(subscriber.cursor)
+  // The id comes first, so that a client disconnected before the first event resumes from here.
+  let sentCursor = printCursor(subscriber.cursor)
   let text = `retry: ${RETRY_MS}\n${idFrame(subscriber.cursor)}`
   let written = 0
   for (;;) {
-    for (written = 0; written < text.length && !out.gone.aborted; ) {
+    for (written = 0; written < text.length && !out.disconnected.aborted; ) {
       const end = sliceEnd(text, written + slice)
       const isTaken = out.write(text.slice(written, end))
       written = end
@@ -160,11 +159,11 @@ export async function sendEvents(
         return 'cut'
       }
     }
-    if (out.gone.aborted) break
+    if (out.disconnected.aborted) break
     if (subscriber.takeBeat()) {
       const now = printCursor(subscriber.cursor)
-      text = now === told ? ': beat\n\n' : idFrame(subscriber.cursor)
-      told = now
+      text = now === sentCursor ? ': beat\n\n' : idFrame(subscriber.cursor)
+      sentCursor = now
       continue
     }
     text = subscriber.ticks?.takeOutput(naming) ?? ''
@@ -172,16 +171,16 @@ export async function sendEvents(
     const frames = await subscriber.next()
     text = frames?.join('') ?? subscriber.ticks?.takeProgress(naming, subscriber.cursor.position) ?? ''
     if (text === '' && frames === null) await subscriber.wait()
-    else if (frames !== null && text !== '') told = printCursor(subscriber.cursor)
+    else if (frames !== null && text !== '') sentCursor = printCursor(subscriber.cursor)
   }
   if (!stopping.aborted) return 'gone'
-  // Behind half an event, it would make a whole one of it.
+  // After a partial event, it would complete that event.
   if (written >= text.length) out.write(': bye\n\n')
   out.end()
   return 'stopped'
 }
 
-/** Never between the two halves of a character. */
+/** Never splits a surrogate pair. */
 function sliceEnd(text: string, end: number): number {
   if (end >= text.length) return text.length
   const unit = text.charCodeAt(end - 1)
@@ -200,11 +199,10 @@ async function drainedWithin(out: Outlet, ms: number): Promise<boolean> {
 
 export interface Outlet {
   begin(status: number, headers: { readonly [name: string]: string }): void
-  /** False when the client does not read as fast; then wait for `drained`. */
   write(text: string): boolean
   drained(): Promise<void>
   buffered(): number
-  readonly gone: AbortSignal
+  readonly disconnected: AbortSignal
   end(): void
   destroy(): void
 }

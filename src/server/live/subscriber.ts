@@ -1,5 +1,5 @@
-// One listener: a cursor of its own, and what it has to be told next. It pulls, from the tail while it keeps up, from the store when
-// it is behind; nothing is queued for it but a few lines of live progress. Where the journal has a gap it is told so, once.
+// One subscriber with a cursor of its own. It pulls entries: from the in-memory tail while up to date, from the store when
+// behind. Nothing is queued per subscriber but a few progress messages. A gap in the journal is reported once.
 //
 //   up to date ──(an entry it wants)──► tail ──(falls behind its beginning)──► store ──(caught up)──► tail
 
@@ -16,7 +16,7 @@ export interface Wish {
   readonly naming: Naming
   readonly plan: PlanId | null
   wants(plan: PlanId, facts: PlanFacts): boolean
-  /** `unknown`: a place that nobody can make sense of. */
+  /** `unknown`: the client sent an id that cannot be parsed. */
   readonly from: Cursor | 'now' | 'unknown'
   readonly ticks: boolean
 }
@@ -40,13 +40,13 @@ export class Subscriber {
   readonly ticks: TickQueue | null
   readonly #around: Around
   #after: Position
-  /** Of the next entry, the announcements up to this one were told. */
-  #told: number | null
+  /** Index of the last event delivered of the next entry. */
+  #delivered: number | null
   #gap: Gap | null
   #page: LiveEntry[] = []
-  /** With another tail, plans were pruned: what was read ahead may be of them. */
+  /** A different tail object means that plans were pruned, so entries read ahead may be stale. */
   #tail: LiveTail | null = null
-  /** Its own: it may be far behind everybody else. */
+  /** A separate cache, since this subscriber may be far behind the others. */
   readonly #folds: LiveFolds
   #limit = 1
   #version: number | null = null
@@ -54,12 +54,12 @@ export class Subscriber {
   #rung = false
   #beat = false
 
-  private constructor(around: Around, wish: Wish, at: { after: Position; told: number | null; gap: Gap | null }) {
+  private constructor(around: Around, wish: Wish, at: { after: Position; delivered: number | null; gap: Gap | null }) {
     this.#around = around
     this.wish = wish
     this.#folds = new LiveFolds(around.feed.entries)
     this.#after = at.after
-    this.#told = at.told
+    this.#delivered = at.delivered
     this.#gap = at.gap
     this.ticks = wish.ticks ? new TickQueue(around.monotonic, () => this.ring()) : null
   }
@@ -67,19 +67,19 @@ export class Subscriber {
   static async open(around: Around, wish: Wish): Promise<Subscriber> {
     const end = await around.feed.position()
     const { from } = wish
-    if (from === 'now') return new Subscriber(around, wish, { after: end, told: null, gap: null })
+    if (from === 'now') return new Subscriber(around, wish, { after: end, delivered: null, gap: null })
     if (from === 'unknown' || from.position > end)
-      return new Subscriber(around, wish, { after: end, told: null, gap: 'unknown' })
+      return new Subscriber(around, wish, { after: end, delivered: null, gap: 'unknown' })
     const after = from.index === null ? from.position : from.position - 1
-    return new Subscriber(around, wish, { after, told: from.index, gap: null })
+    return new Subscriber(around, wish, { after, delivered: from.index, gap: null })
   }
 
   get cursor(): Cursor {
-    if (this.#told === null) return { position: this.#after, index: null }
-    return { position: this.#after + 1, index: this.#told }
+    if (this.#delivered === null) return { position: this.#after, index: null }
+    return { position: this.#after + 1, index: this.#delivered }
   }
 
-  /** The next frames; null: none for now. An empty list after much for other clients: time for a heartbeat. */
+  /** The next frames; null if there are none yet. An empty list: only entries for others passed, and a heartbeat is due. */
   async next(): Promise<readonly string[] | null> {
     for (let passed = 0; passed < PASSED_MAX; ) {
       if (this.#gap !== null) return [await this.#resync(this.#gap)]
@@ -90,18 +90,18 @@ export class Subscriber {
         this.#gap = item
         continue
       }
-      const told = item.entry.position === this.#after + 1 && this.#told !== null ? this.#told + 1 : 0
+      const skipped = item.entry.position === this.#after + 1 && this.#delivered !== null ? this.#delivered + 1 : 0
       this.#after = item.entry.position
-      this.#told = null
+      this.#delivered = null
       passed++
       if (!this.wish.wants(item.entry.plan, item.facts)) continue
       const frames = await item.frames(this.wish.naming)
-      if (told < frames.length) return told === 0 ? frames : frames.slice(told)
+      if (skipped < frames.length) return skipped === 0 ? frames : frames.slice(skipped)
     }
     return []
   }
 
-  /** New entries came. A waiting client that wants none of them moves on without waking up. */
+  /** Offers new entries. A waiting subscriber that wants none of them advances its cursor without waking up. */
   offer(items: readonly LiveEntry[]): void {
     if (this.#wake === null) {
       this.#rung = true
@@ -111,7 +111,7 @@ export class Subscriber {
       if (entry.position <= this.#after) continue
       if (entry.position !== this.#after + 1 || this.wish.wants(entry.plan, facts)) return this.ring()
       this.#after = entry.position
-      this.#told = null
+      this.#delivered = null
     }
   }
 
@@ -164,14 +164,14 @@ export class Subscriber {
     }
   }
 
-  /** Of all plans: positions have no gaps, except where a plan was pruned. */
+  /** Of all plans. Positions have no gaps, except where a plan was pruned. */
   async #behind(): Promise<LiveEntry | Gap> {
     if (this.#page.length === 0) await this.#readPage(limit => this.#around.feed.since(this.#after, limit))
     const item = this.#page.shift()
     return item?.entry.position === this.#after + 1 ? item : 'pruned'
   }
 
-  /** Of one plan: its journal is whole, and read by version, however much others wrote meanwhile. */
+  /** Of one plan. Its journal is complete and is read by version, however much other plans wrote meanwhile. */
   async #behindIn(plan: PlanId, end: Position): Promise<LiveEntry | 'read on'> {
     if (this.#page.length === 0) {
       const version = this.#version ?? (await this.#versionIn(plan))
@@ -187,13 +187,13 @@ export class Subscriber {
     this.#version = item.entry.version
     if (item.entry.position !== this.#after + 1) {
       this.#after = item.entry.position - 1
-      this.#told = null
+      this.#delivered = null
     }
     return item
   }
 
   async #readPage(read: (limit: number) => Promise<readonly Entry[]>): Promise<void> {
-    // A client far behind lets others have their turn.
+    // Yields to other clients while far behind.
     await new Promise(resolve => setImmediate(resolve))
     const entries = await read(this.#limit)
     const { facts } = this.#around
@@ -203,17 +203,17 @@ export class Subscriber {
   }
 
   async #versionIn(plan: PlanId): Promise<number> {
-    const isTold = async (version: number): Promise<boolean> => {
+    const isDelivered = async (version: number): Promise<boolean> => {
       const [entry] = await this.#around.feed.entries(plan, version - 1, 1)
       return entry !== undefined && entry.position <= this.#after
     }
     if (this.#after === 0) return 0
     let high = 1
-    while (await isTold(high)) high *= 2
+    while (await isDelivered(high)) high *= 2
     let low = Math.floor(high / 2)
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2)
-      if (await isTold(middle)) low = middle
+      if (await isDelivered(middle)) low = middle
       else high = middle
     }
     return low
@@ -222,7 +222,7 @@ export class Subscriber {
   async #resync(reason: Gap): Promise<string> {
     const position = await this.#around.feed.position()
     this.#after = position
-    this.#told = null
+    this.#delivered = null
     this.#gap = null
     this.#page = []
     this.#version = null

@@ -1,5 +1,5 @@
-// The newest entries of all plans in memory, told in text once for everybody: who is up to date reads here, and costs no query.
-// Bounded in number and size; whoever falls behind its beginning reads from the store.
+// The newest entries of all plans in memory, serialised once for all: subscribers that are up to date read here without a query.
+// Bounded in number and size; a subscriber that falls behind reads from the store.
 
 import type { PlanFacts } from '../../domain/views/announcement.ts'
 import type { Entry, Position } from '../../stores/store.ts'
@@ -50,12 +50,12 @@ export class LiveTail {
     return this.#end
   }
 
-  /** The first position that can be had here; behind the end when there is none. */
+  /** The first position available here; past the end if empty. */
   get begin(): Position {
     return this.#begin
   }
 
-  /** Null when it has to be read from the store, or is not there yet. */
+  /** Null if the entry is older than the tail or not committed yet. */
   at(position: Position): LiveEntry | null {
     return this.#items.get(position) ?? null
   }
@@ -63,7 +63,7 @@ export class LiveTail {
   push(item: LiveEntry): void {
     const { position } = item.entry
     if (position <= this.#end) return
-    // A plan was pruned before anybody saw its last entries: positions are missing, and the tail begins anew behind them.
+    // Positions are missing because a plan was pruned before its last entries were read; the tail restarts behind them.
     if (position !== this.#end + 1) this.forget(position - 1)
     this.#end = position
     this.#items.set(position, item)

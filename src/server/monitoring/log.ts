@@ -1,5 +1,5 @@
-// The log of the service: one JSON object a line, written by pino. What a request carried is never in it, nor its query: only
-// which route, how it ended, and who asked.
+// The log of the service: one JSON object per line, written by pino. It never contains request bodies or queries, only the route,
+// the outcome and the caller.
 
 import { pino } from 'pino'
 
@@ -18,7 +18,6 @@ export function openLog(level: LogLevel, out: { write(line: string): void }): Lo
 
 const named = (label: string): object => ({ level: label })
 
-/** Structured lines; fields first, so that a line is one JSON object. */
 export interface Log {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void

@@ -1,14 +1,14 @@
-// Numbers for Prometheus, of this process: what was asked of the service and what the journal told while it ran. Labels are closed
-// words or paths of the route table, never what somebody wrote, so that their number is bounded.
+// Prometheus metrics of this process: requests, and what the journal recorded while it ran. Labels are enumerated words or route
+// paths, never user input, so their number is bounded.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Event } from '../../domain/event.ts'
 import type { Entry } from '../../stores/store.ts'
 import type { ServerRooms } from '../service.ts'
 
-// Follows the journal while the service runs, so that its numbers tell of what other processes did as well.
+// Follows the journal, so that the metrics also cover the work of other processes.
 
-/** Until the service stops. Never fails: numbers are worth less than the service. */
+/** Runs until the service stops. Never fails: metrics must not stop the service. */
 export async function followJournal({ engine, meter, log, stopping }: ServerRooms): Promise<void> {
   try {
     const after = await engine.ask({ type: 'position' })
@@ -19,7 +19,7 @@ export async function followJournal({ engine, meter, log, stopping }: ServerRoom
 }
 
 export interface Meter {
-  /** `route` is the path of the table; null where there is none. */
+  /** `route` is the path in the route table; null if no route matched. */
   answered(method: string, route: string | null, status: number, ms: number): void
   entry(entry: Entry): void
   streams(change: 1 | -1): void

@@ -1,5 +1,5 @@
-// Which services run on a store: one small file for each, so that others can say where it is. A file whose process is gone says
-// nothing.
+// The services running on a store: one small file for each, so that other processes can find them. A file of a dead process is
+// ignored.
 
 import { readdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'

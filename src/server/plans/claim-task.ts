@@ -1,5 +1,5 @@
-// External tasks taken in hand over HTTP. Whoever has the token of the service is who acts; the agent a client names is kept beside
-// it, and never believed.
+// Claims of external tasks over HTTP. The token identifies the actor; the agent a client names is recorded beside it without
+// being trusted.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
 import { haltedBy } from '../../domain/phrases.ts'
@@ -23,16 +23,16 @@ export async function claimTask(call: Asking, plan: PlanId, task: TaskName, ask:
     leaseMs: ask.leaseSeconds === undefined ? undefined : ask.leaseSeconds * 1_000,
     ...((await isSequential(call, plan)) ? { alone: true } : {}),
   })
-  return isProblem(claimed) ? claimed : await told(call, claimed, ask)
+  return isProblem(claimed) ? claimed : await claimBody(call, claimed, ask)
 }
 
-/** Steps of such a plan are done one after the other, whatever they need. */
+/** Such a plan's steps run one after the other, regardless of their needs. */
 async function isSequential({ engine }: Asking, plan: PlanId): Promise<boolean> {
   const current = await engine.ask({ type: 'definition', plan })
   return current?.definition.extra?.plan_type === 'sequential'
 }
 
-async function told(call: Asking, claimed: Accepted, { agent }: ClaimAsk) {
+async function claimBody(call: Asking, claimed: Accepted, { agent }: ClaimAsk) {
   const { engine } = call
   const { plan, claim } = claimed
   if (claim === undefined) throw new Error('bug: a claim was accepted without a token')
@@ -61,7 +61,7 @@ export interface NextAsk extends ClaimAsk {
   readonly kinds?: readonly string[] | undefined
 }
 
-/** The next that is ready, the oldest plan first; null when nothing is. Whoever was faster leaves the one after it. */
+/** The next ready task, oldest plan first; null if there is none. If another caller was faster, tries the one after it. */
 export async function claimNext(call: Asking, ask: NextAsk) {
   const within = ask.plan === undefined ? null : await findPlan(call, ask.plan)
   if (within !== null && isProblem(within)) return within
@@ -85,7 +85,7 @@ export async function claimNext(call: Asking, ask: NextAsk) {
     last = claimed
     if (claimed.problem.status !== 409) return claimed
   }
-  // The key was used for something that is over; another task must not be taken under it.
+  // The key belongs to an ended claim; another task must not be claimed under it.
   return last?.problem.detail.includes('Idempotency-Key') === true ? last : null
 }
 

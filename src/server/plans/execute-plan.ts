@@ -1,4 +1,4 @@
-// Lets a plan be carried out (operations/start-plan.ts), told as clients know it: what was started, gone on with or attached to.
+// Starts, continues or attaches to the execution of a plan (operations/start-plan.ts) and words the result for clients.
 
 import type { UnsafeWork } from '../../domain/command.ts'
 import type { PlanId } from '../../domain/id.ts'
@@ -9,7 +9,7 @@ import { type Accepted, type Asking, answerOf, engineOf, gone } from '../submit-
 import { stale } from './patch.ts'
 import { checker, notStarted } from './set-plan-status.ts'
 
-/** `unsafe`: of a plan that failed, what becomes of completed work that is unsafe to repeat and would run again. */
+/** `unsafe`: what to do, in a failed plan, about completed unsafe work that would run again. */
 export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = 'refuse') {
   const { check, problem: found } = checker(call)
   const { once, expectedVersion } = call
@@ -19,9 +19,9 @@ export async function execute(call: Asking, plan: PlanId, unsafe: UnsafeWork = '
     case 'started':
     case 'resumed':
     case 'attached':
-      return await told(call, going.accepted, going.status === 'attached')
+      return await executionBody(call, going.accepted, going.status === 'attached')
     case 'went-on':
-      return { ...(await told(call, going.went.submitted, false)), ...wentOn(going.plan.name, going.went) }
+      return { ...(await executionBody(call, going.went.submitted, false)), ...wentOn(going.plan.name, going.went) }
     case 'ended':
       return over(going.plan)
     case 'moved':
@@ -36,7 +36,7 @@ const wentOn = (name: string, { counts: { stay, again, added, open } }: WentOn) 
   went_on: { stay_done: stay, run_again: [...again], added: [...added], not_run_yet: open },
 })
 
-async function told(call: Asking, accepted: Accepted, attached: boolean) {
+async function executionBody(call: Asking, accepted: Accepted, attached: boolean) {
   return { status: 'execution_started', attached, ...(await answerOf(call, accepted)) } as const
 }
 

@@ -1,4 +1,4 @@
-// Changes of plans and tasks in the shape of the PlanStore: what was given, what is new, and whether the caller saw the latest.
+// PATCH bodies of plans and tasks: what was sent, what is new, and whether the caller saw the latest version.
 
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Refusal } from '../../domain/refusal.ts'
@@ -11,12 +11,11 @@ export function presentFields<T extends object>(value: T): Given<T> {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Given<T>
 }
 
-// What a PATCH says that is new. Clients send back whole bodies as they were shown to them: what is as it was says nothing, and what
-// only we can say is refused when it is said otherwise. `extra` is what is kept beside; its keys may be sent in it or outside.
+// The changes in a PATCH. Clients may send the whole body back: unchanged fields are ignored, and changes of read-only fields are
+// refused. Keys of `extra` may be sent inside or outside of it.
 
 export interface News<F> {
   readonly fields: F
-  /** Unknown keys; null removes one. */
   readonly others: JsonObject
 }
 
@@ -54,7 +53,7 @@ export function changedFields<F extends object>(body: F, shown: object, { fields
   }
 }
 
-/** A body with an unchanged `state` was sent back whole: its unchanged fields, even the status, ask for nothing. */
+/** A body with an unchanged `state` is an echo: its unchanged fields, even the status, are not requests. */
 export function withoutEcho<S, F extends { readonly status?: S | undefined }>(
   body: F,
   shown: object,
@@ -76,13 +75,13 @@ export function merged(before: JsonObject, set: JsonObject): JsonObject {
   return Object.fromEntries(entries)
 }
 
-/** Of the keys that are taken away, those that a definition holds: with null, so that it holds them no more. */
+/** Removed keys that the definition contains, as nulls. */
 export function removedKeys(extra: JsonObject | undefined, others: JsonObject): JsonObject {
   const gone = Object.keys(others).filter(key => others[key] === null && Object.hasOwn(extra ?? {}, key))
   return Object.fromEntries(gone.map(key => [key, null]))
 }
 
-/** Times that a client says stand together under `client`, beside ours. */
+/** Client-supplied times are stored under `client`, beside ours. */
 export function clientSaid(
   before: JsonObject,
   said: { readonly started_at: string | null | undefined; readonly completed_at: string | null | undefined },
@@ -94,7 +93,7 @@ export function clientSaid(
 
 const isSame = (a: Json | undefined, b: Json | undefined): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-// Has the plan moved on since the caller looked at it? Told before anything is written, by version and by revision.
+// Detects concurrent changes by version and revision, before anything is written.
 
 export function stale(
   { expectedVersion }: Asking,
@@ -114,7 +113,7 @@ export function stale(
   return null
 }
 
-/** A refusal whose `allowed` are words of the command line, which mean nothing to a client. */
+/** Drops `allowed`, whose words belong to the command line. */
 export function unsaid({ allowed: _, ...refusal }: Refusal): Problem {
   return refused(refusal)
 }

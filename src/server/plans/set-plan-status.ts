@@ -1,5 +1,4 @@
-// What a client means when it says what a plan's status shall be: which order that is, and what is allowed from here. To ask for what
-// is so already changes nothing.
+// Translates a requested plan status into orders, and says what is allowed. Requesting the current status changes nothing.
 //
 //   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
 
@@ -83,7 +82,7 @@ export async function becomes(
 
 const NOTHING = { status: 'nothing' } as const
 
-/** A plan that is only an outline becomes the tasks of its steps first. That somebody else was quicker is as good. */
+/** An outline is first converted to tasks. If another caller did that first, the result is the same. */
 export async function startPlan(call: Asking, plan: PlanId): Promise<Accepted | Problem> {
   const { check, problem: found } = checker(call)
   const { once, expectedVersion } = call
@@ -143,7 +142,7 @@ export function unsound(faults: readonly DefinitionFault[]): Problem {
 
 const FAULTS_MAX = 100
 
-/** What was seen has been changed by this very request. */
+/** Drops the expected version, which this request has already used. */
 export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expectedVersion: undefined })
 
 async function inWords(call: Asking, plan: PlanId, what: Order): Promise<Accepted | Problem> {
@@ -158,7 +157,7 @@ async function inTheirWords({ engine }: Asking, plan: PlanId, refusal: Refusal, 
   if (done.problem.allowed === undefined) return done
   const summary = await engine.ask({ type: 'summary', plan })
   const current = await engine.ask({ type: 'definition', plan })
-  // While its tasks are undone there is only the end of that, or its being cut short.
+  // During compensation, the only choices are to wait for its end or to force it.
   const isUndoing = refusal.allowed?.includes('force-cancel') === true
   const ways = summary === null || current === null || isUndoing ? [] : allowedFrom(summary, current.definition)
   const allowed = ways.filter(word => word !== asked)

@@ -1,5 +1,5 @@
-// What a client of the PlanStore means when it says what a task's status shall be: which orders that is, and what is allowed from
-// here. Setting it running is a claim, so of two who try only one succeeds; a draft is started by it.
+// Translates a requested task status into orders, and says what is allowed. `running` is a claim, so only one of two callers
+// succeeds; it starts a draft.
 //
 //   pending ─running→ claim      running|pending ─completed|failed→ (claim,) report      not running ─skipped→ skip
 
@@ -29,7 +29,7 @@ export interface WantedStatus {
   readonly token: string | undefined
 }
 
-/** To ask for what is so already changes nothing, except that nobody can claim what is claimed. */
+/** Requesting the current status changes nothing, but a claimed task cannot be claimed. */
 export const isAlreadySet = ({ record: { card } }: Standing, { status, outputs }: WantedStatus): boolean =>
   status !== 'running' &&
   taskWord(card.status) === taskWord(status) &&
@@ -92,7 +92,7 @@ function allowedFrom({ record: { card }, needs, summary }: Standing): readonly T
   const isOurs = card.action !== 'external'
   switch (card.status) {
     case 'pending':
-      // In a draft no task is ready yet.
+      // No task of a draft is ready yet.
       return summary.status === 'draft' && !isOurs && needs.every(isMet) ? BEGINS : ['skipped']
     case 'ready':
       return isOurs || summary.status === 'paused' ? ['skipped'] : BEGINS

@@ -1,4 +1,4 @@
-// A plan that a request brings, checked as for making it and told as it would be made. Nothing is written.
+// Previews a plan from a request: checked and rendered like a new plan, without writing.
 
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'

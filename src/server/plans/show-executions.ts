@@ -1,4 +1,4 @@
-// What was done by a plan, as clients of sessions look at it: executions of steps, metrics, checkpoints, files and refs it changed.
+// The work of a plan: step executions, metrics, checkpoints, changed files and refs.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
@@ -29,7 +29,7 @@ export async function executionsOf(engine: Engine, plan: PlanId): Promise<readon
   }))
 }
 
-/** One vocabulary for all of it: steps are counted by the status of their tasks, attempts by how they ended. */
+/** Steps are counted by task status, attempts by their outcome. */
 export async function metricsOf(
   engine: Engine,
   plan: PlanId,
@@ -81,7 +81,7 @@ const WHY: { readonly [why in Checkpoint['why']]: (task: string) => string } = {
   risky: task => `before ${task}, which is risky`,
 }
 
-/** What it did to the repository, in order; read from the whole journal. */
+/** Changes to the repository, in order, from the whole journal. */
 export async function gitTracesOf(engine: Engine, plan: PlanId): Promise<readonly Json[]> {
   const git: Json[] = []
   for await (const entries of readJournal(engine, plan, 0)) git.push(...(onWire(gitOperationsOf(entries)) as Json[]))

@@ -1,5 +1,4 @@
-// A plan as the service shows it: the fields of the PlanStore, our own beside them, and whatever a client sent that nobody else has
-// a word for.
+// The plan body of the service: PlanStore fields, our own, and unknown fields that a client sent.
 
 import { isMap, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
@@ -14,7 +13,6 @@ import { iso, isoOrNull, onWire } from '../wire-names.ts'
 
 export interface ShownPlan {
   readonly body: Plan
-  /** The body as it is sent. */
   readonly text: string
   readonly version: number
 }
@@ -39,7 +37,7 @@ export async function showPlan(
 
 const STEP_FORMATS: ReadonlySet<string | null> = new Set(['plan-steps', 'step-list', 'todo-plan'])
 
-/** The tasks of a plan that was sent as a list of steps, as steps of that format; null when they could not be printed now. */
+/** The tasks as steps, for a plan that was sent as steps; null if they cannot be printed. */
 async function stepsNow(
   { engine, rooms }: Pick<Call<unknown, unknown>, 'engine' | 'rooms'>,
   { summary, definition, dialect }: Extract<AnswerOf<'record'>, { readonly summary: unknown }>,
@@ -51,7 +49,7 @@ async function stepsNow(
   return isProblem(printed) ? null : (JSON.parse(printed.text) as { steps: Plan['steps'] }).steps
 }
 
-/** What was shown last of each plan: at the same version it is the same. */
+/** Cache of rendered plans by version. */
 const SHOWN = new WeakMap<RouteRooms, Map<string, ShownPlan>>()
 const SHOWN_MAX = 200
 
@@ -96,15 +94,15 @@ function planBody(summary: Summary, definition: PlanDefinition, listed: Plan['st
   }
 }
 
-/** Does each of its tasks wait for the one before it, and for nothing else? */
+/** Does each task need exactly the one before it? */
 const isChain = ({ tasks }: PlanDefinition): boolean =>
   tasks.length > 1 && tasks.every(({ needs = [] }, at) => needs.join() === (tasks[at - 1]?.id ?? ''))
 
-/** Rates of success are told with the metrics, of attempts: two that differ would contradict each other. */
+/** The success rate is part of the metrics, by attempts; a second one here would contradict it. */
 export const showProgress = ({ successRate: _, ...progress }: Progress): Plan['progress'] =>
   onWire(progress) as unknown as Plan['progress']
 
-/** What a row of the list gains is told by itself; some keys have other names in the PlanStore. */
+/** A row of the list; some keys have other names in the PlanStore. */
 export function planItem({ goal, agent, session, endedAt, ...row }: PlanRow): PlanItem {
   const { status, tasks, done } = row
   return {
@@ -123,7 +121,6 @@ export function overviewItem({ seen: _, ...row }: AnswerOf<'overview'>['items'][
   return { ...planItem(row), running, failed: failed + abandoned } as PlanOverview
 }
 
-/** What clients said about when it began and ended. */
 export function clientTimes(client: unknown): Plan['client'] {
   const { started_at = null, completed_at = null } = (isMap(client) ? client : {}) as JsonObject
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)

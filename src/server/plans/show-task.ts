@@ -1,4 +1,4 @@
-// Tasks in the shape of the PlanStore: one, those that are ready, the order of a batch, and names that are free.
+// Task bodies of the service: one task, ready tasks, the order of a batch, and unused names.
 
 import { createHash } from 'node:crypto'
 import { isTaskName, isUuid, type PlanId, type TaskName } from '../../domain/id.ts'
@@ -13,11 +13,10 @@ import type { Call } from '../request.ts'
 import { iso, isoOrNull } from '../wire-names.ts'
 import { clientTimes } from './show-plan.ts'
 
-// The tasks of one request, each behind those it needs: they may be sent in any order.
+// Sorts the tasks of a request by their needs; they may be sent in any order.
 
 export type Ordered =
   | { readonly ok: true; readonly tasks: readonly TaskDefinition[] }
-  /** Two have the name, at these places. */
   | { readonly ok: false; readonly duplicate: TaskName; readonly at: readonly [number, number] }
   /** Each needs the next; the first is also the last. */
   | { readonly ok: false; readonly cycle: readonly TaskName[] }
@@ -32,7 +31,7 @@ export function inOrder(tasks: readonly TaskDefinition[]): Ordered {
   const ordered: TaskDefinition[] = []
   const seen = new Set<TaskName>()
   for (const { id } of tasks) {
-    // The way from the first of them down to what it needs; not by recursion, since a batch may be one long chain.
+    // Iterative depth-first search, since a batch may be one long chain.
     const way = seen.has(id) ? [] : [walkOf(id)]
     seen.add(id)
     while (way.length > 0) {
@@ -57,7 +56,7 @@ export function inOrder(tasks: readonly TaskDefinition[]): Ordered {
   }
 }
 
-/** Names are not looked up here: whether they are there is for the plan to say, when it changes. */
+/** Does not check that the names exist; the plan does, when it changes. */
 export async function resolveNeeds(
   { engine }: Pick<Call<unknown, unknown>, 'engine'>,
   plan: PlanId,
@@ -77,8 +76,7 @@ export async function resolveNeeds(
 
 const HINT = 'name tasks of the same plan, by id or name'
 
-// A task as the service shows it: the fields of the PlanStore, our own beside them, and whatever a client sent that nobody else has
-// a word for.
+// The task body: PlanStore fields, our own, and unknown fields that a client sent.
 
 type TaskRequest = Pick<Call<unknown, unknown>, 'engine'>
 
@@ -136,14 +134,14 @@ export function taskBody({ card, definition }: TaskRecord, plan: { readonly id: 
   }
 }
 
-// Six letters that make a name its own. The same request under the same key gets the same letters, so that asking twice is asking
-// once; otherwise they are drawn by lot. What is taken all the same is drawn again.
+// Six letters that make a name unique. With an idempotency key they are derived from it, so a repeat gets the same name;
+// otherwise they are random. On a conflict they are generated again.
 
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 type MarkRequest = Pick<Call<unknown, unknown>, 'rooms' | 'who' | 'once'>
 
-/** `again`: how often it was drawn before. The first is made without it, as it was when nothing was drawn again. */
+/** `again`: number of earlier attempts. The first is generated without it, for compatibility. */
 export function markOf({ rooms, who, once }: MarkRequest, part = 0, again = 0): string {
   const bytes =
     once === undefined
@@ -156,7 +154,7 @@ export function markOf({ rooms, who, once }: MarkRequest, part = 0, again = 0): 
   return mark
 }
 
-/** So often is drawn: thirty bits are taken now and then, and never thrice. A lot that always falls the same is told in the end. */
+/** Thirty bits collide rarely, and never three times in a row. A deterministic collision is reported in the end. */
 export const DRAWS_MAX = 4
 
 export function namesFor(

@@ -1,5 +1,5 @@
-// From an order as it travelled to one the engine takes. Tasks travel as parts of a document and are read here, where it is known
-// which tasks their expressions may name.
+// Converts an order from its wire form to the engine's. Tasks arrive as parts of a document and are parsed here, where the task
+// names their expressions may use are known.
 
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { announcedEvent } from '../../domain/views/announcement.ts'
@@ -9,10 +9,10 @@ import { type DefinitionRead, hasAction, readTasks, writeTask } from '../../form
 import type { Entry } from '../../stores/store.ts'
 import { invalidRequest, type Problem } from '../problem.ts'
 
-// Entries of the journal as they leave the house. The token of a claim shows that the claim is yours; the journal keeps it, and
-// whoever reads the journal could report in another's name. Only the answer to a claim has it.
+// Removes claim tokens from journal entries before they leave the service. A claim token proves ownership of a claim: with one,
+// any reader of the journal could report in another's name. Only the answer to a claim contains it.
 
-/** Its `hash` is that of the entry as it is stored, with the token. */
+/** `hash` is that of the stored entry, which includes the token. */
 export function withoutTokens(entry: Entry): Omit<Entry, 'command' | 'events'> & {
   readonly command: object
   readonly events: readonly object[]
@@ -21,14 +21,13 @@ export function withoutTokens(entry: Entry): Omit<Entry, 'command' | 'events'> &
   return { ...entry, command: commandOf(command), events: events.map(announcedEvent) }
 }
 
-/** An answer of the Engine door, without what would let whoever asked act in another's name. */
 export function answerWithoutTokens(type: QueryType, answer: AnswerOf<QueryType>): unknown {
   if (answer === null) return null
   if (type === 'entries') return (answer as readonly Entry[]).map(withoutTokens)
   return type === 'replay' ? replayWithoutTokens(answer as Replay) : answer
 }
 
-/** Where a journal differs from what the rules come to, both sides are shown. */
+/** A replay contains both sides where the journal and the rules disagree. */
 export function replayWithoutTokens(replay: Replay): Replay {
   const { fault } = replay
   if (fault === null || fault.type !== 'diverged') return replay
@@ -60,12 +59,12 @@ export async function orderFrom(engine: Engine, plan: string | null, asked: Wire
 
 async function added(engine: Engine, plan: string | null, { tasks, ...order }: Wired<'add'>): Promise<Order | Problem> {
   let read = readTasks(tasks)
-  // Only who names other tasks pays for looking them up.
+  // Looks up the plan's tasks only if an expression names one.
   if (!read.ok) read = readTasks(tasks, namesOf(await definitionOf(engine, plan)))
   return read.ok ? { ...order, tasks: read.value } : misread(read, 'order')
 }
 
-/** Read over the task as it stands, so that keys which only make sense beside others find them. */
+/** Merges the change into the current task before parsing, so that keys which depend on others find them. */
 async function changed(engine: Engine, plan: string | null, order: Wired<'change'>): Promise<Order | Problem> {
   const { type, task, set, unset = [], ...rest } = order
   const definition = await definitionOf(engine, plan)
@@ -75,8 +74,8 @@ async function changed(engine: Engine, plan: string | null, order: Wired<'change
   const read = readTasks([{ ...stands, ...set, id: task }], namesOf(definition))
   if (!read.ok) return misread(read, 'order.set')
   const [after] = read.value as readonly [TaskDefinition]
-  const said = readTasks([{ ...set, id: task }], namesOf(definition))
-  const keys = said.ok ? Object.keys(said.value[0]!) : Object.keys(after)
+  const result = readTasks([{ ...set, id: task }], namesOf(definition))
+  const keys = result.ok ? Object.keys(result.value[0]!) : Object.keys(after)
   const changes: Record<string, unknown> = {}
   for (const key of keys)
     if (key !== 'id' && (key !== 'action' || hasAction(set))) changes[key] = after[key as keyof TaskDefinition]

@@ -1,4 +1,4 @@
-// What the Engine door reads over HTTP: sessions and goals, and whole journal entries as they are committed.
+// Reads of the Engine interface over HTTP: sessions, goals, and journal entries as they are committed.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { OwnStreams } from '../../engine/engine.ts'
@@ -14,8 +14,8 @@ import type { Call } from '../request.ts'
 import { type Answer, ok } from '../route.ts'
 import { withoutTokens } from './remote-orders.ts'
 
-// Whole entries of the journal as they are committed, one JSON value a line: what `watch` of the Engine door is over a wire. Blank
-// lines tell that the line stands. It is read as fast as the client takes it; one that takes nothing is cut off and comes back.
+// Streams whole journal entries as they are committed, one JSON value per line: the wire form of the engine's `watch`. Blank
+// lines are heartbeats. A client that stops reading is disconnected and reconnects.
 
 interface EntriesQuery {
   readonly after: number
@@ -38,7 +38,7 @@ export async function streamEntries(call: Call<EntriesQuery>): Promise<Answer> {
       hint: 'close one of them',
       headers: { 'retry-after': '5' },
     })
-  // Fires however the answer ends, also when nothing of it is sent.
+  // Also fires when the response ends before anything was sent.
   signal().addEventListener('abort', release, { once: true })
   return { stream: out => send(call, found?.plan, out) }
 }
@@ -52,7 +52,7 @@ async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Out
   const heart = setInterval(() => out.buffered() === 0 && out.write('\n'), heartbeatMs)
   const watching = call.engine.watch({
     after: query.after,
-    signal: AbortSignal.any([out.gone, cut.signal]),
+    signal: AbortSignal.any([out.disconnected, cut.signal]),
     plan,
   })
   try {
@@ -67,7 +67,7 @@ async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Out
   else out.end()
 }
 
-/** False when it took too long. Nothing of the wait is left behind: a stream waits thousands of times. */
+/** False on timeout. Removes its listeners, since a stream waits thousands of times. */
 const isDrained = (out: Outlet, withinMs: number): Promise<boolean> =>
   new Promise(resolve => {
     const silent = setTimeout(() => resolve(false), withinMs)
@@ -80,7 +80,7 @@ const isDrained = (out: Outlet, withinMs: number): Promise<boolean> =>
 export async function answerStream(call: Call<undefined, WireStream>): Promise<Answer> {
   const { engine, body, who } = call
   if (body.of === 'sessions' && body.do !== 'list' && !isSessionInScope(who.scope, body.id)) return noSession(body.id)
-  // Which events and filters belong to which stream was checked by the schema.
+  // The schema has checked which filters belong to which stream.
   const stream = engine[body.of] as OwnStreams<Streams<unknown, unknown>>
   switch (body.do) {
     case 'append': {

@@ -1,4 +1,4 @@
-// What the service says of its own routes: as a document for programs, as a page for people.
+// The service's description of its own routes: OpenAPI for programs, a page for people.
 
 import { apiPage, type Page } from '../api-docs/api-page.ts'
 import { openApiSlowly } from '../api-docs/openapi.ts'
@@ -14,7 +14,7 @@ export const apiRoutes = [
     about: 'Every route as an OpenAPI 3.1 document.',
     answers: { 200: { about: 'the document', body: 'OpenApiDocument' } },
     handle: async ({ rooms }) => {
-      const { document } = await toldOf(rooms)
+      const { document } = await documentsOf(rooms)
       return { status: 200, raw: { type: JSON_TYPE, data: document } }
     },
   }),
@@ -25,7 +25,7 @@ export const apiRoutes = [
     about: 'Every route as a page to look through.',
     answers: { 200: { about: 'the page', type: 'text/html' } },
     handle: async ({ rooms }) => {
-      const { page } = await toldOf(rooms)
+      const { page } = await documentsOf(rooms)
       const { text, policy } = page
       return {
         status: 200,
@@ -36,21 +36,21 @@ export const apiRoutes = [
   }),
 ]
 
-interface Told {
+interface ApiDocuments {
   readonly document: string
   readonly page: Page
 }
 
-/** The table does not change while it is served, so what is told of it is made once, while others are answered. */
-const told = new WeakMap<readonly ListedRoute[], Promise<Told>>()
+/** Built once per route table, since it does not change while the service runs. */
+const cache = new WeakMap<readonly ListedRoute[], Promise<ApiDocuments>>()
 
-function toldOf({ routes, version }: RouteRooms): Promise<Told> {
-  const known = told.get(routes) ?? tell(routes, version)
-  told.set(routes, known)
+function documentsOf({ routes, version }: RouteRooms): Promise<ApiDocuments> {
+  const known = cache.get(routes) ?? makeDocuments(routes, version)
+  cache.set(routes, known)
   return known
 }
 
-async function tell(routes: readonly ListedRoute[], version: string): Promise<Told> {
+async function makeDocuments(routes: readonly ListedRoute[], version: string): Promise<ApiDocuments> {
   const document = await openApiSlowly(routes, { version })
   return { document: JSON.stringify(document), page: await apiPage(document) }
 }

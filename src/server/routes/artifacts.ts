@@ -1,4 +1,4 @@
-// Artifacts over HTTP. Bytes are only ever handed out as an attachment of no type: whatever they are, no browser runs them here.
+// Artifacts over HTTP. They are always sent as an attachment without a media type, so that no browser executes them here.
 
 import { isSha256, type Sha256 } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
@@ -82,6 +82,6 @@ async function artifactsOf({ engine }: Asking, plan: string) {
   )
 }
 
-/** A plan may say which of its outputs it is about: `[{name, from}]`. */
+/** A plan may declare artifacts by output: `[{name, from}]`. */
 const declaredIn = (artifacts: Json | undefined): readonly JsonObject[] =>
   Array.isArray(artifacts) ? (artifacts as readonly Json[]).filter(isMap) : []

@@ -1,5 +1,4 @@
-// A plan for whoever must answer for it, takes it over, or only wants to see it: its trail, handoff, digest, contract, replay, and
-// pictures of it.
+// Reports about a plan: audit trail, handoff, digest, contract, replay, and pictures.
 
 import type { Digest } from '../../domain/views/digest.ts'
 import * as wire from '../../format/wire/audit.ts'
@@ -23,7 +22,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the trail', body: 'AuditTrail' } },
     handle: async call => {
       const { since } = call.query
-      return await told(call, plan => call.engine.ask({ type: 'audit', plan, since }))
+      return await viewReply(call, plan => call.engine.ask({ type: 'audit', plan, since }))
     },
   }),
   route({
@@ -35,7 +34,7 @@ export const auditRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the digest', body: 'Digest' } },
     handle: async call => {
       const since = call.query.since ?? call.rooms.now() - DAY_MS
-      return await told(call, async plan => withoutKeys(await call.engine.ask({ type: 'digest', plan, since })))
+      return await viewReply(call, async plan => withoutKeys(await call.engine.ask({ type: 'digest', plan, since })))
     },
   }),
   viewing('handoff', 'What whoever comes next must know, as facts and as Markdown.', 'Handoff', (call, plan) =>
@@ -133,12 +132,11 @@ function viewing<V extends View>(
     right: 'read',
     about,
     answers: { 200: { about: `the ${word}`, body } },
-    handle: async call => await told(call, plan => ask(call, plan)),
+    handle: async call => await viewReply(call, plan => ask(call, plan)),
   })
 }
 
-/** A view with the plan called as everywhere on the wire. */
-async function told(call: Asking, ask: (plan: string) => Promise<View>) {
+async function viewReply(call: Asking, ask: (plan: string) => Promise<View>) {
   return await withPlan(call, async found => {
     const view = await ask(found.plan)
     if (view === null) return gone()
@@ -147,7 +145,6 @@ async function told(call: Asking, ask: (plan: string) => Promise<View>) {
   })
 }
 
-/** Keys and steps are for programs inside. */
 function withoutKeys(digest: Digest | null): View {
   if (digest === null) return null
   const shown = {

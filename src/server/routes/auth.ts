@@ -1,4 +1,4 @@
-// How a browser signs in and out, and who is signed in.
+// Browser sign-in and sign-out, and who is signed in.
 
 import { code } from '../../format/wire/health.ts'
 import type { Browsers } from '../auth/browser-sign-in.ts'

@@ -1,4 +1,4 @@
-// Claims over HTTP: take a task in hand, keep it, report it; advance one task by hand; or let a coding agent work the tasks.
+// Claims over HTTP: claim, extend and report a task; advance one task by hand; let a coding agent work the tasks.
 
 import type { TaskName } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -32,7 +32,7 @@ import {
 } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
-// Agents at work: claim a task, say that one is still at it, report how it went. At `/tasks/:task/…`, and with the plan before it.
+// The routes of agents at work: claim, heartbeat, report. At `/tasks/:task/…` and `/plans/:plan/tasks/:task/…`.
 
 export function ofTask<Query, Body>(path: string, one: Omit<Route<Query, Body>, 'path'>): readonly AnyRoute[] {
   return ['/tasks/:task', '/plans/:plan/tasks/:task'].map(family => route({ ...one, path: `${family}${path}` }))
@@ -76,8 +76,8 @@ export const claimRoutes: readonly AnyRoute[] = [
     handle: async call =>
       await withTask(call, async ({ plan, task }) => {
         const { token, lease_seconds: seconds } = call.body
-        const held = { token, leaseMs: seconds === undefined ? undefined : seconds * 1_000 }
-        const kept = await keepClaim(engineOf(call), { plan, task }, held, options(call))
+        const claim = { token, leaseMs: seconds === undefined ? undefined : seconds * 1_000 }
+        const kept = await keepClaim(engineOf(call), { plan, task }, claim, options(call))
         if (kept.status === 'refused') return refused(kept.refusal, { plan, task })
         const expires = (kept.expiresInMs ?? 0) / 1_000
         return ok({ task, token, expires_in_seconds: expires, ...(await answerOf(call, kept.accepted)) })
@@ -101,7 +101,7 @@ export const claimRoutes: readonly AnyRoute[] = [
         const answer = await taskMoved(call, found, done)
         if (unaccepted === null || isProblem(answer)) return answer
         const { kept, failure, verdicts } = unaccepted
-        const held = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
+        const expiry = done.claim === undefined ? {} : { expires_in_seconds: done.claim.expiresInMs / 1_000 }
         return problem(422, 'not-accepted', `the report is recorded, but not accepted: ${failure.message}`, {
           hint: kept
             ? verdicts.length === 0 && failure.hint !== undefined
@@ -112,7 +112,7 @@ export const claimRoutes: readonly AnyRoute[] = [
             ...(answer.body as object),
             verdicts,
             claim_kept: kept,
-            ...(kept && done.claim !== undefined ? { token: done.claim.token, ...held } : {}),
+            ...(kept && done.claim !== undefined ? { token: done.claim.token, ...expiry } : {}),
           },
         })
       }),
@@ -133,8 +133,8 @@ export const claimRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is open again', body: 'TaskMoved', tag: true } },
     handle: async call => {
       const { reason, repeat } = call.body
-      const said = { reason, ...(repeat === true ? { repeat } : {}) }
-      return await moving(call, task => ({ type: 'retry', task, ...said }))
+      const details = { reason, ...(repeat === true ? { repeat } : {}) }
+      return await moving(call, task => ({ type: 'retry', task, ...details }))
     },
   }),
   planRoute({
@@ -209,8 +209,8 @@ function reportOf({
 
 function whyFailed(error: NonNullable<wire.ReportBody['error']>): FailureReport {
   if (typeof error === 'string') return { message: error }
-  const { retry_after_seconds: seconds, ...said } = error
-  return { ...said, retryAfterMs: seconds === undefined ? undefined : seconds * 1_000 }
+  const { retry_after_seconds: seconds, ...detail } = error
+  return { ...detail, retryAfterMs: seconds === undefined ? undefined : seconds * 1_000 }
 }
 
 const heldOnWire = ({ task, paths, by }: ScopeWait) => ({
@@ -219,8 +219,8 @@ const heldOnWire = ({ task, paths, by }: ScopeWait) => ({
   by: by.map(({ visit: _, since, ...holder }) => ({ ...holder, since: iso(since) })),
 })
 
-// Advances one task by hand: the draft is started if need be, a task for people or agents is claimed for the caller, any other is
-// left to the service. What is not ready says what is missing.
+// Advances one task by hand: starts the draft if needed, claims an external task for the caller, and leaves any other task to the
+// service. If the task is not ready, the problem says what is missing.
 
 export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
   method: 'POST',
@@ -243,7 +243,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
       const card = await call.engine.ask({ type: 'task', plan: found.plan, task: found.task })
       if (card === null) return gone()
       if (card.action === 'external') {
-        // The version the caller saw was looked at before anything was ordered.
+        // The expected version was checked before the first order.
         const claimed = await claimTask({ ...call, expectedVersion: undefined }, found.plan, found.task, {
           agent,
           leaseSeconds,
@@ -259,7 +259,7 @@ export const runRoutes: readonly AnyRoute[] = ofTask('/run', {
     }),
 })
 
-/** Null when nothing stands in its way. Looked at before anything is ordered, so that a refusal changes nothing. */
+/** Null if the task can start. Checked before any order, so that a refusal changes nothing. */
 async function notReady(call: Asking, { plan, task }: TaskTarget): Promise<Problem | null> {
   const { engine } = call
   const [summary, board] = [await engine.ask({ type: 'summary', plan }), await engine.ask({ type: 'board', plan })]
@@ -306,7 +306,7 @@ const missingOf = ({ needs }: Card, board: readonly Card[]): readonly Missing[] 
     return SATISFIES.has(status) ? [] : [{ task: need, status }]
   })
 
-/** What can be done now: the need itself, or what that still needs; of what asks somebody, the answer. */
+/** The first thing the caller can do: the missing need, what that need is missing in turn, or an answer to its question. */
 function firstStep(plan: string, missing: Missing, board: readonly Card[]): string {
   let first = missing
   for (let steps = 0; steps < board.length; steps++) {
@@ -331,7 +331,7 @@ async function withInputs(
   { plan, task }: TaskTarget,
   inputs: JsonObject,
 ): Promise<Accepted | Problem | null> {
-  // What is given to run a task is data, whatever it looks like.
+  // Inputs are data, even if they look like expressions.
   const given = asLiteral(inputs) as JsonObject
   const record = await call.engine.ask({ type: 'records', plan, tasks: [task] })
   const known = record?.tasks[0]?.definition.inputs ?? {}

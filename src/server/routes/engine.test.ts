@@ -243,7 +243,7 @@ describe('the Engine door over HTTP', () => {
       },
       drained: () => new Promise(resolve => setImmediate(resolve)),
       buffered: () => 1,
-      gone: gone.signal,
+      disconnected: gone.signal,
       end: () => {},
       destroy: () => {},
     }

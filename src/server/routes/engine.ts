@@ -1,5 +1,5 @@
-// The Engine door over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals, as typed values. Everything
-// is checked by its schema first; what somebody may do is for the engine to say.
+// The Engine interface over HTTP, for `planfold/client`: orders, queries, entries, sessions and goals as typed values. Schemas
+// check the input; the engine checks the rights.
 
 import type { AnyQuery } from '../../engine/engine.ts'
 import { entriesQuery } from '../../format/wire/events.ts'
@@ -26,22 +26,22 @@ export const engineDoorRoutes = [
     answers: { 200: { about: 'what happened', body: 'EngineSubmitted' } },
     handle: async call => {
       const { engine, who, body, once } = call
-      const { plan, order: asked, expected_version: said } = body
-      // Missing rights are reported first, whatever else is wrong with the order.
+      const { plan, order: asked, expected_version: expected } = body
+      // Missing rights are reported before any other error.
       const denial = refuseRoute(who, engine.rightFor(asked.type))
       if (denial !== null) return denial
       const order = await orderFrom(engine, plan, asked)
       if (isProblem(order)) return order
       const unsaid = plan === null ? null : await missingSightOf(engine, plan, order)
       if (unsaid !== null) return refused(unsaid, { plan })
-      const expectedVersion = said ?? call.expectedVersion
+      const expectedVersion = expected ?? call.expectedVersion
       const submitted = await submit(call, plan, order, {
         once,
         expectedVersion,
       })
       if (!submitted.ok) return refused(submitted.refusal, { plan })
-      const { ok: _, ...told } = submitted
-      return ok(told)
+      const { ok: _, ...reply } = submitted
+      return ok(reply)
     },
   }),
   route({

@@ -1,5 +1,4 @@
-// What happens, as it happens: all plans, one plan, or the plans of a session, as streams of events that can be taken up again
-// anywhere.
+// Live events as resumable streams: of all plans, one plan, or the plans of a session.
 
 import type { PlanId } from '../../domain/id.ts'
 import { UNDERSCORE } from '../../extras/compat/compat.ts'
@@ -71,7 +70,7 @@ function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): An
       hint: 'close one of them, or listen to all plans with one: GET /events',
       headers: { 'retry-after': '5' },
     })
-  // Fires however the answer ends, also when nothing of it is sent.
+  // Also fires when the response ends before anything was sent.
   signal().addEventListener('abort', release, { once: true })
   const wish: Wish = {
     naming: query.names === 'underscore' ? UNDERSCORE : DOTTED,
@@ -97,8 +96,8 @@ function stream(call: EventsCall, plan: PlanId | null, wants: Wish['wants']): An
   }
 }
 
-/** A client that comes back says where it was; what its address says was for the first time. */
+/** On reconnection, Last-Event-ID takes precedence over the query parameter of the first request. */
 function beginning(last: string | string[] | undefined, after: string | undefined): Wish['from'] {
-  const said = typeof last === 'string' && last !== '' ? last : after
-  return said === undefined ? 'now' : (parseCursor(said) ?? 'unknown')
+  const cursor = typeof last === 'string' && last !== '' ? last : after
+  return cursor === undefined ? 'now' : (parseCursor(cursor) ?? 'unknown')
 }

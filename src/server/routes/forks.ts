@@ -1,4 +1,4 @@
-// A plan that goes on from where another stood, two runs side by side, and what differs between two checkpoints.
+// Forks of a plan, comparison of two runs, and the difference between two checkpoints.
 
 import * as wire from '../../format/wire/forks.ts'
 import { isProblem, notFound, refused } from '../problem.ts'

@@ -1,4 +1,4 @@
-// Gates over HTTP: what waits for a decision in a plan, and deciding. The name of the token is who decided.
+// Gates over HTTP: list the open decisions of a plan, and decide. The token's name is recorded as the decider.
 
 import type { GateAsks } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'
@@ -21,7 +21,7 @@ import { type Asking, answerOf, engineOf, gone, order, planRoute } from '../subm
 import { iso, onWire } from '../wire-names.ts'
 import { readRevision } from './revisions.ts'
 
-interface Said extends GateAnswer {
+interface Decision extends GateAnswer {
   readonly hash: string | undefined
 }
 
@@ -116,7 +116,7 @@ export const gateItem = (
   ...(onWire(more) as object),
 })
 
-/** The last word of each route that may answer it; one option or another is chosen at the same one. */
+/** The last path segment of each route that may answer the gate; all options of a decision share one route. */
 function routesFor(type: GateAsks['type'], of: { readonly plan: string; readonly task: TaskName }): readonly string[] {
   const ways = gateAnswers(type, { ...of, mayGoBack: true })
   return [...new Set(ways.map(({ answer }) => (VERDICTS[answer] === 'chosen' ? 'choose' : answer)))]
@@ -126,7 +126,7 @@ function answering<B>(
   word: string,
   body: Schema<B>,
   about: string,
-  said: (call: Asking, body: B) => Promise<Said | Extract<Answer, { readonly problem: unknown }>>,
+  orderOf: (call: Asking, body: B) => Promise<Decision | Extract<Answer, { readonly problem: unknown }>>,
 ): AnyRoute {
   return route<undefined, B>({
     method: 'POST',
@@ -139,16 +139,16 @@ function answering<B>(
     handle: async call => {
       const found = await findTask(call, call.params.gate!, call.params.plan)
       if (isProblem(found)) return found
-      const target = await said(call, call.body)
+      const target = await orderOf(call, call.body)
       if (isProblem(target)) return target
       return await decide(call, found, target)
     },
   })
 }
 
-async function decide(call: Asking, gate: TaskTarget, { hash, ...said }: Said): Promise<Answer> {
+async function decide(call: Asking, gate: TaskTarget, { hash, ...given }: Decision): Promise<Answer> {
   const { plan, task } = gate
-  const decision = await decideGate(engineOf(call), gate, said, { hash, submit: options(call) })
+  const decision = await decideGate(engineOf(call), gate, given, { hash, submit: options(call) })
   if (decision.status !== 'decided') {
     if (decision.status === 'refused') return refused(decision.refusal, { plan, task })
     throw new Error('bug: only the engine says here what was seen')
@@ -182,7 +182,7 @@ export const budgetRoutes: readonly AnyRoute[] = [
     about:
       'What is spent, reserved and left of the budgets of the plan, its groups and tasks, and a forecast of the rest.',
     answers: { 200: { about: 'the budget', body: 'Budget' } },
-    handle: async (call, { plan }) => await budgetTold(call, plan),
+    handle: async (call, { plan }) => await budgetReply(call, plan),
   }),
   planRoute({
     method: 'POST',
@@ -202,12 +202,12 @@ export const budgetRoutes: readonly AnyRoute[] = [
       )
       if ('code' in asked) return refused(asked, { plan, task: about?.task })
       const done = await order(call, plan, asked)
-      return isProblem(done) ? done : await budgetTold(call, plan)
+      return isProblem(done) ? done : await budgetReply(call, plan)
     },
   }),
 ]
 
-async function budgetTold({ engine }: Asking, plan: string) {
+async function budgetReply({ engine }: Asking, plan: string) {
   const report = await engine.ask({ type: 'budget', plan })
   if (report === null) return gone()
   const { plan: id, ...rest } = report

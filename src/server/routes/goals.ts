@@ -1,4 +1,4 @@
-// Goals: set, changed, closed, listed; shown with their sub-goals, their plans and how far all that has come.
+// Goals: set, changed, closed, listed, and shown with their sub-goals, plans and progress.
 
 import { createHash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
@@ -109,7 +109,7 @@ export const goalRoutes = [
       const goal = call.params.goal!
       const { limit, cursor } = call.query
       const page = await engine.ask({ type: 'plans', goal, archived: false, ...presentFields({ limit, cursor }) })
-      // A token for some plans sees only the plans of a goal, not the goal.
+      // A token with a scope sees the plans of a goal, but not the goal.
       const isKnown = page.items.length > 0 || cursor !== undefined || engine.caller.scope !== null
       if (!isKnown && (await engine.goals.get(goal)) === null) return unknown(goal)
       return ok({ items: page.items.map(planItem), next: page.next })
@@ -236,7 +236,7 @@ async function change(call: PatchCall): Promise<Answer> {
   return isProblem(shown) ? shown : ok(shown, shown.version)
 }
 
-/** A goal is not a part of itself, however far up. */
+/** A goal must not become its own ancestor. */
 async function refuseParent(engine: Engine, id: string | null, parent: string | null): Promise<Problem | null> {
   const path = id === null ? [] : [id]
   for (let at = parent; at !== null; ) {

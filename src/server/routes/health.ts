@@ -1,4 +1,4 @@
-// Health, metrics, the halt of everything, and the address that memory will have.
+// Health, metrics, the halt of all plans, and reserved routes for memory.
 
 import { haltBody } from '../../format/wire/audit.ts'
 import { memoryBody, memoryQuery, searchQuery, stepsQuery } from '../../format/wire/health.ts'
@@ -9,7 +9,7 @@ import { isProblem, problem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { onWire } from '../wire-names.ts'
 
-// Looking at many plans at once: numbers for Prometheus, what steps took and used, and where words are found.
+// Queries over many plans: metrics, step statistics, search.
 
 export const observingRoutes = [
   route({
@@ -80,8 +80,6 @@ export const observingRoutes = [
 const outOfScope = (detail: string) =>
   problem(403, 'out-of-scope', detail, { hint: 'this token is for some plans only' })
 
-// Is it there, is it ready, which one is it.
-
 export const healthRoutes = [
   route({
     method: 'GET',
@@ -113,7 +111,7 @@ export const healthRoutes = [
   }),
 ]
 
-// The kill switch over HTTP: all work of the store ends, and nothing begins until it is lifted.
+// The kill switch: ends all work of the store; nothing starts until it is lifted.
 
 export const haltRoutes: readonly AnyRoute[] = [
   route({

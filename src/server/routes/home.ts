@@ -1,4 +1,4 @@
-// The pages people open: `/ui` is the page of web/, as it was built; `/` leads there.
+// Pages for browsers: `/ui` is the built web UI, and `/` leads there.
 
 import { createHash } from 'node:crypto'
 import type { PageFile } from '../page-files.ts'
@@ -6,9 +6,8 @@ import { notFound, type Problem } from '../problem.ts'
 import type { Call } from '../request.ts'
 import { type AnyRoute, type Reply, rawRoute, route } from '../route.ts'
 
-// Where the page was not built, as in a checkout of the sources, `/` is a small page of its own: it takes the code out of the link,
-// exchanges it, and says who is signed in. Nothing is loaded from anywhere; its script and style are known to the browser by their
-// hashes.
+// Without a build, as in a source checkout, `/` is a minimal page: it reads the code from the link, exchanges it, and shows who
+// is signed in. It loads nothing; its script and style are allowed by hash.
 
 const STYLE = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
@@ -17,7 +16,7 @@ h1 { font-size: 1.4rem }
 [hidden] { display: none }
 `
 
-// The code leaves the address bar and the history before anything is asked.
+// Removes the code from the address bar and the history before any request.
 const SCRIPT = `
 const show = (id, text) => { const it = document.getElementById(id); if (text !== undefined) it.textContent = text; it.hidden = false }
 const said = async response => { try { const { detail, hint } = await response.json(); return detail + (hint ? '. ' + hint : '') } catch { return 'error ' + response.status } }
@@ -74,7 +73,7 @@ const homePage = {
   ].join('; '),
 } as const
 
-/** Everything comes from this service, and nothing stands in the document itself: no script, no style. */
+/** Allows resources of this service only, and no inline script or style. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -91,13 +90,13 @@ const PAGE_POLICY = [
 const NOT_BUILT = notFound('the page was not built', 'npm run build builds it')
 const NO_FILE = notFound('the page has no such file', 'load the page again')
 
-/** The document is asked for each time, so that a new release shows at once; what it names holds a hash, and is kept for good. */
+/** The document is never cached, so that a new release shows at once; its assets have hashed names and are cached forever. */
 function pageAt({ rooms }: Pick<Call, 'rooms'>, request: Request): Response | Problem {
   if (rooms.page === null) return NOT_BUILT
   return sent(rooms.page.index(request.headers.get('accept-encoding')), 'no-cache')
 }
 
-/** A worker goes by the policy its own script came with, so scripts have the one of the page. */
+/** A worker uses the policy of its own script, so scripts carry the policy of the page. */
 const sent = ({ type, data, encoding }: PageFile, cache: string): Response =>
   new Response(data as Uint8Array<ArrayBuffer>, {
     headers: {
@@ -116,7 +115,6 @@ const HOME: Reply = {
   headers: { 'content-security-policy': homePage.policy },
 }
 
-/** What stands behind the question mark is the page's own affair. */
 const page = (path: string, about: string): AnyRoute =>
   rawRoute({
     method: 'GET',

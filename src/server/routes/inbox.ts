@@ -1,4 +1,4 @@
-// The inbox over HTTP: what waits for a person, answering it, proposals and reviews.
+// The inbox over HTTP: list what waits for a person, answer it; proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -32,12 +32,10 @@ import { type Accepted, type Asking, answerOf, engineOf, gone, order, withNewer,
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
 
-// An answer to something in the inbox (operations/answer-inbox.ts), worded for the wire.
-
 async function answerInbox(call: Asking, id: string, body: InboxAnswerBody): Promise<Answered | Problem> {
   const { answers, outputs, ...rest } = body
-  const said = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
-  const done = await giveAnswer(engineOf(call), id, () => said, { once: call.once })
+  const given = { ...rest, answers: answers as JsonObject | undefined, outputs: outputs as JsonObject | undefined }
+  const done = await giveAnswer(engineOf(call), id, () => given, { once: call.once })
   if (done.status === 'answered') return done
   if (done.status === 'refused') return refused(inTokenWords(call.who, done.refusal), { plan: done.item.plan })
   return unanswered(id, done)
@@ -94,7 +92,7 @@ function over({ plan, name, task, asks }: InboxItem, by: InboxFate['by']): Probl
   )
 }
 
-// What waits for people, over all plans, each under an id of its own; and questions asked in the middle of somebody's work.
+// The inbox of all plans, each item with an id of its own, and questions asked in the middle of work.
 
 export const inboxRoutes: readonly AnyRoute[] = [
   route({
@@ -109,16 +107,16 @@ export const inboxRoutes: readonly AnyRoute[] = [
       const only = plan_id === undefined ? null : await findPlan(call, plan_id)
       if (only !== null && isProblem(only)) return only
       const { items, unreadable } = await call.engine.ask({ type: 'inbox' })
-      const isMeant = ({ plan }: { readonly plan: PlanId }): boolean => only === null || plan === only.plan
-      const shown = items.filter(item => isMeant(item) && (who === undefined || isFor(item, who))).map(showItem)
-      const damaged = unreadable.filter(isMeant).map(({ plan, name, why }) => ({ plan_id: plan, name, why }))
+      const isRequested = ({ plan }: { readonly plan: PlanId }): boolean => only === null || plan === only.plan
+      const shown = items.filter(item => isRequested(item) && (who === undefined || isFor(item, who))).map(showItem)
+      const damaged = unreadable.filter(isRequested).map(({ plan, name, why }) => ({ plan_id: plan, name, why }))
       return ok({ items: shown, next: null, unreadable: damaged })
     },
   }),
   route({
     method: 'POST',
     path: '/inbox/:id/answer',
-    // Whoever works on plans or decides about them; the engine knows who may answer what.
+    // Any right that can answer some items; the engine checks each item.
     right: 'inspect',
     about:
       'Answers one of them, and no other: when it waits no longer, what became of it is told. Work and stopped rollbacks are for operators, everything else for approvers.',
@@ -130,20 +128,20 @@ export const inboxRoutes: readonly AnyRoute[] = [
       const { accepted, answer, unaccepted } = done
       const { claim, events } = accepted
       const moved = await answerOf(call, accepted)
-      const held =
+      const expiry =
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
-      // Said to be done, and not accepted: whoever said it must see that.
+      // The report was recorded, but the result was not accepted: the caller must see that.
       if (unaccepted !== null) {
         const { failure, verdicts, kept } = unaccepted
         return problem(422, 'not-accepted', `the answer is recorded, but not accepted: ${failure.message}`, {
           hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
-          more: { ...moved, ...held, verdicts: onWire(verdicts), claim_kept: kept },
+          more: { ...moved, ...expiry, verdicts: onWire(verdicts), claim_kept: kept },
         })
       }
       return ok(
-        { id: call.params.id!, answer, told: visibleEvents(events).map(event => sentence(event)), ...held, ...moved },
+        { id: call.params.id!, answer, told: visibleEvents(events).map(event => sentence(event)), ...expiry, ...moved },
         moved.version,
       )
     },
@@ -396,8 +394,8 @@ export const proposalRoutes: readonly AnyRoute[] = [
       await withPlan(call, async ({ plan, name }) => {
         const { verdict: word, rationale = '', hash, unseen } = call.body
         const verdict = word === 'approve' ? ('approved' as const) : ('rejected' as const)
-        const said = { verdict, rationale, ...(unseen === true && { unseen }) }
-        const done = await decideReview(engineOf(call), plan, said, { hash, submit: optionsOf(call) })
+        const judgement = { verdict, rationale, ...(unseen === true && { unseen }) }
+        const done = await decideReview(engineOf(call), plan, judgement, { hash, submit: optionsOf(call) })
         switch (done.status) {
           case 'nothing':
             return problem(409, 'not-ready', `nothing of '${name}' asks for approval`, {
@@ -466,10 +464,9 @@ async function judge(
   })
 }
 
-const late = ({ problem: told }: Problem, card: ProposalCard): Problem =>
-  problem(409, 'not-ready', fateWords(card), { hint: told.hint })
+const late = ({ problem: refusal }: Problem, card: ProposalCard): Problem =>
+  problem(409, 'not-ready', fateWords(card), { hint: refusal.hint })
 
-/** What was proposed, or taken at once. */
 async function proposedBody(
   call: Asking,
   done: Accepted,
@@ -490,7 +487,7 @@ async function proposedBody(
   return { body, at: `/plans/${plan}/proposals${id === null ? '' : `/${id}`}` }
 }
 
-/** Under the same key nobody drafts a second time. */
+/** A repeated idempotency key does not draft again. */
 async function replannedAgain(call: Asking, done: Accepted): Promise<Answer> {
   const again = await proposalMade(call.engine, done)
   if (again === null) return gone()

@@ -1,4 +1,4 @@
-// What happened, entry by entry; what was printed, chunk by chunk; every attempt. All of it from the store, page by page.
+// Paged logs from the store: journal entries, output chunks, attempts.
 
 import type { TaskName } from '../../domain/id.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
@@ -86,12 +86,12 @@ export const logRoutes: readonly AnyRoute[] = [
 async function entriesBefore(
   engine: Asking['engine'],
   plan: string,
-  said: number | undefined,
+  requested: number | undefined,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<readonly Entry[] | null> {
   const summary = await engine.ask({ type: 'summary', plan })
   if (summary === null) return null
-  const before = Math.min(said ?? Number.POSITIVE_INFINITY, summary.version + 1)
+  const before = Math.min(requested ?? Number.POSITIVE_INFINITY, summary.version + 1)
   const from = Math.max(after, before - 1 - limit, 0)
   if (from >= before - 1) return []
   const entries = await engine.ask({ type: 'entries', plan, after: from, limit: before - 1 - from })
@@ -115,7 +115,7 @@ async function logsOf(
 ): Promise<Answer> {
   const isBack = tail !== undefined || before !== undefined
   const most = tail ?? limit
-  // One more than is wanted tells whether there is more before that.
+  // One extra item shows whether there are more.
   const back = isBack ? { before: before ?? Number.MAX_SAFE_INTEGER, limit: most + 1 } : { limit }
   const found = await engine.ask({ type: 'logs', plan, after, ...back, ...presentFields({ task }) })
   if (found === null) return gone()
@@ -136,7 +136,7 @@ async function logsOf(
 function shown(entry: Entry, wanted: { readonly command: boolean }) {
   const { position, plan, version, actor, now, fence, hash } = entry
   const { command, events } = withoutTokens(entry)
-  const told = visibleEvents(entry.events).map(event => sentence(event))
+  const sentences = visibleEvents(entry.events).map(event => sentence(event))
   const asked = wanted.command ? { command } : {}
-  return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, ...asked, events, told }
+  return { position, plan_id: plan, version, actor, at: iso(now), fence, hash, ...asked, events, told: sentences }
 }

@@ -1,5 +1,5 @@
-// MCP over HTTP: the tools of `mcp/` for agents that show a token. Every request stands alone; nothing is kept between two of them. Host
-// and origin are checked by the guard, as everywhere.
+// MCP over HTTP: the tools of `mcp/` for agents with a token. Requests are stateless. The guard checks host and origin, as for
+// every route.
 
 import { join } from 'node:path'
 import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/server'
@@ -10,13 +10,13 @@ import { isProblem } from '../problem.ts'
 import { type AnyRoute, type RawRoute, rawRoute } from '../route.ts'
 import { troubleOf } from '../trouble.ts'
 
-/** Seals what a client carries from one round of a question to the next. */
+/** Seals the state that a client carries between the two rounds of a question. */
 const SEAL = crypto.getRandomValues(new Uint8Array(32))
 
-/** A message of the protocol; also what it refuses, which is an error as JSON-RPC has it. */
+/** Also for refusals, which are JSON-RPC errors. */
 const MESSAGE = { type: 'application/json' } as const
 
-/** The route for any MCP server: the conformance suite needs one with tools of its own. */
+/** A parameter, because the conformance suite needs a server with tools of its own. */
 export const mcpRoute = (serverFor: (call: Parameters<RawRoute['respond']>[1]) => McpServerFactory): AnyRoute =>
   rawRoute({
     method: 'POST',

@@ -1,4 +1,4 @@
-// What can be done with a plan over HTTP: run, pause, resume, cancel, look, fork, and go back.
+// Actions on a plan over HTTP: run, pause, resume, cancel, inspect, fork, roll back.
 
 import { isPlanName, type TaskName } from '../../domain/id.ts'
 import type { FilePreview, Order, RollbackAsk, RollbackPreview } from '../../engine/engine.ts'
@@ -30,9 +30,9 @@ import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Asking, answerOf, clientSignal, engineOf, gone, order, planRoute, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
-// Going back, as it is asked for over the wire: what would happen, where somebody must choose first, and the order itself.
+// Rollback over the wire: the preview, the choices a person must make first, and the order itself.
 
-type Foretold = Extract<RollbackPreview, { readonly ok: true }>
+type PossibleRollback = Extract<RollbackPreview, { readonly ok: true }>
 
 const CHOICES = ['keep', 'take', 'merge'] as const
 
@@ -60,13 +60,13 @@ function askOf(body: RollbackBody): RollbackAsk | Problem {
   }
 }
 
-async function foretell(call: Asking, wanted: RollbackWanted): Promise<Foretold | Problem> {
+async function previewOf(call: Asking, wanted: RollbackWanted): Promise<PossibleRollback | Problem> {
   const preview = await previewRollback(call.engine, wanted)
   if (preview === null) return gone()
   return preview.ok ? preview : refused(preview.refusal, { plan: wanted.plan })
 }
 
-function showPreview({ plan, name }: { plan: string; name: string }, preview: Foretold, ask: RollbackAsk) {
+function showPreview({ plan, name }: { plan: string; name: string }, preview: PossibleRollback, ask: RollbackAsk) {
   const { to, checkpoint, files, resets, compensate, stays, decisionsLost, git, kept } = preview
   return {
     status: 'dry_run' as const,
@@ -97,7 +97,7 @@ function conflicting(conflicts: readonly FilePreview[]): Problem {
 async function goBack(
   call: Asking & { readonly signal: () => AbortSignal },
   wanted: RollbackWanted,
-  preview: Foretold,
+  preview: PossibleRollback,
   seconds: number,
 ) {
   const wait = { ms: seconds * 1_000, signal: clientSignal(call) }
@@ -111,7 +111,7 @@ async function goBack(
   const { accepted, carried: ended } = done
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
-  // Once it has ended, the plan is at least that far.
+  // If the wait ended early, the plan has at least this version.
   const now = ended === null ? null : await call.engine.ask({ type: 'summary', plan: wanted.plan })
   return {
     status,
@@ -121,8 +121,6 @@ async function goBack(
     ...(await answerOf(call, now === null ? accepted : { ...accepted, version: now.version })),
   } as const
 }
-
-// What is done to a plan as a whole.
 
 export const planVerbRoutes: readonly AnyRoute[] = [
   route({
@@ -151,8 +149,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is paused', body: 'PlanOrderDone', tag: true } },
     handle: async call => {
       const { reason, force } = call.body
-      const said = { reason, ...(force === true ? { force } : {}) } as const
-      return await verb(call, { type: 'pause', ...said }, 'paused')
+      const details = { reason, ...(force === true ? { force } : {}) } as const
+      return await verb(call, { type: 'pause', ...details }, 'paused')
     },
   }),
   route({
@@ -172,8 +170,8 @@ export const planVerbRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'it is being cancelled, or is', body: 'PlanOrderDone', tag: true } },
     handle: async call => {
       const { reason, force } = call.body
-      const said = { reason, ...(force === true ? { force } : {}) } as const
-      return await verb(call, { type: 'cancel', ...said }, 'cancelled')
+      const details = { reason, ...(force === true ? { force } : {}) } as const
+      return await verb(call, { type: 'cancel', ...details }, 'cancelled')
     },
   }),
   route({
@@ -206,14 +204,11 @@ async function verb(call: Asking, what: Order, status: 'paused' | 'resumed' | 'c
     const done = await order(call, plan, what)
     if (isProblem(done)) return done
     const moved = await answerOf(call, done)
-    // What it has begun is ended first, and undone.
+    // Running work is ended and undone first.
     const isUnderWay = status === 'cancelled' && moved.state !== 'cancelled'
     return { status: 200, body: { status: isUnderWay ? 'cancelling' : status, ...moved }, version: moved.version }
   })
 }
-
-// A plan looked at as a whole: how it stands with its metrics, what can be known before it runs, what it did to the repository, and
-// all of it at once.
 
 export const lookingRoutes: readonly AnyRoute[] = [
   route({
@@ -263,7 +258,7 @@ export const goingBackRoutes: readonly AnyRoute[] = [
         const old = summary === null ? gone() : stale(call, summary, undefined)
         if (old !== null) return old
         const wanted = { plan: found.plan, kind: undo ? 'undo' : 'rollback', ask } as const
-        const preview = await foretell(call, wanted)
+        const preview = await previewOf(call, wanted)
         if (isProblem(preview)) return preview
         if (dry_run === true) return ok(showPreview(found, preview, ask))
         const conflicts = undecidedFiles(preview.files, ask)

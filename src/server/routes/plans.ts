@@ -1,4 +1,4 @@
-// Plans over HTTP: made, listed, shown, changed, archived, printed in another format, measured.
+// Plans over HTTP: create, list, show, change, archive, export, measure.
 
 import { isPlanName, type PlanId, type TaskName } from '../../domain/id.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
@@ -43,8 +43,6 @@ import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
 import { type Asking, clientSignal, engineOf, gone, order, planRoute, submit } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
 
-// A plan that a request brings, made under its name or a numbered one, with what is said beside it; started when that is asked for.
-
 interface Wanted {
   readonly definition: PlanDefinition
   readonly document?: Pick<ReadDocument, 'source' | 'imported'> | undefined
@@ -52,7 +50,7 @@ interface Wanted {
   readonly goal?: string | undefined
   readonly agent?: string | undefined
   readonly session?: string | undefined
-  /** What a key counts for, where a planner makes the steps. */
+  /** What the idempotency key covers if a planner makes the steps. */
   readonly asked?: Json
   readonly written?: 'others'
   readonly start: boolean
@@ -88,8 +86,7 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
   return created(body, `/plans/${made.plan}`, shown.version)
 }
 
-// Deleting a plan is archiving it: its tasks go with it, its journal stays. One that is open is cancelled first, and what it has to
-// undo is undone before.
+// DELETE archives: the tasks go with the plan, the journal stays. An open plan is cancelled and compensated first.
 
 const WAIT_MS = 10_000
 
@@ -123,8 +120,6 @@ export async function archivePlan(
       return done satisfies never
   }
 }
-
-// Plans that change: their status, what a client keeps beside them, their outline, the order of their tasks; and their end.
 
 export const planChangeRoutes = [
   planRoute({
@@ -209,11 +204,11 @@ const KNOWN = {
     'reason',
     'expected_revision',
   ]),
-  // Whoever says a status or a step means it, whatever is so now.
+  // Fields that count as a request even if they equal the current value.
   always: new Set(['status', 'current_step', 'reason', 'expected_revision']),
 }
 
-/** Whatever can be refused is looked at before anything is written. */
+/** Checks everything that could be refused before it writes. */
 async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   const { engine } = call
   const [summary, current] = [
@@ -307,7 +302,7 @@ async function reorder(call: ReorderCall, plan: PlanId): Promise<Answer> {
   return ok({ plan_id: plan, revision: current.revision, version: done.version, order: names }, done.version)
 }
 
-/** The tasks of the list, by id or name; all errors in it are reported at once. */
+/** Resolves task ids or names; reports all errors at once. */
 function tasksNamed(words: readonly string[], board: readonly Card[]): readonly TaskName[] | Problem {
   const names = new Map<string, TaskName>(board.flatMap(({ id, name }) => [[id, name] as const, [name, name] as const]))
   const unknown = words.filter(word => !names.has(word))
@@ -382,7 +377,7 @@ export const planRoutes = [
       if (call.query.as !== undefined) return await printPlan(call, found.plan, call.query.as)
       const shown = await showPlan(call, found.plan)
       if (shown === null) return notFound('the plan has gone')
-      // Another plan of the session may have the same version, so the tag needs more than that.
+      // Another plan of the session may have the same version, so the ETag needs more.
       return 'session' in found ? ok(shown.body, shown.version) : asText(shown.text, shown.version)
     },
   }),
@@ -414,7 +409,7 @@ export const planRoutes = [
   }),
 ]
 
-/** Clients that know only their conversation ask for its plan by that. A plan of this name comes first. */
+/** Some clients know only their session and use its id; a plan with that name takes precedence. */
 async function planOrActive(call: Call<unknown>, reference: string): Promise<PlanTarget | FoundBySession | Problem> {
   const found = await findPlan(call, reference)
   if (!isProblem(found) || !isSessionInScope(call.who.scope, reference)) return found
@@ -470,7 +465,7 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
   return { definition, document, warnings, start: query.start === true, ...said }
 }
 
-/** A goal and nothing that says how: a planner makes the steps. */
+/** The goal, if the body has nothing but a goal; a planner then makes the steps. */
 function goalOnly(body: Json): string | null {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return null
   const { goal, ...rest } = body as { readonly [key: string]: Json }
@@ -510,7 +505,7 @@ function fromStore(call: MakeCall, body: PlanOfStore): Wanted | Problem {
   return { definition, start: call.query.start ?? status === 'active', ...beside(call, body as Json) }
 }
 
-/** A goal, an agent and a session may be said in the address or, where a document has room for them, in the body. */
+/** Goal, agent and session come from the query or, where a document has room for them, from the body. */
 function beside({ query }: MakeCall, body: Json): Pick<Wanted, 'goal' | 'agent' | 'session'> {
   const said =
     body !== null && typeof body === 'object' && !Array.isArray(body) ? (body as { [key: string]: Json }) : {}
@@ -542,7 +537,7 @@ async function printPlan(call: Call<unknown>, plan: PlanId, as: string): Promise
       ? notFound('the plan has gone')
       : {
           status: 200,
-          // Opened from disk it has its styles; the policy of the service allows none that stand in a document.
+          // Downloaded, because the report has inline styles, which the policy of the service forbids.
           headers: { 'content-disposition': 'attachment; filename="report.html"' },
           raw: { type: 'text/html; charset=utf-8', data: text },
         }

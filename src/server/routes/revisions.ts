@@ -1,4 +1,4 @@
-// The revisions of a plan over HTTP: listed, shown, compared, and the next one made.
+// Revisions of a plan over HTTP: list, show, compare, create.
 
 import type { Event } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
@@ -29,10 +29,10 @@ import { type Answer, type AnyRoute, created, ok } from '../route.ts'
 import { type Accepted, type Asking, answerOf, gone, planRoute, submit, withNewer } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 
-// A plan rewritten over the wire: the document is read in any format and laid over the plan as it stands.
+// Rewrites a plan over the wire: reads the document in any format and applies it to the current plan.
 
 interface Rewritten extends Pick<ReadDocument, 'source'>, PreparedRevision {
-  /** The revision it was made from, and how many entries the plan had then. */
+  /** The revision it is based on, and the plan's version then. */
   readonly from: number
   readonly version: number
 }
@@ -58,7 +58,7 @@ export async function readRevision(
   return isProblem(revised) ? revised : { ...revised, from, version }
 }
 
-/** About how long a task is, written down: a plan of many tasks is a long document, also when what is laid over it is short. */
+/** Approximate length of a serialised task: applying even a short document to a large plan takes long. */
 const TASK_LENGTH = 100
 
 export const textOf = (document: Json): string =>
@@ -66,7 +66,7 @@ export const textOf = (document: Json): string =>
 
 const TRIES_MAX = 5
 
-/** Orders what was made of the document, for the plan as it was read; when it moved meanwhile, it is read again. */
+/** Submits the revision; if the plan changed meanwhile, it is read and merged again. */
 export async function orderRevised(
   call: Asking,
   plan: PlanId,
@@ -155,7 +155,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
           revision: made.from,
           changed: false,
           dry_run: true,
-          ...told(made),
+          ...changesBody(made),
           plan_id: plan,
           name,
           state,
@@ -174,7 +174,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
       const { done, made } = ordered
       const event = done.events.find(one => one.type === 'plan.revised')
       const moved = await answerOf(call, done)
-      // A repeat answers as the first time: what it changed then.
+      // A repeat returns the changes of the first time.
       const was =
         event === undefined ? null : await call.engine.ask({ type: 'definition', plan, revision: event.revision - 1 })
       const diff = event === undefined || was === null ? made.diff : semanticDiff(was.definition, event.definition)
@@ -184,7 +184,7 @@ export const revisionRoutes: readonly AnyRoute[] = [
         revision: event?.revision ?? made.from,
         changed: event !== undefined,
         dry_run: false,
-        ...told({ summary: summarise(diff), diff, notes, fates }),
+        ...changesBody({ summary: summarise(diff), diff, notes, fates }),
         ...moved,
       }
       return event === undefined
@@ -214,12 +214,12 @@ export const revisionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'the next draft, and how it differs', body: 'Redraft' } },
     handle: async (call, { plan, name }) => {
       const { comments, budget, ...choice } = call.body
-      const said = comments.map(({ task = null, text, field, line }) => ({
+      const remarks = comments.map(({ task = null, text, field, line }) => ({
         task,
         text,
         ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
       }))
-      const asked = { plan, newComments: said, choice: presentFields(choice) }
+      const asked = { plan, newComments: remarks, choice: presentFields(choice) }
       const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
         const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
         return isProblem(proposed) ? { problem: proposed } : proposed.proposal
@@ -277,13 +277,13 @@ async function replaceDocument(call: Asking, plan: PlanId, body: Json): Promise<
 
 const OWN_WORDS: ReadonlySet<string> = new Set(['name', 'title', 'description', 'owner', 'steps'])
 
-/** Clients send a plan back as it was shown to them: what only the service can say of it is no part of the document. */
+/** Clients send a plan back as it was shown: fields that only the service computes are dropped. */
 function documentIn(body: Json, shown: Plan, { extra: written = {} }: PlanDefinition): Json {
   if (!isMap(body) || !Array.isArray(body.steps)) return body
-  const { extra, ...said } = body
+  const { extra, ...fields } = body
   const isShown = (key: string, value: Json): boolean =>
     JSON.stringify(value) === JSON.stringify(shown[key as keyof Plan])
-  const own = Object.entries(said).filter(([key, value]) => {
+  const own = Object.entries(fields).filter(([key, value]) => {
     if (key === 'plan_type') return Object.hasOwn(written, key) || !isShown(key, value)
     if (key === 'labels') return !isShown(key, value) || shown.labels.length > 0
     return value !== null && (OWN_WORDS.has(key) || !(key in shown))
@@ -291,7 +291,7 @@ function documentIn(body: Json, shown: Plan, { extra: written = {} }: PlanDefini
   return { ...(isMap(extra) ? extra : {}), ...Object.fromEntries(own) }
 }
 
-/** Going on, a plan opens more tasks again than a revision does. */
+/** Resuming a plan reopens more tasks than a revision alone does. */
 function withReopened(fates: readonly Fate[], events: readonly Event[]): readonly Fate[] {
   if (!events.some(({ type }) => type === 'plan.reopened')) return fates
   const again = new Set(events.flatMap(event => (event.type === 'task.reopened' ? event.tasks : [])))
@@ -323,7 +323,7 @@ function shown({ revision, hash, verified, actor, at, version, rationale, defini
 const changed = (before: Revision | undefined, after: Revision): string =>
   before === undefined ? 'made' : summarise(semanticDiff(before.definition, after.definition))
 
-const told = ({ summary, diff, notes, fates }: Pick<Rewritten, 'summary' | 'diff' | 'notes' | 'fates'>) => ({
+const changesBody = ({ summary, diff, notes, fates }: Pick<Rewritten, 'summary' | 'diff' | 'notes' | 'fates'>) => ({
   summary,
   diff: onWire(diff),
   notes: onWire(notes),

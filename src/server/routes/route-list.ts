@@ -1,4 +1,4 @@
-// The table: every route of the service, noun by noun.
+// The table of all routes.
 
 import { withOlderRoutes } from '../../extras/compat/compat.ts'
 import { extraRoutes } from '../../extras.ts'

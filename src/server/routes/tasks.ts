@@ -1,4 +1,4 @@
-// Tasks: added to a plan one by one or as a batch, listed, shown, with what they need.
+// Tasks over HTTP: add to a plan, list, show, change, evaluate.
 
 import type { Evaluation } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
@@ -41,7 +41,7 @@ import { type Answer, created, nothing, ok, route } from '../route.ts'
 import { type Accepted, gone, order, submit, taskRoute } from '../submit-order.ts'
 import { iso } from '../wire-names.ts'
 
-// Tasks that change: their status, what they need and say, what a client keeps beside them; and what is said of their work.
+// Changes to tasks: status, needs, results, client fields, and assessments.
 
 export const taskChangeRoutes = [
   taskRoute({
@@ -58,9 +58,9 @@ export const taskChangeRoutes = [
       const shown = await showTask(call, found.plan, found.task)
       if (shown === null) return gone()
       const claim = moved?.claim
-      const told =
+      const claimed =
         claim === undefined ? {} : { claim: { token: claim.token, expires_in_seconds: claim.expiresInMs / 1000 } }
-      return ok({ ...shown.body, ...told }, shown.version)
+      return ok({ ...shown.body, ...claimed }, shown.version)
     },
   }),
   taskRoute({
@@ -140,11 +140,11 @@ const KNOWN = {
     'token',
     'expected_revision',
   ]),
-  // Whoever says a status means it, whatever is so now.
+  // Fields that count as a request even if they equal the current value.
   always: new Set(['status', 'output_data', 'error', 'reason', 'token', 'expected_revision']),
 }
 
-/** Whatever can be refused is looked at before anything is written. Null when no status was asked for. */
+/** Checks everything that could be refused before it writes. Null if no status was requested. */
 async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Accepted | null | Problem> {
   const { engine } = call
   const standing = await standingOf(engine, plan, task)
@@ -209,7 +209,7 @@ async function changesOf(
   const offered = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
   const extra = {
     ...presentFields({ sequence_order }),
-    // Where an earlier release kept data that looked like an expression.
+    // Earlier releases kept data that looked like an expression here.
     ...(input_data === undefined ? {} : { input_data: null }),
     ...removedKeys(definition.extra, others),
   } as JsonObject
@@ -225,18 +225,18 @@ async function changesOf(
   return { set, extra: isOther ? extra : {} }
 }
 
-/** What is kept beside it. What a task that has ended left behind stands in its outputs, until somebody says otherwise. */
+/** The client fields to store. Results of an ended task stay in its outputs unless they are replaced. */
 function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>): JsonObject {
   const { status, output_data, error, started_at, completed_at } = fields
-  const isTold = status === 'completed' || status === 'failed'
-  const outputs = isTold
+  const isFinal = status === 'completed' || status === 'failed'
+  const outputs = isFinal
     ? before.output_data === undefined
       ? {}
       : { output_data: null }
     : presentFields({ output_data })
   return {
     ...others,
-    ...(isTold ? {} : presentFields({ error })),
+    ...(isFinal ? {} : presentFields({ error })),
     ...outputs,
     ...clientSaid(before, { started_at, completed_at }),
   } as JsonObject
@@ -327,7 +327,7 @@ async function addTasks(call: AddCall): Promise<Answer> {
   )
 }
 
-/** Names of ours that are taken are made again. Under a key the rounds make the same names: a repeat finds its own. */
+/** Generates new names on a conflict; with an idempotency key always the same ones, so a repeat finds its own tasks. */
 async function added(
   call: AddCall,
   plan: PlanId,
@@ -423,7 +423,7 @@ async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
   return ok({ items: await wholeTasks(call, items), next })
 }
 
-/** Rows are for finding; what is shown is the whole task, asked for plan by plan. */
+/** Search returns rows; the full tasks are then read plan by plan. */
 async function wholeTasks(call: Pick<Call, 'engine'>, rows: readonly TaskRow[]) {
   const byPlan = new Map<PlanId, TaskName[]>()
   for (const { plan, name } of rows) byPlan.set(plan, [...(byPlan.get(plan) ?? []), name])

@@ -1,4 +1,4 @@
-// Templates: the stock ones and those saved here, and the plans that are made of them.
+// Templates over HTTP: stock and saved ones, and plans made from them.
 
 import { join } from 'node:path'
 import { isPlanName } from '../../domain/id.ts'
@@ -108,7 +108,7 @@ export const templateRoutes = [
   }),
 ]
 
-/** A template is read whole whenever templates are looked at; this keeps it under a fraction of a second. */
+/** Templates are loaded whole whenever they are listed; this keeps it under a fraction of a second. */
 const TEMPLATE_TASKS_MAX = 2_000
 
 const TOO_LARGE = problem(422, 'limit', `a template has at most ${TEMPLATE_TASKS_MAX} tasks`, {

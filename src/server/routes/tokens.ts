@@ -1,5 +1,5 @@
-// The tokens of others: made, listed and revoked by an admin. Only while tokens are asked for: a service that lets everybody in
-// must not hand out what opens one that does not.
+// Tokens, managed by an admin. Not available under `--no-auth`: an open service must not hand out tokens that are valid for a
+// protected one.
 
 import type { Scope } from '../../engine/roles.ts'
 import { newToken } from '../../format/wire/health.ts'

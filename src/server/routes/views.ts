@@ -1,4 +1,4 @@
-// What a page or another face shows of a plan, each with one call: its whole state, a task, a gate with what it asks one to agree to.
+// Page views: everything that one page of a face shows, in one request: a plan, a task, a gate with what it asks approval for.
 
 import { askedSentence, votesSentence } from '../../domain/views/gate-text.ts'
 import { consentText } from '../../domain/views/pages/consent-text.ts'
@@ -62,7 +62,7 @@ export const viewRoutes: readonly AnyRoute[] = [
         const { name, version } = summary
         const { card, definition, decisions } = page
         const waiting = summary.waiting.find(each => each.task === task)
-        const told = {
+        const shared = {
           name,
           state: card.status,
           definition: raiseTask(definition),
@@ -77,7 +77,7 @@ export const viewRoutes: readonly AnyRoute[] = [
               task_id: card.id,
               title: card.title,
               open: false,
-              ...told,
+              ...shared,
               consent: null,
               hidden,
             },
@@ -87,7 +87,7 @@ export const viewRoutes: readonly AnyRoute[] = [
         return ok(
           {
             ...gateItem(plan, waiting, card),
-            ...told,
+            ...shared,
             open: true,
             question: askedSentence({ task, asks: { ...waiting.asks, on: waiting.hash ?? null } }, SAFE_TEXT.visible),
             agree: agreeing(waiting, consent),
@@ -100,7 +100,7 @@ export const viewRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-/** Contents of files are for those who work on a plan or decide about it. */
+/** File contents are visible only to those who work on a plan or decide about it. */
 const mayInspect = ({ engine }: Pick<Call<unknown, unknown>, 'engine'>): boolean => engine.caller.rights.has('inspect')
 
 function taskBody(page: TaskPage) {

@@ -1,5 +1,5 @@
-// An agent that drafts a plan: one turn in a sandbox in which it can write nothing, outside of any plan. What it submits with its plan
-// tools is the draft.
+// Drafts a plan with an agent: one turn in a read-only sandbox, outside of any plan. What it submits with its plan tools is the
+// draft.
 
 import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { addCost, addUsage, type ModelUse } from '../../../domain/model-use.ts'
@@ -27,16 +27,13 @@ export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'open
   readonly about: string
   readonly now: number
   readonly monotonic: () => number
-  /** A new one. */
   readonly id: string
-  /** What a person allows; absent: what the settings say. */
+  /** Set by a person; by default from the settings. */
   readonly budget?: Allowance['caps']
   readonly more?: (question: string) => Promise<boolean>
   readonly tell?: (note: string) => void
-  /** Every call of a model that was made from here. */
   readonly calls: () => Promise<readonly ModelCallRecord[]>
   readonly sandbox: Sandbox
-  /** A state folder of its own, below this one. */
   readonly openState: (folder: string) => Promise<DraftingState>
 }
 
@@ -57,7 +54,7 @@ type Draft =
 
 const DRAFTING_MS = 30 * 60_000
 
-/** Where somebody allows more again and again, the agent is not begun again without end. */
+/** Bounds the turns if a person keeps raising the budget. */
 const TURNS_MAX = 5
 
 export async function draftWithAgent(request: DraftingRequest): Promise<Draft> {
@@ -83,14 +80,14 @@ async function draftIn(request: Drafting): Promise<Draft> {
     const { message, hint } = unknownAgent(agent, known)
     return no(failure('logic', message, hint))
   }
-  const standing = await sandbox.check()
-  if (!standing.ok) return no(standing.failure)
+  const sandboxState = await sandbox.check()
+  if (!sandboxState.ok) return no(sandboxState.failure)
   const { attempts: before } = place
-  // What earlier turns of it cost is part of what it cost.
+  // Includes the cost of earlier turns.
   const finished = async (definition: PlanDefinition): Promise<Draft> => {
     return { ok: true, definition, used: usedBy(await request.calls(), place.key) }
   }
-  // It was cut short behind its last word: nobody need be asked again.
+  // If an earlier process died after the submission, no model needs to be asked again.
   const found = before === 0 ? null : await submitted()
   if (found !== null) {
     tell(`${agent} submitted this plan before the drafting was interrupted; it was not asked again`)
@@ -101,19 +98,19 @@ async function draftIn(request: Drafting): Promise<Draft> {
   for (let turn = 1; ; turn++) {
     place.begin()
     const isAgain = before + turn > 1
-    const { outcome, parked, said } = await oneTurn(request, allowance, before + turn, conversation => {
+    const { outcome, parked, lastMessage } = await oneTurn(request, allowance, before + turn, conversation => {
       if (isAgain) tell(conversation === 'taken up' ? goesOn(agent) : beginsAnew(agent))
     })
     if (outcome.type === 'interrupted')
       return no({ class: 'cancelled', code: 'model:cancelled', message: 'stopped on request', retryable: false })
     const drafted = await submitted()
-    // A turn that ended badly may have submitted a plan before.
+    // A turn that failed may have submitted a plan before.
     if (drafted !== null) return await finished(drafted)
-    // It did not wait until the person had answered.
+    // The turn ended before the person had answered.
     if ((await person.allowed()) && turn < TURNS_MAX) continue
     if (parked !== null) return no(usedUp(parked, agent))
     if (outcome.type === 'failed') return no(outcome.failure)
-    const last = said.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+    const last = lastMessage.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
     return no({
       ...failure(
         'logic',
@@ -138,7 +135,7 @@ const usedUp = ({ reason, hint }: GatewayParked, agent: string): Failure => ({
   ...(hint === undefined ? {} : { hint }),
 })
 
-/** Whoever may allow more, while the agent works and after it has given up waiting for it. */
+/** The person who may raise the budget, during a turn and after it gave up waiting. */
 class Person {
   readonly more: Pick<Allowance, 'more'>
   #last: Promise<boolean> = Promise.resolve(false)
@@ -156,9 +153,9 @@ class Person {
 
 interface Turn {
   readonly outcome: Outcome
-  /** Its budget did not allow a call. */
+  /** Set if the budget did not allow a call. */
   readonly parked: GatewayParked | null
-  readonly said: string
+  readonly lastMessage: string
 }
 
 async function oneTurn(
@@ -168,7 +165,7 @@ async function oneTurn(
   onTurn: NonNullable<AgentTools['onTurn']>,
 ): Promise<Turn> {
   const { agent, model, instruction, signal, sandbox, place } = request
-  let said = ''
+  let lastMessage = ''
   let parked: GatewayParked | null = null
   const tools: RunnerTools = {
     root: request.root,
@@ -179,7 +176,7 @@ async function oneTurn(
     about: request.about,
     evaluate: () => ({ ok: false, message: 'nothing is evaluated here' }),
     log: (stream, chunk) => {
-      if (stream !== 'engine') said = `${said}${Buffer.from(chunk).toString('utf8')}`.slice(-SAID_MAX)
+      if (stream !== 'engine') lastMessage = `${lastMessage}${Buffer.from(chunk).toString('utf8')}`.slice(-SAID_MAX)
     },
     monotonic: request.monotonic,
     sandbox: { room: sandbox, network: 'none', isRequired: true },
@@ -212,10 +209,10 @@ async function oneTurn(
       }),
   })
   const outcome = await runner.attempt(attempt, tools, { aborted: signal.aborted, signal })
-  return { outcome, parked, said }
+  return { outcome, parked, lastMessage }
 }
 
-/** What was answered in earlier turns is not paid again. */
+/** Calls answered in earlier turns are replayed and not paid again. */
 const cutShort = (number: number): readonly EarlierAttempt[] =>
   Array.from({ length: number - 1 }, (_, at) => ({
     ...{
@@ -230,7 +227,7 @@ const cutShort = (number: number): readonly EarlierAttempt[] =>
     },
   }))
 
-/** What one payer used; null when no model was asked. */
+/** Usage of one payer; null if no model was asked. */
 function usedBy(calls: readonly ModelCallRecord[], payer: string): Used | null {
   const own = calls.filter(call => call.payer === payer)
   if (own.length === 0) return null

@@ -1,6 +1,7 @@
-// Where an agent drafts: its home with its conversation, and the plans it submitted. A drafting that was cut short, by its limits or by a
-// crash, leaves the folder behind, and the next drafting of the same goal by the same agent takes it up. The name of the folder says whose
-// it is: `<what is drafted>.<process>`, or `.kept` when nobody is at it. Taking it is one rename, so no two drafts share one.
+// The folder of a drafting: the agent's home with its session, and the plans it submitted. A drafting that was interrupted, by
+// its limits or a crash, leaves the folder behind, and the next drafting of the same goal by the same agent takes it over. Its
+// name shows the owner: `<draft key>.<process>`, or `.kept` without one. Taking over is a single rename, so no two draftings
+// share a folder.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,12 +11,11 @@ import { codeOf } from '../../../safety/safety-refusal.ts'
 
 export interface DraftingFolder {
   readonly folder: string
-  /** Under which its calls of models are paid: the same for all attempts. */
+  /** Key of its model calls, the same for all attempts. */
   readonly key: string
-  /** How many attempts were made before. */
   readonly attempts: number
   begin(): void
-  /** It stays when the same agent can go on with it another time. `null`: nobody knows how it ended. */
+  /** Kept if the same agent could continue later. `null`: the outcome is unknown. */
   end(how: { readonly ok: true } | { readonly ok: false; readonly failure: Failure } | null): void
 }
 
@@ -30,13 +30,12 @@ interface Wanted {
   readonly model?: string
   readonly what: readonly string[]
   readonly now: number
-  /** A new one, for the key. */
   readonly id: string
 }
 
 const CUT_SHORT: ReadonlySet<string> = new Set(['model:cap', 'model:cancelled', 'agent:ended', 'timeout'])
 
-/** What was left behind is of no use for longer. */
+/** Abandoned folders are removed after this time. */
 const KEPT_MS = 7 * 24 * 60 * 60_000
 
 export function openDraftingFolder({ stateDir, agent, model = '', what, now, id }: Wanted): DraftingFolder {
@@ -50,7 +49,7 @@ export function openDraftingFolder({ stateDir, agent, model = '', what, now, id 
   const left = readdirSync(place).filter(each => !isAtWork(each))
   for (const each of left)
     if (isOld(join(place, each), now)) rmSync(join(place, each), { recursive: true, force: true })
-  // Whoever drafts the same at the same time has nothing to take up.
+  // Another process drafts the same goal right now, so this one starts from scratch.
   const isAlone = statSync(folder, { throwIfNoEntry: false }) === undefined
   const own = isAlone ? folder : join(place, `${id}.${process.pid}`)
   const found = left.find(each => each.startsWith(`${name}.`) && isAlone && take(join(place, each), own))

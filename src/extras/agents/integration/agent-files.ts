@@ -32,7 +32,6 @@ export interface AgentSetup {
   readonly files: readonly AgentFile[]
   /** Folders that are ours alone, the outermost first. */
   readonly folders: readonly string[]
-  /** Tested with the real agent? */
   readonly tested: boolean
   readonly next: string
 }

@@ -56,7 +56,6 @@ export type InstallPlan =
       /** Writes the changes. Throws if a file has changed meanwhile; the record holds what was written by then. */
       readonly apply: () => Promise<void>
     }
-  /** These faults must be fixed first. */
   | { readonly ok: false; readonly refused: readonly { readonly path: string; readonly why: string }[] }
 
 export async function planInstall(ask: InstallAsk): Promise<InstallPlan> {
@@ -108,7 +107,6 @@ async function planWith(
 
 interface Looked {
   readonly file: AgentFile
-  /** With links resolved. */
   readonly real: string
   readonly text: string | null
   readonly recorded: RecordedFile | null
@@ -359,7 +357,6 @@ function recordOf({ file, base, after, entries }: Step): RecordedFile {
   }
 }
 
-/** The range in which two texts differ. */
 function spanOf(before: string, after: string): NonNullable<RecordedFile['undo']> {
   const most = Math.min(before.length, after.length)
   let [start, end] = [0, 0]

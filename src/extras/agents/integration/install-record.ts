@@ -20,7 +20,6 @@ export interface InstallRecord {
 
 export interface RecordedFile {
   readonly path: string
-  /** Null: the file did not exist. */
   readonly before: Sha256 | null
   readonly after: Sha256
   /** How to restore the file: replace `length` characters from `start` with `text`. */

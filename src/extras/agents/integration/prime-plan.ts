@@ -20,7 +20,6 @@ import type { PlanRow } from '../../../stores/store.ts'
 export interface PrimeRoom {
   readonly engine: Pick<Engine, 'ask'>
   readonly now: () => Millis
-  /** The names under which the agent claims tasks. */
   readonly agents: readonly string[]
 }
 
@@ -47,14 +46,12 @@ export interface Prime {
   readonly failed: readonly TaskLine[]
   /** Tasks that can start first, then the order of the plan. */
   readonly pending: readonly TaskLine[]
-  /** Latest first. */
   readonly done: readonly TaskLine[]
   readonly otherPlans: readonly string[]
 }
 
 export interface CurrentTask
   extends Pick<Briefing, 'task' | 'title' | 'description' | 'instruction' | 'accept' | 'write'> {
-  /** `next`: not claimed yet. */
   readonly standing: 'yours' | 'next'
   readonly briefing: Briefing
 }

@@ -59,7 +59,6 @@ const RESERVED_UNITS = 600
 
 interface Section {
   readonly title: string
-  /** What the lines are called if some are omitted. */
   readonly what: string
   readonly all: number
   readonly lines: readonly string[]

@@ -12,7 +12,6 @@ import { protectedBy } from '../../../safety/files/protected-path.ts'
 import { realTarget } from '../../../safety/files/real-path.ts'
 import { inScope } from '../../../safety/scope.ts'
 
-/** The write scope of a claimed task, and its folder. */
 export interface ClaimedScope {
   readonly plan: string
   readonly task: TaskName
@@ -37,7 +36,6 @@ export async function claimedScopes(
 }
 
 export interface DeniedWrite {
-  /** As the agent wrote it. */
   readonly path: string
   readonly scope: ClaimedScope
   /** The rule that protects it; null if it is only outside the scope. */

@@ -39,7 +39,6 @@ export async function loginOf(place: UserRulesPlace, agent: string): Promise<Ans
   return { ok: true, value: login }
 }
 
-/** True if that is new. */
 export async function setLogin(
   place: UserRulesPlace,
   order: { readonly agent: string; readonly isAllowed: boolean; readonly person: Person },

@@ -184,7 +184,7 @@ function remembered(row: PlanRow, now: number) {
   }
 }
 
-interface Meant {
+interface PlanForSession {
   readonly order: Extract<Order, { readonly type: 'create' }>
   readonly title: string
   readonly planned: string
@@ -200,7 +200,7 @@ async function meantPlan(
   call: Asking & Pick<Call, 'signal'>,
   body: JsonObject,
   session: string,
-): Promise<Meant | Problem> {
+): Promise<PlanForSession | Problem> {
   const { auto_execute: _, message: __, document, ...rest } = body
   const isDocument = DOCUMENT_KEYS.some(key => Object.hasOwn(rest, key))
   const written = document ?? (isDocument ? rest : undefined)
@@ -238,7 +238,7 @@ async function ofDescription(
   call: Asking & Pick<Call, 'signal'>,
   { description, name, ...rest }: JsonObject,
   session: string,
-): Promise<Meant | Problem> {
+): Promise<PlanForSession | Problem> {
   const strange = Object.keys(rest).find(key => !CHOICE_KEYS.includes(key))
   if (strange !== undefined)
     return invalidRequest('body', [

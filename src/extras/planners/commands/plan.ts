@@ -28,7 +28,7 @@ import type { StartOptions } from '../../../operations/start-plan.ts'
 import { foreignFolders, helperPath } from '../../../safety/find-program.ts'
 import { escapeForTerminal, shellWord } from '../../../safety/text/terminal.ts'
 import { choosePlanner } from '../goals/choose-planner.ts'
-import { draftedBefore, fittingTemplate } from '../goals/drafted-before.ts'
+import { draftedBefore, fittingTemplate } from '../goals/existing-drafts.ts'
 import type { LookPlace } from '../goals/look-first.ts'
 import {
   type CheckedProposal,

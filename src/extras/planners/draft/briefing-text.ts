@@ -1,5 +1,5 @@
-// What whoever does a step reads: the step in the goal's own words, what people and earlier tasks said, where the work most likely is,
-// and how it is tried out. What comes from others is quoted or numbered line by line, so that it cannot pass for a heading of ours.
+// The instruction of a step: the step in the goal's words, comments and earlier results, where the work most likely is, and how
+// to try it. Quoted text is marked or numbered line by line, so that it cannot pass for a heading of ours.
 
 import { inScope } from '../../../safety/scope.ts'
 import type { PlanParts } from '../compose-plan.ts'
@@ -12,21 +12,21 @@ const FILES_TOLD = 5
 const GOAL_MAX = 4_000
 const LOG_MAX = 2_500
 
-/** Something that an earlier task leaves, by an expression. */
+/** An output of an earlier task, by expression. */
 export interface Left {
   readonly task: string
   readonly output: string
   readonly title: string
 }
 
-/** In texts in which `${{ … }}` is put in, what somebody wrote stays what it is. */
+/** Escapes text that becomes part of a template. */
 export const live = (text: string): string => text.replaceAll('${{', () => '$${{')
 
-/** The text of an output, marked as a quote; `(nothing)` when the task was skipped or left nothing. */
+/** The text of an output as a quote; `(nothing)` if the task was skipped or has no output. */
 export const quoteOf = ({ task, output }: Pick<Left, 'task' | 'output'>, max?: number): string =>
   `\${{ quote(${reference(task)}.outputs.${output}${max === undefined ? '' : `, ${max}`}) }}`
 
-/** How the command ended, and what it printed when it failed. */
+/** The exit status, and the output of a failure. */
 function logOf({ task, output }: Left): string {
   const of = reference(task)
   return `\${{ ${of}.exit == 0 ? '> it succeeded' : quote(${of}.outputs.${output}, ${LOG_MAX}) }}`
@@ -34,7 +34,7 @@ function logOf({ task, output }: Left): string {
 
 const reference = (task: string): string => (/^\w+$/.test(task) ? `tasks.${task}` : `tasks['${task}']`)
 
-/** `before`: what the tasks before it leave, the oldest first. `logs`: commands that ran before the work. */
+/** `before`: outputs of earlier tasks, oldest first. `logs`: commands that ran before the work. */
 export function instructionOf(
   parts: PlanParts,
   step: WorkStep,
@@ -43,7 +43,7 @@ export function instructionOf(
 ): string {
   const { goal, judged, questions, dropped } = parts
   const answered = questions.length === 0 || dropped.has('clarify') ? [] : questions
-  const said = [
+  const sections = [
     ...answered.flatMap(({ text }, at) => [
       '',
       live(`Asked: ${text}`),
@@ -61,10 +61,10 @@ export function instructionOf(
     ...(deadline === null ? [] : ['', live(`Deadline: ${deadline.said}`)]),
     ...listed('Keep to this:', judged.constraints),
     ...listed('Said about the draft:', saidAbout(parts, step)),
-    ...(said.length + printed.length === 0
+    ...(sections.length + printed.length === 0
       ? []
       : ['', "Lines that begin with '>' quote people, tasks and commands before this one."]),
-    ...said,
+    ...sections,
     ...placesFor(parts, step).map(live),
     ...printed,
   ].join('\n')
@@ -78,7 +78,7 @@ const saidAbout = ({ remarks }: PlanParts, { id }: WorkStep): readonly string[] 
 const listed = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', title, ...lines.map(text => live(`- ${text}`))]
 
-/** The place in words, for a step that changes something: the first passage, or the file of tests. */
+/** Where a changing step begins: the first passage, or the test file. */
 function beginsAt({ goal, analysis, places, scopes }: PlanParts, { scope, instruction }: WorkStep): string {
   const { test } = places
   if (scope === 'tests')
@@ -88,7 +88,7 @@ function beginsAt({ goal, analysis, places, scopes }: PlanParts, { scope, instru
   const passages = places.passages.filter(({ path }) => scope === 'holding' || inScope(scopes.sources, path))
   const [first] = passages
   if (first === undefined || (scope !== 'both' && scope !== 'sources' && scope !== 'holding')) return ''
-  // Words alone lead to many files, and to any line of them: then only a passage of the likeliest file.
+  // Plain words lead to many files and lines, so only a passage of the best file counts.
   const [best] = analysis.files
   const isNamed = goal.symbols.some(
     name => !isIntroduced(goal, name) && first.lines.join('\n').includes(name.split(/[.#:]+/).at(-1)!),
@@ -101,7 +101,7 @@ function beginsAt({ goal, analysis, places, scopes }: PlanParts, { scope, instru
   return `${isList ? '\n\n' : ' '}Begin at ${passage.path}:${passage.at}.`
 }
 
-/** A name from the goal counts as the place in so many files. */
+/** A name from the goal identifies the place if it is in at most this many files. */
 const NEAR_MAX = 3
 
 const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
@@ -109,7 +109,6 @@ const notedIn = ({ places, judged }: PlanParts, step: WorkStep): string =>
     ? ` Note it in ${places.changeLog}, as earlier changes are.`
     : ''
 
-/** Files, passages, and the commands to try it with. */
 function placesFor({ analysis, places }: PlanParts, step: WorkStep): readonly string[] {
   const isTest = step.scope === 'tests'
   const ranked = isTest ? [...analysis.tests.slice(0, 2), ...analysis.files] : analysis.files

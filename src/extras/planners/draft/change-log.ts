@@ -1,17 +1,17 @@
-// The file in which a repository notes what changed for its users: a change that leaves it out comes back from the review.
+// Finds the change log for users; in repositories with one, a change without an entry would not pass the review.
 
 import { isChangeLog, type Limit, sparedParts } from '../goal-limits.ts'
 import type { PastChange } from '../planner.ts'
 import { roleOf } from '../ranking/file-role.ts'
 import type { WorkStep } from '../work-steps.ts'
 
-/** To so many changes of the source there has to be one of the log, */
+/** At least this many log changes per source change, */
 const HABIT = 0.25
-/** and so many have to be made with the source: a log that only a release or a robot writes is left to them. */
+/** and this many made together with source: a log written only by releases or bots does not count. */
 const TOGETHER = 0.08
 const CHANGES_MIN = 4
 
-/** Null where there is none, where most changes leave it out, or where the goal wants it left alone. */
+/** Null if there is none, if most changes omit it, or if the goal excludes it. */
 export function changeLog({
   paths,
   history,
@@ -31,7 +31,7 @@ export function changeLog({
   return share(best, history) >= HABIT && share(best, changes) >= TOGETHER ? best : null
 }
 
-/** Users notice what is fixed, added, removed or faster; not how the code is cut, nor tests and texts. */
+/** Fixes, features, removals and speed are noted; refactoring, tests and docs are not. */
 export const isNoted = ({ kind, scope, id }: WorkStep, goalKind: string): boolean =>
   kind === 'implement' &&
   id !== 'tidy' &&

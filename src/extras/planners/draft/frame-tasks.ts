@@ -1,5 +1,5 @@
-// What stands around the steps of a goal: questions, a baseline that records how it is today, a safe point, checks, the review, and an
-// approval before whatever is irreversible.
+// Tasks around the steps of a goal: questions, a baseline, a checkpoint, checks, the review, and approvals before anything
+// irreversible.
 
 import type { TaskName } from '../../../domain/id.ts'
 import type { Criterion, Field, TaskDefinition } from '../../../domain/plan.ts'
@@ -16,9 +16,9 @@ import { ALL_TESTS_BEFORE, BASELINE, check, MINUTE, TESTS_BEFORE } from './work-
 export const REVIEW = 'review'
 export const INSTALL = 'install'
 
-/** Writes nothing but caches and what it builds; whatever it leaves in the workspace goes back with a rollback. */
+/** Writes only caches and build output, which a rollback removes. */
 const READS = { effect: 'workspace' } as const
-/** Python leaves a cache beside each file that it loads, unless it is told not to. */
+/** Keeps Python from writing a cache beside each loaded file. */
 const quietly = ({ run }: FoundCommand): Pick<TaskDefinition, 'env'> =>
   /(^|\/)(pytest|python[\d.]*)$/.test(run[0]!) ? { env: { PYTHONDONTWRITEBYTECODE: '1' } } : {}
 const LOG = { outputs: { log: { from: 'stdout', as: 'text' } } } as const
@@ -42,7 +42,7 @@ export function clarify(questions: readonly PlanQuestion[]): TaskDefinition {
   }
 }
 
-/** It reaches the registry and asks before it reaches anything else. Without a write scope: what git ignores is no change of the plan. */
+/** May reach the registry only. No write scope: ignored files are not part of the plan's changes. */
 export function install({ run, why, network }: Installation, needs: readonly TaskName[]): TaskDefinition {
   const line = run[0] === 'sh' ? run.at(-1)! : run.join(' ')
   return {
@@ -58,7 +58,7 @@ export function install({ run, why, network }: Installation, needs: readonly Tas
   }
 }
 
-/** Until then the tests run with the version before; and a lock file that was written by hand is found out. */
+/** Until then the tests run with the old version. Also detects a lock file edited by hand. */
 export const installAgain = (
   found: Pick<Installation, 'run' | 'network'>,
   needs: readonly TaskName[],
@@ -97,7 +97,7 @@ export function setUp(commands: readonly FoundCommand[]): TaskDefinition {
   }
 }
 
-/** Fails today, or the goal has been reached before anything was done. */
+/** Must fail today; otherwise the goal is already reached. */
 export function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]): TaskDefinition {
   if (ends.some(({ command }) => command !== undefined)) return commandsBefore(ends, needs)
   const script = ends.map(one => one.script).join(' &&\n')
@@ -120,7 +120,7 @@ export function baseline(ends: readonly EndCheck[], needs: readonly TaskName[]):
   }
 }
 
-/** Runs each command and records how it ended. Not all of them fail today, and perhaps none does here. */
+/** Runs each command and records the result. Some or all may pass today. */
 function commandsBefore(ends: readonly EndCheck[], needs: readonly TaskName[]): TaskDefinition {
   const lines = ends.map(
     ({ script }) => `echo ${shellQuoted(`== ${script}`)}; code=0; (${script}) 2>&1 || code=$?; echo "== exit $code"`,
@@ -139,11 +139,11 @@ function commandsBefore(ends: readonly EndCheck[], needs: readonly TaskName[]): 
   }
 }
 
-/** Does it print more than the lines of a search? */
+/** Does it print more than matching lines? */
 export const printsMore = (ends: readonly EndCheck[]): boolean =>
   ends.some(({ script }) => !/^(! )?(grep|test) /.test(script))
 
-/** Records how the tests are before the work: a check afterwards asks only about what changed. */
+/** Records the test results before the work, so that a later check only compares. */
 export function testsBefore(
   test: FoundCommand,
   needs: readonly TaskName[],
@@ -198,7 +198,7 @@ export const safePoint = (needs: readonly TaskName[]): TaskDefinition => ({
   action: { type: 'checkpoint', name: 'before-work' },
 })
 
-/** What passes today has to pass afterwards. Of any other nobody knows whether it fails for reasons from before: the review shows how it ended. */
+/** What passes today must pass afterwards. For the others, failures may predate the work, so the review shows the results. */
 export function ranAfter(
   id: string,
   title: string,
@@ -236,7 +236,7 @@ export const approveSpecification = (specify: TaskName): TaskDefinition => ({
   on: { rejected: [specify] },
 })
 
-/** Agreed to right before a step, with what was found before it. */
+/** Approval right before a step, showing what was found so far. */
 export const approveStep = (
   { id, approval }: WorkStep & Required<Pick<WorkStep, 'approval'>>,
   needs: readonly TaskName[],
@@ -254,7 +254,7 @@ const shown = (left: Left): string => `${live(`From '${left.task}' (${left.title
 
 export interface Reviewed {
   readonly needs: readonly TaskName[]
-  /** Where a rejection leads; null when nobody can work on it again. */
+  /** The task to return to on rejection; null if there is none. */
   readonly back: TaskName | null
   readonly left: readonly Left[]
   readonly done: readonly Criterion[]
@@ -266,7 +266,7 @@ export interface ReviewedGoal {
   readonly judged: Pick<FramedGoal, 'constraints' | 'deadline'>
 }
 
-/** The one place where a person judges what no command can. */
+/** The only place where a person judges what commands cannot. */
 export function review({ goal, judged }: ReviewedGoal, { needs, back, left, done, changes }: Reviewed): TaskDefinition {
   const checks = done.flatMap(one => (one.type === 'check' ? [one.text ?? ''] : []))
   const at = judged.deadline?.at?.slice(0, 10)
@@ -301,7 +301,7 @@ export function review({ goal, judged }: ReviewedGoal, { needs, back, left, done
 
 const WORDS = { push: 'push', deploy: 'be deployed', delete: 'delete data', migrate: 'migrate data' } as const
 
-/** An approval, and what it is about. */
+/** An approval and the irreversible task after it. */
 export function irreversibleTasks(
   { word, said }: IrreversibleStep,
   needs: readonly TaskName[],

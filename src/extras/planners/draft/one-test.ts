@@ -1,5 +1,4 @@
-// How one file of tests is run alone, where the repository says which runner it uses: whoever works on a task needs seconds, not the
-// whole suite.
+// How a single test file is run, if the test runner is known: during work, seconds matter more than the whole suite.
 
 import { shellLine } from '../end-checks.ts'
 import type { Toolchain } from '../found-commands.ts'
@@ -7,7 +6,7 @@ import type { GoalAnalysis, RepositoryView } from '../planner.ts'
 import { objectIn } from '../toolchain/evidence.ts'
 import { inFolder, packageFolders, packagesAround, seenFrom } from '../toolchain/packages.ts'
 
-/** The test called like the first file, else the best one of its package. */
+/** The test named like the first file, else the best one in its package. */
 export function likelyTest(
   { files, tests: ranked }: Pick<GoalAnalysis, 'files' | 'tests'>,
   paths: readonly string[],
@@ -32,14 +31,14 @@ export function likelyTest(
   return COMMON.test(name) ? tests[0] : (own ?? tests[0])
 }
 
-/** What tests share holds no test. */
+/** Shared helpers contain no tests. */
 const HELPS = /(?:^|[/_.-])(?:utils?|helpers?|fixtures?|support|shared_examples|setup|conftest|common|mocks?)[/_.-]/i
-/** Others are seldom in the scope. */
+/** Files beyond these are rarely in the scope. */
 const LOOKED_AT = 3
-/** Files called so stand in every folder. */
+/** Names that occur in every folder. */
 const COMMON = /^(?:index|main|mod|lib|init|__init__|)$/
 
-/** The line for a shell; null when the runner is not known. */
+/** A shell line; null for an unknown runner. */
 export async function oneTestCommand(
   repository: Pick<RepositoryView, 'read'>,
   { toolchain, paths, file }: { toolchain: Toolchain; paths: readonly string[]; file: string },
@@ -56,7 +55,7 @@ export async function oneTestCommand(
   return null
 }
 
-/** By the script of the nearest package, else by what it depends on. */
+/** By the nearest package's script, else by its dependencies. */
 async function nodeTest(
   repository: Pick<RepositoryView, 'read'>,
   paths: readonly string[],
@@ -73,12 +72,12 @@ async function nodeTest(
   } = objectIn(text ?? null) as {
     readonly [key: string]: { readonly [name: string]: unknown } | undefined
   }
-  const said = Object.entries(scripts)
+  const script = Object.entries(scripts)
     .filter(([name]) => /^(test|unit)\b/.test(name))
     .map(([, line]) => String(line))
     .join(' ; ')
   const runner =
-    RUNNERS.find(([, pattern]) => pattern.test(said)) ??
+    RUNNERS.find(([, pattern]) => pattern.test(script)) ??
     RUNNERS.find(([name]) => name in devDependencies || name in dependencies)
   if (runner === undefined) return null
   const [name, , words] = runner
@@ -123,7 +122,7 @@ function cargoTest(paths: readonly string[], file: string): string | null {
   ])
 }
 
-/** `a/b/`, `a/` and the top itself. */
+/** For example `a/b/`, `a/` and the top itself. */
 function foldersAbove(file: string): readonly string[] {
   const parts = file.split('/').slice(0, -1)
   return [...parts.map((_, at) => `${parts.slice(0, parts.length - at).join('/')}/`), '']

@@ -1,5 +1,5 @@
-// What stands around the work of every draft, whoever drafted it: questions, what has to be installed, how the tests are today, a point
-// to go back to, and at the end a person who looks. An approval somewhere in the work does not take the place of that look.
+// The frame around every draft of any planner: questions, installation, test baseline, a checkpoint, and a final review. An
+// approval in between does not replace that review.
 
 import { actionFacts, sandboxedCommand } from '../../../domain/actions/actions.ts'
 import type { TaskName } from '../../../domain/id.ts'
@@ -16,14 +16,12 @@ import { ALL_TESTS_BEFORE, BASELINE, TEXTS } from './work-tasks.ts'
 
 export interface Opening {
   readonly questions: readonly PlanQuestion[]
-  /** Installs what is missing. */
   readonly prepared: readonly TaskDefinition[]
-  /** Record how it is today. */
   readonly recorded: readonly TaskDefinition[]
   readonly isSaved: boolean
 }
 
-/** Before the work, and what the work needs of it. */
+/** The tasks before the work, and those the work depends on. */
 export function opening({ questions, prepared, recorded, isSaved }: Opening): {
   readonly tasks: readonly TaskDefinition[]
   readonly needs: readonly TaskName[]
@@ -37,7 +35,7 @@ export function opening({ questions, prepared, recorded, isSaved }: Opening): {
 
 const namesOf = (tasks: readonly TaskDefinition[]): readonly TaskName[] => tasks.map(({ id }) => id)
 
-/** Names of the frame, which a task of the work must not have. */
+/** Task names of the frame, which the work must not use. */
 export const FRAME_NAMES: readonly string[] = [
   'clarify',
   'set-up',
@@ -49,19 +47,19 @@ export const FRAME_NAMES: readonly string[] = [
 ]
 
 export interface Framing {
-  /** What the planner that asks nobody found. */
+  /** The result of the heuristic planner. */
   readonly known: Pick<PlanProposal, 'definition' | 'analysis' | 'kind' | 'framing'>
   readonly questions: readonly PlanQuestion[]
 }
 
 interface Suite {
-  /** As the drafts of others name it. */
+  /** As the drafts of other planners spell it. */
   readonly line: string
   readonly test: FoundCommand
   readonly before: TaskName
 }
 
-/** The tests that are recorded before the work, and judged against that; of the package, and all where that is another command. */
+/** Test suites recorded before the work and compared afterwards: of the package, and of everything if that differs. */
 export function suitesOf({ analysis, framing }: Pick<Framing['known'], 'analysis' | 'framing'>): readonly Suite[] {
   const { test, allTests = null } = analysis.commands
   const suite = (found: FoundCommand, named: readonly string[] | null | undefined, before: string): Suite => ({
@@ -75,10 +73,10 @@ export function suitesOf({ analysis, framing }: Pick<Framing['known'], 'analysis
   ]
 }
 
-/** Where the goal is that a check passes, tests are not compared with before. */
+/** If the goal is a passing check, tests are not compared with the baseline. */
 export const isAboutChecks = ({ kind }: Pick<PlanProposal, 'kind'>): boolean => /^failing-/.test(kind)
 
-/** A suite that is red today would refuse every work for ever; what it must not do is get worse. */
+/** A suite that fails today could never pass as a criterion; it must only not get worse. */
 function judged(criterion: Criterion, suites: readonly Suite[]): Criterion {
   if (criterion.type !== 'check') return criterion
   const { command } = criterion
@@ -89,7 +87,7 @@ function judged(criterion: Criterion, suites: readonly Suite[]): Criterion {
   return { type: 'tests', command: { script: live(shellLine(test.run)) }, baseline: before, text: TEXTS.kept }
 }
 
-/** The tasks of somebody else, a model or an agent, within the same frame. */
+/** Puts the tasks of a model's or agent's draft into the frame. */
 export function framed(plan: PlanDefinition, { known, questions }: Framing): PlanDefinition {
   const writers = plan.tasks.filter(task => mayWrite(plan, task))
   const suites = writers.length === 0 ? [] : suitesOf(known)
@@ -142,13 +140,12 @@ export function framed(plan: PlanDefinition, { known, questions }: Framing): Pla
   return { ...plan, ...(done === undefined ? {} : { done }), tasks: [...begun.tasks, ...middle, review, ...released] }
 }
 
-/** In the words of the goal. */
 function limitsOf({ definition }: Framing['known']): readonly string[] {
   const { constraints } = mapOf(definition.extra?.planning)
   return Array.isArray(constraints) ? constraints.map(String) : []
 }
 
-/** A command that declares nothing may write as well; what pushes or deploys has an approval of its own. */
+/** A command without a declared scope may write; commands that push or deploy have approvals of their own. */
 function mayWrite(plan: PlanDefinition, task: TaskDefinition): boolean {
   const { action, write, effect } = task
   if (write !== undefined) return write.length > 0
@@ -158,7 +155,7 @@ function mayWrite(plan: PlanDefinition, task: TaskDefinition): boolean {
   return isWriting && (command === undefined || effect !== 'idempotent') && (impact === null || impact === 'unknown')
 }
 
-/** What cannot be taken back, its approvals, and what comes after; nothing of it when the plan goes on writing then. */
+/** Irreversible tasks with their approvals and successors; empty if the plan writes after them. */
 function finalTasks(plan: PlanDefinition, tasks: readonly TaskDefinition[]): ReadonlySet<string> {
   const final = new Set<string>(namesOf(tasks.filter(task => dangerOf(task) !== null)))
   for (let before = 0; before < final.size; ) {
@@ -172,7 +169,7 @@ function finalTasks(plan: PlanDefinition, tasks: readonly TaskDefinition[]): Rea
   return tasks.some(task => final.has(task.id) && mayWrite(plan, task)) ? new Set() : final
 }
 
-/** Tasks that only an outcome, a failure or a rollback of another one starts: nothing may wait for them. */
+/** Tasks that only an outcome, a failure or a rollback starts, so nothing may depend on them. */
 function conditional(tasks: readonly TaskDefinition[]): ReadonlySet<string> {
   const routed = new Set<string>(tasks.flatMap(({ on = {} }) => Object.values(on).flat()))
   const helping = tasks.flatMap(({ recover = [], failureModes = [], compensate }) => [
@@ -184,7 +181,6 @@ function conditional(tasks: readonly TaskDefinition[]): ReadonlySet<string> {
   return new Set([...namesOf(started), ...helping])
 }
 
-/** With other names where the work has taken theirs. */
 function renamed(tasks: readonly TaskDefinition[], taken: Set<string>) {
   const names = new Map(tasks.map(({ id }) => [id, freeName(id, taken)]))
   const nameOf = (name: TaskName): TaskName => names.get(name) ?? name

@@ -1,5 +1,5 @@
-// What the look before the draft changes in it: a goal about checks becomes one about the commands that fail today, whose files come
-// first; any other goal is only told what is red already.
+// Applies the commands' results of today to the draft: a goal about checks becomes one about the failing commands and their
+// files; other goals only get a note of what already fails.
 
 import { shellLine } from '../end-checks.ts'
 import type { GoalWords } from '../goal.ts'
@@ -17,7 +17,7 @@ const ABOUT_CHECKS =
 const CHECKS_GREEN =
   /\b(?:ci|checks?|lint(?:er|s)?|builds?|types?|tests?|suite|pipeline|jobs?)\b.{0,30}\b(?:green|pass(?:es|ing)?|clean|happy)\b/i
 
-/** `make it green` says nothing, until it is known what is red: of what it may mean, at least one command fails today. */
+/** `make it green` is specific once at least one of the possible commands fails. */
 export function judgedToday(
   judged: JudgedGoal,
   goal: GoalWords,
@@ -28,13 +28,13 @@ export function judgedToday(
   const isOpen = judged.kind === 'vague' && ABOUT_CHECKS.test(wanted)
   const isOther = ['bug', 'feature'].includes(judged.kind) && files.length + symbols.length + quoted.length === 0
   if (looked === undefined || (!isOpen && !(isOther && CHECKS_GREEN.test(wanted)))) return judged
-  const meant = new Set(namedCommands(goal, commands).map(commandLine))
-  const first = failingToday(looked).find(one => meant.has(commandLine(one)))
+  const candidates = new Set(namedCommands(goal, commands).map(commandLine))
+  const first = failingToday(looked).find(one => candidates.has(commandLine(one)))
   if (first === undefined) return judged
   return { ...judged, kind: 'failing-command', because: `'${lookedLine(first)}' fails today`, rival: null }
 }
 
-/** Of the commands that a goal may mean, those that fail today, and those of which it is not known. All of them when none is known to fail. */
+/** Of the commands that may be meant, those that fail or whose result is unknown; all of them if none is known to fail. */
 export function endsToday(ends: readonly EndCheck[], looked: Looked | undefined): readonly EndCheck[] {
   const statusOf = ({ command }: EndCheck) => (command === undefined ? undefined : lookedAt(command, looked)?.status)
   if (!ends.some(end => statusOf(end) === 'fails')) return ends
@@ -45,7 +45,6 @@ export function endsToday(ends: readonly EndCheck[], looked: Looked | undefined)
 const lookedAt = (command: FoundCommand, looked: Looked | undefined): LookedCommand | undefined =>
   looked?.commands.find(one => commandLine(one) === commandLine(command))
 
-/** The failing commands that this goal is about. */
 export function causesToday(
   { kind }: JudgedGoal,
   ends: readonly EndCheck[],
@@ -58,7 +57,7 @@ export function causesToday(
   return failing.filter(one => lines.has(commandLine(one)))
 }
 
-/** What the commands name comes first. */
+/** Files named in failures come first. */
 export function placedToday(ranking: Ranking, causes: readonly LookedCommand[], paths: readonly string[]): Ranking {
   if (causes.length === 0) return ranking
   const known = new Set(paths)
@@ -70,7 +69,7 @@ export function placedToday(ranking: Ranking, causes: readonly LookedCommand[], 
     }
   const first = [...named.values()]
   const others = ({ path }: RankedFile): boolean => !named.has(path)
-  // Where all that fails is tests, the fault is in what they test.
+  // If only tests fail, the fault is in the code they test.
   const isTest = ({ path }: RankedFile): boolean => roleOf(path) === 'test'
   const isOfTests = causes.every(({ purpose }) => purpose === 'test')
   return {
@@ -80,17 +79,17 @@ export function placedToday(ranking: Ranking, causes: readonly LookedCommand[], 
   }
 }
 
-/** A lint says by itself which files are to be changed; any other check may fail far from its cause. */
+/** A linter names the files to change; other checks may fail far from the cause. */
 export function scopeToday(causes: readonly LookedCommand[], ends: readonly EndCheck[]): readonly string[] | null {
   const isAll = causes.length > 0 && causes.length === ends.length
   if (!isAll || causes.some(({ purpose, places }) => purpose !== 'lint' || places.length >= NAMED_MAX)) return null
   return [...new Set(causes.flatMap(({ places }) => places.map(({ file }) => file)))]
 }
 
-/** With as many, others may have been cut off. */
+/** A list of this length may have been truncated. */
 const NAMED_MAX = 40
 
-/** For whoever works towards something else. */
+/** A note for goals about something else. */
 export const redToday = (looked: Looked | undefined, causes: readonly LookedCommand[]): readonly string[] =>
   failingToday(looked)
     .filter(one => !causes.includes(one))
@@ -98,7 +97,7 @@ export const redToday = (looked: Looked | undefined, causes: readonly LookedComm
 
 const TOLD_MAX = 12
 
-/** What the commands printed, each line quoted. */
+/** The output of the commands, each line quoted. */
 export const printedToday = (causes: readonly LookedCommand[]): readonly string[] =>
   causes.flatMap(cause => [
     '',

@@ -1,4 +1,4 @@
-// The steps of a goal as tasks: what each may write, what proves it, how it is undone, and what it hands to the next.
+// The steps of a goal as tasks: scope, criteria, rollback, and outputs for the next step.
 
 import type { TaskName } from '../../../domain/id.ts'
 import type { Action, Criterion, TaskDefinition } from '../../../domain/plan.ts'
@@ -53,7 +53,7 @@ function scopeOf(parts: PlanParts, { scope }: WorkStep): readonly string[] {
     case 'nothing':
       return []
     case 'both':
-      // Whoever makes the new test pass does not change it.
+      // The step that makes the new test pass must not change it.
       return hasRed(parts) ? scopes.sources : [...new Set([...scopes.sources, ...scopes.tests])]
     case 'holding':
       return places.holding.length > 0
@@ -64,7 +64,7 @@ function scopeOf(parts: PlanParts, { scope }: WorkStep): readonly string[] {
   }
 }
 
-/** The likeliest first, without what a folder of the scope holds; what changed is noted where it always is. */
+/** Most likely paths first, without those inside a listed folder; the change log is added. */
 function arranged(
   entries: readonly string[],
   { analysis, places, judged }: PlanParts,
@@ -80,11 +80,11 @@ function arranged(
   return [...new Set([...outer.toSorted((a, b) => rank(a) - rank(b)), ...(entries.length > 0 ? noted : [])])]
 }
 
-/** Only what a command or an expression can judge: whatever a person has to judge is judged once, in the review. */
+/** Only what a command or expression can check; everything else is part of the review. */
 function acceptOf(parts: PlanParts, { proof, reports, scope }: WorkStep): readonly Criterion[] {
   const goal = parts.ends.map(({ script, text }) => check(script, text))
   switch (proof) {
-    case 'told':
+    case 'report':
       return reports === undefined
         ? []
         : [{ type: 'expect', expression: `outputs.${reports}.trim() != ''`, text: `it ends with the ${reports}` }]
@@ -103,8 +103,8 @@ const hasRed = ({ steps, dropped }: PlanParts): boolean =>
   steps.some(({ id, proof }) => proof === 'red' && !dropped.has(id))
 
 /**
- * The tests against those before the work. `red`: a new one fails. `green`: it passes. `kept`: none fails that did not fail, and none is
- * gone. `whole`: the same of all tests, where the others are those of a package.
+ * Compares tests with the baseline. `red`: a new test fails. `green`: it passes. `kept`: no new failures and none missing.
+ * `whole`: the same for all tests, if the others cover only a package.
  */
 export function tests(parts: PlanParts, want: 'red' | 'green' | 'kept' | 'whole'): readonly Criterion[] {
   const { analysis, ends, steps, dropped, scopes } = parts
@@ -112,9 +112,9 @@ export function tests(parts: PlanParts, want: 'red' | 'green' | 'kept' | 'whole'
   const test = isWhole ? (analysis.commands.allTests ?? null) : analysis.commands.test
   if (test === null) return []
   const before = isWhole ? (isChecked(ends, test) ? null : ALL_TESTS_BEFORE) : testsBaseline(parts)
-  // The goal itself is that they pass: then they are run as the goal's check runs them, which is recorded.
+  // If the goal is that they pass, they run as in the goal's check, which is recorded.
   const line = shellLine(isChecked(ends, test) ? test.run : ((isWhole ? parts.allSuite : parts.suite) ?? test.run))
-  // What is removed takes its tests along.
+  // Removing code also removes its tests.
   const isRemoval = steps.some(({ id }) => id === 'remove' || id === 'replace')
   const [only, ...others] = scopes.tests
   const where = only === undefined || others.length > 0 ? '**' : only
@@ -142,7 +142,7 @@ export const BASELINE = 'baseline'
 export const TESTS_BEFORE = 'tests-before'
 export const ALL_TESTS_BEFORE = 'all-tests-before'
 
-/** The task that runs the tests before the work; null when none does. */
+/** The task that recorded the tests; null if there is none. */
 function testsBaseline({ ends, steps, analysis: { commands } }: PlanParts): string | null {
   const { test } = commands
   if (test === null || !steps.some(isTested)) return null
@@ -150,7 +150,7 @@ function testsBaseline({ ends, steps, analysis: { commands } }: PlanParts): stri
   return ends.length === 1 && ends[0]!.command === undefined ? BASELINE : null
 }
 
-/** Does it change what the tests can tell? */
+/** Can this step affect the tests? */
 export const isTested = ({ scope, kind }: WorkStep): boolean =>
   scope !== 'nothing' && scope !== 'docs' && scope !== 'new' && kind !== 'docs' && kind !== 'ci'
 

@@ -18,7 +18,6 @@ export const refuseLook = ({ actor, rights }: Pick<Caller, 'actor' | 'rights'>):
     ? null
     : refuse('not-allowed', `${actor} may not run commands here; nothing was run`, 'leave out `look`')
 
-/** Null if they may. */
 export function refuseBudget(
   { actor, rights }: Pick<Caller, 'actor' | 'rights'>,
   budget: DraftingBudget,

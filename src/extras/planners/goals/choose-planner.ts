@@ -7,7 +7,6 @@ export interface PlannerChoice {
   readonly planner?: string | undefined
   readonly model?: string | undefined
   readonly template?: string | undefined
-  /** The user's own coding agent. */
   readonly agent?: string | undefined
 }
 

@@ -28,7 +28,6 @@ export type GoalParts =
   | { readonly status: 'refused'; readonly refusal: Refusal }
   | { readonly status: 'found'; readonly parts: readonly GoalPart[] }
 
-/** Throws the errors of `split`. */
 export async function goalParts(
   engine: GoalEngine,
   id: string,
@@ -86,7 +85,6 @@ function subGoalId(parent: string, number: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Open sub-goals that are not split themselves. */
 async function leavesOf(engine: GoalEngine, goals: readonly GoalRow[]): Promise<readonly GoalPart[]> {
   const parts: GoalPart[] = []
   for (const goal of goals) {

@@ -14,7 +14,6 @@ export interface DraftFinish {
   readonly budget?: Budget
 }
 
-/** The final review by a person. */
 export const REVIEW = 'review' as TaskName
 const COMMIT = 'commit' as TaskName
 

@@ -49,9 +49,7 @@ export interface LookPlace {
 }
 
 export interface LookOptions {
-  /** For all commands together. */
   readonly maxMs: number
-  /** Called before each command. */
   readonly tell?: ((note: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -171,7 +169,6 @@ const QUIET = {
   ...{ npm_config_offline: 'true', CARGO_NET_OFFLINE: 'true', UV_OFFLINE: '1', GOPROXY: 'off' },
 }
 
-/** The exit code if the copy could not be made. */
 const NOT_COPIED = 125
 const COPY = `"$1" -xof - -C "$2" || exit ${NOT_COPIED}
 cd "$3" || exit ${NOT_COPIED}
@@ -190,7 +187,7 @@ async function run(running: Running, command: Pick<Lookable, 'run' | 'in' | 'env
   })
   if (!wrapped.ok) return { exit: null, printed: '', why: wrapped.failure.message }
   const { child, exited } = spawnBoxed(wrapped.value, { stdin: 'pipe' })
-  const output = new HeadAndTail()
+  const output = new OutputEnds()
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => output.add(String(chunk)))
   let isLate = false
   const end = (): void => {
@@ -222,15 +219,13 @@ function pack(tar: string, root: string, copied: readonly string[], child: Child
   packing.once('error', () => child.stdin?.destroy())
   packing.stdin.on('error', () => {})
   packing.stdin.end(copied.map(path => `./${path}\0`).join(''))
-  // Either side may end early.
   pipeline(packing.stdout, child.stdin!).catch(() => {})
   return packing
 }
 
 const OUTPUT_MAX = 128 * 1024
 
-/** Keeps the beginning and the end of the output. */
-class HeadAndTail {
+class OutputEnds {
   #head = ''
   #tail = ''
 

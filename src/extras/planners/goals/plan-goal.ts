@@ -21,12 +21,11 @@ import type {
   PlanRequest,
   RepositoryView,
 } from '../planner.ts'
-import { manifestsOf, withManifests } from './drafted-before.ts'
+import { manifestsOf, withManifests } from './existing-drafts.ts'
 
 export interface PlanningRooms {
   readonly planner: Planner
   readonly repository: RepositoryView
-  /** Plans of the past; see `pastPlans`. */
   readonly past?: readonly PastPlan[]
 }
 
@@ -38,7 +37,6 @@ export interface CheckedProposal {
 
 const PAST_MAX = 200
 
-/** Plans made for goals, newest first. */
 export async function pastPlans(engine: Pick<CallerEngine, 'ask'>): Promise<readonly PastPlan[]> {
   const { items } = await engine.ask({ type: 'plans', limit: PAST_MAX })
   return items.flatMap(({ name, goal, status }) => (goal === null ? [] : [{ name, goal, status }]))
@@ -98,7 +96,6 @@ function faultsIn(definition: PlanDefinition): readonly string[] {
     : read.diagnostics.map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))
 }
 
-/** What a draft records about its drafting. */
 export function rememberedProposal(definition: PlanDefinition): PlanProposal {
   const planning = mapOf(definition.extra?.planning)
   const list = (key: string): readonly string[] =>

@@ -18,7 +18,6 @@ export interface RedraftRequest {
   /** All comments so far, because the draft is made from the start. */
   readonly comments: readonly PlanComment[]
   readonly draft: PlanDefinition
-  /** The planner of the first draft, unless another is named. */
   readonly choice: PlannerChoice
 }
 
@@ -34,7 +33,6 @@ export interface Redraft {
 export type Redrafted<Problem> =
   | { readonly status: 'drafted'; readonly redraft: Redraft }
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** The planner had no plan. */
   | { readonly status: 'failed'; readonly problem: Problem }
 
 const RATIONALE_MAX = 2_000

@@ -34,7 +34,6 @@ export interface Replanned {
 export type Replanning<Problem = never> =
   | { readonly status: 'drafted'; readonly replanned: Replanned }
   | { readonly status: 'refused'; readonly refusal: Refusal }
-  /** The planner had no plan. */
   | { readonly status: 'failed'; readonly problem: Problem }
 
 const RATIONALE_MAX = 2_000
@@ -149,7 +148,6 @@ function withRest(current: PlanDefinition, drafted: PlanDefinition, stays: Reado
   }
 }
 
-/** Removes outcome edges to tasks that are gone. */
 function withoutLost(task: TaskDefinition, known: ReadonlySet<string>): TaskDefinition {
   if (task.on === undefined || Object.values(task.on).every(to => to.every(name => known.has(name)))) return task
   const on = Object.entries(task.on)

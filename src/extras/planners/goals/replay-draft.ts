@@ -11,7 +11,6 @@ import type { ModelRecording } from '../../../runners/models.ts'
 import type { CheckedToday, Looked, PlanComment, Planner, RepositoryView } from '../planner.ts'
 import { proposePlan, withoutRecording } from './plan-goal.ts'
 
-/** A drafting as recorded in the plan. */
 export interface RecordedDraft {
   readonly recording: ModelRecording
   /** The revision that it produced, and the plan at that time. */
@@ -21,9 +20,7 @@ export interface RecordedDraft {
   readonly answers: ReadonlyMap<string, string>
   /** Results of the checks at that time; null if none was run. */
   readonly checks: ReadonlyMap<string, CheckedToday> | null
-  /** The draft that the comments were about. */
   readonly earlier: PlanDefinition | null
-  /** The commit at that time, if any. */
   readonly commit: string | null
 }
 
@@ -72,7 +69,6 @@ function recordingText(definition: PlanDefinition): string | null {
 
 export interface ReplayedDraft {
   readonly same: boolean
-  /** How many prompts the recording answered. */
   readonly exchanges: number
   readonly diff: SemanticDiff
 }

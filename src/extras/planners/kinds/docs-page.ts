@@ -1,4 +1,4 @@
-// Which page a goal about documentation means, and whether it means one at all: much of what is documented stands in the source.
+// Which page a documentation goal refers to, if any: much documentation is in the source.
 
 import type { GoalWords } from '../goal.ts'
 import { isChangeLog } from '../goal-limits.ts'
@@ -10,31 +10,31 @@ interface DocsInput {
   readonly paths: readonly string[]
 }
 
-/** The page that is meant: the one the goal names, or whose name has its words ("the v3 migration guide"), else the readme. */
+/** The page named by the goal or matching its words ("the v3 migration guide"), else the readme. */
 export function docsPage({ goal, paths }: DocsInput): string | null {
   const known = new Set(paths)
   const named = goal.files.find(file => known.has(file) && roleOf(file) === 'docs')
   return named ?? titledPage(goal, paths) ?? paths.find(path => /^readme\.(md|rst|txt|adoc)$/i.test(path)) ?? null
 }
 
-/** By two words of the goal in its name, or by one that is all of its name: `contributing`. */
+/** Two words of the goal in its name, or one that is the whole name: `contributing`. */
 function titledPage({ terms, wanted }: GoalWords, paths: readonly string[]): string | null {
   if (/\breadme\b/i.test(wanted)) return null
   const found = paths
     .filter(path => roleOf(path) === 'docs' && !/^readme\b/i.test(path))
     .map(path => {
       const words = (/([^/]+)\.\w+$/.exec(path)?.[1] ?? '').toLowerCase().split(/[^\p{L}\p{N}]+/u)
-      const held = terms.filter(({ stem, whole }) =>
+      const matching = terms.filter(({ stem, whole }) =>
         words.some(word => (whole ? word === stem : word.startsWith(stem))),
       )
-      return { path, held: held.length, isWhole: words.length === 1 && held.length === 1 }
+      return { path, held: matching.length, isWhole: words.length === 1 && matching.length === 1 }
     })
     .filter(({ held, isWhole }) => held > 1 || isWhole)
     .sort((a, b) => b.held - a.held || a.path.length - b.path.length)
   return found[0]?.path ?? null
 }
 
-/** What is there about a name is set right where it stands: in its source, unless a page speaks of it. */
+/** Documentation of an identifier is corrected in its source, unless a page describes it. */
 export function isInSource({
   goal,
   paths,
@@ -49,7 +49,7 @@ export function isInSource({
     !goal.symbols.some(name => texts.get(page ?? '')?.includes(name))
   )
 }
-/** Not only the readme, for want of another page. */
+/** More than the readme as a fallback. */
 const isMeantPage = (goal: GoalWords, page: string): boolean =>
   goal.files.includes(page) || !/^readme\b/i.test(page) || /\breadme\b/i.test(goal.wanted)
 
@@ -60,7 +60,7 @@ const SETS_RIGHT =
 
 const PAGES_MAX = 3
 
-/** What a goal about documentation may write: its page, or the best files where it stands in the source. */
+/** The scope of a documentation goal: its page, or the best files if it is in the source. */
 export function docsScope(
   input: DocsInput & { readonly texts: ReadonlyMap<string, string>; readonly files: GoalAnalysis['files'] },
 ): readonly string[] {

@@ -1,12 +1,12 @@
-// A command that tells whether a goal has been reached: it fails today, and succeeds after a correct change.
+// A command that verifies the goal: fails today, succeeds after a correct change.
 
 import type { FoundCommand } from '../planner.ts'
 
 export interface EndCheck {
   /** For `sh -eu`. */
   readonly script: string
-  /** What it shows when it succeeds. */
+  /** What success shows, in words. */
   readonly text: string
-  /** The command of the repository that it runs. It may succeed already: the goal says that something fails, not what. */
+  /** The repository's command behind it. It may pass today: a goal may say that something fails without saying what. */
   readonly command?: FoundCommand
 }

@@ -1,4 +1,4 @@
-// What a goal wants gone: a name, a file, or a dependency that is dropped or replaced by something else.
+// What a goal wants to remove: a name, a file, or a dependency that is dropped or replaced.
 
 import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
 import { namedFiles } from '../end-checks.ts'
@@ -11,9 +11,9 @@ import type { EndCheck } from './end-check.ts'
 import { goneCheck, ignoredFolders } from './word-search.ts'
 
 export interface Removal {
-  /** The words that no file should have any more, or that lead to what has to change with a file. */
+  /** Words that must not occur any more, or that lead to what must change with a file. */
   readonly words: readonly string[]
-  /** Opened in any case: the file itself, or the manifest. */
+  /** Always in scope: the file itself, or the manifest. */
   readonly files: readonly string[]
   readonly ends: readonly EndCheck[]
   readonly isReplaced: boolean
@@ -33,13 +33,13 @@ export function removalIn(
 ): Removal | null {
   const wanted = goal.wanted.toLowerCase()
   const ignored = ignoredFolders(paths, texts.get('.gitignore'))
-  const gone = (word: string): EndCheck => goneCheck(word, ignored)
-  // Of the hundreds of names in a lock file or manifest hardly any is said.
+  const checkFor = (word: string): EndCheck => goneCheck(word, ignored)
+  // Cheap test first: of hundreds of names in a lock file, the goal contains hardly any.
   const says = (before: string, name: string): boolean =>
     wanted.includes(name.toLowerCase()) &&
     new RegExp(`${before}[\`'"]?${name.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')}${ENDS}`, 'i').test(goal.wanted)
   const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
-  // What else it asks for would have no step, and a search could forbid what the other wish adds.
+  // A second wish would have no step, and the search could forbid what it adds.
   if (!PLAIN.has(kind) || splitGoal(goal.text).length > 1) return null
   const file = namedFiles(goal, paths).find(path => says(`${GOES}(?:[\\w./-]*/)?`, lastOf(path)))
   if (file !== undefined) {
@@ -47,7 +47,7 @@ export function removalIn(
     const ends = [{ script: `test ! -e ${shellQuoted(file)}`, text: `${file} is gone` }]
     return also === undefined
       ? { words: [lastOf(file)], files: [file], ends, isReplaced: false }
-      : { words: [lastOf(file), also], files: [file], ends: [...ends, gone(also)], isReplaced: false }
+      : { words: [lastOf(file), also], files: [file], ends: [...ends, checkFor(also)], isReplaced: false }
   }
   const folder = FOLDER.exec(goal.wanted)?.[1]?.replace(/\/$/, '')
   const inside = folder === undefined ? [] : paths.filter(path => path.startsWith(`${folder}/`))
@@ -63,20 +63,20 @@ export function removalIn(
       const isReplaced = says(REPLACED, name)
       if (name.length < 2 || !(isReplaced || says(GOES, name))) continue
       const lock = paths.filter(path => /^(?:[\w-]+[-.]lock(?:\.\w+)?|go\.sum)$/.test(path))
-      return { words: [name], files: [manifest, ...lock], ends: [gone(name)], isReplaced }
+      return { words: [name], files: [manifest, ...lock], ends: [checkFor(name)], isReplaced }
     }
   const word = removedName(goal, kind)
   const old = word === null ? replacedName(goal) : null
-  if (old !== null) return { words: [old], files: [], ends: [gone(old)], isReplaced: true }
+  if (old !== null) return { words: [old], files: [], ends: [checkFor(old)], isReplaced: true }
   const [noted] = isDeprecation(goal) ? goal.symbols : []
   if (noted !== undefined) return { words: [noted], files: [], ends: [], isReplaced: false }
-  return word === null ? null : { words: [word], files: [], ends: [gone(word)], isReplaced: false }
+  return word === null ? null : { words: [word], files: [], ends: [checkFor(word)], isReplaced: false }
 }
 
 const FOLDER =
   /^\W*(?:\w+(?:\([^)]*\))?: )?(?:remove|delete|drop|get rid of) (?:(?:the|our|old|unused|obsolete) )*[`'"]?([\w@-][\w./@-]*)[`'"]? (?:directory|folder)\.?$/i
 
-/** Of a larger folder only its name is told. */
+/** For larger folders only the name is shown. */
 const FOLDER_LISTED = 10
 
 const NOUN =
@@ -98,17 +98,17 @@ function replacedName({ wanted, symbols }: GoalWords): string | null {
   return found !== undefined && symbols.includes(found) && /[a-z][A-Z]|_|\./.test(found) ? found : null
 }
 
-/** The one name that the goal wants gone; null when it asks for something else, or for more. */
+/** The single name to remove; null if the goal wants something else or more. */
 export function removedName(goal: GoalWords, kind: GoalKind): string | null {
   if (!PLAIN.has(kind)) return null
-  // `Remove Grape::Util::Values, resolving …`: the last part is the name, and the clause tells how.
+  // `Remove Grape::Util::Values, resolving …`: the last part is the name, the clause says how.
   const wanted = goal.wanted
     .trim()
     .replace(/\b(?:[A-Z]\w*::)+(?=[A-Z]\w*[a-z][A-Z])|\b[A-Z]\w*[.#](?=[a-z]\w*[\d_]\w*[?!])/g, '')
     .replace(/, \w+ing\b.*$/s, '')
   const [first = '', ...rest] = wanted.split(/[.;!]?(?:\s*\n\s*|\s+(?=[A-Z])(?<=[.;!]\s+))|[.;!]$/)
   const found = rest.some(sentence => sentence !== '') ? null : REMOVING.exec(first)
-  // "Remove the leaky lru_cache": any word may stand before a name that cannot be prose.
+  // "Remove the leaky lru_cache": any words may precede a name that cannot be prose.
   const plain =
     /^\W*(?:remove|delete|drop|get rid of) (?:[a-z-]+ ){0,3}[`'"]?([\w$]*(?:[a-z][A-Z]|[a-z]_)[\w$]*)(?:\(\))?[`'"]?$/.exec(
       first.trim().replace(/^[A-Z]/, letter => letter.toLowerCase()),

@@ -1,5 +1,4 @@
-// A rename: both names, the command that puts one in the place of the other where a word is all there is to it, and the search that tells
-// whether it is done.
+// A rename: both names, the command that replaces one by the other if that suffices, and the search that verifies it.
 
 import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
 import type { GoalWords } from '../goal.ts'
@@ -19,13 +18,12 @@ export interface RenameNames {
   readonly new: string
 }
 
-/** Both names of a rename. */
 export function goalNames(goal: GoalWords): readonly string[] {
   const names = renameNames(goal)
   return names === null ? [] : [names.old, names.new]
 }
 
-/** The first two names of a goal such as: rename `parse` to `readLine`. */
+/** The first two names in a goal such as: rename `parse` to `readLine`. */
 export function renameNames(goal: GoalWords): RenameNames | null {
   const NAME = '[`\'"“„«]?([A-Za-z_$][\\w$.-]*)(?:\\(\\))?[`\'"”“»]?'
   const NOUN =
@@ -36,7 +34,7 @@ export function renameNames(goal: GoalWords): RenameNames | null {
   return { old: bare(first), new: bare(second) }
 }
 
-/** `utils.is_keyed_tuple` is defined as `is_keyed_tuple`; a last part such as `dump` is too common to stand alone. */
+/** `utils.is_keyed_tuple` is defined as `is_keyed_tuple`; a last part such as `dump` is too common alone. */
 const bare = (name: string): string => {
   const whole = name.replace(/[.-]+$/, '')
   const last = whole.split('.').at(-1)!
@@ -44,9 +42,9 @@ const bare = (name: string): string => {
 }
 const FILE_END = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|md|json|ya?ml|toml)$/
 
-/** A plain word in a comment is prose: only a name that cannot be prose is renamed there. */
+/** Plain words in comments are prose: only names that cannot be prose are renamed there. */
 const isPlain = (name: string): boolean => /^[a-z]+$/.test(name)
-/** For `grep -E` and for `perl`: lines that are comments as a whole. */
+/** Whole-line comments, for `grep -E` and `perl`. */
 const COMMENT = '(//|/[*]|[*] |--|# |#$)'
 
 const holdsCode = (text: string, name: string): boolean =>
@@ -56,7 +54,7 @@ export interface RenameInput {
   readonly goal: GoalWords
   readonly paths: readonly string[]
   readonly texts: ReadonlyMap<string, string>
-  /** Files that are left alone. */
+  /** Files that keep the old name. */
   readonly not: readonly string[]
 }
 
@@ -64,10 +62,10 @@ export function renamed({ goal, paths, texts, not }: RenameInput): readonly EndC
   const names = renameNames(goal)
   if (names === null || ![...texts.values()].some(text => holdsCode(text, names.old))) return []
   const ignored = ignoredFolders(paths, texts.get('.gitignore'))
-  // Files that are left alone keep the old name. `grep` leaves out files by name only, so their lines are taken out behind it.
+  // `grep` excludes files by base name only, so lines of protected files are filtered afterwards.
   const kept = not.filter(path => holdsWord(texts.get(path) ?? '', names.old))
   const occurs = { script: searchFor('-rqIE', names.new, ignored), text: `${names.new} occurs` }
-  // For code that the goal wants left alone, the old name stays beside the new one.
+  // Protected code keeps the old name beside the new one.
   if (protectedPaths(goal.limits, kept).some(path => languageOf(path) !== null)) return [occurs]
   const lines = [
     ...kept.map(path => `^\\./${path.replace(/[.[\]*^$\\+?(){}|]/g, '\\$&')}:`),
@@ -84,7 +82,7 @@ export function renamed({ goal, paths, texts, not }: RenameInput): readonly EndC
   ]
 }
 
-/** `perl` puts another word in the place of whole words, in the files that hold it now. */
+/** Replaces whole words with `perl`, in the files that contain them now. */
 export async function renameCommand(
   repository: RepositoryView,
   goal: GoalWords,
@@ -93,7 +91,7 @@ export async function renameCommand(
   const names = renameNames(goal)
   if (names === null || !IDENTIFIER.test(names.old) || !IDENTIFIER.test(names.new)) return null
   const holding = [...texts].filter(([, text]) => holdsCode(text, names.old)).map(([path]) => path)
-  // Where the new name is taken, somebody has to look at each use.
+  // The new name already exists, so each use needs a person's judgement.
   const isTaken = [...texts.values()].some(text => holdsWord(text, names.new))
   if (holding.length === 0 || holding.length > RENAMED_MAX || isTaken) return null
   if ((await repository.findProgram('perl')) === null) return null
@@ -103,7 +101,6 @@ export async function renameCommand(
   return { run: ['perl', '-pi', '-e', script, ...files], files }
 }
 
-/** Files that somebody wants left alone keep the old name. */
 export function withoutFiles(command: RenameCommand | null, not: readonly string[]): RenameCommand | null {
   if (command === null) return null
   const files = command.files.filter(path => !not.includes(path))

@@ -1,5 +1,5 @@
-// Goals about settings, builds and the continuous integration: which files say it today, so may be written, and a search that tells
-// whether they say it afterwards. What only CI runs is not proved by the tests of the project.
+// Goals about settings, builds and CI: the files that contain the setting today and form the scope, and a search that verifies
+// the change. The project's tests do not cover what only CI runs.
 
 import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
 import { newFiles } from '../end-checks.ts'
@@ -15,7 +15,7 @@ import type { EndCheck } from './end-check.ts'
 export interface SettingsGoal {
   readonly files: readonly string[]
   readonly ends: readonly EndCheck[]
-  /** The tests tell nothing about it. */
+  /** Not covered by the tests. */
   readonly isCi: boolean
 }
 
@@ -23,9 +23,7 @@ interface SettingsInput {
   readonly goal: GoalWords
   readonly paths: readonly string[]
   readonly texts: ReadonlyMap<string, string>
-  /** Best first. */
   readonly ranked: readonly RankedFile[]
-  /** Files that are left alone. */
   readonly not: readonly string[]
 }
 
@@ -47,7 +45,7 @@ export function settingsGoal(input: SettingsInput): SettingsGoal {
   return { files: written, ends, isCi }
 }
 
-/** A suite that no CI file changes is neither run nor installed for it. */
+/** No test steps and no installation, since CI files do not affect the suite. */
 export const settingsSteps = (steps: readonly WorkStep[], { isCi }: SettingsGoal): readonly WorkStep[] =>
   steps.map(step => (isCi && step.kind === 'chore' ? { ...step, kind: 'ci', proof: 'end' } : step))
 
@@ -68,11 +66,11 @@ const ACTION_FIRST = /\bto ([\w-]+\/[\w-]+)[@ ](v\d[\w.]*)/i
 const holding = (texts: SettingsInput['texts'], pattern: RegExp): readonly string[] =>
   [...texts].filter(([path, text]) => roleOf(path) !== 'test' && pattern.test(text)).map(([path]) => path)
 
-/** A version of a language that comes, goes or is raised: `add Python 3.15 to CI`, `drop Node 18`, `from Ruby 3 to 4`. */
+/** A language version to add, drop or raise: `add Python 3.15 to CI`, `drop Node 18`, `from Ruby 3 to 4`. */
 function versionOf(input: SettingsInput): Found | null {
   const { goal, paths, texts } = input
-  const said = new RegExp(`\\b(${LANGUAGE})\\b`, 'i').exec(goal.wanted)?.[1]?.toLowerCase()
-  const language = said === undefined ? undefined : (NAMES[said] ?? said)
+  const spelled = new RegExp(`\\b(${LANGUAGE})\\b`, 'i').exec(goal.wanted)?.[1]?.toLowerCase()
+  const language = spelled === undefined ? undefined : (NAMES[spelled] ?? spelled)
   const dropped = droppedVersion(goal)
   const version = dropped ?? wantedVersion(goal)
   const isAny = version === null && language !== undefined && /\bversions?\b/i.test(goal.wanted)
@@ -117,7 +115,7 @@ const saysVersion = (language: string): RegExp =>
   new RegExp(`(?:${language}|${SHORT[language] ?? language})[^\\n\\d]{0,40}\\d`, 'i')
 const isVersioned = (path: string): boolean => SETTINGS.test(path) || CI_FILE.test(path)
 
-/** They list what is tested, beside CI. */
+/** Files that list tested versions, beside CI. */
 const LISTS = /^(?:tox\.ini|noxfile\.py|pyproject\.toml|setup\.(?:py|cfg))$/
 const NAMES: { readonly [said: string]: string } = {
   'node.js': 'node',
@@ -128,7 +126,7 @@ const NAMES: { readonly [said: string]: string } = {
 }
 const SHORT: { readonly [language: string]: string } = { python: 'py', rust: 'msrv', java: 'jdk' }
 
-/** For `grep -iE`. A whole number alone says nothing: it stands behind the language, or in a list. */
+/** For `grep -iE`. A bare integer must follow the language or be in a list. */
 function versionPattern(version: string, language: string): string {
   const escaped = version.replaceAll('.', '\\.')
   if (version.includes('.'))
@@ -147,7 +145,7 @@ export const droppedVersion = ({ wanted }: Pick<GoalWords, 'wanted'>): string | 
   )?.[1] ??
   null
 
-/** The one behind "to", else the one behind the language. */
+/** The version after "to", else after the language. */
 const wantedVersion = ({ wanted }: GoalWords): string | null =>
   new RegExp(`\\b(?:${LANGUAGE})\\b.*\\bto v?(\\d+(?:\\.\\d+)?)\\b`, 'i').exec(wanted)?.[1] ??
   new RegExp(`\\b(?:${LANGUAGE})(?: versions?)? v?(\\d+(?:\\.\\d+)?)\\b`, 'i').exec(wanted)?.[1] ??
@@ -158,7 +156,7 @@ const rankOf = ({ ranked }: SettingsInput, path: string): number => {
   return at < 0 ? ranked.length : at
 }
 
-/** `remove the CodeQL workflow`: the one file that is called so. */
+/** `remove the CodeQL workflow`: the only file with that name. */
 function removedWorkflow({ goal, paths }: SettingsInput): Found | null {
   const { verb } = mainClause(sentencesOf(goal.wanted)[0] ?? '')
   if (wishOf(verb) !== 'remove' || !/\b(?:workflow|action|pipeline)\b/i.test(goal.wanted)) return null
@@ -170,14 +168,14 @@ function removedWorkflow({ goal, paths }: SettingsInput): Found | null {
   return { files: [file], ends: [{ script: `test ! -e ${shellQuoted(file)}`, text: `${file} is gone` }] }
 }
 
-/** Words that stand for any setting. */
+/** Words that could mean any setting. */
 const GENERIC = new Set(
   'ci workflow workflows job jobs step steps matrix github action actions build builds test tests testing lint linting check checks config configuration setting settings rule rules field fields option options support version versions file files pipeline pipelines unused minimum dependabot renovate codeowners dockerfile makefile editorconfig gitignore package json manifest'.split(
     ' ',
   ),
 )
 
-/** What the verb is about, without such words. */
+/** The object of the verb, without such words. */
 function subjects(goal: GoalWords): GoalWords['terms'] {
   const whole = wantedOf(goal)
   const object = (
@@ -186,10 +184,10 @@ function subjects(goal: GoalWords): GoalWords['terms'] {
   return goal.terms.filter(({ word, stem }) => !GENERIC.has(word.toLowerCase()) && object.includes(stem))
 }
 
-/** Without `ci:` in front, and without its verb. */
+/** Without a `ci:` prefix and the verb. */
 const wantedOf = ({ wanted }: GoalWords): string => mainClause(hideQuotes(sentencesOf(wanted)[0] ?? '')).rest
 
-/** The files that the goal names, else those of CI where it speaks of CI, else settings that hold its words. */
+/** The files the goal names, else CI files if it mentions CI, else settings that contain its words. */
 function named(input: SettingsInput): Found {
   const { goal, paths, texts, ranked } = input
   const about = subjects(goal)
@@ -200,8 +198,8 @@ function named(input: SettingsInput): Found {
   const called = paths.filter(path => !path.includes('/') && isSetting(path) && words.some(word => word.test(path)))
   const count = (path: string): number => words.filter(word => word.test(texts.get(path) ?? '')).length
   const most = Math.max(1, ...[...texts.keys()].filter(isSetting).map(count))
-  const held = [...texts.keys()].filter(path => isSetting(path) && count(path) === most)
-  const isTool = held.some(path => !CI_FILE.test(path))
+  const matching = [...texts.keys()].filter(path => isSetting(path) && count(path) === most)
+  const isTool = matching.some(path => !CI_FILE.test(path))
   const isCi = OF_CI.test(wantedOf(goal)) || (/^ci\b.*:/i.test(goal.headline) && !isTool)
   const fits = (path: string): boolean => (isCi ? CI_FILE.test(path) : isSetting(path))
   const inCi = paths.filter(path => isCi && CI_FILE.test(path))
@@ -212,11 +210,11 @@ function named(input: SettingsInput): Found {
   const isAll = isCi && /\b(?:all|every|each|workflows|actions)\b/i.test(goal.wanted)
   const best = isAll
     ? paths.filter(path => CI_FILE.test(path))
-    : (isCi && fitting.length > 0) || called.length + held.length === 0
+    : (isCi && fitting.length > 0) || called.length + matching.length === 0
       ? fitting.slice(0, LIKELY_MAX)
-      : called.length > 0 && held.length === 0
+      : called.length > 0 && matching.length === 0
         ? called
-        : [...new Set([...called, ...held])].slice(0, LIKELY_MAX)
+        : [...new Set([...called, ...matching])].slice(0, LIKELY_MAX)
   const opened = own.length > 0 ? own : best
   const isNew = isCi && /\bworkflow\b/i.test(goal.wanted) && wishOf(mainClause(goal.wanted).verb) === 'add'
   const files = [...opened, ...(isNew ? ['.github/workflows/**'] : [])]
@@ -224,21 +222,22 @@ function named(input: SettingsInput): Found {
   return { files: found, ends: wordAdded(input, found, about) }
 }
 
-/** `add staticcheck to CI`: one word, or names of settings, which these files do not have today. */
+/** `add staticcheck to CI`: a word or setting names that do not occur in these files yet. */
 function wordAdded({ goal, texts }: SettingsInput, files: readonly string[], about: GoalWords['terms']): Found['ends'] {
   const { verb } = mainClause(sentencesOf(goal.wanted)[0] ?? '')
   const known = files.filter(path => texts.has(path))
-  const [gone, ...others] = about
-  const holds = (path: string): boolean => gone !== undefined && texts.get(path)!.toLowerCase().includes(gone.stem)
+  const [subject, ...others] = about
+  const holds = (path: string): boolean =>
+    subject !== undefined && texts.get(path)!.toLowerCase().includes(subject.stem)
   if (
     wishOf(verb) === 'remove' &&
-    gone !== undefined &&
+    subject !== undefined &&
     others.length === 0 &&
     known.length > 0 &&
     known.every(holds)
   ) {
-    const script = `! grep -niF -e ${shellQuoted(gone.stem)} ${known.map(shellQuoted).join(' ')}`
-    return [{ script, text: `${known.join(' and ')} has no ${gone.word} any more` }]
+    const script = `! grep -niF -e ${shellQuoted(subject.stem)} ${known.map(shellQuoted).join(' ')}`
+    return [{ script, text: `${known.join(' and ')} has no ${subject.word} any more` }]
   }
   if (known.length === 0 || known.length < files.length || !ADDS.has(verb ?? '')) return []
   const isKey = known.length === 1 && known[0]!.endsWith('.json')

@@ -1,5 +1,5 @@
-// What a model is asked for, as JSON Schemas, and the same as types. A model can only say what stands here: it has no words for a policy,
-// for approvers or for expressions.
+// JSON Schemas of the model's answers, and the matching types. A model can only express what is here: no policy, no approvers, no
+// expressions.
 
 import type { JsonObject } from '../../../domain/json.ts'
 
@@ -28,7 +28,7 @@ const CHECK = map(
   ['text'],
 )
 
-/** What is wanted, before anybody thinks of steps. */
+/** The understanding of the goal before any steps. */
 export interface Intake {
   readonly objective: string
   readonly inScope?: readonly string[]
@@ -42,7 +42,7 @@ export interface Unknown {
   readonly question: string
   readonly why: string
   readonly answeredBy: 'person' | 'research'
-  /** What is assumed when nobody says otherwise; absent or empty when nothing may be assumed. */
+  /** The default assumption; absent or empty if nothing may be assumed. */
   readonly otherwise?: string
 }
 
@@ -89,7 +89,7 @@ export interface DraftTask {
   readonly title: string
   readonly why: string
   readonly kind: (typeof KINDS)[number]
-  /** `work`: an agent or a person does it. */
+  /** `work`: done by an agent or a person. */
   readonly how: 'work' | 'command' | 'approval'
   readonly needs?: readonly string[]
   readonly instruction?: string
@@ -186,7 +186,7 @@ export const CRITIQUE: JsonObject = map(
   ['problems'],
 )
 
-/** The wishes that a goal holds, before any of them is planned. */
+/** The wishes in a goal, before they are planned. */
 export interface Parts {
   readonly wishes: readonly { readonly title: string; readonly why: string; readonly criteria?: readonly string[] }[]
 }

@@ -1,5 +1,5 @@
-// What is wrong with the draft of a model, in sentences it can be sent back with. What every plan must hold is checked elsewhere; these
-// are the rules for plans that nobody has thought about yet.
+// Faults in a model's draft, as sentences to send back. Only the rules specific to fresh drafts; the general rules for plans are
+// checked elsewhere.
 
 import { isTaskName } from '../../../domain/id.ts'
 import { FRAME_NAMES } from '../draft/plan-frame.ts'
@@ -7,7 +7,7 @@ import type { Check, Draft, DraftTask, Intake } from './answer-schemas.ts'
 import { commandFault, type Ground, writesIn } from './irreversible.ts'
 import { researched, TASKS_MAX } from './planning-words.ts'
 
-/** They change files, so they say which. */
+/** These change files and must name them. */
 export const CHANGING: ReadonlySet<DraftTask['kind']> = new Set(['implement', 'test', 'document'])
 const OUTPUT = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
@@ -50,7 +50,7 @@ function* taskFaults(task: DraftTask, ground: Ground): Iterable<string> {
   if (undo !== undefined) yield* commandFaults(`${id}, undo`, undo, ground)
 }
 
-/** A check is run without asking anybody, so it may only look. */
+/** Checks run without approval, so they may only read. */
 function* checkFaults(where: string, check: Check, ground: Ground): Iterable<string> {
   const { command = [] } = check
   yield* commandFaults(where, check, ground)
@@ -66,7 +66,7 @@ function* commandFaults(where: string, { text, command = [] }: Check, ground: Gr
     yield `${where}: '${command.join(' ').slice(0, 100)}' ${fault}; use a command of the repository that only looks, or no command`
 }
 
-/** Programs that the draft starts and that are not installed. */
+/** Programs the draft starts that are not installed. */
 export async function missingPrograms(
   draft: Draft,
   findProgram: (name: string) => Promise<string | null>,

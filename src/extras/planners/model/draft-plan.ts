@@ -1,5 +1,5 @@
-// From the draft of a model to a plan: what it drafted, within the frame of every plan, and an approval before every task that cannot be
-// taken back, whatever the model said about it.
+// Converts a model's draft into a plan: its tasks within the common frame, and an approval before every irreversible task,
+// declared or not.
 
 import type { TaskName } from '../../../domain/id.ts'
 import type { JsonObject } from '../../../domain/json.ts'
@@ -24,12 +24,12 @@ export interface DraftedPlan {
 
 export interface DraftParts {
   readonly goal: string
-  /** What the planner that asks nobody found. */
+  /** The result of the heuristic planner. */
   readonly known: PlanProposal
   readonly draft: Draft
-  /** How its checks end before the work. */
+  /** The results of its checks before the work. */
   readonly today: readonly TodayResult[]
-  /** Not answered yet; the plan asks them before work begins. */
+  /** Unanswered; the plan asks them before work begins. */
   readonly questions: readonly string[]
   readonly ground: Ground
   readonly context: JsonObject
@@ -43,7 +43,7 @@ export function draftedPlan({ goal, known, draft, today, questions, ground, cont
     title: oneLine(draft.title, TITLE_MAX),
     goal,
     ...(done.length === 0 ? {} : { done }),
-    // Whatever cannot be read from the plan is asked about, too.
+    // Anything that cannot be analysed also needs approval.
     policy: { gates: { unknown: 'ask' } },
     tasks: draft.tasks.map(task => taskOf(task, { questions, ground, today })),
     labels: ['planned', kind],
@@ -83,10 +83,10 @@ function taskOf(
   }
 }
 
-/** They write only what they name: without a scope they could write everything. */
+/** Tasks that write only what they name: without a scope they could write everything. */
 const LOOKING: ReadonlySet<DraftTask['kind']> = new Set(['research', 'design', 'validate'])
 
-/** With what the person answers before the work begins. */
+/** Includes the person's answers from the start of the plan. */
 const instructionOf = ({ instruction, title }: DraftTask, questions: readonly string[]): string =>
   [
     live(instruction ?? title),
@@ -107,7 +107,7 @@ const isFound = (argv: readonly string[], { commands }: Ground): boolean =>
     found => found !== null && found.run.join('\0') === argv.join('\0'),
   )
 
-/** A command takes back what a command did; for work a person does it. */
+/** A command is undone by a command, other work by a person. */
 function undoOf({ how, undo, write = [] }: DraftTask): Pick<TaskDefinition, 'compensate' | 'rollback'> {
   const words = undo?.text ?? ''
   const command = undo?.command ?? []
@@ -126,7 +126,7 @@ function undoOf({ how, undo, write = [] }: DraftTask): Pick<TaskDefinition, 'com
 const reported = (names: readonly string[]): TaskDefinition['outputs'] =>
   Object.fromEntries(names.map(name => [name, { from: 'report' as const, type: 'text' }]))
 
-/** A check that passes today proves nothing about the work; it stays, to see that nothing breaks. */
+/** A check that passes today proves nothing about the work, but stays as a regression check. */
 function guarded(task: string, check: Check, today: readonly TodayResult[]): Check {
   const script = shellLine(check.command ?? [])
   const passes = today.some(one => one.task === task && one.script === script && one.result === 'passes')
@@ -138,7 +138,7 @@ const criterion = ({ text, command = [] }: Check): Criterion =>
     ? { type: 'prose', text: oneLine(text, LINE_MAX) }
     : { type: 'check', command: { argv: command.map(live) }, text: oneLine(text, LINE_MAX) }
 
-/** An approval right before what cannot be taken back, unless one stands there. */
+/** Inserts an approval right before irreversible tasks that have none. */
 function gated(
   plan: PlanDefinition,
   ground: Ground,
@@ -146,15 +146,16 @@ function gated(
   const approvals = new Set(plan.tasks.filter(({ action }) => isApproval(action)).map(({ id }) => id))
   const taken = new Set<string>(plan.tasks.map(({ id }) => id))
   const irreversible: { task: string; why: string }[] = []
-  const told = new Map<string, string[]>()
+  const dangers = new Map<string, string[]>()
   const tasks = plan.tasks.flatMap((task): readonly TaskDefinition[] => {
     const danger = dangerIn(plan, task, ground)
     if (danger === null) return [task]
     irreversible.push({ task: task.id, why: danger.why })
-    // The engine asks once more by this word, also when somebody takes the gate away.
+    // The engine asks again because of this kind, even if the gate is removed.
     const known = danger.kind === null || task.action.type !== 'external' ? task : { ...task, kind: danger.kind }
     const agreed = (task.needs ?? []).filter(need => approvals.has(need))
-    for (const name of agreed) told.set(name, [...(told.get(name) ?? []), `'${task.id}' comes next: ${danger.why}`])
+    for (const name of agreed)
+      dangers.set(name, [...(dangers.get(name) ?? []), `'${task.id}' comes next: ${danger.why}`])
     if (agreed.length > 0) return [known]
     const gate = freeName(`approve-${task.id}`, taken)
     return [
@@ -168,9 +169,9 @@ function gated(
       { ...known, needs: [gate] },
     ]
   })
-  // Whoever agrees is told what to, whatever the model calls its approval.
+  // The approval states what it is for.
   const shown = tasks.map(task => {
-    const next = told.get(task.id)
+    const next = dangers.get(task.id)
     const { action } = task
     return next === undefined || action.type !== 'gate'
       ? task

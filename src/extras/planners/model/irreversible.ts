@@ -1,5 +1,5 @@
-// What a drafted task does that a person must see first, and which commands may be run as checks. A model's draft is nobody's word, so
-// its texts are read as well as its commands: what they seem to do counts.
+// Which drafted tasks need a person's approval, and which commands may run as checks. A model's draft is untrusted, so its texts
+// are examined as well as its commands.
 
 import { actionFacts, sandboxedCommand } from '../../../domain/actions/actions.ts'
 import type { CommandLine, Impact, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
@@ -8,25 +8,25 @@ import { dangerOf, IMPACT_WORDS, impactOf } from '../../../domain/plan-rules/imp
 import type { FoundCommands } from '../planner.ts'
 import { purposeOf } from '../toolchain/command-purpose.ts'
 
-/** What is known here, against which commands are judged. */
+/** The facts for judging commands. */
 export interface Ground {
   readonly goal: string
   readonly commands: FoundCommands
   readonly paths: ReadonlySet<string>
-  /** Tasks of a plan under way that stay as they are. */
+  /** Tasks of a running plan that stay unchanged. */
   readonly kept?: ReadonlySet<string>
 }
 
 const WORDS = ['push', 'deploy', 'delete', 'migrate', 'spend'] as const
 
 export interface Danger {
-  /** A kind that the engine knows, for work whose words say so. */
+  /** The engine's kind for work described this way. */
   readonly kind: (typeof WORDS)[number] | null
   readonly why: string
 }
 
 const SENDING = /^(curl|wget|nc|ncat|netcat|socat|telnet|ftp|sftp|scp|rsync|ssh|mail|sendmail)$/
-/** Programs that run what stands among their words. */
+/** Programs that execute code given in their arguments. */
 const CARRYING =
   /^((ba|da|z|k|a)?sh|fish|eval|env|sudo|doas|xargs|timeout|nohup|nice|time|find|command|exec|busybox|npx|bunx|python[\d.]*|node|perl|ruby|php)$|\s/
 const SENDING_LINE = /(^|[\s;&|(/`'"])(curl|wget|nc|ncat|netcat|socat|telnet|ftp|sftp|scp|rsync|ssh|sendmail)\s/
@@ -37,7 +37,7 @@ const SECRETS_TOLD =
 
 const OUTSIDE = String.raw`(?:[/~](?!dev/null)|(?:\S*/)?\.\.(?:[/\s]|$))`
 const GIT = String.raw`^git(?: -C \S+| --\S+)*`
-/** Words by which a command that is known otherwise loads code or settings from elsewhere. */
+/** Options that make an otherwise known command load code or settings from elsewhere. */
 const OTHER_CODE = [
   new RegExp(`^g?make .*(?:-[fCI] ?|--(?:file|makefile|directory|include-dir)[= ])${OUTSIDE}`),
   /^g?make .*--eval\b|^cmake .*-P\b|^cargo .*--config\b|^go .*-(?:toolexec|exec)\b|^tar .*--(?:to-command|checkpoint-action|use-compress-program)\b/,
@@ -46,7 +46,7 @@ const OTHER_CODE = [
 ]
 const WRITERS = 'tee|touch|cp|mv|ln|mkdir|install|dd|truncate'
 const WRITES_OUTSIDE = new RegExp(`^(?:${WRITERS}) (?:.*[ =])?${OUTSIDE}`)
-/** They change files of the workspace, where the task may write. */
+/** Commands that change files in the task's scope. */
 const CHANGES = [
   new RegExp(`^(?:${WRITERS}|rm|rmdir|unlink|chmod|chown|patch|mktemp)(?: |$)`),
   /^sed .*(?:-\w*i|--in-place)/,
@@ -60,28 +60,28 @@ const WRITES = [
   /^(?!git ).* (?:--fix|--write|--update\w*)(?: |$)|\b(?:vitest|jest)\b.* -u(?: |$)/,
   new RegExp(`${GIT} (?:pull|fetch|init|config|remote|worktree|submodule|archive)\\b`),
 ]
-/** They only look. */
+/** Read-only commands. */
 const LOOKS =
   /^(?:true|false|:|test|\[|[ef]?grep|rg|ls|cat|head|tail|wc|diff|cmp|comm|cut|tr|uniq|jq|stat|basename|dirname|echo|printf|expr|seq|cd|pwd|command -v|which|exit|set|sort(?! .*-o)|find(?! .*-(?:exec|ok|delete|fprint))|sed -n [\d,$]+p|sha256sum)(?: |$)/
 const GIT_LOOKS = new RegExp(
   `${GIT} (?!.*(?: -O|--output|--ext-diff|--textconv|--open-files))(?:status|diff|log|show|ls-files|ls-tree|grep|rev-parse|rev-list|describe|blame|check-ignore|cat-file|merge-base)\\b`,
 )
-/** Scripts and targets of the repository; and shells, whose commands are looked at one by one. */
+/** The repository's scripts and targets; and shells, whose commands are examined one by one. */
 const OWN_SCRIPTS =
   /^(?:npm|pnpm|yarn|bun) (?:run )?(?:test|t|(?<=run )[\w:.-]+)(?: |$)|^g?make(?: [\w.-]+)*$|^(?:ba|da|z)?sh -\w*c /
 const INTERPRETERS = /^(?:node|tsx|deno|bun|python[\d.]*|ruby|perl|php|(?:ba|da|z)?sh)$/
 const FETCHES = /^(?:uvx|bunx)\b|^(?:pnpm|yarn) dlx\b|^npx .*(?:-y|--yes|-p|--package)\b|^uv run .*--with\b/
-/** Into a file: not into another stream, and not away. */
+/** Redirection into a file: not to another stream or /dev/null. */
 const REDIRECTS = /(?:^|[^<>=-])>>?(?![>&=]|\s*\/dev\/(?:null|stdout|stderr))/
 
-/** Each command in it as one line, without wrappers and without the folder of the program. */
+/** Each command as one line, without wrappers and the program's folder. */
 const linesOf = (command: CommandLine): readonly string[] =>
   commandsWithin(command).map(({ words, starts }) => {
     const [program = '', ...rest] = words.slice(starts).map(({ text }) => text)
     return [nameOf(program), ...rest].join(' ')
   })
 
-/** A word that leads out of the workspace; the pattern of a search is no path. */
+/** An argument that leads out of the workspace; search patterns are not paths. */
 function leadsOutside(argv: readonly string[]): boolean {
   const isSearch = /^(?:[ef]?grep|rg|sed|jq)$/.test(nameOf(argv[0] ?? ''))
   const pattern = isSearch ? argv.findIndex((word, at) => at > 0 && !word.startsWith('-')) : -1
@@ -94,14 +94,14 @@ function leadsOutside(argv: readonly string[]): boolean {
   )
 }
 
-/** A check is run without asking anybody, and must not change what it looks at. */
+/** Checks run without approval and must not change what they examine. */
 export function writesIn(command: CommandLine): boolean {
   const lines = linesOf(command)
   const isShell = lines.length > 1 || 'script' in command
   return lines.some(line => WRITES.some(one => one.test(line))) || (isShell && lines.some(line => REDIRECTS.test(line)))
 }
 
-/** Why somebody must agree before it; null when nobody must. */
+/** Why the task needs approval; null if it does not. */
 export function dangerIn(plan: PlanDefinition, task: TaskDefinition, ground: Ground): Danger | null {
   const { action } = task
   if (action.type === 'gate' || actionFacts(action).takesCheckpoint === true) return null
@@ -115,7 +115,7 @@ export function dangerIn(plan: PlanDefinition, task: TaskDefinition, ground: Gro
   return dangerInWords(task)
 }
 
-/** Each mention counts, whoever is to do it: here a word too many costs an approval, a word too few an accident. */
+/** Every mention counts: a false alarm costs an approval, a miss an accident. */
 const IRREVERSIBLE: readonly (readonly ['push' | 'deploy' | 'delete' | 'migrate', RegExp])[] = [
   [
     'deploy',
@@ -135,11 +135,11 @@ const irreversibleIn = (text: string) =>
     return found === null ? [] : [{ word, said: found[0].replace(/\s+/g, ' ').slice(0, 60) }]
   })
 
-/** All that whoever works on it reads. */
+/** Examines all text shown to the worker. */
 function dangerInWords({ id, title = '', instruction = '', accept = [] }: TaskDefinition): Danger | null {
   const words = [title, instruction, ...accept.map(({ text = '' }) => text)].join('\n')
-  const [said] = irreversibleIn(words)
-  if (said !== undefined) return { kind: said.word, why: `its text says '${said.said}'` }
+  const [wish] = irreversibleIn(words)
+  if (wish !== undefined) return { kind: wish.word, why: `its text says '${wish.said}'` }
   const named = dangerOf({ id, action: { type: 'run', command: { script: words } } })
   if (named !== null) return { kind: kindOf(named), why: `its text names a command that ${IMPACT_WORDS[named]}` }
   if (SECRETS_TOLD.test(words) || SECRET_FILES.test(words)) return { kind: null, why: 'its text speaks of secrets' }
@@ -148,7 +148,7 @@ function dangerInWords({ id, title = '', instruction = '', accept = [] }: TaskDe
 
 const kindOf = (impact: Impact): Danger['kind'] => WORDS.find(word => word === impact) ?? null
 
-/** What is wrong with running this unseen, as the end of a sentence; null when it only does what the repository's own commands do. */
+/** Why the command must not run unseen, as the end of a sentence; null if it only does what the repository's own commands do. */
 export function commandFault(command: CommandLine, ground: Ground): string | null {
   const argv = 'argv' in command ? command.argv : [command.script]
   const line = argv.join(' ')
@@ -180,7 +180,7 @@ function isPlain(line: string): boolean {
 const saysCode = (argv: readonly string[]): boolean =>
   argv.slice(1).some(word => /^-(?!-)\w*[ce]$|^--(eval|command|exec)\b|^-e|^-c/.test(word))
 
-/** A command that was found, or that runs a file of the repository; none with code among its words. */
+/** A found command, or one that runs a file of the repository; none with inline code. */
 function isKnown(argv: readonly string[], { commands, paths }: Ground): boolean {
   const found = [
     commands.test,

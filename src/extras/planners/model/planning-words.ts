@@ -1,5 +1,5 @@
-// What a model is told when it drafts a plan. The goal is the person's own word. Everything from the repository is data that strangers
-// may have written, and is marked as such.
+// The prompts for drafting a plan. The goal is the user's own text. Everything from the repository is untrusted data and is
+// marked as such.
 
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { FRAME_NAMES } from '../draft/plan-frame.ts'
@@ -34,13 +34,12 @@ export interface Findings {
   readonly goal: string
   readonly kind: string
   readonly analysis: GoalAnalysis
-  /** The steps of the planner that asks nobody. */
+  /** The steps of the heuristic planner. */
   readonly usual: PlanDefinition
   readonly repository: RepositoryView
   readonly framing?: Framing | undefined
 }
 
-/** The goal, and what was found in the repository. */
 export async function briefing({ goal, kind, analysis, usual, repository, framing }: Findings): Promise<string> {
   const all = (await repository.files()).map(({ path }) => path)
   const ranked = [...analysis.files.slice(0, FILES_READ), ...analysis.tests.slice(0, 2)].map(({ path }) => path)
@@ -48,7 +47,7 @@ export async function briefing({ goal, kind, analysis, usual, repository, framin
   for (const [at, text] of (await repository.read(ranked)).entries()) if (text !== null) texts.set(ranked[at]!, text)
   const passages = passagesFor(readGoal(goal), ranked, texts)
   const readme = all.find(path => /^readme(\.\w+)?$/i.test(path))
-  // Where no passage matches, the beginning of the best file is better than nothing.
+  // Without a matching passage, the beginning of the best file is used.
   const wanted = [
     ...(passages.length === 0 ? ranked.slice(0, 1) : []),
     ...(readme === undefined ? [] : [readme]),
@@ -90,7 +89,7 @@ export async function briefing({ goal, kind, analysis, usual, repository, framin
   ].join('\n')
 }
 
-/** What was seen when the commands were run, and whether they could. */
+/** The results of running the commands, or why they could not run. */
 function todayFound({ looked }: GoalAnalysis, framing: Framing | undefined): readonly string[] {
   const why = framing?.installation?.why
   return [
@@ -101,7 +100,7 @@ function todayFound({ looked }: GoalAnalysis, framing: Framing | undefined): rea
   ]
 }
 
-/** Nothing in it can end the mark. */
+/** Escapes the text, so that it cannot close the mark. */
 export const untrusted = (lines: readonly string[]): string =>
   ['<untrusted>', lines.join('\n').replace(/<(\/?)\s*untrusted/gi, '($1untrusted'), '</untrusted>'].join('\n')
 
@@ -162,7 +161,7 @@ function about({ task, place }: PlanComment): string {
 
 const OUTPUTS_MAX = 2_000
 
-/** What became of the plan so far. Texts of tasks and failures come from agents and commands. */
+/** The plan's progress. Texts of tasks and failures come from agents and commands. */
 export const progressText = ({ kept, failed }: PlanProgress): string =>
   [
     'A plan for this goal is under way. Draft only what is left of it; what failed is done in another way, or again when that is right.',
@@ -192,7 +191,7 @@ export const SPLIT_QUESTION = [
   'If the goal is one piece of work, answer with one wish.',
 ].join('\n')
 
-/** To a critic who has seen nothing of how the draft came about. */
+/** For a critic that has not seen how the draft was made. */
 export const critiqueQuestion = (
   draft: Draft,
   intake: Intake,
@@ -236,7 +235,7 @@ const answersText = (answers: readonly Answer[]): readonly string[] =>
 export const redraftQuestion = (problems: readonly string[]): string =>
   ['Draft the whole plan again, with these problems solved:', ...problems.map(problem => `- ${problem}`)].join('\n')
 
-/** The earlier draft, as the comments speak of it. */
+/** The earlier draft, with the task names used in comments. */
 export const earlierDraft = ({ tasks }: PlanDefinition): string =>
   [
     'The earlier draft:',

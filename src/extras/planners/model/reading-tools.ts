@@ -1,5 +1,5 @@
-// What a model may do to read the repository before it drafts: list, read, grep. Only files that are tracked, or new and not ignored, and
-// none that may hold secrets; so many calls and characters for one drafting. What it read is kept for the questions after.
+// Read-only tools for a model that drafts: list, read, grep. Limited to tracked and unignored files without secrets, and to a
+// number of calls and characters per drafting. Results are kept for later questions.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanningTool, RepositoryView } from '../planner.ts'
@@ -16,11 +16,11 @@ const SEARCHED_MAX = 5_000
 
 export interface Reading {
   readonly tools: readonly PlanningTool[]
-  /** All that was read so far, each with what was asked. */
+  /** Everything read so far, with its query. */
   readonly seen: readonly string[]
 }
 
-/** `mark` makes it data that cannot pass for more. */
+/** `mark` wraps file contents as untrusted data. */
 export function readingTools(repository: RepositoryView, mark: (lines: readonly string[]) => string): Reading {
   const seen: string[] = []
   let left = CHARACTERS_MAX
@@ -30,18 +30,18 @@ export function readingTools(repository: RepositoryView, mark: (lines: readonly 
     description: string,
     input: { readonly [name: string]: JsonObject },
     required: readonly string[],
-    work: (said: { readonly [name: string]: Json }) => Promise<readonly string[]>,
+    work: (args: { readonly [name: string]: Json }) => Promise<readonly string[]>,
   ): PlanningTool => ({
     name,
     description,
     input: { type: 'object', properties: input, required: [...required], additionalProperties: false },
-    run: async said => {
+    run: async input => {
       calls++
       if (calls > CALLS_MAX || left <= 0) return 'nothing more can be read: answer now with what you know'
-      const found = (await work(said as JsonObject)).join('\n').slice(0, Math.min(ANSWER_MAX, left))
+      const found = (await work(input as JsonObject)).join('\n').slice(0, Math.min(ANSWER_MAX, left))
       left -= found.length
       const answer = mark([found === '' ? '(nothing)' : found])
-      seen.push(`${name} ${JSON.stringify(said)}\n${answer}`)
+      seen.push(`${name} ${JSON.stringify(input)}\n${answer}`)
       return answer
     },
   })

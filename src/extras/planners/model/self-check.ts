@@ -1,6 +1,6 @@
-// What a draft says is compared with the repository before anybody sees it, without a model: are the files, names and scripts there, may
-// a task write what its instruction names, and does a check of it fail today? Faults go back to the model. They are guesses from words,
-// so a draft that keeps them is still shown, with the faults as risks.
+// Compares a draft with the repository without a model: do its files, names and scripts exist, do scopes include the named files,
+// and do its checks fail today? Faults go back to the model. They are guesses from wording, so a draft that keeps them is still
+// shown, with the faults as risks.
 
 import { inScope } from '../../../safety/scope.ts'
 import { shellLine } from '../end-checks.ts'
@@ -20,7 +20,7 @@ import { CHANGING, missingPrograms } from './draft-faults.ts'
 
 export interface SelfChecked {
   readonly faults: readonly string[]
-  /** How the check commands of tasks that change something end today. */
+  /** Today's results of the checks of changing tasks. */
   readonly today: readonly TodayResult[]
 }
 
@@ -60,7 +60,7 @@ export async function selfCheck(draft: Draft, input: SelfCheckInput): Promise<Se
 interface Known {
   readonly goal: string
   readonly paths: readonly string[]
-  /** What the draft calls new: files and names. */
+  /** Files and names that the draft introduces. */
   readonly added: ReadonlySet<string>
 }
 
@@ -90,8 +90,8 @@ function* fileFaults(task: DraftTask, { goal, paths, added }: Known): Iterable<s
   if (how !== 'work' || !isChanging(task)) return
   const wanted = [...filesIn(instruction).filter(isThere), ...(task.new ?? []).filter(one => filesIn(one).length > 0)]
   for (const file of new Set(wanted)) {
-    const meant = paths.filter(path => isSameFile(path, file))
-    const isCovered = (meant.length > 0 ? meant : [file]).some(path => inScope(write, path))
+    const matches = paths.filter(path => isSameFile(path, file))
+    const isCovered = (matches.length > 0 ? matches : [file]).some(path => inScope(write, path))
     if (!isCovered && !reads.some(one => isSameFile(one, file)))
       yield `'${id}' names '${file}' and may not write it: add it to \`write\`, or to \`reads\` when it is only read`
   }
@@ -100,11 +100,11 @@ function* fileFaults(task: DraftTask, { goal, paths, added }: Known): Iterable<s
 const isSameFile = (path: string, other: string): boolean =>
   path === other || path.endsWith(`/${other}`) || other.endsWith(`/${path}`)
 
-/** `Node.js` is no file; a name without a folder counts only where it is marked as a name. */
+/** `Node.js` is not a file; a name without a folder only counts in backticks. */
 const filesIn = (text: string): readonly string[] =>
   readGoal(text).files.filter(file => !/^[A-Z]\w*\.js$/.test(file) && !/^(\.\.|~|\/)/.test(file))
 
-/** Scripts of `package.json` and targets of the `Makefile` at the top; elsewhere nobody looks. */
+/** Scripts in the top-level `package.json` and `Makefile` only. */
 async function missingScripts(draft: Draft, { paths, added }: Known, repository: RepositoryView) {
   const read = async (path: string) => (paths.includes(path) ? ((await repository.read([path]))[0] ?? null) : null)
   const [manifest, makefile] = [await read('package.json'), await read('Makefile')]
@@ -142,7 +142,7 @@ const SEARCHED_MAX = 5_000
 const SEARCHED_BYTES_MAX = 500_000
 const READ_AT_ONCE = 100
 
-/** Names in backticks, and names written as in code, that no file holds. Their parts count: `Array.from` is known where `Array` is. */
+/** Identifiers that no file contains. Parts count: `Array.from` is known if `Array` is. */
 async function missingSymbols(draft: Draft, { goal, added }: Known, repository: RepositoryView) {
   const isNew = (name: string): boolean => goal.includes(name) || [...added].some(one => holdsWord(one, name))
   const left = new Map<string, string>()
@@ -155,7 +155,7 @@ async function missingSymbols(draft: Draft, { goal, added }: Known, repository: 
     for (const text of await repository.read(searched.slice(at, at + READ_AT_ONCE)))
       for (const name of left.keys())
         if (name.split(/\.|::|#/).some(part => holdsWord(text ?? '', part))) left.delete(name)
-  // What could not be searched may hold them.
+  // Files that could not be searched may contain them.
   if (files.length > SEARCHED_MAX) return []
   return [...left].map(([name, id]) => `'${id}' names '${name}', which no file of the repository holds: ${NEW_HINT}`)
 }
@@ -165,14 +165,14 @@ function symbolsIn(text: string): readonly string[] {
   return symbols.filter(
     name =>
       /^[A-Za-z_$][\w$]*([.#]|::|$)/.test(name) &&
-      // `GitHub` is a word; `formatRow`, `format_row` and what stands in backticks are names.
+      // `GitHub` is a word; `formatRow`, `format_row` and text in backticks are identifiers.
       (/^[a-z]+[A-Z]|_/.test(name) || quoted.some(one => one.startsWith(name))),
   )
 }
 
 const CHECKS_MAX = 20
 
-/** Each command once, one after the other. */
+/** Runs each distinct command once, in sequence. */
 async function checkedToday({ tasks }: Draft, runCheck: RunCheck): Promise<readonly TodayResult[]> {
   const results = new Map<string, CheckedToday>()
   const today: TodayResult[] = []
@@ -188,7 +188,7 @@ async function checkedToday({ tasks }: Draft, runCheck: RunCheck): Promise<reado
   return today
 }
 
-/** A task all of whose checks pass today would be accepted when nothing was done. So would one whose tests must only not get worse. */
+/** Tasks that would be accepted without any work, because their checks pass today or only require that tests do not get worse. */
 const passingTasks = ({ tasks }: Draft, today: readonly TodayResult[], guards: readonly string[]): readonly string[] =>
   tasks.flatMap(({ id }) => {
     const own = today.filter(({ task }) => task === id)
@@ -201,7 +201,7 @@ const passingTasks = ({ tasks }: Draft, today: readonly TodayResult[], guards: r
         ]
   })
 
-/** A lint that is red in files which no task may write stays red. */
+/** Lint failures in files outside every scope can never be fixed. */
 function redForever({ tasks, done }: Draft, looked: Looked | undefined): readonly string[] {
   const scope = tasks.flatMap(({ write = [] }) => write)
   const red = failingToday(looked).filter(

@@ -1,29 +1,28 @@
-// Counts the terms of a goal in a text. A term counts where a word, or a part of `camelCase` or `snake_case`, begins with it. Only
-// places where a term stands are looked at, so a large repository is read about as fast as it can be searched.
+// Counts search terms in a text. A term matches at the beginning of a word or of a part of `camelCase` or `snake_case`. Only
+// matches are examined, so reading a large repository is about as fast as searching it.
 
 import type { GoalTerm } from '../goal.ts'
 
-/** By term, in the order of the terms. */
+/** Indexed like the terms. */
 export interface TermCounts {
-  /** Everywhere. */
   readonly all: Float64Array
-  /** In the name of something that is defined there. */
+  /** In the name of a definition. */
   readonly defined: Float64Array
-  /** How often each term stands in each stretch of the text of `STRETCH` characters, where any does. */
+  /** Counts per stretch of `STRETCH` characters with any match. */
   readonly stretches: ReadonlyMap<number, Float64Array>
 }
 
-/** About sixty lines: a function and its surroundings. */
+/** About sixty lines: a function with its surroundings. */
 const STRETCH = 2_500
 
 export interface TermCounter {
   count(text: string): TermCounts
-  /** In a short text, such as a path: how often each term stands there. */
+  /** Counts in a short text such as a path. */
   countPlain(text: string): Float64Array
 }
 
 export function termCounter(terms: readonly GoalTerm[]): TermCounter {
-  // Longer ones first, so that `parser` is not taken for `parse` where both are asked for.
+  // Longer terms first, so that `parser` is not counted as `parse`.
   const order = terms.map((_, index) => index).sort((a, b) => terms[b]!.stem.length - terms[a]!.stem.length)
   const pattern = new RegExp(order.map(index => `(${escapePattern(terms[index]!.stem)})`).join('|') || '(?!)', 'gi')
   const each = (text: string, found: (term: number, at: number, length: number) => void): void => {
@@ -44,7 +43,7 @@ export function termCounter(terms: readonly GoalTerm[]): TermCounter {
   const none = counts(terms)
   return {
     count: text => {
-      // Most files hold none of the terms; they share one answer.
+      // Most files contain none of the terms and share one result.
       let [all, defined, stretches] = [none, none, NOWHERE]
       each(text, (term, at) => {
         if (all === none) [all, defined, stretches] = [counts(terms), counts(terms), new Map()]
@@ -72,10 +71,10 @@ export function termCounter(terms: readonly GoalTerm[]): TermCounter {
 
 const NOWHERE = new Map<number, Float64Array>()
 const LINE_MAX = 200
-/** What stands between the beginning of a line and a part of the name that is defined on it. */
+/** The text between the line start and the defined name. */
 const DEFINING =
   /^\s*(?:(?:export|default|async|public|private|protected|static|abstract|final|override|pub(?:\([^)]*\))?|unsafe|declare|readonly)\s+)*(?:(?:function\*?|class|def|func|fn|const|let|var|type|interface|struct|enum|trait|impl|module|macro_rules!|object|package|mod)\s+(?:\([^)]*\)\s*)?(?:self\.)?|get\s+|set\s+)[\w$]*$/
-/** A method has no word before its name, but a body behind it. */
+/** A method has no keyword before its name, but a body after it. */
 const METHOD = /^\s+#?[\w$]*$/
 const METHOD_BODY = /^[\w$]*\s*(?:<[^>]*>)?\([^\n]*\{\s*$/
 
@@ -94,7 +93,7 @@ function termOf(match: RegExpExecArray): number {
   return 0
 }
 
-/** A word begins here, or a part of one: after `_`, a digit or a dash, and where small letters turn into a large one. */
+/** A word or a part of one begins here: after `_`, a digit or a dash, and where lower case turns to upper case. */
 function beginsPart(text: string, at: number): boolean {
   if (at === 0) return true
   const before = text.charCodeAt(at - 1)

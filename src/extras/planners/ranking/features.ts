@@ -1,5 +1,5 @@
-// What speaks for a file, as numbers between 0 and 1, for each file of a repository: words in it and in its path, names it defines,
-// its history, the tests near it. `rank-files.ts` weighs them.
+// Features of a file for ranking, each from 0 to 1: words in contents and path, definitions, history, tests. `rank-files.ts`
+// weighs them.
 
 import type { GoalTerm, GoalWords } from '../goal.ts'
 import type { PastChange } from '../planner.ts'
@@ -9,32 +9,30 @@ import { isAside } from './file-role.ts'
 export interface ReadFile {
   readonly path: string
   readonly bytes: number
-  /** Null when it was not read. */
+  /** Null if it was not read. */
   readonly text: string | null
 }
 
 export interface FileFeatures {
   /** BM25 over contents, paths and definitions. */
   readonly words: number
-  /** The path alone. */
+  /** BM25 over the path. */
   readonly path: number
-  /** The stretch of it that speaks most of the goal. */
+  /** The best stretch of the file. */
   readonly passage: number
-  /** The goal begins with `part: …`, and this file belongs to that part. */
+  /** The goal begins with `part: …`, and the file belongs to that part. */
   readonly scope: number
-  /** Names that are defined in it. */
   readonly defines: number
-  /** A name of the goal stands in it as it was written. */
+  /** Contains a name of the goal verbatim. */
   readonly mentions: number
-  /** How often it changed, lately more. */
+  /** Change frequency, weighted to recent changes. */
   readonly lively: number
-  /** It changed in commits that were described in similar words. */
+  /** Changed in commits with similar messages. */
   readonly history: number
-  /** The goal names it, or a stack trace does. */
   readonly named: number
-  /** Size among its kind. */
+  /** Size relative to files of its role. */
   readonly size: number
-  /** It stands beside the product: examples, scripts. */
+  /** Beside the product: examples, scripts. */
   readonly aside: number
 }
 
@@ -60,7 +58,7 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
   const past = normal(pastOf(sources.length, known, history, terms, counter))
   const sizes = normal(sources.map(({ bytes }) => Math.log(1 + bytes)))
   const mentions = normal(sources.map(({ text }) => exactIn(text, names)))
-  const meant = sourcesOfNamedTests(goal, tests)
+  const tested = sourcesOfNamedTests(goal, tests)
   const parts = partsOf(goal)
   return sources.map(({ path }, index) => ({
     words: words[index]!,
@@ -71,14 +69,13 @@ export function featuresOf({ goal, sources, tests, history }: FeatureInput): rea
     mentions: mentions[index]!,
     lively: lively[index]!,
     history: past[index]!,
-    named: Math.max(namedIn(goal, path), meant.size > 0 && meant.has(nameStem(path)) ? NAMED_BY_TEST : 0),
+    named: Math.max(namedIn(goal, path), tested.size > 0 && tested.has(nameStem(path)) ? NAMED_BY_TEST : 0),
     size: sizes[index]!,
     aside: isAside(path) && paths[index]! < 0.5 ? 1 : 0,
   }))
 }
 
 interface CountedDocument {
-  /** Weighted occurrences by term. */
   readonly frequency: Float64Array
   readonly defined: Float64Array
   readonly inPath: Float64Array
@@ -86,7 +83,7 @@ interface CountedDocument {
   readonly length: number
 }
 
-/** A name that is defined counts as this many uses; so does a part of the path. */
+/** A defined name, or a part of the path, counts as this many uses. */
 const DEFINED_WEIGHT = 4
 const PATH_WEIGHT = 6
 
@@ -105,7 +102,7 @@ function documentOf({ path, text, bytes }: ReadFile, counter: TermCounter): Coun
   return { frequency, defined, inPath, stretches, length: text.length / 8 }
 }
 
-/** Two stretches side by side, so that none is cut in the middle. */
+/** Two adjacent stretches, so that no passage is cut. */
 function passageOf(stretches: ReadonlyMap<number, Float64Array>, idf: Float64Array): number {
   let best = 0
   for (const [place, here] of stretches) {
@@ -120,7 +117,7 @@ function passageOf(stretches: ReadonlyMap<number, Float64Array>, idf: Float64Arr
   return best
 }
 
-/** `parser: accept tabs`, `fix(parser): accept tabs` and `[parser] accept tabs` speak of the folder or file `parser`. */
+/** `parser: accept tabs`, `fix(parser): accept tabs` and `[parser] accept tabs` name the folder or file `parser`. */
 export function partsOf({ headline }: GoalWords): readonly string[] {
   const scope = /^(?:\w+\(([\w/., -]+)\)!?:|\[([\w/., -]+)\]:?|([\w/.,-]+(?:, ?[\w/.-]+)*)!?:)\s/.exec(headline)
   const named = (scope?.[1] ?? scope?.[2] ?? scope?.[3] ?? '').toLowerCase().split(/, ?/)
@@ -161,7 +158,6 @@ function bm25(documents: readonly CountedDocument[], idf: Float64Array): readonl
 const weigh = (idf: Float64Array, found: Float64Array): number =>
   found.reduce((sum, count, term) => sum + (count > 0 ? idf[term]! * Math.sqrt(Math.min(count, 4)) : 0), 0)
 
-/** Names of the goal, to be found as they are written. */
 const exactNames = (goal: GoalWords): readonly string[] =>
   [...new Set([...goal.symbols, ...goal.symbols.map(lastPart), ...goal.quoted])].filter(
     name => name.length > 2 && name.length < 100,
@@ -179,7 +175,7 @@ function exactIn(text: string | null, names: readonly string[]): number {
   return uses
 }
 
-/** Commits of lately count more; half as much every so many. */
+/** Commits after which the weight is halved. */
 const HALF_LIFE = 150
 /** A change of many files says little about each. */
 const WIDE_CHANGE = 30
@@ -200,7 +196,7 @@ function livelinessOf(
   return scores.map(score => Math.log(1 + score))
 }
 
-/** What each file was changed for: the words of its commits, compared with those of the goal. */
+/** Compares the messages of a file's commits with the goal. */
 function pastOf(
   size: number,
   known: ReadonlyMap<string, number>,
@@ -225,7 +221,7 @@ function pastOf(
   return scores.map(score => Math.sqrt(score))
 }
 
-/** `test_foo.py`, `foo.test.ts`, `foo_spec.rb` and `src/foo.go` are `foo`. */
+/** `test_foo.py`, `foo.test.ts`, `foo_spec.rb` and `src/foo.go` give `foo`. */
 export const nameStem = (path: string): string =>
   path
     .slice(path.lastIndexOf('/') + 1)
@@ -234,7 +230,7 @@ export const nameStem = (path: string): string =>
     .replace(/^(.+)[_.-](?:test|tests|spec|specs)$|^(?:test|spec)[_.-](.+)$/, '$1$2')
     .replace(/[_.-]/g, '')
 
-/** A test that the goal names, by its file or by the title of a test in it, speaks for the source that is named like it. */
+/** A test named in the goal, by file or title, is evidence for the source with the same name. */
 function sourcesOfNamedTests({ quoted, files, frames }: GoalWords, tests: readonly ReadFile[]): ReadonlySet<string> {
   const titles = quoted.filter(text => text.split(/\s+/).length >= TITLE_WORDS_MIN)
   const named = [...files, ...frames.map(({ file }) => file)]
@@ -247,7 +243,7 @@ function sourcesOfNamedTests({ quoted, files, frames }: GoalWords, tests: readon
 const NAMED_BY_TEST = 0.75
 const TITLE_WORDS_MIN = 3
 
-/** 1 for the very path, less when only its end is named. */
+/** 1 for the exact path, less if only its end is named. */
 function namedIn({ files, frames }: GoalWords, path: string): number {
   let best = 0
   const fits = (named: string): boolean => {
@@ -255,7 +251,7 @@ function namedIn({ files, frames }: GoalWords, path: string): number {
     return bare === path || path.endsWith(`/${bare}`) || bare.endsWith(`/${path}`)
   }
   for (const file of files) if (fits(file)) best = Math.max(best, file.includes('/') ? 1 : 0.9)
-  // The frame nearest to the error stands first, or last in Python.
+  // The frame closest to the error is first, or last in Python.
   frames.forEach(({ file }, index) => {
     if (fits(file)) best = Math.max(best, 1 - (0.3 * index) / frames.length)
   })

@@ -1,4 +1,4 @@
-// What a file is for, by its path alone: source, test, docs, configuration, or something nobody edits by hand.
+// The role of a file, by its path alone: source, test, docs, configuration, or generated.
 
 export type FileRole = 'source' | 'test' | 'docs' | 'config' | 'generated' | 'other'
 
@@ -56,11 +56,11 @@ export const extensionOf = (path: string): string => /\.([A-Za-z0-9]+)$/.exec(pa
 
 const GENERATED =
   /(^|\/)(node_modules|bower_components|vendor|third[_-]?party|(?:[\w-]+[_-])?dist|build|out|target|coverage|__pycache__|\.venv|venv|\.git|\.planfold)\/|\.min\.|\.(lock|map|snap|pb\.go)$|_pb2\.py$|(^|\/)(package-lock\.json|pnpm-lock\.yaml|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$|\.generated\.|\.d\.ts$/
-/** A package may be called `build`: beside its sources it is no output. */
+/** A package may be called `build`: among sources it is not build output. */
 const OWN_PACKAGE = /^((?:.*\/)?(?:src|lib|pkg|cmd|internal|crates|packages)\/)(?:build|out|target|dist)\//
 const TEST =
   /(^|\/)(tests?|__tests__|specs?|testdata|fixtures?|e2e|testing_?data|mocks?|__mocks__)\/|[._-](test|tests|spec)\.|_test\.|(^|\/)test_|test-d\.|(^|\/)conftest\.py$|\.bats$|(^|\/)(test|tests)\.[a-z]+$/i
-/** A product's own `test`: a command, an adapter. In Rust such a file is a module of tests. */
+/** A product's own `test`: a command or an adapter. In Rust such a file is a test module. */
 const CALLED_TEST =
   /^(?!.*(?:^|\/)(?:tests?|__tests__|specs?)\/)(?:.*\/)?(?:src|lib|app|commands?)\/(?:.*\/)?test\.(?!rs$)[a-z]+$/i
 const ASIDE = /(^|\/)(examples?|demos?|samples?|benchmarks?|bench|scripts?|tools?|\.github|docs?|website|playground)\//i
@@ -78,10 +78,10 @@ export function roleOf(path: string): FileRole {
   return CONFIG.test(path) ? 'config' : 'other'
 }
 
-/** Source that stands beside the product: examples, scripts, benchmarks. */
+/** Source beside the product: examples, scripts, benchmarks. */
 export const isAside = (path: string): boolean => ASIDE.test(path)
 
-/** What packs, describes or numbers the product. A change of what it does seldom touches it. */
+/** Packaging, descriptions and versions, which rarely change together with behaviour. */
 export const isMetadata = (path: string): boolean => METADATA.test(path)
 
 const METADATA =

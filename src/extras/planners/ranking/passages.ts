@@ -1,13 +1,12 @@
-// The few passages of the repository that a goal is most likely about, as `file:line` with the lines themselves: places of a stack
-// trace first, then definitions of names in the goal, then the lines of the best files that hold most of its words.
+// The most relevant passages, as `file:line` with their lines: stack frames first, then definitions of names in the goal, then
+// the lines of the best files with most of its words.
 
 import type { GoalTerm, GoalWords } from '../goal.ts'
 
 export interface Passage {
   readonly path: string
-  /** Of the first line, from 1. */
+  /** The first line, from 1. */
   readonly line: number
-  /** The line that matters. */
   readonly at: number
   readonly lines: readonly string[]
 }
@@ -18,13 +17,13 @@ const AFTER = 6
 const LINE_MAX = 160
 const FILES_LOOKED_AT = 6
 const SAME_NAME_MAX = 2
-/** In others, a plain word that is defined there means something else. */
+/** Beyond the best files, a definition named by a plain word usually means something else. */
 const PLAIN_FILES_MAX = 2
-/** Nobody sends these to a model, however well they fit the goal. */
+/** Never sent to a model. */
 export const PRIVATE =
   /(^|\/)(\.env[^/]*|\.npmrc|\.netrc|id_[a-z0-9]+)$|\.(pem|key|p12|pfx|keystore)$|secret|credential|passw/i
 
-/** `files`: the best first. */
+/** `files`: best first. */
 export function passagesFor(
   goal: GoalWords,
   files: readonly string[],
@@ -34,8 +33,8 @@ export function passagesFor(
   const read = likely.slice(0, FILES_LOOKED_AT).map(path => ({ path, lines: linesOf(texts.get(path)!) }))
   const found: Passage[] = []
   const add = (path: string, lines: readonly string[], at: number, from: number): void => {
-    const isTold = found.some(one => one.path === path && at >= one.line - 1 && at < one.line + one.lines.length)
-    if (isTold || found.length >= PASSAGES_MAX) return
+    const isIncluded = found.some(one => one.path === path && at >= one.line - 1 && at < one.line + one.lines.length)
+    if (isIncluded || found.length >= PASSAGES_MAX) return
     found.push({ path, line: from + 1, at: at + 1, lines: trimmed(lines.slice(from, at + AFTER)) })
   }
   for (const { file, line } of goal.frames) {
@@ -61,7 +60,7 @@ export function passagesFor(
   return found
 }
 
-/** The words that say most, by how rare they are in the file; at least two of them, or one that is a name. */
+/** The line with the rarest words in the file; at least two, or one identifier. */
 function bestLine(
   lines: readonly string[],
   terms: readonly GoalTerm[],
@@ -70,31 +69,31 @@ function bestLine(
   const patterns = terms.map(
     ({ stem, whole }) => new RegExp(`(?<![a-z])${escaped(stem)}${whole ? '(?![a-z])' : ''}`, 'i'),
   )
-  const held = lines.map(line => patterns.map(pattern => line.length < LONG && pattern.test(line)))
+  const matches = lines.map(line => patterns.map(pattern => line.length < LONG && pattern.test(line)))
   const weights = patterns.map((_, term) => {
-    const count = held.filter(one => one[term]).length
+    const count = matches.filter(one => one[term]).length
     return count === 0 ? 0 : (terms[term]!.named ? 2 : 1) / Math.log2(1 + count)
   })
   let best = { at: -1, score: 0, words: 0 }
   for (let at = 0; at < lines.length; at++) {
     const window = weights.map((weight, term) => {
-      const near = held.slice(at, at + NEAR).findIndex(one => one[term])
+      const near = matches.slice(at, at + NEAR).findIndex(one => one[term])
       return near < 0 ? 0 : weight * (near === 0 ? 1 : 0.6)
     })
     const score = window.reduce((sum, one) => sum + one, 0)
-    if (held[at]!.includes(true) && score > best.score)
+    if (matches[at]!.includes(true) && score > best.score)
       best = { at, score, words: window.filter(one => one > 0).length }
   }
   return best.words < Math.min(2, terms.length) ? [] : [{ at: best.at, score: best.score / (1 + rank / 4) }]
 }
 
-/** Of the score of the best one. */
+/** Relative to the best score. */
 const GOOD = 0.6
 const NEAR = 4
-/** Such lines are data, or were made by a tool. */
+/** Such lines are data or generated. */
 const LONG = 500
 
-/** Names as they are written; then plain words that a definition in the best files may be called. */
+/** Identifiers verbatim; then plain words that a definition in the best files may be named by. */
 function definable({
   symbols,
   quoted,
@@ -123,7 +122,7 @@ function definedIn(line: string): string | null {
   return name === undefined || /^(if|for|while|switch|catch|return|function)$/.test(name) ? null : name
 }
 
-/** A definition with the comment or the annotation right above it. */
+/** Extends a definition to the comment or annotation above it. */
 function withComment(lines: readonly string[], at: number): number {
   let from = at
   while (from > 0 && at - from < 3 && /^\s*(\/\/|\/\*|\*|#|@|--|""")/.test(lines[from - 1]!)) from--
@@ -132,7 +131,7 @@ function withComment(lines: readonly string[], at: number): number {
 
 const linesOf = (text: string): readonly string[] => text.replaceAll('\t', '  ').split(/\r?\n/)
 
-/** Without empty lines at its end, and no line too long. */
+/** Removes trailing empty lines and cuts long lines. */
 function trimmed(lines: readonly string[]): readonly string[] {
   const last = lines.findLastIndex(line => line.trim() !== '')
   return lines.slice(0, last + 1).map(line => (line.length > LINE_MAX ? `${line.slice(0, LINE_MAX - 1)}…` : line))

@@ -1,5 +1,5 @@
-// Which files a goal is about: reads what is worth reading of the repository, and weighs what speaks for each file. The weights were
-// chosen on thirteen public repositories in six languages and checked on others; see docs/decisions/0026.
+// Ranks the files of a repository by relevance to the goal. The weights were fitted on thirteen public repositories in six
+// languages and tested on others; see docs/decisions/0026.
 
 import type { GoalWords } from '../goal.ts'
 import type { PastChange, RankedFile, RepositoryFile, RepositoryView } from '../planner.ts'
@@ -11,11 +11,9 @@ import { type FileRole, roleOf } from './file-role.ts'
 export interface Ranking {
   readonly files: readonly RankedFile[]
   readonly tests: readonly RankedFile[]
-  /** The package that the goal starts with; null where it names none. */
+  /** The package that the goal starts with, or null. */
   readonly home: string | null
-  /** What could not be looked at. */
   readonly limits: readonly string[]
-  /** What was read, for whoever looks closer. */
   readonly texts: ReadonlyMap<string, string>
 }
 
@@ -33,15 +31,15 @@ const WEIGHTS: { readonly [K in keyof FileFeatures]: number } = {
   aside: -1.2,
 }
 
-/** Read at most this much; what comes after is judged by its path and its history. */
+/** Maximum number of files to read; the others are ranked by path and history. */
 const FILES_MAX = 25_000
 const TEXT_MAX_BYTES = 20_000_000
-/** The rest of a longer file is not read. */
+/** Longer files are truncated. */
 export const FILE_MAX_BYTES = 200_000
 const RANKED_MAX = 30
 
 export interface RankOptions {
-  /** What may be ranked; source when absent. */
+  /** Roles to rank; by default source. */
   readonly roles?: readonly FileRole[]
 }
 
@@ -79,7 +77,7 @@ export async function rankFiles(
   }
 }
 
-/** `appender: fix …` speaks of the package `tracing-appender`, and of no other; null where no or several packages are called so. */
+/** `appender: fix …` means the package `tracing-appender`; null unless exactly one package matches. */
 function meantPackage(goal: GoalWords, paths: readonly string[]): string | null {
   const [part, ...others] = partsOf(goal)
   if (part === undefined || others.length > 0) return null
@@ -120,18 +118,18 @@ const KEYS = Object.keys(WEIGHTS) as readonly (keyof FileFeatures)[]
 
 const scoreOf = (features: FileFeatures): number => KEYS.reduce((score, key) => score + WEIGHTS[key] * features[key], 0)
 
-/** What speaks for it most, in words; at most three things. */
+/** The strongest features in words; at most three. */
 function reasonOf(features: FileFeatures, isBeside: boolean, changes: number): string {
-  const said = KEYS.filter(key => REASONS[key] !== undefined && features[key] >= 0.25)
+  const reasons = KEYS.filter(key => REASONS[key] !== undefined && features[key] >= 0.25)
     .filter(key => key !== 'lively' || changes >= OFTEN_MIN)
     .sort((a, b) => WEIGHTS[b] * features[b] - WEIGHTS[a] * features[a])
     .slice(0, 3)
     .map(key => REASONS[key]!)
-  const all = isBeside ? ['named like a file above', ...said.slice(0, 2)] : said
+  const all = isBeside ? ['named like a file above', ...reasons.slice(0, 2)] : reasons
   return all.length === 0 ? 'weak guess: nothing in the goal names it' : all.join('; ')
 }
 
-/** With fewer changes in all, nothing changes often. */
+/** With fewer changes in total, no file changes often. */
 const OFTEN_MIN = 5
 
 const REASONS: { readonly [K in keyof FileFeatures]?: string } = {
@@ -146,7 +144,7 @@ const REASONS: { readonly [K in keyof FileFeatures]?: string } = {
   lively: 'changes often',
 }
 
-/** The likely ones first, so that a bound leaves out the unlikely. */
+/** Likely files first, so that the limit drops unlikely ones. */
 async function readWithin(
   repository: Pick<RepositoryView, 'read'>,
   goal: GoalWords,

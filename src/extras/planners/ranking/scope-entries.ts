@@ -1,6 +1,6 @@
-// Which files and folders an agent gets for a goal. Each file has a likelihood: from its place in the ranking, and from what changed
-// together with the best ones before. The likeliest are taken, joined into folders until there are as few entries as a person reads, and
-// widened to the folders that are likely to hold what was missed or does not exist yet, as far as the budget of open files reaches.
+// Chooses the files and folders of a write scope. Each file has a likelihood, from its rank and from past changes together with
+// the best files. The most likely ones are merged into folders until the list is short enough for a person, and widened to
+// folders that probably contain missed or new files, within a budget of open files.
 
 import { asksFirst } from '../../../domain/plan-rules/instruction-file.ts'
 import type { PastChange, RankedFile } from '../planner.ts'
@@ -10,15 +10,14 @@ export interface EntryInput {
   readonly ranked: readonly RankedFile[]
   readonly paths: readonly string[]
   readonly history: readonly PastChange[]
-  /** Files that no entry may open. */
+  /** Files that no entry may include. */
   readonly closed: ReadonlySet<string>
-  /** What is opened: other files that changed together with the best are no entries of their own. */
+  /** The role to include: files of other roles that changed together with the best get no entries. */
   readonly role: FileRole
-  /** Whose partners in earlier changes count; the best of the ranked ones when absent. */
+  /** Files whose co-changes count; by default the best ranked ones. */
   readonly leads?: readonly string[]
-  /** How likely a file is meant that does not exist yet. */
+  /** Likelihood of a file that does not exist yet. */
   readonly unseen: number
-  /** How many files may be opened. */
   readonly budget: number
   readonly entries: number
 }
@@ -45,7 +44,7 @@ export function scopeEntries(input: EntryInput): readonly string[] {
       const price = more / (chosen.length - next.length)
       if (open.size + more <= budget && (best === null || price < best.price)) best = { next, price }
     }
-    // The least likely stands last.
+    // The least likely is last.
     const last = chosen.findLast(entry => !entry.endsWith('/**')) ?? chosen.at(-1)
     chosen = best?.next ?? chosen.filter(entry => entry !== last)
   }
@@ -66,14 +65,14 @@ export function scopeEntries(input: EntryInput): readonly string[] {
   return chosen
 }
 
-/** What opens less than this of all that is likely is not worth a line. */
+/** Minimum share of the total likelihood for an entry. */
 const GAIN_MIN = 0.008
-/** So many files are taken before they are joined. */
+/** Number of files before merging. */
 const TAKEN_MAX = 12
-/** What the whole budget costs, as a divisor of the gain. */
+/** Cost of the whole budget, as a divisor of the gain. */
 const COST = 1.5
 const FIRST = 0.65
-/** Of the first one's partners in earlier changes. */
+/** Relative to the best file's co-changes. */
 const TOGETHER = 1
 const LOOKED_AT = 2
 const WIDE_CHANGE = 20
@@ -100,7 +99,7 @@ function likelihoods({ ranked, paths, history, closed, role, leads }: EntryInput
   return likely
 }
 
-/** How often others changed with a file, of all its changes; small changes say more. */
+/** How often others changed with a file, relative to its changes; small changes weigh more. */
 function partnersOf(path: string, history: readonly PastChange[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   let changes = 0
@@ -112,7 +111,7 @@ function partnersOf(path: string, history: readonly PastChange[]): ReadonlyMap<s
   return new Map([...counts].map(([file, count]) => [file, count / (changes + 3)]))
 }
 
-/** The folders around likely files that may be opened, as `dir/**`, with what they hold. */
+/** Folders around likely files that may be included, as `dir/**`, with their contents. */
 function foldersOf(
   likely: readonly string[],
   paths: readonly string[],
@@ -131,14 +130,14 @@ function foldersOf(
   return new Map([...folders].map(([folder, files]) => [`${folder}/**`, files]))
 }
 
-/** `a/b/c.ts` lies in `a/b` and in `a`. */
+/** `a/b/c.ts` is in `a/b` and in `a`. */
 export function around(path: string): readonly string[] {
   const folders: string[] = []
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) folders.push(path.slice(0, at))
   return folders
 }
 
-/** A new file most likely comes beside the likely ones. */
+/** New files are most likely beside the likely ones. */
 function shareByFolder(likely: ReadonlyMap<string, number>, mass: number): ReadonlyMap<string, number> {
   const shares = new Map<string, number>()
   let total = 0
@@ -159,6 +158,6 @@ function unseenIn(folder: string, beside: ReadonlyMap<string, number>, chosen: r
   return sum
 }
 
-/** Does the folder open what the other entry opens? */
+/** Does the folder include the other entry? */
 export const holds = (folder: string, entry: string): boolean =>
   folder.endsWith('/**') && folder !== entry && entry.startsWith(folder.slice(0, -2))

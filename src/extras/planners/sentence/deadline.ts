@@ -1,9 +1,9 @@
-// The day until which a goal is wanted. Only a whole date can be read: which Friday is meant depends on when somebody reads it.
+// The deadline in a goal. Only full dates are resolved: `Friday` depends on when it is read.
 
 export interface Deadline {
-  /** As the goal says it: `by Friday`. */
+  /** In the goal's words: `by Friday`. */
   readonly said: string
-  /** `2026-12-01`; null when it is no whole date. */
+  /** `2026-12-01`; null if it is not a full date. */
   readonly at: string | null
 }
 
@@ -37,7 +37,7 @@ export function deadlineIn(text: string): Deadline | null {
   return null
 }
 
-const monthOf = (said = ''): number => STARTS.findIndex(start => start.test(said)) + 1
+const monthOf = (word = ''): number => STARTS.findIndex(start => start.test(word)) + 1
 
 function isoDate(year: string | undefined, month: string | number, day = ''): string | null {
   if (year === undefined) return null

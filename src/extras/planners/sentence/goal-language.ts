@@ -1,4 +1,4 @@
-// The language of a goal, told by its small words or its script, and the verbs that say in some of them what is wanted.
+// Detects the language of a goal by its function words or script, and knows the main verbs of some languages.
 
 import type { Wish } from './main-verb.ts'
 
@@ -29,11 +29,11 @@ const SCRIPTS: readonly (readonly [string, RegExp])[] = [
   ['Greek', /\p{Script=Greek}/u],
 ]
 
-/** Null for English, and where nothing tells. */
+/** Null for English, and if undecided. */
 export function languageOfText(text: string): string | null {
   for (const [language, script] of SCRIPTS) if (script.test(text)) return language
-  const said = text.toLowerCase().match(/\p{L}+/gu) ?? []
-  const count = (known: ReadonlySet<string>): number => said.filter(word => known.has(word)).length
+  const tokens = text.toLowerCase().match(/\p{L}+/gu) ?? []
+  const count = (known: ReadonlySet<string>): number => tokens.filter(word => known.has(word)).length
   const english = count(ENGLISH)
   const [best] = SMALL_WORDS.map(([language, known]) => ({ language, score: count(known) })).sort(
     (a, b) => b.score - a.score,
@@ -41,7 +41,7 @@ export function languageOfText(text: string): string | null {
   return best !== undefined && best.score >= 2 && best.score > english ? best.language : null
 }
 
-/** In German, French, Spanish and Portuguese, as a command or an infinitive, without accents; umlauts may be written with an e. */
+/** German, French, Spanish and Portuguese imperatives and infinitives, without accents; umlauts may be written with an e. */
 const VERBS: readonly (readonly [Wish, RegExp])[] = [
   [
     'rename',
@@ -66,7 +66,7 @@ const VERBS: readonly (readonly [Wish, RegExp])[] = [
   ['document', /\b(?:(?:dokumentier|beschreib)(?:e|en)|document(?:er|ez|ons|a|ar|em)|documente(?= (?:l|a |o )))\b/],
 ]
 
-/** A command in one of these languages; the verb may stand at the end. */
+/** A command in one of these languages; the verb may be at the end. */
 export function foreignWish(text: string): { readonly wish: Wish; readonly word: string } | null {
   const plain = withoutAccents(text)
   const found = VERBS.flatMap(([wish, pattern]) => {
@@ -77,7 +77,7 @@ export function foreignWish(text: string): { readonly wish: Wish; readonly word:
   return first ?? null
 }
 
-/** Of the same length, so that a place in it is the same place in the text. */
+/** Keeps the length, so that positions stay valid. */
 const withoutAccents = (text: string): string =>
   [...text.toLowerCase()].map(letter => (letter.length === 1 ? letter.normalize('NFD')[0]! : letter)).join('')
 

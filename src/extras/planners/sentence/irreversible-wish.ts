@@ -1,17 +1,17 @@
-// What a goal commands that cannot be taken back: a deployment, a push, the deletion or the migration of data. Only a command counts
-// ("Deploy it to production", "… and push it to origin"), never a description, a bug report, or a wish for code that does such things.
+// Irreversible commands in a goal: deployment, push, deletion or migration of data. Only commands count ("Deploy it to
+// production", "… and push it to origin"), not descriptions, bug reports, or wishes for code that does such things.
 
 import { headOf, hideQuotes, isTypeOfChange, mainClause, objectOf, sentencesOf } from './main-verb.ts'
 
 export interface IrreversibleStep {
   readonly word: 'push' | 'deploy' | 'delete' | 'migrate'
-  /** As the goal says it. */
+  /** In the goal's words. */
   readonly said: string
 }
 
 export interface IrreversibleWishes {
   readonly steps: readonly IrreversibleStep[]
-  /** May be meant so, or as a change of the code: somebody has to say. */
+  /** Could be a command or a change of code: a person has to say. */
   readonly doubts: readonly IrreversibleStep[]
 }
 
@@ -27,12 +27,12 @@ export function irreversibleWishes(text: string): IrreversibleWishes {
   return { steps, doubts: each(false).filter(({ word }) => !steps.some(step => step.word === word)) }
 }
 
-/** "Once the tests pass, …": only what the work itself leads to may stand before a command. */
+/** "Once the tests pass, …": only the result of the work itself may precede a command. */
 const AFTER_WORK =
   /^(?:once|when|after|if|as soon as)\b[^,]*\b(?:tests?|build|ci|green|review(?:ed)?|done|ready|approved|merged|works?|pass(?:es)?|fixed)\b[^,]*,\s*(?:then\s+)?/i
 const JOINT =
   /,?\s+(?:and\s+then|then|and)\s+(?=(?:deploy|publish|release|ship|roll|go|push|force|delete|drop|purge|wipe|erase|truncate|migrate|run)\b)|,\s+then\s+|,\s+(?=(?:deploy|publish|release|ship|push)\b)/gi
-/** What stands before "and" is a purpose or a description: "a command to create and drop tables". */
+/** Before "and" there is a purpose or a description: "a command to create and drop tables". */
 const IS_PART_OF_WISH = /\b(?:to|that|which|who|can|could|will|would|may|might|must|should|when|if|how|for)\s[^,]*$/i
 
 /** "Collect the events and publish them" */
@@ -40,11 +40,11 @@ const MAY_BE_CODE = /^(?:publish|release|ship)\s+(?:it|this|that|them|these|thos
 /** "Support fetch and push to origin": two things of the same kind. */
 const IS_LIST =
   /^(?:add|allow|describe|document|enable|handle|implement|log|mock|separate|show|split|support|test)\s+\S+$/i
-/** "Add a workflow to build and deploy": what is added does it. */
+/** "Add a workflow to build and deploy": the new code does it. */
 const IS_OF_NEW_CODE =
   /\ban?\s(?:\S+\s){0,2}(?:workflow|command|hook|job|step|action|pipeline|button|script|target|task|tool|way)\s(?:to|that|which|for)\b[^,]*$/i
 
-/** A word that is no verb known here, before an article: "Rebuild the index and …". */
+/** An unknown verb before an article: "Rebuild the index and …". */
 const LIKE_A_COMMAND =
   /^(?:commit|tag)\b|^(?!(?:when|while|if|after|once|as|because|since|is|are|was|does|do|did|why|how|what|in|on|at|for|with|all|both|not|that|this|has|have|can|so|until|by|to|from)\s)\w+ (?:the|an?|all|our|this|these|every|your)\s/i
 
@@ -56,28 +56,28 @@ function commandsIn(sentence: string): readonly (Found & IrreversibleStep)[] {
   const isCommanded = mainClause(main).isCommand || LIKE_A_COMMAND.test(main)
   return [{ from: start, mark: '' }, ...(isCommanded ? joints : [])].flatMap(({ from, mark }, at) => {
     const [begin, end] = [from + mark.length, joints[at]?.from ?? sentence.length]
-    const said = sentence
+    const clause = sentence
       .slice(begin, end)
       .replace(/[.!?]+$/, '')
       .replace(/\s+/g, ' ')
       .trim()
       .slice(0, SAID_MAX)
-    const found = commandIn(said, hidden.slice(begin, end))
+    const found = commandIn(clause, hidden.slice(begin, end))
     if (found === null) return []
     const isPart = /and\s+$/i.test(mark) && IS_PART_OF_WISH.test(hidden.slice(start, from))
     if (isPart && (found.word !== 'deploy' || IS_OF_NEW_CODE.test(hidden.slice(start, from)))) return []
-    // Data is not deleted on the strength of an "and", nor is anything on that of a comma.
+    // An "and" is not enough evidence for deleting data, nor a comma for anything.
     const isJoined = mark !== '' && !/then\s+$/i.test(mark)
     const isListed = !/and\s+$/i.test(mark) || IS_LIST.test(hidden.slice(start, from))
-    const isVague = found.word === 'delete' || found.word === 'migrate' || MAY_BE_CODE.test(said)
+    const isVague = found.word === 'delete' || found.word === 'migrate' || MAY_BE_CODE.test(clause)
     const isWeak = isPart || (isJoined && (isListed || isVague))
-    return [{ word: found.word, said, isSure: found.isSure && !isWeak }]
+    return [{ word: found.word, said: clause, isSure: found.isSure && !isWeak }]
   })
 }
 
 const SAID_MAX = 200
 
-/** Speaks of when something does it by itself, or of code, documents and tests that do. */
+/** Describes automatic behaviour, or code, documents and tests that do it. */
 const OF_CODE =
   /^notes?\b|\b(?:when(?:ever)?|if|unless|automatic(?:ally)?|auto|only|on (?:push|tags?|release|merge|every|each|error|failure|exit|startup|close|success|main|master|pull|new|demand)|each time|every (?:\w+ )?(?:minutes?|hours?|days?|nights?|weeks?|months?)|nightly|daily|in (?:ci|the ci|tests?|docs|teardown|setup|[\w-]*\.\w+)|from (?:ci|the ci|travis|github|an? |tests?|docs|code|readme)|workflows?|actions?|pipelines?|scripts?|tests?|specs?|fixtures?|teardown|migrations?|helpers?|mocks?|examples?|readme|function|method|class|module|support|option|flag|before (?:each|every|running|creating|all))\b/i
 const MEANS =
@@ -98,10 +98,10 @@ const DATA =
   /^(?:data|databases?|db|tables?|rows|records|users|accounts|customers|buckets?|backups?|branches|history|volumes?|clusters?|namespaces?|instances?|snapshots?|orders|entries|documents)$/
 const SOME_OR_ALL =
   /\b(?:all|every|everything|older than|inactive|stale|expired|orphaned|where|created (?:before|after)|existing|last (?:year|month))\b/i
-/** Of these a program has its own, in memory: only with the place they are data. */
+/** Programs have these in memory, too: only with a storage place they are data. */
 const MAY_BE_IN_MEMORY = /^(?:history|snapshots?|entries|documents)$/
 
-/** All or some of what is stored: no "… in LruCache", no "users of request()". */
+/** Stored data, all or some: not "… in LruCache" or "users of request()". */
 function isDataIn(rest: string, head: string): boolean {
   const place = /\b(?:in|from|of)\s+(.*)$/i.exec(rest)?.[1]
   const holder = headOf(objectOf(place ?? ''))
@@ -110,7 +110,7 @@ function isDataIn(rest: string, head: string): boolean {
 }
 const PROGRAM =
   /^(?:please\s+)?(?:run|execute)\s+[`'"]?(git push|(?:npm|pnpm|yarn|cargo|poetry|uv) publish|gem push|twine upload|terraform (?:apply|destroy)|kubectl (?:apply|delete)|helm upgrade)\b|^[`'"]?(git push|npm publish)(?:\s+[\w/.-]+){0,3}[`'"]?$|^(?:please\s+)?(go live)\b/i
-/** In German, French, Spanish and Portuguese only what names production is read as a command. */
+/** In German, French, Spanish and Portuguese, only wishes that name production count as commands. */
 const FOREIGN: readonly (readonly [IrreversibleStep['word'], RegExp])[] = [
   [
     'deploy',
@@ -119,8 +119,8 @@ const FOREIGN: readonly (readonly [IrreversibleStep['word'], RegExp])[] = [
   ['delete', /(?:^|\b(?:und|et|y|e|bitte|dann|puis)\s)(?:lösch|loesch|supprim|elimin|borra|apag|vaci)\S*\s.*\bprod/iu],
 ]
 
-function commandIn(said: string, hidden: string): Found | null {
-  const program = PROGRAM.exec(said)
+function commandIn(sentencePart: string, hidden: string): Found | null {
+  const program = PROGRAM.exec(sentencePart)
     ?.slice(1)
     .find(one => one !== undefined)
   if (program !== undefined && !OF_CODE.test(hidden))
@@ -133,7 +133,7 @@ function commandIn(said: string, hidden: string): Found | null {
   const { area, verb, isCommand, rest } = mainClause(hidden)
   if (verb === null || !isCommand || OF_CODE.test(rest) || isTypeOfChange(area)) return null
   const found = wishIn(verb, rest)
-  // `worker: delete all records` reads like the title of a change, and "with" may tell how code does it.
+  // `worker: delete all records` looks like a commit title, and "with" may introduce how code does it.
   return found === null ? null : { ...found, isSure: found.isSure && area === null && !MEANS.test(rest) }
 }
 
@@ -153,7 +153,7 @@ function wishIn(verb: string, rest: string): Found | null {
       const isSure =
         VERSION.test(object) || REGISTRY.test(to) || isLive || (verb === 'deploy' && /\bcanary\b|\d ?%/i.test(rest))
       if (verb === 'publish' && !isSure && /\sto\s/i.test(rest)) return null
-      // `publish pr package` is the title of a change rather than a command.
+      // `publish pr package` is a commit title rather than a command.
       return isSure || PRODUCT.test(head) ? { word: 'deploy', isSure: isSure || PLAIN_OBJECT.test(object) } : null
     }
     case 'force':
@@ -164,7 +164,7 @@ function wishIn(verb: string, rest: string): Found | null {
       const isBranch = BRANCH.test(head) && !(/^(?:it|this|them)$/.test(head) || /\sto\s/i.test(rest))
       const isSent = REMOTE.test(to) && (head === '' || BRANCH.test(head))
       const isForced = verb === 'force' && /^\S*$/.test(object)
-      // To a server, a program pushes as well.
+      // Programs push to servers, too.
       return isBranch || isSent || isForced
         ? { word: 'push', isSure: isBranch || !/\bto (?:the )?server\b/i.test(rest) }
         : null

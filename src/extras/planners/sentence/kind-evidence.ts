@@ -1,5 +1,5 @@
-// What in a goal speaks for which kind: its main verb and what that is about, what it says is wrong today, error messages, the things
-// it names. All kinds are weighed; what a subordinate clause says ("before checking the route") does not decide.
+// Evidence for the kind of a goal: its main verb and object, reported problems, error messages, named things. All kinds are
+// weighed; subordinate clauses ("before checking the route") do not count.
 
 import type { GoalWords } from '../goal.ts'
 import { FOREIGN, foreignWish, languageOfText } from './goal-language.ts'
@@ -8,7 +8,7 @@ import { headOf, hideQuotes, mainClause, objectOf, sentencesOf, type Wish, wishO
 export type GoalKind =
   | 'bug'
   | 'failing-test'
-  /** A lint, a type check, a build, a CI job or an audit that fails. */
+  /** A failing lint, type check, build, CI job or audit. */
   | 'failing-command'
   | 'rename'
   | 'dependency-update'
@@ -16,7 +16,7 @@ export type GoalKind =
   | 'chore'
   | 'flaky-test'
   | 'docs'
-  /** Tests for what is there. */
+  /** Tests for existing code. */
   | 'tests'
   | 'research'
   | 'refactor'
@@ -24,7 +24,7 @@ export type GoalKind =
   | 'performance'
   | 'security'
   | 'feature'
-  /** A deployment in stages. */
+  /** A staged deployment. */
   | 'rollout'
   | 'empty-repository'
   | 'vague'
@@ -33,17 +33,17 @@ export type GoalKind =
 export interface Evidence {
   readonly kind: GoalKind
   readonly points: number
-  /** In words, as the end of "because": `it says 'crashes'`. */
+  /** Follows "because": `it says 'crashes'`. */
   readonly says: string
 }
 
-/** What a verb, a thing it is about, and a word alone are worth. A thing decides between the kinds a verb may belong to. */
+/** Weights of a verb, its object, and a single word. The object decides between kinds that share a verb. */
 const TRACE = 9
 const THING = 6
 const VERB = 5
 const STATE = 4
 export const HINT = 2
-/** Only that something is commanded. */
+/** An imperative of any kind. */
 const WEAK = 1
 
 const KIND_OF: { readonly [wish in Wish]?: GoalKind } = {
@@ -58,7 +58,7 @@ const KIND_OF: { readonly [wish in Wish]?: GoalKind } = {
   test: 'tests',
 }
 
-/** Conventional commits, and words that people put before a colon. */
+/** Conventional commit types, and other words before a colon. */
 const AREAS: readonly (readonly [GoalKind, RegExp])[] = [
   ['bug', /^(?:fix|bug|bugfix|hotfix)$/],
   ['feature', /^feat(?:ure)?$/],
@@ -80,9 +80,9 @@ const IN_CI =
   /\b(?:to|in|into|from|on|for|of) (?:the |our |all )?(?:ci(?: (?:workflow|matrix|pipeline|job|run|build)s?)?|github (?:actions?|workflows?)|(?:test|build) matrix|all (?:the )?workflows|(?:lint|test|build|release|publish|codeql) (?:workflow|job)s?)(?=\s*$|[,.;)]|\s(?:and|so|to|for|with|on|from)\b)|^run (?:ci|tests?)\b.* (?:on|for|with)\b|\bthe ci (?:\w+ )?(?:step|job|workflow|matrix)\b/i
 const OF_TOOL =
   /\bgh (?:actions?|workflows?)\b|^\W*(?:replace|drop|remove|adopt|switch (?:from|to)) (?:prettier|eslint|tslint|biome|flake8|pylint|black|isort|yapf|ruff|rubocop|golangci-lint|codespell|pre-commit)\b|\b(?:pnpm|npm|yarn|eslint|prettier|tsconfig|vitest|jest|ruff|mypy|golangci-lint|rubocop|clippy|renovate|biome|pre-commit) (?:config\w*|settings?|rules?)\b/i
-/** Of CI, whatever else is called a workflow. */
+/** CI workflows, even if others exist. */
 const OF_RUNS = /\b(?:permissions?|runners?|secrets|concurrency|triggers?)\b.*\bworkflows?$/i
-/** `Rails 5.2 support`: what is tested with, not what the product does. */
+/** `Rails 5.2 support`: a tested version, not a feature. */
 const OLD_SUPPORT = /\b[A-Z][\w.]* v?\d[\d.]*(?: and v?\d[\d.]*)? support\b/
 const VERSIONS = new RegExp(`\\b(?:${LANGUAGE}) versions\\b`, 'i')
 /** `an exports field in package.json`. */
@@ -141,7 +141,7 @@ const PROPERLY =
   /\b(?:properly|correctly|correct|edge cases?|workaround|proper|compatib\w+|thread[- ]safe|instead of (?:crash|fail|throw|rais|hang|return)\w*)\b/i
 const IS_TODAY =
   /^(?!.*\b(?:should|must|now|can|could|would|will|needs? to|want)\b).+?\s(?:is|are|has|have|returns|gives|shows|prints|uses|takes|gets|does|goes|sends|writes|reads|accepts|allows|requires|causes)\s/i
-/** Verbs that mostly set right what something does. */
+/** Verbs that mostly mean a correction. */
 const CORRECTS =
   /^(?:return|keep|ignore|pass|set|check|skip|get|throw|treat|revert|exclude|relax|mark|make|raise|reject|catch|infer|propagate|close|abort|clear|reset)$/
 const ADVISORY =
@@ -157,7 +157,7 @@ const QUESTION =
 const SUBORDINATE =
   /\s(?:when|if|unless|while|because|so that|that|which|where|after|before|until|once|since)\s|\s(?:to|for) (?=\w+ (?:when|if)\b)/i
 
-/** Everything that speaks for a kind, in any order. `dependencies`: names in the manifests. */
+/** All evidence, in any order. `dependencies`: names in the manifests. */
 export function kindEvidence(goal: GoalWords, wanted: string, dependencies: readonly string[]): readonly Evidence[] {
   const [first = ''] = sentencesOf(wanted)
   const { area, verb, rest } = mainClause(first)
@@ -165,11 +165,11 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   const cut = SUBORDINATE.exec(text)
   const main = cut === null || cut.index < 4 ? text : text.slice(0, cut.index)
   const { wish, word, isForeign } = commandOf(first, verb, wanted)
-  // A German infinitive stands behind what it is about.
+  // In German, the infinitive follows its object.
   const about = isForeign ? rest.replace(word, ' ').trim() : rest
   const object = objectOf(hideQuotes(about))
   const head = headOf(objectOf(about))
-  // "Print a warning and mention it in the docs" is no goal about docs.
+  // "Print a warning and mention it in the docs" is not a documentation goal.
   const lead = wish === 'add' || wish === 'fix' ? first.split(/[,;]?\s(?:and|und|et|y|e)\s|[,;]\s/i)[0]! : first
   const found: Evidence[] = []
   const add = (kind: GoalKind, points: number, says: string | null | undefined): void => {
@@ -194,7 +194,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (/^(?:look into|find out|figure out)\b/i.test(first))
     add('research', VERB, first.split(/\s+/).slice(0, 2).join(' '))
 
-  // A verb that commands something else outweighs what is named beside it.
+  // A verb that commands something else outweighs nouns beside it.
   const isOpen = wish === null || wish === 'fix' || wish === 'change'
   const thing = isOpen ? THING : HINT
   const makes = wish === 'add' || wish === 'change' || wish === null
@@ -229,16 +229,16 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   if (upgrades && (isPackage || isVersioned))
     add('dependency-update', THING + HINT, named ?? says(DEPENDENCIES) ?? says(TO_VERSION, text))
   else if (wish === 'upgrade' && isPlainName && verb !== 'pin') add('dependency-update', VERB, object)
-  // `Add Ruby 3.4 to the matrix` names no package, whatever a gem is called.
+  // `Add Ruby 3.4 to the matrix` is no dependency update, even if a gem has that name.
   const isSetting = named === undefined || (!upgrades && says(LANGUAGE_VERSION, text) !== null)
   if (isSetting && wish !== null && wish !== 'fix' && wish !== 'research' && wish !== 'document') {
-    // TypeScript is a language, and a package that is updated like any other.
+    // TypeScript is a language and also a package.
     const isCompiler = wish === 'upgrade' && /^typescript\b/i.test(object)
     add('chore', TRACE, (isCompiler ? null : says(LANGUAGE_VERSION, text)) ?? says(ACTION, text))
     add('chore', THING, SETTINGS.test(head) ? head : null)
     add('chore', THING, says(IN_CI, text) ?? (wish === 'rename' ? null : says(IN_SETTINGS, first)))
   }
-  // Without a verb, only what can be nothing else.
+  // Without a verb, only unambiguous evidence counts.
   if (wish === null && !isQuestion) {
     add('chore', TRACE, LANGUAGE_VERSION.test(text) && /\b(?:support|compatibility)$/i.test(main) ? main : null)
     add('chore', THING, says(IN_CI, text))
@@ -253,7 +253,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
 
   add('security', wish === 'add' ? STATE : thing + HINT / 2, says(SECURITY) ?? says(FOREIGN.security))
   const isSpeed = wish === null || wish === 'change' || /^(?:slow|performance)/i.test(says(SLOW) ?? '')
-  // How it gets faster is said: nothing is to be found out.
+  // It says how it gets faster, so nothing must be found out.
   add('refactor', THING, wish === 'speed' ? says(TIDY) : null)
   add('performance', isSpeed && isOpen ? THING : HINT, says(SLOW) ?? says(FOREIGN.slow))
   add('performance', wish === 'fix' && verb !== 'avoid' && verb !== 'prevent' ? HINT : THING, says(FOR_SPEED, text))
@@ -284,7 +284,7 @@ export function kindEvidence(goal: GoalWords, wanted: string, dependencies: read
   return found
 }
 
-/** The verb that commands: the first word, else one in another language, else that of a later sentence. */
+/** The main verb: the first word, else one in another language, else that of a later sentence. */
 function commandOf(
   first: string,
   verb: string | null,

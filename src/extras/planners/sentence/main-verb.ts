@@ -1,14 +1,14 @@
-// What a sentence commands: its first word, when that is a verb, and what the verb is about. Everything before it that only leads to
-// it ("please", "we need to", `parser:`) is taken off.
+// The command in a sentence: its first word if that is a verb, and its object. Introductions ("please", "we need to", `parser:`)
+// are removed.
 
 export interface MainClause {
-  /** `parser` of `parser: accept tabs`; a conventional commit's type without its scope. */
+  /** `parser` in `parser: accept tabs`; a conventional commit type without its scope. */
   readonly area: string | null
-  /** The base form of the first word, when it is a verb that is known here. */
+  /** The base form of the first word, if it is a known verb. */
   readonly verb: string | null
-  /** The verb stands in its base form: `publish`, not `published` and not `publishing`. */
+  /** The verb is in its base form: `publish`, not `published` or `publishing`. */
   readonly isCommand: boolean
-  /** What follows the verb, or the whole clause where there is none. */
+  /** The text after the verb, or the whole clause without one. */
   readonly rest: string
 }
 
@@ -17,7 +17,7 @@ const REFERENCE = /^(?:(?:fix|clos|resolv)e[sd]?\s+)?(?:#\d+|[A-Z]{2,}-\d+)\s*[-
 const OPENING =
   /^(?:(?:please|pls|bitte|also|then|finally|next|now|first|secondly?|thirdly?|afterwards|after that|let'?s|just|kindly|go ahead and|make sure to|i(?:'d| would) like (?:you )?to|i want (?:you )?to|we (?:need|want|have|ought) to|we should|you should|you need to|(?:can|could|would|will) you(?: please)?|s'il (?:te|vous) pla[iî]t|por favor)[,:]?\s+)+/i
 
-/** Base forms, by what they do to the code. */
+/** Base forms, by their effect on the code. */
 export const VERBS_BY_WISH = {
   fix: 'fix correct repair resolve prevent avoid handle ensure restore guard tolerate respect honor honour preserve escape address solve recover stop patch sanitize sanitise await normalize normalise',
   add: 'add allow implement support introduce create enable provide expose accept let extend export print show display emit offer include build write generate log notify warn validate list send store save greet',
@@ -45,7 +45,6 @@ const WISH_OF: ReadonlyMap<string, Wish> = new Map(
 
 export const wishOf = (verb: string | null): Wish | null => (verb === null ? null : (WISH_OF.get(verb) ?? null))
 
-/** The base form of a known verb; null for any other word. */
 export function baseForm(word: string): string | null {
   const lower = word.toLowerCase()
   const stem = /^(.{2,}?)(?:ies|ied)$/.exec(lower)?.[1]
@@ -56,15 +55,15 @@ export function baseForm(word: string): string | null {
   return tries.find(one => WISH_OF.has(one)) ?? null
 }
 
-/** "Listing orders is slow": the first word is what the sentence is about, and no command. */
+/** "Listing orders is slow": the first word is the subject, not a command. */
 const IS_SUBJECT =
   /^(?!.*\b(?:that|which|when|where|if)\b.*\b(?:is|are)\b).*?\s(?:is|are|was|takes?|fails?|does|doesn['’]?t|hangs?|crashes|breaks|should|must)\b/i
 
 export function mainClause(sentence: string): MainClause {
   const bare = sentence.trim().replace(REFERENCE, found => (/^fix/i.test(found) ? 'Fix ' : ''))
   const [found = '', tag, area] = AREA.exec(bare) ?? []
-  const said = bare.slice(found.length).replace(OPENING, '')
-  const [, first = '', rest = ''] = /^([A-Za-z]+)\b(?![.(_:/])(.*)$/s.exec(said) ?? []
+  const subject = bare.slice(found.length).replace(OPENING, '')
+  const [, first = '', rest = ''] = /^([A-Za-z]+)\b(?![.(_:/])(.*)$/s.exec(subject) ?? []
   const verb = baseForm(first)
   const isSubject = verb !== null && verb !== first.toLowerCase() && IS_SUBJECT.test(rest)
   const isVerb = verb !== null && !isSubject
@@ -72,28 +71,28 @@ export function mainClause(sentence: string): MainClause {
     area: (tag ?? area)?.toLowerCase() ?? null,
     verb: isVerb ? verb : null,
     isCommand: isVerb && verb === first.toLowerCase(),
-    rest: isVerb ? rest.trim() : said,
+    rest: isVerb ? rest.trim() : subject,
   }
 }
 
 const PHRASE_END =
   /[,;:.!?()]\s|[,;:.!?()]$|\s(?:[-–—]|to|about|for|from|in|into|on|onto|of|with|without|when|if|by|at|as|and|or|via|using|because|so|that|which|where|after|before|until|unless|instead|than|older|newer|created|under|over|between|across|through|against|is|are|was)\s/i
 
-/** The noun phrase that a verb is followed by: `the users table` of `the users table in production`. */
+/** The noun phrase after a verb: `the users table` in `the users table in production`. */
 export function objectOf(rest: string): string {
   const end = PHRASE_END.exec(`${rest} `)
   return (end === null ? rest : rest.slice(0, end.index)).trim()
 }
 
-/** Its last word, lower case and without marks: what the phrase is about. */
+/** The head noun, in lower case. */
 export const headOf = (phrase: string): string =>
   /([\p{L}\p{N}_@./-]+)[^\p{L}\p{N}]*$/u.exec(phrase)?.[1]?.toLowerCase() ?? ''
 
-/** Quoted text does not speak for the sentence; it keeps its length. */
+/** Masks quoted text without changing the length. */
 export const hideQuotes = (text: string): string =>
   text.replace(/`[^`\n]*`|"[^"\n]*"|“[^”\n]*”|(?<!\w)'[^'\n]{2,}'(?!\w)/g, found => '\ue000'.repeat(found.length))
 
-/** What is longer is no sentence, and not read to its end. */
+/** Longer text is not analysed as a sentence. */
 const SENTENCE_MAX = 1_000
 
 export const sentencesOf = (text: string): readonly string[] =>
@@ -102,6 +101,5 @@ export const sentencesOf = (text: string): readonly string[] =>
     .map(sentence => sentence.trim().slice(0, SENTENCE_MAX))
     .filter(sentence => sentence !== '')
 
-/** As conventional commits name it: `docs: …`. */
 export const isTypeOfChange = (area: string | null): boolean =>
   area !== null && /^(?:docs?|tests?|ci|build|chore|feat|fix|refactor|perf|style)$/.test(area)

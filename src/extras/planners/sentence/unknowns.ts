@@ -1,9 +1,9 @@
-// What a goal says it does not know ("I don't know why", "find out whether X or Y"): found out before the work, never a limit of it.
+// Stated unknowns in a goal ("I don't know why", "find out whether X or Y"): to be found out before the work, and never limits.
 
 export interface StatedUnknown {
   readonly from: number
   readonly to: number
-  /** What is to be found out: `whether X or Y`, `why the upload hangs`. */
+  /** `whether X or Y`, `why the upload hangs`. */
   readonly text: string
 }
 
@@ -20,34 +20,33 @@ const LEADS = [
   'je ne sais pas|no s[eé]|n[aã]o sei',
 ]
 const STATED = new RegExp(`(?<![\\w'’])(?:${LEADS.join('|')})\\s+${ASKED}(?![\\w-])([^.;!?\\n]*)`, 'giu')
-/** "… and fix it": the wish goes on behind it. */
+/** "… and fix it": the wish continues after it. */
 const NEXT =
   /,?\s+(?:and|then|but|und|et|y|e)\s+(?:then\s+|please\s+)?(?=(?:fix|repair|correct|change|add|remove|make|write|update|implement|do|behebe|korrigiere|corrige)\b)|,\s+(?:but|so|then)\b/iu
-/** "Check if the file exists before …" commands code; only the other verbs say that a person does not know. */
+/** "Check if the file exists before …" asks for code; only the other verbs express not knowing. */
 const COMMANDS_CODE = /^(?:please )?(?:first )?(?:check|verify|determine|prüfe)/iu
 
 export function statedUnknowns(text: string): readonly StatedUnknown[] {
   return [...text.matchAll(STATED)].flatMap(found => {
     const [all, word = '', after = ''] = found
     const end = NEXT.exec(after)?.index ?? after.length
-    const said = after.slice(0, end).replace(/[,\s]+$/, '')
-    const isChoice = /\bor\b|\boder\b|\bou\b/iu.test(said)
+    const statement = after.slice(0, end).replace(/[,\s]+$/, '')
+    const isChoice = /\bor\b|\boder\b|\bou\b/iu.test(statement)
     if (COMMANDS_CODE.test(all) && !(/^(?:whether|why|ob)$/iu.test(word) && (isChoice || /^why$/i.test(word))))
       return []
     const from = found.index
     const to = from + all.length - (after.length - end)
-    const about = said.trim() === '' ? clauseBefore(text.slice(Math.max(0, from - 300), from)) : said.trim()
+    const about = statement.trim() === '' ? clauseBefore(text.slice(Math.max(0, from - 300), from)) : statement.trim()
     return [{ from, to, text: `${word.toLowerCase()} ${about}`.trim() }]
   })
 }
 
-/** "The upload hangs, I don't know why": what stands before it is what is not understood. */
+/** "The upload hangs, I don't know why": the clause before is the unknown. */
 function clauseBefore(before: string): string {
   const clause = /([^.;!?\n]*?)[\s,.;!?–-]*(?:\b(?:but|and|aber|und|mais|pero)\s*)?$/iu.exec(before)?.[1]?.trim() ?? ''
   return clause === '' || /^[A-Z]{2}/.test(clause) ? clause : `${clause[0]!.toLowerCase()}${clause.slice(1)}`
 }
 
-/** The goal without what it does not know. */
 export function withoutUnknowns(text: string, unknowns: readonly StatedUnknown[]): string {
   let rest = text
   for (const { from, to } of [...unknowns].reverse())

@@ -1,6 +1,6 @@
-// A plan for a goal that a request brings, from what stands in the workspace and from plans of the past. The planner that asks no model
-// works in a thread. A model is asked from here, because its limits count for the whole process; the first look at the repository is
-// the thread's all the same (`threadLook`).
+// Proposes a plan for the goal in a request, based on the workspace and earlier plans. The planner without a model runs in a
+// worker thread. A model planner runs here, because its limits apply to the whole process; its first look at the repository still
+// runs in a thread (`threadLook`).
 
 import { join } from 'node:path'
 import type { Json, JsonObject } from '../../../domain/json.ts'
@@ -31,13 +31,13 @@ export interface Drafting {
     RouteRooms,
     'now' | 'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'
   >
-  /** Fires when nobody waits for the plan any more; then no further question is sent to a model. */
+  /** Aborts when the request is cancelled; then no further request goes to a model. */
   readonly signal?: () => AbortSignal
 }
 
 export type DraftChoice = PlannerChoice & {
   readonly budget?: DraftingBudget | undefined
-  /** The commands of the project are run before, in the sandbox, to see what fails today. */
+  /** Run the project's commands in the sandbox first, to see what fails today. */
   readonly look?: boolean | undefined
 }
 
@@ -73,7 +73,7 @@ const NOT_LOOKED = {
 
 let lastRun: Promise<unknown> = Promise.resolve()
 
-/** One after the other: each may keep all of the machine busy. */
+/** Sequential: each may use the whole machine. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const working = lastRun.then(work, work)
   lastRun = working.catch(() => {})
@@ -105,7 +105,7 @@ export interface Drafted extends Pick<ProposedPlan, 'definition' | 'source'> {
   readonly analysis?: GoalAnalysis
 }
 
-/** As `proposeFor`; a request with a key that was used gets the plan of the first time, and no model is asked again. */
+/** Like `proposeFor`, but a repeated idempotency key returns the first plan without another model call. */
 export async function proposeOnce(
   call: Drafting & {
     readonly engine: Pick<EngineInProcess, 'ask' | 'answered' | 'caller'>
@@ -126,10 +126,10 @@ export async function proposeOnce(
   if (isProblem(proposed)) return proposed
   const { definition, source, proposal } = proposed
   const { planner, rationale, assumptions, analysis } = proposal
-  const told = { planner, rationale, assumptions, analysis }
-  // The text of the draft says nothing of the agent.
-  if (found !== null) return { definition: withWorker(definition, found.worker), source: undefined, ...told }
-  return { definition, source, ...told }
+  const reasons = { planner, rationale, assumptions, analysis }
+  // The draft's text does not contain the agent.
+  if (found !== null) return { definition: withWorker(definition, found.worker), source: undefined, ...reasons }
+  return { definition, source, ...reasons }
 }
 
 function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rationale' | 'assumptions'> {
@@ -149,12 +149,12 @@ export function readChoice(body: unknown): ReadChoice | Problem {
     return invalidRequest('body', [
       { path: 'look', message: 'is not true or false', hint: 'write true, or leave it out' },
     ])
-  const said = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
-  const faults = said
+  const named = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
+  const faults = named
     .filter(([, value]) => typeof value !== 'string' || value === '' || value.length > NAME_MAX)
     .map(([path]) => ({ path, message: 'is not a name', hint: `write a name of at most ${NAME_MAX} characters` }))
   if (faults.length > 0) return invalidRequest('body', faults)
-  const names = { ...(Object.fromEntries(said) as { [key: string]: string }), ...(look === undefined ? {} : { look }) }
+  const names = { ...(Object.fromEntries(named) as { [key: string]: string }), ...(look === undefined ? {} : { look }) }
   if (budget === undefined) return names as ReadChoice
   const read = draftingBudget.read({ budget })
   return read.ok ? ({ ...names, ...read.value } as ReadChoice) : invalidRequest('body', read.faults)
@@ -248,7 +248,7 @@ async function unlessFailed<T>(work: () => Promise<T>): Promise<T | Problem> {
   }
 }
 
-/** What the request can change. Anything else is the doing of the model: to be tried again, or not. */
+/** Errors the client can fix. All others come from the model: retry or give up. */
 const STATUS: { readonly [code: string]: number } = {
   'model:settings': 422,
   'model:cap': 422,

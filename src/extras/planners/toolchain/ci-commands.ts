@@ -1,5 +1,5 @@
-// The commands that the continuous integration of a repository runs, read from its files: GitHub workflows, GitLab, CircleCI. Only what
-// tests, lints, checks types or builds is taken. Nothing is run, and what cannot be read says nothing.
+// Reads the commands in a repository's CI files: GitHub workflows, GitLab, CircleCI. Only test, lint, type check and build
+// commands count. Nothing is run, and unreadable files are ignored.
 
 import { readScript } from '../../../domain/plan-rules/shell-words.ts'
 import { readTree, treeValue } from '../../../format/text/yaml.ts'
@@ -51,7 +51,7 @@ type Mapping = { readonly [key: string]: unknown }
 
 function stepsIn(path: string, text: string | null): readonly CiStep[] {
   if (text === null || text.length > LENGTH_MAX) return []
-  // The reader of plans: it refuses what is nested or multiplied without end, and merge keys, which are left out here.
+  // Uses the guarded YAML reader of plans. Merge keys are not supported.
   const tree = readTree(text)
   const file = mapping(tree.ok ? treeValue(tree).value : null)
   if (path.startsWith('.github/')) return fromWorkflow(file)
@@ -73,7 +73,7 @@ function stepsIn(path: string, text: string | null): readonly CiStep[] {
     })
 }
 
-/** Jobs that send something out say nothing about what has to hold. */
+/** Jobs that publish do not show what must hold. */
 const SENDS = /(^|[^a-z])(deploy\w*|publish\w*|releas\w*|upload|pages)([^a-z]|$)/i
 
 function fromWorkflow(file: Mapping): readonly CiStep[] {
@@ -83,7 +83,7 @@ function fromWorkflow(file: Mapping): readonly CiStep[] {
     const job = mapping(value)
     const named = isText(job.name) && !job.name.includes('${{') ? job.name : id
     if (SENDS.test(id) || SENDS.test(named)) return []
-    // What is checked out from elsewhere is another project.
+    // A checkout of another repository is another project.
     if (list(job.steps).some(step => isText(mapping(mapping(step).with).repository))) return []
     const matrix = mapping(mapping(job.strategy).matrix)
     return list(job.steps).flatMap((one): readonly CiStep[] => {
@@ -113,7 +113,7 @@ const ACTIONS: readonly (readonly [action: string, command: string])[] = [
   ['ludeeus/action-shellcheck', 'shellcheck'],
 ]
 
-/** `${{ env.CARGO }} test`: what the file itself says; of a matrix the first value. The rest stays open, and such a command is left out. */
+/** Substitutes variables of the file and the first matrix value. Commands with other placeholders are dropped. */
 const filledIn = (script: string, env: Variables, matrix: Mapping): string =>
   script.replace(/\$\{\{\s*(env|matrix)\.([\w-]+)\s*\}\}/g, (whole, where: string, name: string) => {
     if (where === 'env') return env[name] ?? whole
@@ -138,7 +138,7 @@ function commandsIn(
     const start = all.findIndex(word => !/^[A-Za-z_]\w*=/.test(word))
     if (start < 0) return []
     const run = all.slice(start)
-    // The same as `npm test`, as it is called elsewhere.
+    // Normalised to `npm test`.
     if (/^(npm|pnpm|yarn) run test$/.test(run.join(' '))) run.splice(1, 1)
     const manifest = run.indexOf('--manifest-path')
     if (manifest > 0 && /^(\.\/)?Cargo\.toml$/.test(run[manifest + 1] ?? '')) run.splice(manifest, 2)
@@ -161,14 +161,14 @@ function commandsIn(
 }
 
 const VARIABLES_MAX = 8
-/** Variables that decide what a command accepts. */
+/** Variables that affect the result of a command. */
 const KEPT = /(FLAGS|_ENV|_OPTS|_OPTIONS|_SETTINGS_MODULE|_WARNINGS?|_STRICT)$|^PYTHONPATH$/
-/** Options that write a report and decide nothing. */
+/** Options that only write reports. */
 const COVERAGE = /^--?(cov(er(age|mode|profile|pkg)?)?|cov-[\w-]+|junit-?xml|junitxml)(=|$)/
-/** Their value is the next word. */
+/** Those with a separate value. */
 const COVERAGE_OF = /^--(cov-report|cov-config|junit-?xml)$/
 
-/** Those with fixed values, the last one wins. */
+/** Variables with constant values; the last one wins. */
 const variables = (...all: readonly unknown[]): Variables =>
   Object.fromEntries(
     all.flatMap(one =>

@@ -1,9 +1,9 @@
-// What a command of a project is for: told from its program, or from the name of the script or target that it runs. Commands that
-// install, publish, deploy or rewrite files are for none of these, so that they never become a check.
+// The purpose of a command, from its program or the name of its script or target. Commands that install, publish, deploy or
+// rewrite files have none, so they never become a check.
 
 export type CommandPurpose = 'test' | 'lint' | 'types' | 'build'
 
-/** `scripts`: what the scripts of `package.json` run. */
+/** `scripts`: the scripts of `package.json`. */
 export function purposeOf(
   argv: readonly string[],
   scripts: { readonly [name: string]: string } = {},
@@ -29,7 +29,7 @@ export function purposeOf(
   return null
 }
 
-/** By the name of a script, a target, a session or a job. */
+/** By the name of a script, target, session or job. */
 export function purposeOfName(name: string): CommandPurpose | null {
   if (NEVER.test(name)) return null
   return NAMES.find(([pattern]) => pattern.test(name))?.[1] ?? null
@@ -53,12 +53,12 @@ const NAMES: readonly (readonly [RegExp, CommandPurpose])[] = [
   [part('build|compile|bundle|all|tsup|webpack'), 'build'],
 ]
 
-/** Words before the program itself: `npx eslint`, `bundle exec rspec`, `uv run pytest`, `python -m mypy`. */
+/** Wrappers before the program: `npx eslint`, `bundle exec rspec`, `uv run pytest`, `python -m mypy`. */
 const STARTERS =
   /^(?:(?:time|env|xvfb-run(?: -\S+)*|npx(?: -\S+)*|bunx|pnpm exec|pnpm dlx|yarn exec|npm exec --|bundle exec|(?:uv|poetry|pipenv|pdm|rye|hatch) run(?: -\S+)*|uvx|python3? -m|coverage run -m|coverage run|cross-env|\w+=\S*) )+/
 const RUNNERS =
   /^(npm|pnpm|yarn|bun|deno|make|gmake|just|task|rake|tox|nox|poe|hatch|composer|invoke|uv|poetry|pdm|moon|turbo|nx)$/
-/** Commands of package managers that are no scripts. */
+/** Package manager commands that are not scripts. */
 const BUILT_IN = new Set(
   'ci add remove pip exec dlx x link pack audit config cache global init i sync lock create'.split(' '),
 )

@@ -1,5 +1,4 @@
-// The dependency that a goal names: where the manifest and the lock file have it, in which version, how the package manager updates it,
-// and how one can see that it was updated.
+// The dependency named in a goal: its manifests, lock file and version, how it is updated, and how to verify the update.
 
 import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
 import type { GoalWords } from '../goal.ts'
@@ -8,15 +7,14 @@ import type { EndCheck } from '../kinds/end-check.ts'
 export interface NamedDependency {
   readonly name: string
   readonly manifest: string
-  /** All that ask for it, in the packages of a workspace. */
+  /** All manifests in the workspace that require it. */
   readonly manifests: readonly string[]
-  /** Null where there is none, or the manager has none that says versions. */
+  /** Null if there is none, or the manager's has no versions. */
   readonly lock: string | null
-  /** The manifest asks for it; else it only came with another one. */
+  /** Required by a manifest; otherwise transitive. */
   readonly isDirect: boolean
-  /** The version that is wanted. */
   readonly version: string | null
-  /** The versions in the lock file, or in the manifest. */
+  /** Versions in the lock file, or in the manifest. */
   readonly current: readonly string[]
   readonly isVulnerable: boolean
 }
@@ -24,12 +22,12 @@ export interface NamedDependency {
 interface Manager {
   readonly manifest: RegExp
   readonly lock: string | null
-  /** The line of a dependency in the lock file, for `grep -E`; the version is in it, or in the next line. */
+  /** Pattern of its line in the lock file, for `grep -E`; the version is on that line or the next. */
   readonly line: (name: string) => string
   readonly isNext: boolean
-  /** How it is updated; without a version to the newest. */
+  /** Update command; to the newest without a version. */
   readonly update: (name: string, version: string | null) => string
-  /** How one that only came with another is updated, if in another way. */
+  /** Update command for transitive dependencies, if different. */
   readonly deeper?: (name: string, version: string | null) => string
 }
 
@@ -46,7 +44,7 @@ const node = (lock: string, add: string, line: Manager['line'], isNext: boolean,
 })
 const inToml = (name: string): string => `^name = "${name}"$`
 
-/** In the order in which they are believed, where a repository has several. */
+/** In order of precedence, if a repository has several. */
 const MANAGERS: readonly Manager[] = [
   node('pnpm-lock.yaml', 'pnpm add', name => `(^|[ /'"])${name}[@/][0-9]`, false, 'pnpm.overrides'),
   node('yarn.lock', 'yarn add', name => `^"?${name}@`, true, 'resolutions'),
@@ -108,11 +106,10 @@ const MANAGERS: readonly Manager[] = [
   },
 ]
 
-/** What is read for it. */
 export const DEPENDENCY_FILES =
   /^(package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lock|Cargo\.(toml|lock)|go\.mod|pyproject\.toml|uv\.lock|poetry\.lock|Gemfile(\.lock)?|composer\.(json|lock)|requirements[\w-]*\.txt|Pipfile|setup\.(cfg|py))$/
 
-/** Where versions and builds are set. */
+/** Files that set versions and builds. */
 export const SETTINGS =
   /(^|\/)(package\.json|pyproject\.toml|setup\.(py|cfg)|tox\.ini|noxfile\.py|go\.(mod|sum|work)|Cargo\.toml|rust-toolchain(\.toml)?|Gemfile|[\w-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?|Dockerfile|Makefile|\.(nvmrc|(python|ruby|node)-version|tool-versions|travis\.yml|gitlab-ci\.yml|pre-commit-config\.yaml|readthedocs\.ya?ml)|appveyor\.yml|azure-pipelines\.yml)$|^\.github\/workflows\//
 type Texts = ReadonlyMap<string, string>
@@ -128,9 +125,10 @@ export function namedDependency({
     (goal.text.match(/@?[A-Za-z][\w@/.-]*\w/g) ?? []).map(word => bare(word.replace(/(?<=.)@.*/, ''))),
   )
   const isName = (name: string): boolean => name.length > 1 && !COMMON.has(name.toLowerCase())
-  const isSaid = (name: string): boolean => isName(name) && words.has(bare(name))
-  // `cobra` for `github.com/spf13/cobra`, unless another is called so.
-  const isMeant = (name: string): boolean => isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
+  const isFullName = (name: string): boolean => isName(name) && words.has(bare(name))
+  // `cobra` for `github.com/spf13/cobra`, unless another has that name.
+  const isShortName = (name: string): boolean =>
+    isName(name.split('/').at(-1)!) && words.has(bare(name.split('/').at(-1)!))
   const paths = [...texts.keys()].sort((a, b) => a.split('/').length - b.split('/').length)
   const manifests = MANAGERS.flatMap(manager =>
     paths
@@ -138,7 +136,7 @@ export function namedDependency({
       .map(manifest => ({ manager, manifest, names: dependencyNames(nameOf(manifest), texts.get(manifest)!) })),
   )
   const found = manifests.flatMap(({ manager, manifest, names }) => {
-    const name = names.find(isSaid) ?? names.find(isMeant)
+    const name = names.find(isFullName) ?? names.find(isShortName)
     return name === undefined ? [] : [{ manager, manifest, name, isDirect: true }]
   })
   const deeper = manifests.flatMap(({ manager, manifest }) => {
@@ -168,7 +166,7 @@ const COMMON = new Set(
 )
 const escaped = (name: string): string => name.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')
 
-/** `npm audit says minimist is …`, `upgrade minimist to`, `minimist 1.2.5`: where a goal names something that no manifest has. */
+/** `npm audit says minimist is …`, `upgrade minimist to`, `minimist 1.2.5`: names that are in no manifest. */
 const meantNames = (text: string): readonly string[] =>
   [
     /\b(?:upgrade|update|bump|pin|says|that|package|dependency|in|of|for)\s+[`'"]?(@?[a-z][\w@/.-]*\w)/gi,
@@ -182,31 +180,31 @@ function versionsIn({ line, isNext }: Manager, text: string, name: string): read
   const lines = text.split('\n')
   const found = lines.flatMap((one, index) => {
     if (!key.test(one)) return []
-    const said = isNext ? (lines[index + 1] ?? '') : one.slice(one.indexOf(name) + name.length)
-    return /\d+(?:\.\d+)+(?:[-+][\w.]+)?/.exec(said) ?? []
+    const versionText = isNext ? (lines[index + 1] ?? '') : one.slice(one.indexOf(name) + name.length)
+    return /\d+(?:\.\d+)+(?:[-+][\w.]+)?/.exec(versionText) ?? []
   })
   return [...new Set(found)]
 }
 
-/** `to 4.17.21`, `fixed in 4.17.21`, `lodash@4.17.21`; not the one that is there today. */
+/** `to 4.17.21`, `fixed in 4.17.21`, `lodash@4.17.21`; not the current version. */
 function versionIn(text: string, name: string, current: readonly string[]): string | null {
   const VERSION = '[~^]?v?(\\d+(?:\\.\\d+)*(?:-[\\w.]*\\w)?)'
-  const said = [
+  const mentioned = [
     `\\b(?:to|fixed in|patched in|at least|>=)\\s+(?:version )?`,
     `${escaped(name)}[\`'"]?(?:@|\\s+)(?:version )?`,
   ]
-  const found = said.map(before => new RegExp(`${before}${VERSION}\\b(?![.]?\\d)`, 'i').exec(text)?.[1])
+  const found = mentioned.map(before => new RegExp(`${before}${VERSION}\\b(?![.]?\\d)`, 'i').exec(text)?.[1])
   return found.find(version => version !== undefined && !current.includes(version)) ?? null
 }
 
-/** The names in a manifest at the top. */
+/** The dependencies in a top-level manifest. */
 export function dependencyNames(manifest: string, text: string): readonly string[] {
   if (manifest.endsWith('.json')) return inJson(text)
   const all = (pattern: RegExp): readonly string[] => [...text.matchAll(pattern)].map(match => match[1]!)
   if (manifest === 'go.mod') return all(/^\s*(?:require\s+)?([\w-]+\.[\w./-]+) v\d/gm)
   if (manifest === 'Gemfile') return all(/^\s*gem ['"]([\w-]+)/gm)
   if (manifest.endsWith('.txt')) return all(/^([A-Za-z][\w.-]*)/gm)
-  // TOML: keys of tables for dependencies, and requirements in quotes.
+  // TOML: keys of dependency tables, and quoted requirements.
   const tables = text.split(/^(?=\[)/m).filter(table => /^\[[^\]\n]*(dependencies|packages)/.test(table))
   return [
     ...tables.flatMap(table =>
@@ -237,13 +235,12 @@ function inJson(text: string): readonly string[] {
 const managerOf = ({ manifest, lock }: NamedDependency): Manager =>
   MANAGERS.find(one => one.manifest.test(nameOf(manifest)) && one.lock === lock)!
 
-/** How it is updated, in the words of its package manager. */
 export function updateCommand(found: NamedDependency): string {
   const { update, deeper = update } = managerOf(found)
   return (found.isDirect ? update : deeper)(found.name, found.version)
 }
 
-/** The lock file, or a manifest without one, has the wanted version and not the one that is there today. */
+/** The lock file, or the manifest without one, has the new version instead of the old. */
 export function updated(found: NamedDependency, manifestText: string): readonly EndCheck[] {
   const { name, manifest, manifests, lock, version, current, isDirect, isVulnerable } = found
   const { line, isNext } = managerOf(found)
@@ -256,7 +253,7 @@ export function updated(found: NamedDependency, manifestText: string): readonly 
   if (isVulnerable || version === null)
     for (const old of current.filter(one => one !== version).slice(0, 3))
       checks.push({ script: `test -s ${file} && ! ${has(old)}`, text: `${file} no longer has ${name} ${old}` })
-  // Other managers leave a range in the manifest as it is.
+  // Other managers leave a range in the manifest unchanged.
   const asks = manifestText.split('\n').find(one => one.includes(`"${name}"`)) ?? ''
   if (version !== null && lock !== null && nameOf(manifest) === 'package.json' && isDirect && !asks.includes(version))
     checks.push({
@@ -266,11 +263,10 @@ export function updated(found: NamedDependency, manifestText: string): readonly 
   return checks
 }
 
-/** What the update may write. */
 export const updatedFiles = ({ manifests, lock }: NamedDependency): readonly string[] =>
   lock === 'go.mod' ? ['go.mod', 'go.sum'] : [...manifests, ...(lock === null ? [] : [lock])]
 
-/** The files that load it, by its name in their text. */
+/** The files that import it, by its name in their text. */
 export const usersOf = ({ name }: NamedDependency, texts: Texts): readonly string[] => {
   const used = new RegExp(
     `\\b(import|from|require|use|gem|extern)\\b.*["'\\s(/:]${escaped(name).replaceAll('-', '[-_]')}["'\\s)/;:.]`,
@@ -281,7 +277,7 @@ export const usersOf = ({ name }: NamedDependency, texts: Texts): readonly strin
     .map(([path]) => path)
 }
 
-/** The command that found the hole, as the goal names it. */
+/** The audit command, as the goal names it. */
 export const auditIn = ({ text }: GoalWords): string | null =>
   /\b((?:npm|pnpm|yarn|bun|cargo|bundle|composer) audit|pip-audit|bundler-audit|govulncheck|osv-scanner)\b/i.exec(
     text,

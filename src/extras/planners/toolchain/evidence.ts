@@ -1,18 +1,18 @@
-// What the files of one folder say about how it is tested, linted and built: what the finders of commands read, and what they find.
+// The input and output of the command finders: the files of one folder, and candidate commands.
 
 import { languageOf, roleOf } from '../ranking/file-role.ts'
 import type { CommandPurpose as Purpose } from './command-purpose.ts'
 
 export interface Evidence {
-  /** As `packages/ui/`; empty for the top of the repository. Every path below is told from here. */
+  /** For example `packages/ui/`; empty for the top of the repository. Paths below are relative to it. */
   readonly folder: string
   readonly paths: ReadonlySet<string>
   readonly files: readonly string[]
-  /** Of the files named in `READ`, where they are. */
+  /** For the files listed in `READ`. */
   text(path: string): string | null
-  /** The folders around it, nearest first, the top last. */
+  /** The surrounding folders, nearest first. */
   readonly above: readonly Evidence[]
-  /** The files that the goal is about, if one package is meant and not all of it. */
+  /** The files the goal is about, if it concerns one package. */
   readonly about: readonly string[]
 }
 
@@ -20,19 +20,18 @@ export interface Candidate {
   readonly purpose: Purpose
   readonly run: readonly string[]
   readonly from: string
-  /** The folder it is run in, when that is not the folder it was found in. */
+  /** The folder to run it in, if not this one. */
   readonly in?: string
-  /** The program that must be there when it is not the first word. */
+  /** The required program, if not the first word. */
   readonly program?: string
-  /** What the repository itself lacks for it. */
   readonly missing?: string
-  /** The usual way of the language, which the repository does not say itself. */
+  /** A convention of the language, not stated in the repository. */
   readonly isGuess?: true
-  /** Other ways to the same, best first, for where this one cannot start. */
+  /** Alternatives, best first, if this one cannot start. */
   readonly or?: readonly (readonly string[])[]
 }
 
-/** Whatever a repository holds may be broken; then it says nothing. */
+/** Invalid JSON is treated as empty. */
 export function objectIn(text: string | null): { readonly [key: string]: unknown } {
   try {
     const read: unknown = JSON.parse(text ?? '{}')
@@ -47,7 +46,7 @@ const TARGET_FILES = [
   ['just', ['justfile', 'Justfile']],
 ] as const
 
-/** The targets of `make` and `just`, with the file that has them. */
+/** Targets of `make` and `just`, with their file. */
 export function targetsOf({ text }: Evidence): readonly {
   readonly program: string
   readonly from: string
@@ -61,7 +60,7 @@ export function targetsOf({ text }: Evidence): readonly {
   })
 }
 
-/** By the number of source files, most first. */
+/** Most source files first. */
 export function languagesOf(files: readonly string[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const path of files) {

@@ -1,4 +1,4 @@
-// What the files of a folder say about its commands, by language and tool, in the order in which they are believed.
+// Finds candidate commands in a folder's files, by language and tool, in order of precedence.
 
 import { type CommandPurpose as Purpose, purposeOfName } from './command-purpose.ts'
 import { type Candidate, type Evidence, languagesOf, objectIn, targetsOf } from './evidence.ts'
@@ -19,7 +19,7 @@ const FINDERS: readonly (readonly [find: Finder, ...languages: string[]])[] = [
   [fromShell],
 ]
 
-/** The tools of the language that the goal is about come first: a Go project may have a `package.json` for its website. */
+/** Tools of the goal's language come first: a Go project may have a `package.json` for its website. */
 export function candidatesIn(evidence: Evidence, language: string | null): readonly Candidate[] {
   const languages = languagesOf(evidence.files)
   const isFirst = ([, ...own]: (typeof FINDERS)[number]): boolean => language !== null && own.includes(language)
@@ -43,7 +43,7 @@ function fromGo(evidence: Evidence, [main]: readonly string[]): readonly Candida
   if (!paths.has('go.mod') && main !== 'Go') return []
   const from = paths.has('go.mod') ? 'go.mod' : paths.has('go.work') ? 'go.work' : 'Go files'
   const linter = files.find(path => /^\.golangci\.(ya?ml|toml|json)$/.test(path))
-  // From the top of a workspace its modules are folders, in every version of Go; `-C` came with 1.20.
+  // From the top of a Go workspace, modules are given as folders in every version; `-C` needs Go 1.20.
   const { folder } = evidence
   const around = evidence.above.find(one => goWorkUses(one.text('go.work') ?? '', folder.slice(one.folder.length)))
   const at = around === undefined ? {} : { in: around.folder }
@@ -60,7 +60,7 @@ function fromGo(evidence: Evidence, [main]: readonly string[]): readonly Candida
   ]
 }
 
-/** `./...` ends where another module begins. Null where a target or nothing runs the tests of all of them. */
+/** `./...` stops at nested modules. Null if a target runs the tests of all modules, or nothing does. */
 function goPatterns(evidence: Evidence): readonly string[] | null {
   const { files, text, about, folder } = evidence
   const modules = files.filter(path => /(^|\/)go\.mod$/.test(path)).map(path => path.slice(0, -'go.mod'.length))
@@ -81,7 +81,7 @@ function goPatterns(evidence: Evidence): readonly string[] | null {
   return modules.length === 0 || modules.includes('') ? ['./...'] : null
 }
 
-/** Where more packages have tests, those of the folder come first, and all of them at the end. */
+/** With more packages, only the folder's own are tested at each step, and all at the end. */
 const GO_PACKAGES_MAX = 40
 
 const goWorkUses = (text: string, module: string): boolean =>
@@ -102,7 +102,7 @@ function fromRust(evidence: Evidence): readonly Candidate[] {
   const own = manifest.split(/^(?=\[)/m).find(part => part.startsWith('[package]'))
   const name = /^name\s*=\s*"([\w-]+)"/m.exec(own ?? '')?.[1]
   const isMember = around !== undefined && name !== undefined && !isExcluded(around, evidence.folder)
-  // Without it, a workspace with a package at the top leaves out its members.
+  // Without it, a workspace with a root package skips its members.
   const all = isMember ? ['-p', name] : isWorkspace(evidence) ? ['--workspace'] : []
   const rest = {
     from: `${evidence.folder}Cargo.toml`,
@@ -152,7 +152,7 @@ function fromRuby({ paths, files, text, above }: Evidence, [main]: readonly stri
   return found
 }
 
-/** One file says it all. */
+/** Languages for which one file is enough. */
 const OTHERS: readonly (readonly [pattern: RegExp, test: readonly string[], build: readonly string[]])[] = [
   [/^gradlew$/, ['./gradlew', 'test'], ['./gradlew', 'build']],
   [/^build\.gradle(\.kts)?$/, ['gradle', 'test'], ['gradle', 'build']],
@@ -182,23 +182,22 @@ function fromOthers(evidence: Evidence): readonly Candidate[] {
   })
 }
 
-/** Modules are built from the top, with the modules that they need; undefined for a build of its own. */
+/** Maven and Gradle modules are built from the top with their dependencies; undefined for a standalone build. */
 function javaModule({ folder, above }: Evidence, from: string): readonly Candidate[] | undefined {
   const top = above.at(-1)
   const path = folder.replace(/\/$/, '')
-  const said = { purpose: 'test', from: `${folder}${from}`, in: '' } as const
+  const common = { purpose: 'test', from: `${folder}${from}`, in: '' } as const
   if (from === 'pom.xml')
     return top?.text('pom.xml')?.includes('<module>') === true
-      ? [{ ...said, run: ['mvn', '-pl', path, '-am', 'test'] }]
+      ? [{ ...common, run: ['mvn', '-pl', path, '-am', 'test'] }]
       : undefined
   const settings = top?.text('settings.gradle') ?? top?.text('settings.gradle.kts') ?? ''
   const project = path.replaceAll('/', ':')
   if (top?.paths.has('gradlew') !== true) return undefined
   const isIncluded = settings.split(/[^\w:.-]+/).some(word => word.replace(/^:/, '') === project)
-  return isIncluded ? [{ ...said, run: ['./gradlew', `:${project}:test`] }] : []
+  return isIncluded ? [{ ...common, run: ['./gradlew', `:${project}:test`] }] : []
 }
 
-/** `make test`, `just test`. */
 function fromTargets(evidence: Evidence): readonly Candidate[] {
   return targetsOf(evidence).flatMap(({ program, from, targets }) =>
     TARGETS.flatMap(([purpose, wanted]) => {

@@ -1,5 +1,6 @@
-// The commands that may be run before a draft: those that test, lint, check types or build. What they start is read one level deep (the
-// script of `npm test`, the recipe of `make test`, the file of `bin/test`): one that installs, publishes, deploys or reaches out is not run.
+// The commands that may run before a draft: tests, lint, type checks and builds. What they start is inspected one level deep (the
+// script of `npm test`, the recipe of `make test`, the file of `bin/test`): commands that install, publish, deploy or use the
+// network are not run.
 
 import { readScript } from '../../../domain/plan-rules/shell-words.ts'
 import { findToolchain } from '../found-commands.ts'
@@ -10,18 +11,17 @@ import { commandLine } from './named-commands.ts'
 import { scriptsOf } from './node.ts'
 
 export interface Lookable extends Pick<LookedCommand, 'run' | 'env' | 'in' | 'purpose'> {
-  /** Why it is not run; null when it may be. */
   readonly refused: string | null
 }
 
 export interface LookableCommands {
   readonly commands: readonly Lookable[]
-  /** Scripts that the commands run: where they are named, nothing is wrong with them. */
+  /** Scripts the commands run: naming one in an error does not mean it is wrong. */
   readonly tools: readonly string[]
 }
 
 const COMMANDS_MAX = 8
-/** The one that takes longest last, so that it takes no time from the others. */
+/** The slowest comes last, so that the others get their time. */
 const ORDER: readonly CommandPurpose[] = ['lint', 'types', 'build', 'test']
 
 export async function commandsToLookAt(repository: RepositoryView): Promise<LookableCommands> {
@@ -51,7 +51,7 @@ async function refusalOf(repository: RepositoryView, run: readonly string[], fol
   return faultIn(run) ?? started.map(faultInScript).find(fault => fault !== null) ?? null
 }
 
-/** The scripts that it runs, as far as that can be read here. */
+/** The scripts it runs, if they can be read. */
 async function startedBy(
   repository: RepositoryView,
   run: readonly string[],
@@ -71,7 +71,6 @@ async function startedBy(
   return text === null ? [] : [text]
 }
 
-/** The lines below `test:`, and what it needs to be done before. */
 function recipeIn(text: string, target: string): readonly string[] {
   const lines = text.split('\n')
   const first = lines.findIndex(line => new RegExp(`^${target.replace(/\W/g, '\\$&')}(\\s[^:=]*)?:(?!=)`).test(line))
@@ -109,7 +108,7 @@ function faultIn(words: readonly string[]): string | null {
   if (REACHES.test(program) || (MANAGERS.test(program) && name !== undefined && INSTALLS.test(name))) return says
   if (program === 'pip' || rest.some(word => SENDS.test(word)) || SENDS.test(program)) return says
   if (program === 'yarn' && rest.length === 0) return says
-  // `python -m pip install`, `npx tox`: what they start is judged, too.
+  // `python -m pip install`, `npx tox`: the inner command is judged as well.
   const inner = rest.findIndex(word => !word.startsWith('-'))
   return inner >= 0 && STARTS.test(program) ? faultIn(rest.slice(inner)) : null
 }

@@ -1,5 +1,5 @@
-// Is the project installed? A fresh clone has no `node_modules`, and after a pull the lock file is newer than what it installed. Only
-// what can be seen without running anything counts: what lies outside the workspace (gems, modules of Go) is not known here.
+// Is the project installed? A fresh clone has no `node_modules`, and after a pull the lock file is newer than the installation.
+// Only what is visible without running anything counts: installations outside the workspace (gems, Go modules) are unknown.
 
 import type { FoundCommand, Installation, RepositoryView } from '../planner.ts'
 import { dependencyNames } from './dependency.ts'
@@ -9,7 +9,7 @@ import { allOf, inFolder } from './packages.ts'
 
 type View = Pick<RepositoryView, 'changedAt' | 'findProgram' | 'pythonPackages'>
 
-/** `around`: the package whose tests are run, and the folders around it. */
+/** `around`: the package to test and its surrounding folders. */
 export async function findInstallation(
   repository: View,
   around: readonly Evidence[],
@@ -25,7 +25,7 @@ export async function findInstallation(
   if (first === undefined) return null
   const tests = found.flatMap(one => one.test ?? [])
   return {
-    // What is around comes first: a package may need it.
+    // Outer folders first: a package may need them.
     run: allOf(found.map(({ run }) => run).reverse()),
     why: [...new Set(found.map(({ why }) => why))].join('; '),
     network: [...new Set(found.flatMap(({ network }) => network))],
@@ -33,7 +33,7 @@ export async function findInstallation(
   }
 }
 
-/** A documentation page with a `package.json` is not what the tests of a gem need. Of another program nothing is known. */
+/** A documentation page with a `package.json` does not matter for a gem's tests. Other programs are unknown. */
 function findersFor({ run: [program = ''] }: FoundCommand): typeof FINDERS {
   if (/^(?:cargo|go|mvn|gradle|\.\/gradlew|dotnet|swift|mix)$/.test(program)) return []
   const [, ...own] = PROGRAMS.find(([pattern]) => pattern.test(program)) ?? [null, ...FINDERS]
@@ -70,7 +70,7 @@ async function ofNode(repository: View, evidence: Evidence): Promise<Installatio
   return isStale ? { ...locked, why: `${folder}${lock} is newer than what is installed` } : null
 }
 
-/** Exactly what the lock file says; it fails where that does not fit the manifest or the packages. */
+/** Exactly the locked versions; fails if the lock file does not match the manifest. */
 export function lockedInstallation(evidence: Evidence): Pick<Installation, 'run' | 'network'> | null {
   if (lockOf(evidence) === null) return null
   const manager = nodeManager(evidence)
@@ -83,7 +83,7 @@ export function lockedInstallation(evidence: Evidence): Pick<Installation, 'run'
   return { run, network: REGISTRIES[manager] }
 }
 
-/** What the package managers leave behind when they have installed. */
+/** Files that package managers write after an installation. */
 const RECORDS = [
   'node_modules/.package-lock.json',
   'node_modules/.modules.yaml',
@@ -96,7 +96,7 @@ const NPM = 'https://registry.npmjs.org'
 const REGISTRIES = { npm: [NPM], pnpm: [NPM], yarn: [NPM, 'https://registry.yarnpkg.com'], bun: [NPM] } as const
 const PYPI = ['https://pypi.org', 'https://files.pythonhosted.org']
 
-/** An environment in the project, or the Python on the path with all that the tests need. */
+/** A virtual environment in the project, or the Python on the path with all required packages. */
 async function ofPython(repository: View, evidence: Evidence, test: FoundCommand): Promise<Installation | null> {
   const { folder, paths, text } = evidence
   const [environment] = await repository.changedAt([`${folder}.venv`])
@@ -114,7 +114,7 @@ async function ofPython(repository: View, evidence: Evidence, test: FoundCommand
   const isModule = /^python3?$/.test(test.run[0]!)
   if (folder !== '' || !(isModule || /(^|\/)pytest$/.test(test.run.at(-1)!))) return null
   const installed = await repository.pythonPackages()
-  // A manager that can be started keeps an environment of its own, which is not looked for.
+  // These managers keep environments elsewhere, which are not inspected.
   if (installed === null || (test.exists && /^(?:uv|poetry|pdm|pipenv|hatch)$/.test(test.run[0]!))) return null
   const missing = requiredNames(evidence, manifest).find(name => !installed.has(name))
   if (test.exists && missing === undefined) return null
@@ -140,7 +140,7 @@ async function ofPython(repository: View, evidence: Evidence, test: FoundCommand
   }
 }
 
-/** What the package and its tests ask for, without what only some systems need; and the package itself where it lies in `src/`. */
+/** Requirements of the package and its tests, without platform-specific ones; and the package itself if it is in `src/`. */
 function requiredNames({ files, text }: Evidence, manifest: string): readonly string[] {
   const parts = manifest.split(/^(?=\[)/m)
   const partOf = (table: string): string => parts.find(part => part.startsWith(`[${table}]`)) ?? ''
@@ -177,7 +177,6 @@ function pipWords({ paths }: Evidence, manifest: string): readonly string[] | nu
   return words.length === 0 ? null : words
 }
 
-/** The optional dependencies that are named for the tests. */
 function testExtra(manifest: string, where: 'extra' | 'group'): string | null {
   const table = where === 'extra' ? 'project.optional-dependencies' : 'dependency-groups'
   const own = manifest.split(/^(?=\[)/m).find(part => part.startsWith(`[${table}]`)) ?? ''
@@ -185,7 +184,7 @@ function testExtra(manifest: string, where: 'extra' | 'group'): string | null {
   return ['test', 'tests', 'testing', 'dev'].find(name => names.includes(name)) ?? null
 }
 
-/** Gems are in the workspace only where the settings of this clone say so. */
+/** Gems are in the workspace only if this clone is configured so. */
 async function ofRuby(repository: View, { folder, text }: Evidence): Promise<Installation | null> {
   const path = /^BUNDLE_PATH:\s*"?([\w.][\w./-]*)"?\s*$/m.exec(text('.bundle/config') ?? '')?.[1]
   if (path === undefined || path.includes('..')) return null
@@ -205,12 +204,12 @@ async function ofPhp(repository: View, { folder, text }: Evidence, test: FoundCo
     run: ['composer', 'install'],
     why: `${folder}vendor is not there`,
     network,
-    // It brings the test program.
+    // The installation provides the test program.
     test: { run: test.run, from: test.from, exists: true },
   })
 }
 
-/** A missing program is told with the test command; a task that cannot start helps nobody. */
+/** A missing program is reported with the test command; a task that cannot start would not help. */
 const startable = async (repository: View, one: Installation): Promise<Installation | null> =>
   (await repository.findProgram(one.run[0]!)) === null ? null : one
 

@@ -1,4 +1,4 @@
-// Which commands a goal about commands means ("the lint job fails", "CI is red"), and which files are changed to make them succeed.
+// Which commands a goal refers to ("the lint job fails", "CI is red"), and the scope for making them pass.
 
 import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
 import type { GoalWords } from '../goal.ts'
@@ -10,7 +10,7 @@ type Named = FoundCommand & Partial<Pick<CiCommand, 'env' | 'in' | 'job'>>
 
 const COMMANDS_MAX = 12
 
-/** Words by which a goal means one purpose; a goal with none of them means everything the CI runs. */
+/** Words for each purpose; a goal with none of them refers to all CI commands. */
 const WORDS: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['types', /\b(type[- ]?(check\w*|errors?|hints?)|typings?|types|typescript|tsc|mypy|pyright)\b/i],
   [
@@ -23,13 +23,15 @@ const WORDS: readonly (readonly [CommandPurpose, RegExp])[] = [
 
 export function namedCommands({ wanted }: GoalWords, commands: FoundCommands): readonly Named[] {
   const { ci } = commands
-  const said = wanted.toLowerCase()
-  // `the docs-check job`: the name of a job that the goal uses, unless it is only the word of a purpose.
-  const jobs = ci.filter(({ job }) => namesOf(job).some(name => says(said, `${name} (job|check|step|workflow|stage)`)))
-  const tools = ci.filter(({ run }) =>
-    run.some(word => /^[a-z][\w-]{3,}$/.test(word) && TOOL.test(word) && says(said, word)),
+  const goalText = wanted.toLowerCase()
+  // `the docs-check job`: a job name, unless it is just the word for a purpose.
+  const jobs = ci.filter(({ job }) =>
+    namesOf(job).some(name => says(goalText, `${name} (job|check|step|workflow|stage)`)),
   )
-  // A job that runs none of these: others prove nothing about it.
+  const tools = ci.filter(({ run }) =>
+    run.some(word => /^[a-z][\w-]{3,}$/.test(word) && TOOL.test(word) && says(goalText, word)),
+  )
+  // The job runs no known command, and others prove nothing about it.
   const job = /\b([\w-]+) (?:job|workflow)\b/i.exec(wanted)?.[1]
   if (jobs.length === 0 && tools.length === 0 && job !== undefined && !ANY_JOB.test(job)) return []
   const purposes = WORDS.filter(([, pattern]) => pattern.test(wanted)).map(([purpose]) => purpose)
@@ -53,13 +55,13 @@ const TOOL =
 
 const says = (text: string, pattern: string): boolean => new RegExp(`(^|[^\\w-])${pattern}([^\\w-]|$)`).test(text)
 
-/** `lint (Ensure code quality)` is called by either name. */
+/** `lint (Ensure code quality)` has both names. */
 const namesOf = (job: string): readonly string[] =>
   [job.replace(/ \(.*/, ''), / \((.*)\)$/.exec(job)?.[1] ?? '']
     .filter(name => name.length > 1)
     .map(name => name.toLowerCase().replace(/[^\w\s-]/g, '.'))
 
-/** Those of the CI that can be started here; else what the project calls so; a language without type checks has its build. */
+/** CI commands that can start here, else the project's own; a language without type checks uses its build. */
 function ofPurpose(commands: FoundCommands, purpose: CommandPurpose): readonly Named[] {
   const ci = commands.ci.filter(one => one.purpose === purpose)
   const own = commands[purpose]
@@ -78,7 +80,7 @@ function withoutRepeats(all: readonly Named[]): readonly Named[] {
   })
 }
 
-/** For a shell, in its folder and with its variables. */
+/** A shell line, with folder and variables. */
 export function commandLine({ run, env = {}, in: folder }: Pick<Named, 'run' | 'env' | 'in'>): string {
   const set = Object.entries(env).map(([name, value]) => `${name}=${shellQuoted(value)}`)
   const line = [...set, ...run.map(shellQuoted)].join(' ')
@@ -91,13 +93,13 @@ export interface CommandScope {
   readonly commands: readonly FoundCommand[]
   readonly languages: readonly string[]
   readonly paths: readonly string[]
-  /** Scripts that the commands run, and files that somebody wants left alone. */
+  /** The commands' own scripts, and protected files. */
   readonly not: readonly string[]
 }
 
 /**
- * The sources and tests in the languages that the commands look at, by folder and ending: which of them fail is known when they have
- * run. The settings of the tools have other endings, or are left out by name.
+ * Sources and tests in the commands' languages, by folder and extension: which of them fail is known only after running. Tool
+ * configuration has other extensions or is excluded by name.
  */
 export function commandScope({ commands, languages, paths, not }: CommandScope): readonly string[] {
   const closed = new Set(not)
@@ -111,7 +113,7 @@ export function commandScope({ commands, languages, paths, not }: CommandScope):
     return (role === 'source' || (role === 'test' && isTested)) && looked.has(languageOf(path) ?? '')
   })
   const isOpen = (path: string): boolean => !closed.has(path) && !SETTINGS.test(path)
-  // Whole folders first, and the largest of them: they are what the commands mostly look at.
+  // Whole folders first, largest first.
   return byFolder('', files)
     .toSorted((a, b) => b.inside.length - a.inside.length)
     .flatMap(group => opened(group, isOpen))
@@ -120,9 +122,9 @@ export function commandScope({ commands, languages, paths, not }: CommandScope):
 }
 
 interface Group {
-  /** With its slash. */
+  /** With a trailing slash. */
   readonly folder: string
-  /** Files of one ending: all below the folder, or those that lie in it themselves. */
+  /** Files of one extension: everything below the folder, or only its direct files. */
   readonly inside: readonly string[]
   readonly isDirect: boolean
 }
@@ -141,7 +143,7 @@ function byFolder(above: string, files: readonly string[]): readonly Group[] {
   return [...groups.values()]
 }
 
-/** A whole folder; where something in it must be left alone, the folders in it, and the files beside that one by one. */
+/** A whole folder; if something in it is protected, its subfolders and single files. */
 function opened({ folder, inside, isDirect }: Group, isOpen: (path: string) => boolean): readonly string[] {
   const end = `*.${inside[0]!.split('.').at(-1)}`
   if (isDirect) return folder === '' && inside.every(isOpen) ? [end] : inside.filter(isOpen)

@@ -1,4 +1,4 @@
-// The scripts of `package.json` and the package manager that runs them, for one package and for all of a workspace.
+// The scripts of `package.json` and the package manager that runs them, for a package and for a whole workspace.
 
 import type { CommandPurpose as Purpose } from './command-purpose.ts'
 import { type Candidate, type Evidence, objectIn } from './evidence.ts'
@@ -41,7 +41,7 @@ export function fromNode(evidence: Evidence): readonly Candidate[] {
 const isScript = (scripts: { readonly [name: string]: string }, name: string): boolean =>
   scripts[name] !== undefined && !/no test specified/.test(scripts[name])
 
-/** Where `test` starts other scripts, lint and types among them, the one that starts the tests themselves. */
+/** If `test` also runs lint or type checks, the script that runs the tests themselves. */
 function runnerScript(scripts: { readonly [name: string]: string }): string | undefined {
   if (isScript(scripts, 'test') && !STARTS_OTHERS.test(scripts.test!)) return undefined
   const own = Object.keys(scripts).filter(name => /^(?:test:(?:unit|spec|lib|run|node)|unit|vitest|jest)$/.test(name))
@@ -74,7 +74,7 @@ function inMember(manager: NodeManager, name: string, script: string): readonly 
   }
 }
 
-/** The top of a workspace has no script for the tests of all packages: the package manager runs those that have one. */
+/** Without a test script at the top, the package manager runs those of all packages. */
 function inAllMembers(evidence: Evidence, manager: NodeManager): readonly Candidate[] {
   const member = evidence.files.find(
     path =>
@@ -96,19 +96,19 @@ function inAllMembers(evidence: Evidence, manager: NodeManager): readonly Candid
 export const isYarnBerry = ({ paths, text }: Evidence): boolean =>
   paths.has('.yarnrc.yml') || /"packageManager":\s*"yarn@([2-9]|\d\d)/.test(text('package.json') ?? '')
 
-/** The folder around a package whose manifest counts it as a part. */
+/** The surrounding folder whose workspace includes this package. */
 export function workspaceOf({ folder, above }: Evidence): Evidence | null {
   return above.find(one => isMember(one, folder.slice(one.folder.length).replace(/\/$/, ''))) ?? null
 }
 
 function isMember({ text }: Evidence, path: string): boolean {
   const { workspaces } = objectIn(text('package.json'))
-  const said = Array.isArray(workspaces) ? workspaces : (workspaces as { packages?: unknown } | undefined)?.packages
-  // Only the list under `packages:`; what stands behind it has other keys.
+  const globs = Array.isArray(workspaces) ? workspaces : (workspaces as { packages?: unknown } | undefined)?.packages
+  // Only the list under `packages:`.
   const listed =
     /^packages:[ \t]*\n((?:[ \t]*[-#].*\n|[ \t]*\n)*)/m.exec(`${text('pnpm-workspace.yaml') ?? ''}\n`)?.[1] ?? ''
   const patterns = [
-    ...(Array.isArray(said) ? said.filter((one): one is string => typeof one === 'string') : []),
+    ...(Array.isArray(globs) ? globs.filter((one): one is string => typeof one === 'string') : []),
     ...[...listed.matchAll(/^\s*-\s*['"]?([^'"#\n]+?)['"]?\s*(?:#.*)?$/gm)].map(match => match[1]!),
   ]
   const fits = (pattern: string): boolean => matches(pattern.replace(/^!/, '').replace(/^\.\/|\/$/g, ''), path)

@@ -1,4 +1,4 @@
-// The packages of a repository: to which one a file belongs, and how a command is started for it from the top.
+// The packages of a repository: which one contains a file, and how to run a command for it from the top.
 
 import { posix } from 'node:path'
 import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
@@ -6,7 +6,7 @@ import { shellQuoted } from '../../../domain/plan-rules/shell-words.ts'
 const MANIFEST =
   /(^|\/)(package\.json|deno\.jsonc?|pyproject\.toml|setup\.py|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(\.kts)?|composer\.json|mix\.exs|[\w-]+\.(gemspec|csproj))$/
 
-/** The folders with a manifest, each with a slash at its end; the top is empty. */
+/** Folders with a manifest, with a trailing slash; the top is empty. */
 export const packageFolders = (paths: readonly string[]): ReadonlySet<string> =>
   new Set(paths.filter(path => MANIFEST.test(path)).map(path => path.slice(0, path.lastIndexOf('/') + 1)))
 
@@ -17,7 +17,7 @@ export function packagesAround(path: string, folders: ReadonlySet<string>): read
   return [...around.filter(folder => folders.has(folder)), '']
 }
 
-/** The same command for a folder, with the option that its program has for that. */
+/** Adds the program's own option for the working folder. */
 export function inFolder(run: readonly string[], folder: string): readonly string[] {
   const path = folder.replace(/\/$/, '')
   if (path === '') return run
@@ -50,9 +50,8 @@ const inShell = (run: readonly string[], path: string): readonly string[] => [
   `cd ${shellQuoted(path)} && ${run.map(shellQuoted).join(' ')}`,
 ]
 
-/** Several commands, one after the other until one fails. */
+/** Runs commands in sequence until one fails. */
 export const allOf = (commands: readonly (readonly string[])[]): readonly string[] =>
   commands.length === 1 ? commands[0]! : ['sh', '-c', commands.map(run => run.map(shellQuoted).join(' ')).join(' && ')]
 
-/** A path as it is called in a folder. */
 export const seenFrom = (folder: string, path: string): string => posix.relative(folder, path) || '.'

@@ -1,22 +1,22 @@
-// What a command that failed has printed: which files of the repository it names, how many tests fail, and whether it only failed because
-// of the sandbox or of what is not installed.
+// Reads the output of a failed command: files of the repository it names, failed tests, and whether the sandbox or a missing
+// installation caused it.
 
 import { stripVTControlCharacters } from 'node:util'
 import type { LookedCommand } from '../look-result.ts'
 
 export interface PrintedFailure extends Pick<LookedCommand, 'failed' | 'total' | 'places' | 'lines'> {
-  /** Why it says nothing about the project, as the end of a sentence; null when it may. */
+  /** Why it says nothing about the project, as the end of a sentence; null if it does. */
   readonly mark: string | null
 }
 
 export interface Printing {
-  /** The workspace, as absolute paths name it. */
+  /** The workspace's absolute path. */
   readonly root: string
   readonly home: string | undefined
   /** The folder it ran in, relative to the workspace. */
   readonly in?: string | undefined
   readonly paths: readonly string[]
-  /** Never the place of a fault. */
+  /** Files that are never the cause. */
   readonly tools: readonly string[]
 }
 
@@ -24,28 +24,28 @@ const PLACES_MAX = 40
 const LINES_MAX = 30
 const LINE_MAX = 200
 const READ_MAX = 4_000
-/** Patterns are slow on lines without end. */
+/** Patterns are slow on very long lines. */
 const READ_LINE_MAX = 1_000
 
 export function readPrinted(text: string, printing: Printing): PrintedFailure {
   const { root, home } = printing
-  const said = stripVTControlCharacters(text)
+  const output = stripVTControlCharacters(text)
     .split(/\r?\n/)
     .map(line => line.slice(0, READ_LINE_MAX).replaceAll(`file://${root}/`, '').replaceAll(`${root}/`, ''))
-  // What the starters of scripts say about themselves.
-  const lines = said.filter(
+  // Drops messages of the script runners themselves.
+  const lines = output.filter(
     line => !/^(> |\$ |npm (ERR!|error|warn|notice)|make: |make\[|error: (script|recipe) )/i.test(line),
   )
-  const mark = MARKS.find(([pattern]) => said.some(line => pattern.test(line)))?.[1]
+  const mark = MARKS.find(([pattern]) => output.some(line => pattern.test(line)))?.[1]
   const isOfHome =
     home !== undefined &&
     home !== '/' &&
-    said.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
+    output.some(line => /ENOENT|No such file/.test(line) && line.includes(`${home}/`))
   const named = placesIn(lines.slice(0, READ_MAX), printing)
   const places = named.some(({ line }) => line !== null) ? named.filter(({ line }) => line !== null) : named
   const from = Math.max(0, lines.findIndex(line => places.some(({ file }) => line.includes(baseOf(file)))) - 3)
   return {
-    ...countsIn(said.join('\n')),
+    ...countsIn(output.join('\n')),
     mark: mark ?? (isOfHome ? 'it looks for a file of your home, which is empty in the sandbox' : null),
     places: places.slice(0, PLACES_MAX),
     lines: lines
@@ -83,7 +83,7 @@ const MARKS: readonly (readonly [RegExp, string])[] = [
 const FILE =
   /(?:^|[\s("'`[<=,]|-->\s)(?:\.\/)?((?:[\w@.+-]+\/)*[\w@.+-]+\.\w{1,8})(?:(?:::?|\()(\d{1,7}))?(?=[\s:;,()\]>"'`|]|$)/g
 const PYTHON = /File "([^"]+)", line (\d+)/
-/** Tests that pass, progress, and headings that name each file. */
+/** Passing tests, progress, and headings per file. */
 const NOT_FAULTS = /^\s*(✓|✔|√|ok \d|PASS\b|# Subtest|\.+\s|▶)|\bPASSED\b|\[\s*\d+%\]\s*$/
 
 function placesIn(lines: readonly string[], { paths, tools, in: folder }: Printing): LookedCommand['places'] {
@@ -109,7 +109,7 @@ function placesIn(lines: readonly string[], { paths, tools, in: folder }: Printi
     const [, file, at] = PYTHON.exec(line) ?? []
     const traced = file === undefined ? null : fileOf(file)
     if (traced !== null) add(traced, Number(at))
-    // `  12:5  error …` below the name of its file.
+    // `  12:5  error …` below the file's name.
     const below = /^\s+(\d+):\d+\s/.exec(line)?.[1]
     if (below !== undefined && heading !== null) add(heading, Number(below))
     let isNamed = false
@@ -122,7 +122,7 @@ function placesIn(lines: readonly string[], { paths, tools, in: folder }: Printi
     }
     if (!isNamed && line.trim() === '') heading = null
   }
-  // One place for each file: the first that has a line.
+  // One place per file: the first with a line.
   const first = new Map<string, number | null>()
   for (const { file, line } of found.values()) if ((first.get(file) ?? null) === null) first.set(file, line)
   return [...first].map(([file, line]) => ({ file, line }))
@@ -130,7 +130,7 @@ function placesIn(lines: readonly string[], { paths, tools, in: folder }: Printi
 
 const baseOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
-/** How runners of tests count: the groups are the failed ones, and all or the passed ones. */
+/** Totals of test runners: the groups are the failed tests, and all or the passed ones. */
 const COUNTS: readonly RegExp[] = [
   /^[#ℹ] tests (?<all>\d+)$.*?^[#ℹ] fail (?<failed>\d+)$/ms,
   /^\s*Tests:?\s+(?<failed>\d+) failed\b.*?\(?(?<all>\d+)(?: total\)?|\))\s*$/m,

@@ -1,4 +1,4 @@
-// How a Python project is tested and checked, and what starts its tools: `uv run pytest`, `nox -s tests`, `mypy .`.
+// Test and check commands of Python projects, and their launchers: `uv run pytest`, `nox -s tests`, `mypy .`.
 
 import { roleOf } from '../ranking/file-role.ts'
 import { purposeOfName } from './command-purpose.ts'
@@ -27,7 +27,7 @@ export function fromPython(evidence: Evidence): readonly Candidate[] {
   const environments = namedEnvironments(evidence)
   const test = directTest(evidence, all)
   const others = environments.filter(({ purpose }) => purpose === 'test')
-  // Whoever has the tools at hand runs them directly; else an environment brings them.
+  // Installed tools are run directly; otherwise through an environment.
   const best = test?.isGuess === true ? (others[0] ?? test) : (test ?? others[0])
   if (best !== undefined) found.push({ ...best, or: [...(best.or ?? []), ...others.map(({ run }) => run)] })
   for (const [tool, run] of PYTHON_LINTERS) {
@@ -66,7 +66,7 @@ function directTest(
   return tests.length > 0 ? { ...pytest('the names of the tests'), isGuess: true } : null
 }
 
-/** By the nearest lock file, or what the manifest is written for. */
+/** By the nearest lock file, or the manifest's build backend. */
 function starterOf(evidence: Evidence): readonly string[] {
   for (const { paths, text } of [evidence, ...evidence.above]) {
     const manager = Object.keys(STARTERS).find(name => paths.has(STARTERS[name]!))
@@ -83,7 +83,7 @@ const STARTERS: { readonly [manager: string]: string } = {
   pipenv: 'Pipfile.lock',
 }
 
-/** Those that `hatch`, `nox` and `tox` make; the one without a name is for the tests. */
+/** Environments of `hatch`, `nox` and `tox`; the unnamed one is for tests. */
 function namedEnvironments({ text }: Evidence): readonly Candidate[] {
   const found: Candidate[] = []
   const hatch = `${text('pyproject.toml') ?? ''}\n`
@@ -117,7 +117,7 @@ const PYTHON_LINTERS: readonly (readonly [string, readonly string[]])[] = [
   ['pyright', ['pyright']],
 ]
 
-/** Tests in a folder without `__init__.py` are found only when the folder is named. */
+/** In a folder without `__init__.py`, tests are found only if the folder is named. */
 function unittestIn(tests: readonly string[]): readonly string[] {
   const folders = new Set(tests.map(path => path.split('/').slice(0, -1).join('/')))
   const [folder] = folders

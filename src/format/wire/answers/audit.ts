@@ -1,4 +1,4 @@
-// What answers for a plan, hands it over or says how it stands: views of its journal.
+// Reports about a plan's journal: audit, handoff, digest.
 
 import type { PlanStatus, TaskStatus } from '../../../domain/status.ts'
 import type { Int, Loose, NotePlace, PageOf, PlanNamed, Time } from './fields.ts'

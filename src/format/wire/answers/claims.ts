@@ -1,4 +1,4 @@
-// Claimed tasks, what an agent is told with one, and the coding agents there are.
+// Claims and briefings, and coding agents.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'

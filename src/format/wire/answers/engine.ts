@@ -1,4 +1,4 @@
-// What the Engine door answers over HTTP.
+// Answers of the Engine interface over HTTP.
 
 import type { Base64, Int } from './fields.ts'
 

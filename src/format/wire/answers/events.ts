@@ -1,4 +1,4 @@
-// The journal of a plan, what its tasks printed, and its attempts.
+// Journal entries, task output, and attempts.
 
 import type { Int, PageOf, Time } from './fields.ts'
 

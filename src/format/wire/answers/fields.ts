@@ -1,4 +1,4 @@
-// Parts of many answers: numbers, times, pages. In the generated schemas they are written out where they are used.
+// Fields shared by many answers: numbers, times, pages. The generated schemas contain them inline.
 
 /**
  * @asType integer
@@ -52,11 +52,11 @@ export interface NotePlace {
   readonly line?: Int
 }
 
-// Statuses of tasks in the words of the PlanStore.
+// Task statuses of the PlanStore.
 
 export type TaskWord = 'pending' | 'running' | 'blocked' | 'completed' | 'failed' | 'skipped' | 'cancelled'
 
-// Statuses of plans and steps in the words of the task planner of sessions.
+// Plan and step statuses of the session task planner.
 
 export type SessionWord = 'pending' | 'planning' | 'executing' | 'paused' | 'completed' | 'failed' | 'cancelled'
 export type StepWord = 'pending' | 'running' | 'completed' | 'failed' | 'skipped' | 'retrying' | 'cancelled'

@@ -1,4 +1,4 @@
-// Forks, two runs side by side, and what differs between checkpoints.
+// Forks, comparison of two runs, and the difference between checkpoints.
 
 import type { Int, Loose, Moved } from './fields.ts'
 
@@ -16,11 +16,11 @@ export interface Forked extends Moved {
   } | null
 }
 
-type RunTold = Loose & { readonly id: string; readonly name: string; readonly status: string }
+type RunShown = Loose & { readonly id: string; readonly name: string; readonly status: string }
 
 export interface Comparison {
-  readonly a: RunTold
-  readonly b: RunTold
+  readonly a: RunShown
+  readonly b: RunShown
   readonly definition: { readonly same: boolean; readonly summary: string; readonly [key: string]: unknown }
   readonly tasks: readonly {
     readonly task: string

@@ -1,4 +1,4 @@
-// Goals, how far they have come, and what a planner found in the workspace.
+// Goals, their progress, and a planner's findings in the workspace.
 
 import type { Counts, Int, Loose, PageOf, Time } from './fields.ts'
 

@@ -1,4 +1,4 @@
-// The service itself, who is signed in, tokens; search and metrics over all plans; artifacts.
+// The service itself: sign-in, tokens, search and metrics over all plans, artifacts.
 
 import type { Json } from '../../../domain/json.ts'
 import type { Int, Loose, PageOf, Time } from './fields.ts'

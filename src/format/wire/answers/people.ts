@@ -1,4 +1,4 @@
-// What waits for a person, and what came of an answer.
+// The inbox, gates and proposals, and the results of answers.
 
 import type { GateAsks } from '../../../domain/event.ts'
 import type { JsonObject } from '../../../domain/json.ts'

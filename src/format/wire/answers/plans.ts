@@ -1,4 +1,4 @@
-// Plans: one, a page of them, a new one, and what was done to one.
+// Plans: one, a page, a new one, and the results of actions on one.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanStatus } from '../../../domain/status.ts'

@@ -1,4 +1,4 @@
-// Problem documents: how the service says no.
+// Problem documents (RFC 9457): the errors of the service.
 
 import type { Int, Loose } from './fields.ts'
 

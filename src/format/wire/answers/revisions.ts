@@ -1,4 +1,4 @@
-// Revisions of a plan, and what differs between them.
+// Revisions of a plan and their differences.
 
 import type { Int, Loose, Moved, PageOf, PlanNamed, Time } from './fields.ts'
 
@@ -46,7 +46,7 @@ export interface Diff extends Changes {
   readonly text: string
 }
 
-interface RevisionTold extends Changes {
+interface ChangesWithFates extends Changes {
   readonly notes: readonly { readonly code: string; readonly message: string; readonly [key: string]: unknown }[]
   /** What becomes of every task. */
   readonly fates: readonly {
@@ -57,7 +57,7 @@ interface RevisionTold extends Changes {
   }[]
 }
 
-export interface Revised extends RevisionTold, Moved {
+export interface Revised extends ChangesWithFates, Moved {
   readonly revision: Int
   readonly changed: boolean
   readonly dry_run: boolean

@@ -1,4 +1,4 @@
-// Sessions, and plans in the words of the task planner that has them.
+// Sessions, and plans as the session task planner describes them.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanStatus, TaskStatus } from '../../../domain/status.ts'

@@ -1,4 +1,4 @@
-// Tasks in the words of the PlanStore, and evaluations of them.
+// Tasks as the PlanStore describes them, and their evaluations.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { TaskStatus } from '../../../domain/status.ts'

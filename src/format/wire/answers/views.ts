@@ -1,4 +1,4 @@
-// What one page of the web UI shows of a plan, a task or a gate.
+// Page views of the web UI: a plan, a task, a gate.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { Int, Loose, PlanNamed, Time } from './fields.ts'
@@ -26,7 +26,7 @@ interface Used {
   readonly reported: boolean
 }
 
-interface AttemptTold {
+interface AttemptShown {
   readonly visit: Int
   readonly attempt: Int
   readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
@@ -62,7 +62,7 @@ interface AttemptTold {
   readonly entry: Int
 }
 
-interface DecisionTold {
+interface DecisionShown {
   readonly verdict: string
   readonly by: string
   readonly at: Time
@@ -99,8 +99,8 @@ export interface TaskPageAnswer {
   readonly needed_by: readonly string[]
   /** Why it stands where it stands. */
   readonly why: string
-  readonly attempts: readonly AttemptTold[]
-  readonly decisions: readonly DecisionTold[]
+  readonly attempts: readonly AttemptShown[]
+  readonly decisions: readonly DecisionShown[]
   /** Each criterion, and how it was judged last. */
   readonly criteria: readonly {
     readonly part: string
@@ -160,7 +160,7 @@ export interface GatePage extends Loose {
   }
   readonly definition: JsonObject
   /** What was decided there so far, oldest first. */
-  readonly decisions: readonly DecisionTold[]
+  readonly decisions: readonly DecisionShown[]
   readonly consent: {
     /** Of what is shown; an approval can be bound to it. */
     readonly hash: string

@@ -16,7 +16,6 @@ import type { ScopeHolder } from '../../stores/store.ts'
 import type { Rooms } from '../rooms.ts'
 import { enclosingPlans, realPath, realScope } from './scope-reservation.ts'
 
-/** The same as a failure, for the second check under the rollback lock. */
 export async function reservedFailure(rooms: Rooms, owner: Owner, paths: readonly string[]): Promise<Failure | null> {
   const refusal = await refuseReservedFiles(rooms, owner, paths)
   if (refusal === null) return null

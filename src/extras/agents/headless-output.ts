@@ -1,5 +1,5 @@
-// The other road to an agent: a command that gets the brief and prints lines of JSON until it is done. For agents that do not speak ACP
-// without a login, and for any command a plan names. Nobody can be asked on the way: the sandbox alone holds it.
+// Reads the output of a headless agent: a command that gets the brief and prints JSON lines until it is done. For agents that do
+// not speak ACP without a login, and for any command in a plan. It cannot ask for permission, so only the sandbox limits it.
 
 import { StringDecoder } from 'node:string_decoder'
 import type { AgentLog } from './agent-log.ts'
@@ -8,24 +8,23 @@ import { shownCall } from './shown-call.ts'
 
 export interface LineOptions {
   readonly paths: LinePaths
-  /** Paths below it are shown without it. */
+  /** Paths below it are shown relative to it. */
   readonly root: string
   readonly log: AgentLog
-  /** When it has said or done something: before that, some agents have stored nothing of the conversation that could be taken up. */
+  /** Called with the first message or action: before that, some agents have stored nothing that could be resumed. */
   readonly onSession: (session: string) => void
-  /** How often it called a tool so far. */
   readonly onTool?: () => void
   readonly onLine?: (line: object) => void
 }
 
-/** Reads what a headless agent prints. A line that is no JSON is shown as it is. */
+/** Parses the output. Lines that are not JSON are shown verbatim. */
 export class LineReader {
   readonly #options: LineOptions
   readonly #decoder = new StringDecoder('utf8')
   #rest = ''
   #session: string | null = null
-  #told: string | null = null
-  #said = ''
+  #reportedSession: string | null = null
+  #lastMessage = ''
 
   constructor(options: LineOptions) {
     this.#options = options
@@ -34,7 +33,7 @@ export class LineReader {
   write(chunk: Buffer): void {
     const lines = `${this.#rest}${this.#decoder.write(chunk)}`.split('\n')
     this.#rest = lines.pop() ?? ''
-    // Nobody means a line this long; what follows is read as another.
+    // Bounds the buffer; the remainder is parsed as a new line.
     if (this.#rest.length > LINE_MAX) this.#rest = ''
     for (const line of lines) this.#read(line)
   }
@@ -62,12 +61,13 @@ export class LineReader {
       const call = shownCall({ name, rawInput: inputOf(holder) }, null, root, true)
       log.act(call?.text ?? name, call?.edits)
     }
-    const said = textsAt(value, paths.text).join('')
-    // Some repeat at the end what they said in parts.
-    if (said !== '' && said !== this.#said) log.say(said.length > 1 && !said.endsWith('\n') ? `${said}\n` : said)
-    if (said !== '') this.#said = said
-    if ((said !== '' || tools.length > 0) && this.#session !== null && this.#session !== this.#told) {
-      this.#told = this.#session
+    const message = textsAt(value, paths.text).join('')
+    // Some agents repeat the whole message after its parts.
+    if (message !== '' && message !== this.#lastMessage)
+      log.say(message.length > 1 && !message.endsWith('\n') ? `${message}\n` : message)
+    if (message !== '') this.#lastMessage = message
+    if ((message !== '' || tools.length > 0) && this.#session !== null && this.#session !== this.#reportedSession) {
+      this.#reportedSession = this.#session
       onSession(this.#session)
     }
   }
@@ -90,7 +90,7 @@ function parsed(line: string): object | null {
   }
 }
 
-/** What stands at the first of the paths that leads to a text. */
+/** The texts at the first path that leads to any. */
 export const textsAt = (value: unknown, paths: readonly string[]): readonly string[] =>
   foundAt(value, paths).map(({ text }) => text)
 
@@ -118,12 +118,14 @@ function foundAt(value: unknown, paths: readonly string[]): readonly Found[] {
   return []
 }
 
-/** What a tool is called with, beside its name: agents call it differently, and some write it as text. */
+/** The input of a tool call: agents use different keys, and some write it as text. */
 function inputOf(holder: unknown): unknown {
   if (typeof holder !== 'object' || holder === null) return undefined
-  const said = holder as { readonly [key: string]: unknown }
-  const state = said.state as { readonly input?: unknown } | undefined
-  const input = [said.input, said.args, said.arguments, said.parameters, state?.input].find(one => one !== undefined)
+  const record = holder as { readonly [key: string]: unknown }
+  const state = record.state as { readonly input?: unknown } | undefined
+  const input = [record.input, record.args, record.arguments, record.parameters, state?.input].find(
+    one => one !== undefined,
+  )
   if (typeof input === 'string') return parsed(input) ?? undefined
-  return input ?? (typeof said.command === 'string' ? { command: said.command } : undefined)
+  return input ?? (typeof record.command === 'string' ? { command: record.command } : undefined)
 }

@@ -6,7 +6,6 @@ import type { Engine } from '../../engine/engine.ts'
 /** How many chunks of the log to search; an agent calls its model far more often than that. */
 const PIECES = 200
 
-/** Null if it has not called a model yet. */
 export async function spentSoFar(engine: Engine, plan: string, task: string): Promise<AgentSpend | null> {
   const pieces = (await engine.ask({ type: 'logs', plan, task, before: Number.MAX_SAFE_INTEGER, limit: PIECES })) ?? []
   const last = pieces.at(-1)

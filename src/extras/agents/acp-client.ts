@@ -1,5 +1,5 @@
-// The main road to an agent: the Agent Client Protocol, version 1, over its standard streams. We are the client. Neither files nor
-// terminals are offered: the agent works with its own hands, inside the sandbox. What it asks permission for is judged by `permit`.
+// Talks to an agent over the Agent Client Protocol (ACP), version 1, on its standard streams, as the client. It offers neither
+// file access nor terminals: the agent uses its own tools, inside the sandbox. `permit` decides its permission requests.
 //
 //   initialize ──▶ session/resume | load | new ──▶ mode ──▶ prompt ──▶ … updates, permission requests … ──▶ the turn ends
 
@@ -12,21 +12,21 @@ import { shownCall } from './shown-call.ts'
 
 export interface AcpOptions {
   readonly cwd: string
-  /** The conversation to go on with; null: a new one. */
+  /** The session to resume; null starts a new one. */
   readonly session: string | null
   readonly mode: string | null
   readonly auth: string | null
   readonly mcpServers: readonly acp.McpServer[]
-  /** Called with whether the conversation is an old one. */
+  /** `isResumed`: whether an earlier session was resumed. */
   readonly prompt: (isResumed: boolean) => string
   readonly turnsMax: number | null
   readonly version: string
   readonly log: AgentLog
   readonly onSession: (session: string) => void
-  /** Null: it is ended, and need not know. */
+  /** Null: the agent is being stopped and gets no answer. */
   readonly permit: (tool: AskedTool) => Promise<boolean | null>
-  /** What it says of its use, in an update or at the end. */
-  readonly onUse?: (told: object) => void
+  /** Receives usage reports, from updates or the final response. */
+  readonly onUse?: (report: object) => void
   readonly signal: AbortSignal
 }
 
@@ -34,8 +34,7 @@ export type AcpEnd =
   | { readonly ok: true; readonly stop: acp.StopReason; readonly isOverTurns: boolean }
   | { readonly ok: false; readonly message: string }
 
-/** `said`: what the child writes to its standard output. */
-export async function converse(child: ChildProcess, said: Readable, options: AcpOptions): Promise<AcpEnd> {
+export async function converse(child: ChildProcess, output: Readable, options: AcpOptions): Promise<AcpEnd> {
   const { log, signal } = options
   const calls = new Map<string, AskedTool>()
   const titles = new Map<string, string>()
@@ -45,7 +44,7 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
   let turns = 0
   let isOverTurns = false
   let cancel = () => {}
-  /** A call is shown once, as soon as it is known what it does. */
+  /** Each tool call is logged once, as soon as its input is known. */
   const show = (id: string, tool: AskedTool, isOver: boolean): void => {
     if (shown.has(id)) return
     const call = shownCall(tool, titles.get(id) ?? null, options.cwd, isOver)
@@ -67,7 +66,7 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
         : { outcome: { outcome: 'selected' as const, optionId: choice.optionId } }
     })
     .onNotification(C.session.update, ({ params: { update } }) => {
-      // What is told again of an old conversation was shown when it happened.
+      // Replayed messages of a resumed session were logged the first time.
       if (!isLive) return
       switch (update.sessionUpdate) {
         case 'agent_message_chunk':
@@ -101,7 +100,7 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
       }
     })
   if (child.stdin === null) return { ok: false, message: 'it has no streams' }
-  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(said) as ReadableStream<Uint8Array>)
+  const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(output) as ReadableStream<Uint8Array>)
   try {
     return await app.connectWith(stream, async (context): Promise<AcpEnd> => {
       const ended = new Promise<never>((_, reject) => {
@@ -145,7 +144,7 @@ export async function converse(child: ChildProcess, said: Readable, options: Acp
 type Place = { readonly cwd: string; readonly mcpServers: acp.McpServer[] }
 type Taken = { readonly sessionId: string; readonly modes?: acp.SessionModeState | null | undefined }
 
-/** Null where there is no earlier conversation, or the agent does not know it any more. */
+/** Resumes the session; null if there is none or the agent no longer knows it. */
 async function takeUp(
   context: acp.ClientContext,
   ask: <T>(answer: Promise<T>) => Promise<T>,
@@ -166,7 +165,7 @@ async function takeUp(
   }
 }
 
-/** What is known of a call: each update says only what is new. */
+/** Merges an update into the known call: updates contain only what changed. */
 function merged(before: AskedTool | undefined, update: acp.ToolCallUpdate): AskedTool {
   return {
     kind: update.kind ?? before?.kind ?? null,
@@ -176,7 +175,7 @@ function merged(before: AskedTool | undefined, update: acp.ToolCallUpdate): Aske
   }
 }
 
-/** The name of the tool, where the agent's program says it: agents put it in different places. */
+/** The tool's name, if reported: agents put it in different places. */
 function toolNameOf({ name, _meta }: acp.ToolCallUpdate): string | null {
   if (typeof name === 'string') return name
   for (const part of Object.values(_meta ?? {})) {

@@ -13,8 +13,8 @@ import { lazy } from '../lazy-imports.ts'
 import { changesSince, readChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { earlierOf } from './earlier-attempts.ts'
-import { askForPermit } from './network-use.ts'
-import { refusesSending } from './policy-use.ts'
+import { askForPermit } from './network-access.ts'
+import { refusesSending } from './policy-checks.ts'
 
 const CHANGED_MAX = 50
 const DECISIONS_MAX = 20

@@ -1,5 +1,5 @@
-// One question: who asks what, since when, what an answer sets going, and the answers. What is shown is what was stored when it was
-// asked, and an answer is bound to its hash: nothing else can be agreed to.
+// One request: who asks, since when, what an answer starts, and the possible answers. It shows what was stored when the request
+// was made, and an answer is bound to its hash, so a person cannot agree to anything else.
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -18,9 +18,9 @@ import { Skeleton, Trouble } from '../parts/states.tsx'
 import { asksWord, count, dateOf, span } from '../parts/words.ts'
 import { Verdicts } from '../plan/criteria.tsx'
 import type { Answer } from './answer-result.tsx'
-import { AskedForm, emptyAnswers } from './asked-form.tsx'
 import { ConsentShown } from './consent-shown.tsx'
 import { ProposalShown } from './proposal-shown.tsx'
+import { AskedForm, emptyAnswers } from './question-form.tsx'
 
 const EditPlan = lazy(() => import('../plan/edit-plan.tsx'))
 const BackDialog = lazy(async () => ({ default: (await import('../plan/checkpoints.tsx')).BackDialog }))
@@ -52,7 +52,7 @@ const ANSWERS: {
   merge: { word: 'Merge both versions' },
 }
 
-/** Nothing can be answered before what is asked is drawn, nor by a key that is held down. */
+/** No answer is accepted before the request is drawn, nor from a key that is held down. */
 export function AskedItem({
   item,
   onAnswer,
@@ -68,11 +68,11 @@ export function AskedItem({
   const drawn = useRef<HTMLElement>(null)
   const connection = useConnection()
   const [why, setWhy] = useState('')
-  const [said, setSaid] = useState<ReadonlyMap<string, string>>(new Map())
+  const [lineTexts, setLineTexts] = useState<ReadonlyMap<string, string>>(new Map())
   const comments: LineComments = {
-    said,
+    texts: lineTexts,
     say: (place, text) =>
-      setSaid(before => {
+      setLineTexts(before => {
         const next = new Map(before)
         if (text === null) next.delete(place)
         else next.set(place, text)
@@ -94,8 +94,8 @@ export function AskedItem({
   }
   const give = async (answer: string): Promise<void> => {
     const needsWhy = ANSWERS[answer]?.needsWhy === true
-    // What was said about single lines goes with the words about the whole.
-    const rationale = [why.trim(), ...[...said].map(([place, text]) => `${place}: ${text.trim()}`)]
+    // Comments on single lines are sent together with the general comment.
+    const rationale = [why.trim(), ...[...lineTexts].map(([place, text]) => `${place}: ${text.trim()}`)]
       .filter(Boolean)
       .join('\n')
     if (needsWhy && rationale === '') {
@@ -228,7 +228,9 @@ export function AskedItem({
             onChange={event => setWhy(event.target.value)}
           />
         </label>
-        {said.size > 0 && <p className="dim">{count(said.size, 'comment')} on lines, sent with your answer</p>}
+        {lineTexts.size > 0 && (
+          <p className="dim">{count(lineTexts.size, 'comment')} on lines, sent with your answer</p>
+        )}
         <div className="answers">
           {item.answers.length === 0 && <p className="dim">You can see this, but not answer it.</p>}
           {item.answers.map(({ answer, means }) => {
@@ -464,7 +466,7 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
 const hashOf = ({ asks }: InboxEntry): string | null =>
   'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
 
-/** What it shows. Drawn: it is there, and it is what the item asks about; where there is nothing to load, at once. */
+/** Loads what the item shows. Answers are enabled once it is drawn, or at once if there is nothing to load. */
 function useGate(item: InboxEntry) {
   const { shown, plan, task } = item
   const on = hashOf(item)
@@ -479,7 +481,7 @@ function useGate(item: InboxEntry) {
   return { ...query, isDrawn }
 }
 
-/** From the stored bytes; and on demand in the words of a terminal, which are the same for every face. */
+/** Rendered from the stored bytes; on demand as plain terminal text, which is the same on every face. */
 function Shown({
   gate: { data, error, isLoading },
   item: { releases },

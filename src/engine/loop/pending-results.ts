@@ -8,7 +8,7 @@ import type { Preparation } from '../attempts/prepare.ts'
 
 type ItemOf<K extends keyof Turn> = NonNullable<Turn[K]> extends readonly (infer One)[] ? One : never
 
-export class News {
+export class PendingResults {
   settled: Settlement[] = []
   prepared: Preparation[] = []
   compensated: ItemOf<'compensated'>[] = []
@@ -38,7 +38,7 @@ export class News {
     // Filled field by field: a turn is built for every step of a plan, and most contain only ended attempts.
     const turn: { -readonly [K in keyof Turn]: Turn[K] } = { type: 'turn' }
     if (settled.length > 0) turn.settled = settled
-    if (prepared.length > 0) Object.assign(turn, toldBy(prepared))
+    if (prepared.length > 0) Object.assign(turn, preparedFields(prepared))
     if (compensated.length > 0) turn.compensated = compensated
     if (committed.length > 0) turn.committed = committed
     if (rolledBack != null) turn.rolledBack = rolledBack
@@ -50,8 +50,7 @@ export class News {
     return turn
   }
 
-  /** Results that were taken earlier come first. */
-  again(taken: News): void {
+  prepend(taken: PendingResults): void {
     this.settled = [...taken.settled, ...this.settled]
     this.prepared = [...taken.prepared, ...this.prepared]
     this.compensated = [...taken.compensated, ...this.compensated]
@@ -63,7 +62,7 @@ export class News {
   }
 }
 
-function toldBy(all: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded' | 'gates' | 'restored'> {
+function preparedFields(all: readonly Preparation[]): Pick<Turn, 'prepared' | 'expanded' | 'gates' | 'restored'> {
   // A preparation that met a shortage says nothing about the task.
   const preparations = all.filter(({ shortage }) => shortage === undefined)
   if (preparations.length === 0) return {}

@@ -14,7 +14,6 @@ const MANIFEST =
 const MANIFESTS_MAX = 200
 const LOOKED_AT_MAX = 200
 
-/** A hash of the project's manifest files. */
 export async function manifestsOf(repository: RepositoryView): Promise<string> {
   const paths = (await repository.files()).map(({ path }) => path).filter(path => MANIFEST.test(path))
   const read = paths.sort().slice(0, MANIFESTS_MAX)

@@ -10,7 +10,7 @@ export function emptyAnswers(form: readonly Field[]): Values {
     form.flatMap(({ name, type, default: given, choices }) => {
       if (given !== undefined) return [[name, given]]
       if (type === 'boolean') return [[name, false]]
-      // Nobody says yes by not looking.
+      // The default must not be a yes.
       const first = choices?.includes('no') ? 'no' : choices?.[0]
       return type === 'choice' && first !== undefined ? [[name, first]] : []
     }),
@@ -28,7 +28,7 @@ export function AskedForm({
 }) {
   const fields = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // Somebody who comes to answer can write at once; on a phone the keyboard would hide the question.
+    // Focuses the field at once; on a phone, the keyboard would hide the question.
     if (matchMedia('(pointer: fine)').matches)
       fields.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
   }, [])

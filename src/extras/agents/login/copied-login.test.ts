@@ -19,7 +19,7 @@ import { parseNetworkRule } from '../../../domain/plan-rules/network-rule.ts'
 import { withLogin } from '../agent-start.ts'
 import { stockRows } from '../known-agents.ts'
 import { reportedOutput, UseListener } from '../reported-use.ts'
-import { lendLogin, takeBackLogin } from './lent-login.ts'
+import { copyLoginIn, removeLogin } from './copied-login.ts'
 
 const FILE = '.agent/auth.json'
 const LOGIN = JSON.stringify({ token: 'the-token-of-the-person', refresh: 'one' })
@@ -40,8 +40,8 @@ function setup() {
   const note = (text: string) => void notes.push(text)
   return {
     ...{ folder, own, copy, place, notes },
-    lend: () => lendLogin(place, note),
-    takeBack: () => takeBackLogin(place, note),
+    lend: () => copyLoginIn(place, note),
+    takeBack: () => removeLogin(place, note),
     read: () => readFileSync(own, 'utf8'),
   }
 }
@@ -136,7 +136,7 @@ test('it is lent only when it is there, private, and outside of the workspace', 
   expect(await lend()).toMatchObject({ ok: false, failure: { message: expect.stringContaining('not signed in') } })
   writeFileSync(own, LOGIN, { mode: 0o644 })
   expect(await lend()).toMatchObject({ ok: false, failure: { message: expect.stringContaining('by others') } })
-  const inside = await lendLogin({ ...place, root: place.own }, () => {})
+  const inside = await copyLoginIn({ ...place, root: place.own }, () => {})
   expect(inside).toMatchObject({ ok: false, failure: { message: expect.stringContaining('is in the workspace') } })
 })
 
@@ -156,7 +156,7 @@ test('every login has a way to start its agent, without anything of the gateway,
 test('what agents report of their use is heard, the last of it counts, and nothing that is no number', () => {
   const heard = (...lines: readonly object[]) => {
     const listener = new UseListener()
-    for (const line of lines) listener.hear(line)
+    for (const line of lines) listener.add(line)
     return listener.use
   }
   expect(heard({ type: 'text' }, { usage: { input_tokens: 'many', output_tokens: -1 } })).toBe(null)

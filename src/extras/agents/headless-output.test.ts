@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AgentLog } from './agent-log.ts'
 import { type LinePaths, rowOfCommand } from './agent-settings.ts'
-import { LineReader, textsAt } from './headless-road.ts'
+import { LineReader, textsAt } from './headless-output.ts'
 import { stockRows } from './known-agents.ts'
 
 const rowOf = (name: string) => stockRows().find(row => row.name === name)!

@@ -26,7 +26,7 @@ import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
 import type { Entry } from '../../stores/store.ts'
 import { lazy } from '../lazy-imports.ts'
 import type { Rooms } from '../rooms.ts'
-import type { DecisionJournal, NetworkUser } from './network-use.ts'
+import type { DecisionJournal, NetworkUser } from './network-access.ts'
 
 const MODES: ReadonlySet<string> = new Set<SandboxMode>(['required', 'preferred', 'off'])
 const FORKS_MAX = 50
@@ -37,7 +37,7 @@ export async function sandboxAtStart(
   plan: PlanId,
   layers: readonly PolicyLayer[],
 ): Promise<{ readonly sandbox: SandboxMode | 'by-task' } | { readonly refusal: Refusal }> {
-  const refusal = await refuseUnwalled(rooms, plan, layers)
+  const refusal = await refuseWithoutSandbox(rooms, plan, layers)
   if (refusal !== null) return { refusal }
   const override = rooms.environment.PLANFOLD_SANDBOX
   if (override !== undefined && MODES.has(override)) return { sandbox: override as SandboxMode }
@@ -47,7 +47,7 @@ export async function sandboxAtStart(
   return { sandbox: !isAllOwn && (await cameFromElsewhere(rooms, plan)) ? 'required' : 'by-task' }
 }
 
-async function refuseUnwalled(
+async function refuseWithoutSandbox(
   { store, sandbox }: Rooms,
   plan: PlanId,
   layers: readonly PolicyLayer[],
@@ -117,11 +117,11 @@ export function sandboxFor(
   if (declared === null && !isRequired) return { sandbox: { ...room, network: 'host' } }
   if ([declared, ...around.map(({ says }) => says)].some(isOffline)) return { sandbox: { ...room, network: 'none' } }
   const who = user === null ? null : networkUser(state.id, user)
-  let way: Promise<WayOut | null> | null = null
+  let way: Promise<NetworkAccess | null> | null = null
   const network = async (log: RunnerTools['log']): Promise<Answer<OpenNetwork>> => {
     // One journal for all commands of the attempt, so that decisions are remembered.
     way ??= (async () => {
-      const { DecisionJournal } = await lazy.networkUse()
+      const { DecisionJournal } = await lazy.networkAccess()
       if (who === null) return null
       return { journal: new DecisionJournal(rooms.store, who), who }
     })()
@@ -146,7 +146,7 @@ export const letThrough = (around: readonly Limit<NetworkUse>[]): NetworkUse | n
         unknown: around.every(({ says }) => says.unknown === 'ask') ? 'ask' : 'deny',
       }
 
-interface WayOut {
+interface NetworkAccess {
   readonly journal: DecisionJournal
   readonly who: NetworkUser
 }
@@ -181,7 +181,7 @@ interface NetworkLimits {
 }
 
 /** Allowed addresses, and who is asked about others; for commands and for our own requests. `isAlone`: ignore the user's own rules. */
-export async function wayOut(
+export async function networkRules(
   { environment, root, stateDir, store }: Rooms,
   declared: NetworkUse | null,
   around: readonly Limit<NetworkUse>[],
@@ -190,7 +190,7 @@ export async function wayOut(
   isAlone = false,
 ): Promise<{ readonly allow: readonly string[]; readonly ask: Ask | null } & NetworkLimits> {
   const { userNetworkRules } = await lazy.userRules()
-  const { askForAddress, permittedRules } = await lazy.networkUse()
+  const { askForAddress, permittedRules } = await lazy.networkAccess()
   const own = isAlone ? [] : await userNetworkRules({ environment, root, stateDir })
   const within = around.map(({ by, says }) => ({ ...says, who: layerWords(by, 'network') }))
   const asking = [declared, ...within].some(use => use?.unknown === 'ask') ? who : null
@@ -210,13 +210,20 @@ async function openNetwork(
   rooms: Rooms,
   declared: NetworkUse | null,
   around: readonly Limit<NetworkUse>[],
-  way: WayOut | null,
+  way: NetworkAccess | null,
   log: RunnerTools['log'],
   isAlone: boolean,
 ): Promise<Answer<OpenNetwork>> {
   const { openProxy, proxyNotice } = await lazy.networkProxy()
   const closing = new AbortController()
-  const { allow, ask, ...limits } = await wayOut(rooms, declared, around, way?.who ?? null, closing.signal, isAlone)
+  const { allow, ask, ...limits } = await networkRules(
+    rooms,
+    declared,
+    around,
+    way?.who ?? null,
+    closing.signal,
+    isAlone,
+  )
   const { word } = rooms
   const say = (text: string): void => log('engine', Buffer.from(`${text}\n`))
   const folder = mkdtempSync(join(tmpdir(), 'pfn-'))

@@ -1,8 +1,8 @@
-// The person's own login, lent to an agent for one attempt: its files are copied into the agent's home, and taken out of it afterwards.
-// A login that the agent has renewed is copied back, because the old one may be worth nothing any more. Which bytes were lent is kept
-// beside the home before anything is copied, so that what a crash left there is taken back before the next attempt.
+// Copies the user's own login into an agent's home for one attempt, and removes it afterwards. A login that the agent renewed is
+// copied back, because the old tokens may be invalid. Hashes of the copied files are recorded beside the home first, so that
+// leftovers of a crash are removed before the next attempt.
 //
-//   take back what a crash left ──▶ remember what is lent ──▶ copy in ──▶ … the agent works … ──▶ copy back what it renewed ──▶ remove
+// clean up after a crash ──▶ record hashes ──▶ copy in ──▶ … the agent works … ──▶ copy back renewed files ──▶ remove
 
 import { createHash } from 'node:crypto'
 import {
@@ -24,32 +24,32 @@ import { type Answer, answering, failure } from '../../../safety/safety-refusal.
 import { removeLinks, writeNew } from '../agent-home.ts'
 
 export interface LoginPlace {
-  /** In the home of the person; the first must be there. */
+  /** Relative to the user's home; the first one must exist. */
   readonly files: readonly string[]
   readonly own: string | undefined
-  /** The home of the agent, where no agent runs now. */
+  /** The home of the agent; no agent runs now. */
   readonly home: string
-  /** Where it is remembered what was lent: beside the home, where the agent cannot write. */
+  /** The record of copied files: beside the home, where the agent cannot write. */
   readonly record: string
   readonly root: string
   readonly stateDir: string
 }
 
-/** The values in the files that must not be shown. */
-export interface LentLogin {
+/** Secrets from the copied files, to be redacted. */
+export interface CopiedLogin {
   readonly secrets: readonly string[]
 }
 
-interface Lent {
-  /** SHA-256 of each file as it was lent. */
+interface CopyRecord {
+  /** SHA-256 of each copied file. */
   readonly [file: string]: string
 }
 
-/** `note`: what a person should know of what a crash left. */
-export async function lendLogin(place: LoginPlace, note: (text: string) => void): Promise<Answer<LentLogin>> {
+/** `note` reports leftovers of a crash to the person. */
+export async function copyLoginIn(place: LoginPlace, note: (text: string) => void): Promise<Answer<CopiedLogin>> {
   const { own, home, files } = place
   if (own?.startsWith('/') !== true) return no('you have no home that a login could be in', 'set HOME')
-  await takeBackLogin(place, note)
+  await removeLogin(place, note)
   const texts = new Map<string, string>()
   for (const [at, file] of files.entries()) {
     const path = join(own, file)
@@ -62,20 +62,20 @@ export async function lendLogin(place: LoginPlace, note: (text: string) => void)
       return no(`you are not signed in: there is no '${path}'`, 'start the agent yourself and sign in, then try again')
   }
   return await answering('lending your login', async () => {
-    const lent = Object.fromEntries([...texts].map(([file, text]) => [file, hashOf(text)]))
-    writeFileSync(`${place.record}.new`, JSON.stringify(lent), { mode: 0o600 })
+    const hashes = Object.fromEntries([...texts].map(([file, text]) => [file, hashOf(text)]))
+    writeFileSync(`${place.record}.new`, JSON.stringify(hashes), { mode: 0o600 })
     renameSync(`${place.record}.new`, place.record)
     for (const [file, text] of texts) writeNew(home, file, text)
     return { secrets: [...texts.values()].flatMap(text => secretsIn(text)) }
   })
 }
 
-/** Told twice, it does nothing. What cannot be copied back is told, and never stops the plan. */
-export async function takeBackLogin(place: LoginPlace, note: (text: string) => void): Promise<void> {
-  const lent = lentIn(place.record)
-  if (lent === null || place.own === undefined) return
+/** Idempotent. If a file cannot be copied back, that is reported and does not stop the plan. */
+export async function removeLogin(place: LoginPlace, note: (text: string) => void): Promise<void> {
+  const hashes = recordIn(place.record)
+  if (hashes === null || place.own === undefined) return
   for (const file of place.files) {
-    const before = lent[file]
+    const before = hashes[file]
     const now = before === undefined ? null : leftIn(place.home, file)
     if (before !== undefined && now !== null && hashOf(now) !== before) {
       const copied = await copyBack(place, file, before, now)
@@ -91,7 +91,7 @@ export async function takeBackLogin(place: LoginPlace, note: (text: string) => v
   rmSync(place.record, { force: true })
 }
 
-/** Only over what was lent, and only with what still looks like it. */
+/** Overwrites only the version that was copied, and only with a file of the same structure. */
 async function copyBack(place: LoginPlace, file: string, before: string, now: string): Promise<Answer<void>> {
   const path = join(place.own!, file)
   if (isLink(path)) return no('yours is a link now', '')
@@ -108,7 +108,7 @@ const FILE_MAX_BYTES = 1024 * 1024
 /** Shorter values are words, not keys. */
 const SECRET_MIN = 20
 
-/** The text of a plain file that is reached through plain folders; null for anything else. */
+/** The text of a regular file, without following links; null for anything else. */
 function leftIn(home: string, file: string): string | null {
   const steps = file.split('/')
   for (let depth = 1; depth < steps.length; depth++)
@@ -127,7 +127,7 @@ function leftIn(home: string, file: string): string | null {
   }
 }
 
-/** Both are objects of JSON, and nothing is missing at the top. An agent that is signed out leaves less. */
+/** Both are JSON objects, and no top-level key is missing. After a sign-out, the agent leaves fewer. */
 function isSameKind(before: string, now: string): boolean {
   const [one, other] = [objectIn(before), objectIn(now)]
   return one !== null && other !== null && Object.keys(one).every(key => Object.hasOwn(other, key))
@@ -142,9 +142,9 @@ function objectIn(text: string): object | null {
   }
 }
 
-function lentIn(record: string): Lent | null {
+function recordIn(record: string): CopyRecord | null {
   try {
-    return objectIn(readFileSync(record, 'utf8')) as Lent | null
+    return objectIn(readFileSync(record, 'utf8')) as CopyRecord | null
   } catch {
     return null
   }

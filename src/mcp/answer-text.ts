@@ -1,4 +1,4 @@
-// What `plan_write` says was done, action by action: also of a call that comes a second time, from what was written the first time.
+// The answers of `plan_write` by action, also for repeated calls, from the events of the first.
 
 import type { EventOf } from '../domain/event.ts'
 import type { PlanId, TaskName } from '../domain/id.ts'
@@ -42,14 +42,14 @@ export const replannedLines = ({ events }: Accepted, summary: string): readonly 
         'It takes effect when a person accepts it in the inbox.',
       ]
 
-interface Held extends Target {
+interface ClaimedTask extends Target {
   readonly token: string
   readonly expiresInMs: number
   readonly isAgain: boolean
 }
 
-export async function claimedLines({ engine }: Room, held: Held): Promise<readonly string[]> {
-  const { plan, task, token, expiresInMs, isAgain } = held
+export async function claimedLines({ engine }: Room, claim: ClaimedTask): Promise<readonly string[]> {
+  const { plan, task, token, expiresInMs, isAgain } = claim
   const briefing = await engine.ask({ type: 'briefing', plan, task })
   return [
     `ok: ${clean(task)} is ${isAgain ? 'still ' : ''}yours for ${Math.round(expiresInMs / 60_000)} minutes; token: ${token}`,
@@ -58,7 +58,7 @@ export async function claimedLines({ engine }: Room, held: Held): Promise<readon
   ]
 }
 
-/** Throws where it was reported as done, and is not accepted. */
+/** Throws if the task was reported as done and the report was not accepted. */
 export async function statusLines(
   room: Room,
   target: Target,

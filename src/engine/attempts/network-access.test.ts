@@ -19,7 +19,7 @@ import { EngineLocal } from '../engine-local.ts'
 import { WorkerLocal } from '../loop/worker.ts'
 import { agentCaller, RIGHTS, trusted } from '../roles.ts'
 import { exited, ME, name, type Script, setup } from '../rooms.fixture.ts'
-import { DecisionJournal } from './network-use.ts'
+import { DecisionJournal } from './network-access.ts'
 
 let config: string
 let port: number

@@ -6,7 +6,7 @@ import type { PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { TaskDefinition } from '../../domain/plan.ts'
 import { captureBetweenRollbacks, holdRollbacks } from '../../workspace/rollback/rollback-lock.ts'
 import { realRooms, sh } from '../rollback/perform-rollback.fixture.ts'
-import { refuseReservedFiles } from './held-files.ts'
+import { refuseReservedFiles } from './reserved-files.ts'
 
 let place: Awaited<ReturnType<typeof realRooms>>
 beforeEach(async () => {
