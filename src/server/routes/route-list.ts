@@ -61,6 +61,12 @@ const OWN: readonly ListedRoute[] = [
   ...under('memory', memoryRoutes),
 ]
 
-/** Those of the extras, too, which are loaded then. */
-export const listRoutes = async (): Promise<readonly ListedRoute[]> =>
-  withOlderRoutes([...OWN, ...(await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)])
+/** With those of the extras, which are loaded then and stand before the others of their noun. */
+export async function listRoutes(): Promise<readonly ListedRoute[]> {
+  const added = (await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)
+  const all = added.reduceRight<readonly ListedRoute[]>((routes, one) => {
+    const at = routes.findIndex(({ noun }) => noun === one.noun)
+    return routes.toSpliced(at === -1 ? routes.length : at, 0, one)
+  }, OWN)
+  return withOlderRoutes(all)
+}
