@@ -56,7 +56,7 @@ function measure(format: Format): Measured {
   const text = written(format)
   const cpu = process.cpuUsage()
   const began = performance.now()
-  // As `planfold analyze` does: the graph is checked with everything else.
+  // As `planfold show --analysis` does: the graph is checked with everything else.
   const parsed = parsePlan(text)
   const read = performance.now()
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.diagnostics[0]))

@@ -17,7 +17,7 @@ const TRIES = {
   dialects: ['validate', 'steps.md'],
   models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],
-  publishers: ['run', 'plan.yaml', '--start'],
+  publishers: ['run', 'plan.yaml'],
 }
 
 const [name, ...tests] = process.argv.slice(2)
@@ -81,7 +81,7 @@ function run(what, command) {
   process.exit(1)
 }
 
-/** In a folder with a plan that tells a webhook of its end, and steps in Markdown. */
+/** In a folder with a plan that notifies a command of its end, and steps in Markdown. */
 function tell() {
   const typed = TRIES[name]
   if (typed === undefined) return
@@ -91,14 +91,11 @@ function tell() {
     join(place, 'plan.yaml'),
     'planfold: 1\nname: p\nnotify: [{ on: completed, run: ["true"] }]\ntasks: [{ id: a, run: ["true"] }]\n',
   )
-  const planfold = (...words) =>
-    spawnSync(process.execPath, ['--import', 'tsx', join(copy, 'src/cli/main.ts'), ...words], {
-      cwd: place,
-      encoding: 'utf8',
-      env: { ...process.env, PLANFOLD_DIR: '', NODE_PATH: '' },
-    })
-  const { stdout, stderr } = planfold(...typed)
-  const said = name === 'publishers' ? planfold('log', 'p').stdout : `${stdout}${stderr}`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', join(copy, 'src/cli/main.ts'), ...typed], {
+    cwd: place,
+    encoding: 'utf8',
+  })
+  const said = `${stdout}${stderr}`
   const line = said.split('\n').find(one => one.includes('not part of this build'))
   console.log(`planfold ${typed.join(' ')}: ${line?.trim() ?? 'FAIL: it is not told'}`)
   if (line === undefined) {

@@ -6,7 +6,7 @@ import type { PlanId } from '../src/domain/id.ts'
 import { nextActions } from '../src/domain/next-actions.ts'
 import type { Result } from '../src/domain/result.ts'
 import { PLAN_ENDED } from '../src/domain/status.ts'
-import { loadLazyParts } from '../src/engine/lazy-imports.ts'
+import { lazy } from '../src/engine/lazy-imports.ts'
 import { EPOCH } from '../src/testing/clock.ts'
 import badSeeds from './bad-seeds.json' with { type: 'json' }
 import { type Fault, Faults, type Fired } from './faults.ts'
@@ -65,7 +65,7 @@ const LIVENESS_STEPS = 30_000
 
 export async function run(options: RunOptions): Promise<Verdict> {
   // What is loaded on first use would take real time.
-  await loadLazyParts()
+  for (const load of Object.values(lazy)) await load()
   const luck = new Random(options.seed)
   const draw = luck.fork('machine')
   const scheduler = new Scheduler(luck.fork('scheduler'))

@@ -57,6 +57,8 @@ const ENTERED_MAX: Readonly<Record<string, number>> = {
   planners: 15,
   templates: 2,
 }
+/** How many files of the rooms without a door other rooms import, the extras included. A number may only fall. */
+const OPEN_FILES_MAX: Readonly<Record<string, number>> = { domain: 128, format: 78, operations: 67, safety: 35 }
 const DRAWERS = /(^|\/)(utils?|common|shared|lib|helpers?|types|interfaces|misc)(\.ts|\/|$)/
 const LINES_MAX = 600
 const FILES_MAX = 25
@@ -146,6 +148,13 @@ describe('the house', () => {
     }
     const counts = Object.fromEntries([...entered].map(([extra, by]) => [extra, by.size]).sort())
     expect(counts, 'a lower number goes into ENTERED_MAX').toEqual(ENTERED_MAX)
+  })
+
+  test('rooms without a door are entered through fewer and fewer files', () => {
+    const entered = new Map(Object.keys(OPEN_FILES_MAX).map(name => [name, new Set<string>()]))
+    for (const [file, { to }] of allImports()) if (room(file) !== room(to)) entered.get(room(to))?.add(to)
+    const counts = Object.fromEntries([...entered].map(([name, files]) => [name, files.size]))
+    expect(counts, 'a lower number goes into OPEN_FILES_MAX').toEqual(OPEN_FILES_MAX)
   })
 
   test('only tests import an extra that can be deleted, and say so: they go with it', () => {
@@ -276,6 +285,18 @@ describe('the house', () => {
       for (const { to, typeOnly } of imports.get(file) ?? []) if (!typeOnly && text.has(to)) loaded.add(to)
     expect(loaded).toContain('mcp/server.ts')
     expect([...loaded].filter(file => /^(engine|operations|stores|workspace|runners|compose)/.test(file))).toEqual([])
+  })
+
+  test('what only tests import is named like test equipment, or lives outside src', () => {
+    const used = new Set(sources.flatMap(file => (imports.get(file) ?? []).map(({ to }) => to)))
+    const web = resolve(src, '../web')
+    for (const page of walk(web).filter(file => /\.tsx?$/.test(file)))
+      for (const { path } of specifiers(readFileSync(join(web, page), 'utf8')))
+        used.add(relative(src, resolve(web, dirname(page), path)))
+    // Entries of the package and of its bundle; and types that only the generated JSON Schemas of answers are made of.
+    const entries =
+      /^(index|cli\/main|client\/client|testing\/index|server\/documents\/document-worker|format\/wire\/answers\/[a-z-]+)\.ts$/
+    expect(sources.filter(file => !used.has(file) && !entries.test(file))).toEqual([])
   })
 
   test('files that know each other by types stay few', () => {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checkGraph } from '../src/domain/plan-rules/graph-rules.ts'
 import { parsePlan } from '../src/extras/dialects/dialects.fixture.ts'
-import { printDiagnostic } from '../src/format/text/diagnostic.ts'
+import { printDiagnostic } from '../src/format/text/print-diagnostic.fixture.ts'
 
 interface Seed {
   /** How the name of its file begins. */

@@ -252,7 +252,7 @@ describe('the other stock templates', () => {
 
 test('the template in the documents makes a plan', () => {
   const page = readFileSync(new URL('../docs/formats/templates.md', import.meta.url), 'utf8')
-  const [block] = /^planfold-template: 1[\s\S]*?(?=^```)/m.exec(page) ?? ['']
+  const [block] = /^planfold-template: 2[\s\S]*?(?=^```)/m.exec(page) ?? ['']
   const read = readTemplate(block)
   if (!read.ok) throw new Error(JSON.stringify(read.diagnostics))
   for (const loudly of [true, false]) {

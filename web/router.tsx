@@ -1,6 +1,7 @@
 // Routes of the web UI. Each page is a file of its own, loaded on demand.
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { defined } from '../src/domain/json.ts'
 import { Shell } from './parts/shell.tsx'
 import { Broken, Empty } from './parts/states.tsx'
 
@@ -51,10 +52,6 @@ export interface NewSearch {
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined => all.find(one => one === value)
 const whole = (value: unknown): number | undefined => (Number.isSafeInteger(value) ? (value as number) : undefined)
-/** Leaves undefined keys out of the address. */
-const defined = <T extends object>(values: T): T =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T
-
 const plans = createRoute({
   getParentRoute: () => root,
   path: '/',

@@ -83,7 +83,7 @@ export async function withState<T>(
       ? (await import('./plan-mirror.ts')).mirroring(context, composed)
       : null
   const progress = new FileProgressLines(context)
-  composed.onProgress(told => progress.tell(told))
+  composed.onProgress(update => progress.tell(update))
   try {
     return await body(mirror?.composed ?? composed)
   } finally {

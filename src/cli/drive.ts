@@ -21,7 +21,7 @@ import { stopping } from './terminal/interrupt.ts'
 import { tellEnd } from './text/run-summary.ts'
 import { DrivingShort, scopeWaitLine, shortEnd, thrownShort } from './text/wait-text.ts'
 
-// Says once that a drive is over and only waits until people are told: a hook that hangs would otherwise look like a plan that does.
+// Says once that the plan has ended and only notifications are still being sent: a hook that hangs would otherwise look like a plan that hangs.
 
 const QUIET_MS = 2_000
 
@@ -38,7 +38,7 @@ export class NoticeWait {
     this.#say = say
   }
 
-  /** Something was written down: from now on it is quiet again. */
+  /** An entry was written: the quiet time begins again. */
   touch(quietMs = QUIET_MS): void {
     if (this.#isOver) return
     clearTimeout(this.#timer)
@@ -100,7 +100,7 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
   const reporter = await reporterFor(context, composed, task, () => stop.abort())
   if (reporter.working !== undefined) {
     const progress = new FileProgressLines(context, line => reporter.working?.(line))
-    composed.onProgress(told => progress.tell(told))
+    composed.onProgress(update => progress.tell(update))
   }
   const mirrored = mirrorFolder(context, composed, task.mirror)
   const mirror = mirrored === null ? null : new Mirror(context, composed.engine, plan, mirrored)
@@ -198,8 +198,8 @@ export async function drive(context: Context, composed: Composed, task: DriveTas
     const { changedBy, resultLines } = await import('./text/rollback-result.ts')
     // Resuming shows no preview, so all changed files are listed.
     const files = await changedBy(composed.engine, rolledBack)
-    const told = { name, what: 'the rollback was finished', ended: rolledBack, files, status: 'active' } as const
-    print(context, resultLines(told, context.paint))
+    const result = { name, what: 'the rollback was finished', ended: rolledBack, files, status: 'active' } as const
+    print(context, resultLines(result, context.paint))
   }
   const left = driven.status === 'held' ? driven.holder : null
   const status =
@@ -400,7 +400,7 @@ export async function carryOut(
     stop.abort()
     wake()
   })
-  /** Until something has happened, or it is time to look whether the other process still lives. */
+  /** Until there is a new entry, or it is time to check whether the other process still lives. */
   const waited = (): Promise<void> =>
     new Promise(resolve => {
       const timer = setTimeout(resolve, HELD_POLL_MS)
@@ -429,7 +429,7 @@ export async function carryOut(
       const summary = await engine.ask({ type: 'summary', plan })
       if (summary !== null) await follower.reach(summary.version)
       if (ended !== null || interrupted !== null || summary === null) break
-      // Rested, and nothing is under way: whatever happened has been told.
+      // The plan rests, and all of its entries have been printed.
       if (driven.status === 'rested' && summary.rollback === undefined) break
     }
   } finally {
@@ -441,7 +441,7 @@ export async function carryOut(
   return { ended, failed, interrupted, by }
 }
 
-/** The rollback itself is told at the end; on the way only what runs, and what was ended for it. */
+/** The rollback itself is printed at the end; until then only undo steps, and attempts that were stopped for it. */
 function shownPart(entry: Entry): Entry {
   const events = entry.events.filter(({ type }) => type.startsWith('compensation.') || type === 'attempt.lost')
   return { ...entry, events }

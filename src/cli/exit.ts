@@ -108,7 +108,7 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
     code: 'no-state',
     hint: 'start here with `planfold init`, or run a plan: planfold run plan.yaml',
   },
-  StoreRefused: { exit: EXIT.refused, code: 'store-refused', hint: 'see `planfold check`' },
+  StoreRefused: { exit: EXIT.refused, code: 'store-refused', hint: 'see `planfold doctor store`' },
   SyncFailed: {
     exit: EXIT.refused,
     code: 'sync-failed',
@@ -119,7 +119,7 @@ const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code
   StoreDamaged: {
     exit: EXIT.refused,
     code: 'damaged',
-    hint: 'restore the state folder from a copy; if the database opens, `planfold check --read-data` tells what is damaged',
+    hint: 'restore the state folder from a copy; if the database opens, `planfold doctor store --read-data` tells what is damaged',
   },
   StoreGone: {
     exit: EXIT.refused,

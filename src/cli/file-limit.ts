@@ -1,5 +1,5 @@
-// Says that this process may not open as many files as it needs (`ulimit -n`). It is told without loading anything: whoever may open
-// no file cannot load the code that prints other complaints.
+// Says that this process may not open as many files as it needs (`ulimit -n`). It loads nothing: a process that may open
+// no file cannot load the code that prints other errors.
 
 import { closeSync, openSync } from 'node:fs'
 import { EXIT } from './exit.ts'

@@ -1,5 +1,4 @@
-// Which plan and task the words on the command line mean, found in operations/find-target.ts; what means nothing is told with the
-// command that helps.
+// Finds the plan and task that the words on the command line name (operations/find-target.ts). An error names the command that helps.
 
 import { PLAN_ENDED } from '../domain/status.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -21,7 +20,7 @@ import { isSessionKnown } from '../operations/session-plans.ts'
 import type { PlanRow } from '../stores/store.ts'
 import { type CliError, notFound, usage } from './exit.ts'
 
-/** `all`: the command for all unfinished plans, told where several are and none is named. */
+/** `all`: the command for all unfinished plans; part of the hint if there are several and none is named. */
 export async function findPlan(
   engine: Engine,
   word: string | undefined,

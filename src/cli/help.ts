@@ -6,6 +6,7 @@ import { suggest } from '../domain/phrases.ts'
 import { withoutCommand } from '../extras.ts'
 import { shellWord } from '../safety/text/terminal.ts'
 import { type CliError, usage } from './exit.ts'
+import { currentWords } from './renamed-commands.ts'
 
 /** Each line of the first page: the commands, and their line where it is not the description of the one command. */
 export const FIRST_PAGE: readonly (readonly [commands: string, line?: string])[] = [
@@ -32,59 +33,41 @@ export interface Topic {
 export const TOPICS: { readonly [name: string]: Topic } = {
   people: {
     about: 'approvals, questions and decisions; budgets, policy and secrets',
-    commands: [
-      'inbox',
-      'approve',
-      'reject',
-      'push-back',
-      'choose',
-      'answer',
-      'review',
-      'skip',
-      'release',
-      'note',
-      'budget',
-      'policy',
-      'secrets',
-    ],
+    commands: ['inbox', 'approve', 'reject', 'answer', 'skip', 'note', 'budget', 'policy', 'secrets'],
   },
   agents: {
     about: 'work on external tasks; Planfold in a coding agent; language models',
-    commands: [
-      'next',
-      'claim',
-      'heartbeat',
-      'report',
-      'done',
-      'fail',
-      'ask',
-      'mcp',
-      'prime',
-      'hook',
-      'install',
-      'agents',
-      'models',
-    ],
+    commands: ['next', 'claim', 'unclaim', 'report', 'ask', 'agents', 'mcp', 'models'],
+    text: `
+  Called by the agent itself: planfold prime, planfold hook`,
   },
   change: {
     about: 'change a plan that has already started',
-    commands: ['revise', 'revisions', 'propose', 'replan', 'proposals', 'accept', 'decline', 'drift', 'converge'],
+    commands: ['revise', 'plan', 'converge'],
+    text: `
+  planfold revise PLAN FILE --propose     propose a change; \`inbox\` lists it, \`approve\` accepts it
+  planfold plan --replan PLAN             draft what is left of it again, as a proposal`,
   },
   undo: {
     about: 'roll back, undo, recover files, fork',
-    commands: ['rollback', 'undo', 'restore', 'checkpoint', 'checkpoints', 'fork', 'adopt'],
+    commands: ['rollback', 'undo', 'restore', 'checkpoint', 'fork'],
   },
   inspect: {
     about: 'look at plans and find causes',
-    commands: ['status', 'list', 'goals', 'show', 'log', 'graph', 'analyze', 'contract', 'compare', 'bisect'],
+    commands: ['status', 'list', 'show', 'log', 'graph', 'bisect'],
+    text: `
+  planfold status --drift           what changed outside the plan
+  planfold show --checks            the acceptance checks and their latest results
+  planfold show --analysis          stages, critical path, estimates and risks
+  planfold show A --compare B       two plans side by side`,
   },
   reports: {
     about: 'summaries, pull requests and audits',
-    commands: ['digest', 'handoff', 'pr', 'audit', 'replay'],
+    commands: ['summary', 'audit'],
   },
   formats: {
     about: 'templates, and plans in other formats',
-    commands: ['validate', 'template', 'formats', 'import', 'export', 'schema'],
+    commands: ['validate', 'template', 'import', 'export'],
   },
   server: {
     about: 'the HTTP server and its tokens',
@@ -92,7 +75,7 @@ export const TOPICS: { readonly [name: string]: Topic } = {
   },
   admin: {
     about: 'emergency stop, checks of machine and store, cleanup, shell completion',
-    commands: ['halt', 'doctor', 'capabilities', 'check', 'prune', 'completion'],
+    commands: ['halt', 'doctor', 'prune', 'completion'],
   },
   'exit-codes': {
     about: 'what each exit code means',
@@ -127,9 +110,10 @@ export function addHelp(program: Command): void {
     .action((words: string[]) => showHelp(program, words))
 }
 
-function showHelp(program: Command, words: readonly string[]): void {
-  const [name] = words
-  const topic = name !== undefined && words.length === 1 && Object.hasOwn(TOPICS, name) ? TOPICS[name]! : null
+function showHelp(program: Command, asked: readonly string[]): void {
+  const [name] = asked
+  const topic = name !== undefined && asked.length === 1 && Object.hasOwn(TOPICS, name) ? TOPICS[name]! : null
+  const words = topic === null ? currentWords(program, asked).words.filter(word => !word.startsWith('-')) : asked
   const command = commandAt(program, words)
   if (topic === null && command === null) {
     const near = suggest(words.join(' '), [...program.commands.map(one => one.name()), ...Object.keys(TOPICS)])
@@ -155,9 +139,10 @@ function demandKnownCommand(parent: Command): void {
 /** Without a word of its own, a group of commands lists or shows; where that takes a plan, a word may be the name of one. */
 const takesPlan = (group: Command): boolean =>
   group.parent !== null &&
-  group.commands.some(
-    command => ['list', 'show'].includes(command.name()) && command.registeredArguments[0]?.required === false,
-  )
+  (group.registeredArguments.length > 0 ||
+    group.commands.some(
+      command => ['list', 'show'].includes(command.name()) && command.registeredArguments[0]?.required === false,
+    ))
 
 const OTHER_WORDS: readonly (readonly [words: string, ...commands: string[]])[] = [
   ['start execute exec go', 'run'],

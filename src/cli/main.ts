@@ -35,7 +35,7 @@ try {
   await end(error)
 }
 
-/** Errors are told once, below; help and version go to standard output. */
+/** Errors are printed once, below; help and version go to standard output. */
 function quieten(command: typeof program): void {
   command.configureOutput({ writeErr: () => {}, writeOut: text => process.stdout.write(text) })
   for (const part of command.commands) quieten(part)
@@ -49,14 +49,14 @@ async function end(error: unknown): Promise<void> {
     const group = program.commands.find(command => command.commands.length > 0 && argv.includes(command.name()))
     process.stdout.write((group ?? program).helpInformation())
     exit = 2
-  } else if (error !== null && !isHelp(error)) exit = await told(error)
+  } else if (error !== null && !isHelp(error)) exit = await reported(error)
   // Written out before leaving: pipes may be slow, and an answer must not be cut.
   process.exitCode = exit
   await new Promise<void>(resolve => process.stdout.write('', () => resolve()))
   process.exit(exit)
 }
 
-async function told(error: unknown): Promise<number> {
+async function reported(error: unknown): Promise<number> {
   const { stdout, stderr } = process
   const json = context?.settings.json ?? argv.includes('--json')
   const limited = reportFileLimit(error, { json, stdout, stderr })

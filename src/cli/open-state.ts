@@ -1,4 +1,4 @@
-// Opens the state for whoever sits at this machine, who is trusted with everything. Their name is recorded on every entry.
+// Opens the state for the local user, who may do everything. Their name is recorded with every entry.
 
 import { execFile } from 'node:child_process'
 import { userInfo } from 'node:os'
@@ -10,18 +10,18 @@ import { programBehind } from '../safety/environment.ts'
 import { findProgram, foreignFolders, helperPath } from '../safety/find-program.ts'
 import type { OpenOptions } from './context.ts'
 
-/** Who only looks leaves no name behind. */
-const NOBODY = 'nobody'
+/** A command that only reads records no name. */
+const READER = 'nobody'
 
 export async function openState({ as, ...options }: OpenOptions): Promise<Composed> {
-  const told = givenActor(as, options.environment)
+  const actor = givenActor(as, options.environment)
   const caller =
-    options.reading === true ? trusted(NOBODY) : told === undefined ? await localCaller(options) : trusted(told)
+    options.reading === true ? trusted(READER) : actor === undefined ? await localCaller(options) : trusted(actor)
   const { serving, ...composing } = options
   return await compose({ ...composing, caller: callerBehind(options.environment, caller, serving === true) })
 }
 
-/** What a program writes is not the person's word, and an agent in its shell may do what agents may. */
+/** A command in the shell of a coding agent has the rights of an agent, and is not recorded as the user. */
 function callerBehind(environment: Environment, caller: Caller, isServing: boolean): Caller {
   const program = programBehind(environment)
   if (program === null) return caller
@@ -37,11 +37,11 @@ export async function callerName({ as, ...options }: OpenOptions): Promise<Actor
 
 /** `--as`, else `PLANFOLD_AS`. Refused before anything is opened. */
 function givenActor(as: string | undefined, environment: Environment): Actor | undefined {
-  const told = as ?? environment.PLANFOLD_AS
-  if (told === undefined || isActor(told)) return told
+  const actor = as ?? environment.PLANFOLD_AS
+  if (actor === undefined || isActor(actor)) return actor
   const from = as === undefined ? 'PLANFOLD_AS' : '--as'
   throw new BadConfiguration(
-    `${JSON.stringify(told)} (${from}) cannot be the name of who acts`,
+    `${JSON.stringify(actor)} (${from}) cannot be the name of who acts`,
     'write a name on one line, of at most 200 characters, without spaces around it or characters that cannot be seen',
   )
 }

@@ -16,8 +16,8 @@ import type { DocumentOptions, PlanDocument } from '../operations/read-document.
 import type { Context } from './context.ts'
 import { CliError, EXIT, type FileDiagnostic, usage } from './exit.ts'
 
-// Rules of `recover` that would plan by a template nobody has: told when the plan is read, not when the task has failed. Only a
-// warning, because a template may be put on the shelf later.
+// Warns about `recover` rules whose template does not exist, when the plan is read and not after the task has failed. Only a warning,
+// because the template may be added later.
 
 type DocumentPath = readonly (string | number)[]
 interface Named {
@@ -168,7 +168,7 @@ export function faultyDocument(
   return new CliError(EXIT.usage, 'invalid-plan', message, first?.hint, located)
 }
 
-/** A sketch shows what a plan may look like; nobody can carry it out. */
+/** A sketch shows what a plan may look like; it cannot be run. */
 export function refuseSketch({ path, told }: PlanFile): void {
   const [why] = told.sketch
   if (why === undefined) return

@@ -3,7 +3,7 @@
 // write replaces the whole file in one step, so a reader, or a crash, never meets half of one.
 //
 // It is on when PLANFOLD_MIRROR names a folder, or with --mirror. While a plan is driven it follows the journal, a few
-// times a second at most; a failure to write it is told once and stops nothing.
+// times a second at most; a failure to write it is reported once and stops nothing.
 
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -25,11 +25,11 @@ export function mirrorFolder(
   composed: Pick<Composed, 'root'>,
   option?: MirrorOption,
 ): string | null {
-  const told = option === true ? MIRROR_FOLDER : (option ?? context.environment.PLANFOLD_MIRROR ?? '')
-  if (told === '') return null
-  const folder = resolve(composed.root, told)
-  if (!isAbsolute(told) && !isBelow(existing(folder), realpathSync(composed.root)))
-    throw usage(`the mirror '${told}' would be outside the workspace`, 'name the folder with its full path')
+  const named = option === true ? MIRROR_FOLDER : (option ?? context.environment.PLANFOLD_MIRROR ?? '')
+  if (named === '') return null
+  const folder = resolve(composed.root, named)
+  if (!isAbsolute(named) && !isBelow(existing(folder), realpathSync(composed.root)))
+    throw usage(`the mirror '${named}' would be outside the workspace`, 'name the folder with its full path')
   return folder
 }
 
@@ -148,7 +148,7 @@ export class Mirror {
   #writing: Promise<void> | null = null
   #restMs = REST_MS
   #isStale = true
-  #isTold = false
+  #isReported = false
 
   constructor(context: Context, engine: Engine, plan: PlanId, folder: string) {
     this.#context = context
@@ -193,8 +193,8 @@ export class Mirror {
   }
 
   #tell(error: unknown): void {
-    if (this.#isTold) return
-    this.#isTold = true
+    if (this.#isReported) return
+    this.#isReported = true
     const why = error instanceof Error ? error.message : String(error)
     printNote(this.#context, `the mirror in ${this.#folder} could not be written: ${why}; the plan continues`)
   }

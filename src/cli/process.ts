@@ -51,7 +51,7 @@ function settingsOf(options: { readonly [name: string]: unknown }): Settings {
   }
 }
 
-/** A reader that has gone (`| head`) is no error; what is driven goes on, what only talks stops. */
+/** A closed pipe (`| head`) is no error: a plan continues to run, a command that only prints stops. */
 function sink(stream: NodeJS.WriteStream, hangup: AbortController): Sink {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') {

@@ -8,12 +8,13 @@ import type { Run } from './context.ts'
 import { complaintOf, EXIT } from './exit.ts'
 import { FIRST_PAGE, TOPICS } from './help.ts'
 import { buildProgram } from './program.ts'
+import { currentWords, RENAMED } from './renamed-commands.ts'
 import { VERSION } from './version.ts'
 
 const EXTRAS = await extraCommands()
 
 const COMMANDS =
-  'init validate run resume pause cancel status show list log next claim done fail approve reject retry skip graph schema check doctor capabilities export import prune revise revisions replay compare checkpoint checkpoints rollback undo audit digest handoff inbox serve token budget policy secrets'
+  'init validate run resume pause cancel status show list log next claim unclaim report approve reject answer retry skip graph doctor export import prune revise checkpoint rollback undo fork audit summary inbox serve token budget policy secrets'
 
 const nothing: Run = async () => {}
 const program = (act: Run = nothing) => {
@@ -61,7 +62,7 @@ describe('the words of the command line', () => {
   it('are refused with the help of their own command', async () => {
     const wrong: readonly (readonly [readonly string[], string])[] = [
       [['run', 'x.yaml', '--frobnicate'], 'see `planfold run --help`'],
-      [['checkpoints', 'diff', '--nothing-like-it'], 'see `planfold checkpoints diff --help`'],
+      [['checkpoint', 'diff', '--nothing-like-it'], 'see `planfold checkpoint diff --help`'],
       [['status', 'a', 'b'], 'see `planfold status --help`'],
       [['--nothing-like-it'], 'see `planfold --help`'],
     ]
@@ -82,7 +83,8 @@ describe('the words of the command line', () => {
       [['template', 'lst'], "unknown command 'lst'", "did you mean 'list'?"],
       [['template', 'frobnicate'], "unknown command 'frobnicate'", 'see `planfold template --help`'],
       [['template', 'frobnicate', '--help'], "unknown command 'frobnicate'", 'see `planfold template --help`'],
-      [['checkpoints', 'dif', '--help'], "unknown command 'dif'", "did you mean 'diff'?"],
+      [['checkpoint', 'dif', '--help'], "unknown command 'dif'", "did you mean 'diff'?"],
+      [['doctor', 'stor'], "unknown command 'stor'", "did you mean 'store'?"],
       [['inbox', 'anser'], "unknown command 'anser'", "did you mean 'answer'?"],
       [
         ['inbox', 'list', 'x'],
@@ -127,10 +129,10 @@ describe('the words of the command line', () => {
   })
 
   it('of a command about a task need the task, and the plan only where it is needed', async () => {
-    const commands = 'heartbeat done fail approve reject push-back retry release skip choose'.split(' ')
+    const commands = 'unclaim retry skip'.split(' ')
     for (const name of commands) {
       const command = program().commands.find(one => one.name() === name)!
-      expect(command.usage(), name).toBe(`[options] [plan] <task>${name === 'choose' ? ' [option]' : ''}`)
+      expect(command.usage(), name).toBe('[options] [plan] <task>')
     }
     for (const [name, message, hint] of [
       [
@@ -138,7 +140,11 @@ describe('the words of the command line', () => {
         'name a task: planfold retry [plan] <task>',
         '`planfold status` shows how the plan stands, `planfold show` its tasks',
       ],
-      ['approve', 'name a task: planfold approve [plan] <task>', '`planfold inbox` lists what waits for you'],
+      [
+        'approve',
+        'name a task: planfold approve [plan] <task-or-proposal>',
+        '`planfold inbox` lists what waits for you',
+      ],
     ] as const) {
       const error = await program()
         .parseAsync([name], { from: 'user' })
@@ -147,17 +153,49 @@ describe('the words of the command line', () => {
     }
   })
 
+  it('of old names become the new ones, with all that follows', () => {
+    const cases: readonly (readonly [string, string])[] = [
+      [
+        '--dir state --json done release notes --token T',
+        '--dir state --json report --status done release notes --token T',
+      ],
+      ['compare release other --all', 'show release --compare other --all'],
+      ['compare --all release other', 'show release --compare --all other'],
+      ['checkpoints', 'checkpoint list'],
+      ['checkpoints diff release a b --patch', 'checkpoint diff release a b --patch'],
+      ['replan release -m why', 'plan --replan release -m why'],
+      ['report --status done', 'report --status done'],
+      ['--as done status', '--as done status'],
+    ]
+    for (const [typed, current] of cases)
+      expect(currentWords(program(), typed.split(' ')).words.join(' '), typed).toBe(current)
+  })
+
+  it('are free of old names, each of which means a command and options that exist', () => {
+    const built = program()
+    const names = built.commands.map(command => command.name())
+    expect(Object.keys(RENAMED).filter(old => names.includes(old.split(' ')[0]!))).toEqual([])
+    for (const [old, name] of Object.entries(RENAMED)) {
+      const [first, ...more] = name.split(' ').filter(word => word !== '*')
+      let command = built.commands.find(one => one.name() === first)!
+      for (const word of more.filter(one => !one.startsWith('-')))
+        command = command.commands.find(one => one.name() === word) ?? command
+      const options = command.options.map(({ long }) => long)
+      expect(options, old).toEqual(expect.arrayContaining(more.filter(word => word.startsWith('-'))))
+    }
+  })
+
   it('say with -m, --message why, in every command', () => {
     const options = all(program()).flatMap(command => command.options.map(one => ({ of: command.name(), one })))
     const why = options.filter(({ one }) => one.short === '-m' || /^--(reason|rationale|why|comment)$/.test(one.long!))
-    expect(why.length).toBeGreaterThan(15)
+    expect(why.length).toBeGreaterThan(12)
     expect(why.filter(({ one }) => one.flags !== '-m, --message <text>')).toEqual([])
   })
 
   it('keep, take or merge a file that was edited since', () => {
-    for (const name of ['rollback', 'undo', 'adopt', 'choose']) {
-      const flags = program()
-        .commands.find(one => one.name() === name)!
+    for (const name of ['rollback', 'undo', 'adopt', 'answer']) {
+      const flags = all(program())
+        .find(one => one.name() === name)!
         .options.map(option => option.flags)
       expect(flags, name).toEqual(expect.arrayContaining(['--keep <path>', '--take <path>', '--merge <path>']))
     }
@@ -216,11 +254,11 @@ describe('help', () => {
     expect(await helpOf('help')).toMatch(
       /^Usage: planfold <command>\n[\s\S]*\n {2}run \[plan-or-file\] +run a plan file/,
     )
-    expect(await helpOf('help', 'agents')).toMatch(/^agents: .*\n {2}next {7}list tasks that can start now\n/)
+    expect(await helpOf('help', 'agents')).toMatch(/^agents: .*\n {2}next {5}list tasks that can start now\n/)
     expect(await helpOf('help', 'run')).toMatch(
       /^Usage: planfold run [\s\S]*\nGlobal options .*: planfold --help\n[\s\S]*\nExamples:/,
     )
-    expect(await helpOf('help', 'checkpoints', 'diff')).toMatch(/^Usage: planfold checkpoints diff /)
+    expect(await helpOf('help', 'checkpoint', 'diff')).toMatch(/^Usage: planfold checkpoint diff /)
     expect(await helpOf('help', 'undo')).toMatch(
       /^undo: [\s\S]*\nDetails: planfold help <command>\nThe command `undo`: planfold undo --help\n$/,
     )
@@ -228,7 +266,7 @@ describe('help', () => {
 
   it('says which options are required', async () => {
     expect(await helpOf('help', 'skip')).toMatch(/-m, --message <text> {2}why \(required\)\n/)
-    expect(await helpOf('help', 'reject')).toMatch(/-m, --message <text> {2}why\n/)
+    expect(await helpOf('help', 'reject')).toMatch(/-m, --message <text> {2}why; needed for a proposal\n/)
   })
 
   it('lists every exit code', async () => {
@@ -250,7 +288,7 @@ describe('help', () => {
       expect(error, group).toMatchObject({ exit: EXIT.usage, message: "unknown command 'nosuch'", hint })
     }
     // Of a plan that is looked at by default, the help is that of the command.
-    await expect(helpOf('checkpoints', 'hello', '--help')).rejects.toMatchObject({ code: 'commander.helpDisplayed' })
+    await expect(helpOf('checkpoint', 'hello', '--help')).rejects.toMatchObject({ code: 'commander.helpDisplayed' })
   })
 
   it('refuses a word that is neither a command nor a topic', async () => {
@@ -278,22 +316,22 @@ describe('shell completion', () => {
     const script = `${completionScript(program(), 'bash')}
 COMP_WORDS=(planfold re); COMP_CWORD=1; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold run --d); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(planfold checkpoints dif); COMP_CWORD=2; planfold() { :; }; _planfold; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(planfold checkpoints diff demo --p); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold checkpoint dif); COMP_CWORD=2; planfold() { :; }; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold checkpoint diff demo --p); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold rollback demo --tak); COMP_CWORD=3; _planfold; echo "\${COMPREPLY[*]}"
 planfold() { local IFS=_; echo "as_$*"; }
 COMP_WORDS=(planfold show as); COMP_CWORD=2; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold --dir kept show demo as); COMP_CWORD=5; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold rollback demo --to as); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
-COMP_WORDS=(planfold checkpoints diff demo as); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
+COMP_WORDS=(planfold checkpoint diff demo as); COMP_CWORD=4; _planfold; echo "\${COMPREPLY[*]}"
 COMP_WORDS=(planfold log --grep as); COMP_CWORD=3; _planfold; echo "none \${COMPREPLY[*]}"`
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' }).trim().split('\n')).toEqual([
-      'resume report reject retry release review revise revisions replan restore replay',
+      'resume report reject retry revise restore',
       '--dry-run --dir',
       'diff',
       '--patch',
       '--take',
-      'as_names_meant',
+      'as_names_target',
       'as_--dir_kept_names_task_demo',
       'as_names_where_demo',
       'as_names_checkpoint_demo',

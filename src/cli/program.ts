@@ -1,7 +1,7 @@
-// The command line as commander reads it: global options, help and all commands. Nothing runs here: an action hands its body
-// to `run`, and main calls that with a context.
+// The command line for commander: global options, help and all commands. An action passes its body to `run`, which calls it with
+// a context.
 
-import { Command } from 'commander'
+import { Command, type ParseOptions } from 'commander'
 import { addGoals } from '../extras/planners/commands/goals-commands.ts'
 import type { extraCommands } from '../extras.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
@@ -10,16 +10,28 @@ import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
 import { addBudget, addPolicy, addSecrets } from './commands/policy/policy-commands.ts'
 import { addAuditing } from './commands/records/records-commands.ts'
-import { addReplanning, addRevisions } from './commands/revisions/revisions-commands.ts'
+import { addConverging, addRevisions } from './commands/revisions/revisions-commands.ts'
 import { addServing } from './commands/service/service-commands.ts'
 import { addGoingBack, addTime } from './commands/undo/undo-commands.ts'
 import { addKeeping } from './commands/upkeep/upkeep-commands.ts'
 import type { Act, Run } from './context.ts'
 import { addHelp, otherPlace, pathOf, unknownCommand } from './help.ts'
+import { type CurrentWords, currentWords } from './renamed-commands.ts'
+
+class Program extends Command {
+  renamed: CurrentWords['renamed'] = null
+
+  override async parseAsync(typed: readonly string[] = [], options?: ParseOptions): Promise<this> {
+    const { words, renamed } = currentWords(this, typed)
+    this.renamed = renamed
+    return await super.parseAsync(words, options)
+  }
+}
 
 /** `extras`: what they add. It is loaded by the caller: a file that waits when it is loaded cannot be joined with others. */
 export function buildProgram(version: string, extras: Awaited<ReturnType<typeof extraCommands>>, run: Run): Command {
-  const program = new Command('planfold')
+  const program = new Program('planfold')
+  program
     .description('Run plans for AI coding agents: durable, reversible, auditable.')
     .usage('<command>')
     .version(version, '-V, --version', 'print the version')
@@ -35,7 +47,12 @@ export function buildProgram(version: string, extras: Awaited<ReturnType<typeof 
   const act: Act =
     load =>
     async (...typed) =>
-      await run(async context => (await load())(context, ...(typed.slice(0, -1) as unknown as typeof typed)))
+      await run(async context => {
+        const { renamed } = program
+        if (renamed !== null && !context.settings.quiet)
+          context.stderr.write(`note: \`planfold ${renamed.old}\` is now \`planfold ${renamed.name}\`\n`)
+        return await (await load())(context, ...(typed.slice(0, -1) as unknown as typeof typed))
+      })
   addHelp(program)
   addGoals(program, act)
   addDriving(program, act)
@@ -44,7 +61,7 @@ export function buildProgram(version: string, extras: Awaited<ReturnType<typeof 
   addDeciding(program, act)
   addAsking(program, act)
   addRevisions(program, act)
-  addReplanning(program, act)
+  addConverging(program, act)
   addGoingBack(program, act)
   addTime(program, act)
   addRepository(program, act)
@@ -67,13 +84,20 @@ function nameInErrors(command: Command): void {
     if (error.code === 'commander.unknownCommand') throw unknownCommand(command, command.args[0] ?? '')
     const { parent } = command
     const word = parent?.args[0]
+    // `planfold doctor nosuch`: a command with others under it, and no argument of its own.
+    if (
+      error.code === 'commander.excessArguments' &&
+      command.commands.length > 0 &&
+      command.registeredArguments.length === 0
+    )
+      throw unknownCommand(command, command.args[0] ?? '')
     // `planfold inbox nosuch` reaches `inbox list`, the default, with an argument too many.
     if (error.code === 'commander.excessArguments' && parent?.parent != null && word !== command.name())
       throw unknownCommand(parent, word ?? '')
     const place = PLACE_CODES.has(error.code) ? otherPlace(command, error) : null
     throw place ?? Object.assign(error, { command: pathOf(command) })
   })
-  if (command.parent !== null && command.commands.length > 0)
+  if (command.parent !== null && command.commands.length > 0 && command.registeredArguments.length === 0)
     command.helpCommand('help [command]', 'show help for one of these commands')
   for (const part of command.commands) nameInErrors(part)
 }

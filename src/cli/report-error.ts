@@ -1,4 +1,4 @@
-// Says what went wrong: one message, one hint, an exit code. A bug is told in one line; its stack goes to a file or, with
+// Says what went wrong: one message, one hint, an exit code. A bug is one line; its stack goes to a file or, with
 // PLANFOLD_DEBUG=1, to standard error.
 
 import { mkdir, writeFile } from 'node:fs/promises'

@@ -39,7 +39,7 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 /** What is not there without it, as the subject of a sentence, and the commands that it adds. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
-  dialects: { what: 'formats of other tools', commands: ['import', 'formats'] },
+  dialects: { what: 'formats of other tools', commands: ['import'] },
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
   publishers: { what: 'notifications by command or webhook, and traces,' },

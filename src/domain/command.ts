@@ -19,7 +19,7 @@ import type { NetworkDecided } from './network-decision.ts'
 import type { PlanDefinition, PlanSource, TaskDefinition, Writer } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { PolicyAgain } from './policy/policy-layer.ts'
-import type { Failure, Found, LostOutput, Prepared, Result, Standing, Wrote } from './result.ts'
+import type { Failure, Found, LostOutput, Prepared, Result, WorkspaceStamp, Wrote } from './result.ts'
 import type { Shortage } from './shortage.ts'
 
 export type Command =
@@ -117,7 +117,7 @@ export type Command =
       readonly rationale: string
       readonly by: string
       readonly unseen?: true
-      readonly stamp?: Standing
+      readonly stamp?: WorkspaceStamp
       /** `changes`: a person has reviewed the changes and becomes their author. */
       readonly writer?: Writer
     }
@@ -137,7 +137,7 @@ export type Command =
   | {
       readonly type: 'checkpoint'
       readonly name: CheckpointName
-      readonly standing: Standing
+      readonly standing: WorkspaceStamp
       readonly why?: 'ended'
     }
   | ({ readonly type: 'adopted' } & ForkAdopted)
@@ -199,7 +199,6 @@ export interface Rollback {
   readonly kind: 'rollback' | 'undo' | 'adopt'
   readonly adopts?: Adoption
   readonly undoes?: string
-  /** The entry whose state is restored. */
   readonly to: number
   readonly checkpoint?: CheckpointName
   /** The new state of each task that changed since; empty when only files are reverted. */
@@ -315,7 +314,6 @@ export interface RollbackOutcome {
   readonly kept?: readonly { readonly path: string; readonly sha256: Sha256 }[]
   readonly git?: readonly GitOperation[]
   readonly failure?: Failure
-  /** Edited files without a choice. */
   readonly conflicts?: readonly string[]
 }
 

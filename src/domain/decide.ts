@@ -122,8 +122,8 @@ function handle(draft: DecisionDraft, command: Command): Refusal | undefined {
       return undefined
     }
     case 'network': {
-      const { type: _, ...told } = command
-      emit(draft, { type: 'network.decided', ...told })
+      const { type: _, ...decision } = command
+      emit(draft, { type: 'network.decided', ...decision })
       return undefined
     }
     case 'reserve':

@@ -26,7 +26,17 @@ import type {
 } from './plan.ts'
 import type { GitOperation } from './plan-rules/git-operation.ts'
 import type { PolicyAgain, PolicyLayer } from './policy/policy-layer.ts'
-import type { Evidence, Failed, Failure, LostOutput, Reserves, Result, Standing, Succeeded, Verdict } from './result.ts'
+import type {
+  Evidence,
+  Failed,
+  Failure,
+  LostOutput,
+  Reserves,
+  Result,
+  Succeeded,
+  Verdict,
+  WorkspaceStamp,
+} from './result.ts'
 import type { Shortage } from './shortage.ts'
 import type { TaskStatus } from './status.ts'
 
@@ -37,13 +47,13 @@ export type ClientEvent =
   | { readonly type: 'task.added'; readonly tasks: readonly TaskDefinition[]; readonly writer?: Writer }
   | { readonly type: 'plan.annotated'; readonly set: JsonObject; readonly by: string }
   | { readonly type: 'task.annotated'; readonly task: TaskName; readonly set: JsonObject; readonly by: string }
-  | ({ readonly type: 'task.evaluated'; readonly task: TaskName } & Said)
+  | ({ readonly type: 'task.evaluated'; readonly task: TaskName } & Rating)
 
-export interface Evaluation extends Said {
+export interface Evaluation extends Rating {
   readonly at: Millis
 }
 
-interface Said {
+interface Rating {
   readonly id: string
   readonly by: string
   readonly visit: number
@@ -146,7 +156,6 @@ export interface Vote {
 
 /** A person's approval of one visit of a task, as it was shown. */
 export interface Consent {
-  /** The hash of everything it covers. */
   readonly hash: Sha256
   readonly until: Millis
   readonly by: string
@@ -214,7 +223,7 @@ export type Event =
       /** The author; absent: not the person. `others`: the parts of their file that they did not write. */
       readonly writer?: Writer
       readonly others?: readonly TaskName[]
-      readonly stamp?: Standing
+      readonly stamp?: WorkspaceStamp
     }
   /** Tasks that had ended when the plan was written. */
   | { readonly type: 'task.imported'; readonly tasks: readonly ImportedTask[] }
@@ -231,7 +240,7 @@ export type Event =
       readonly policy?: readonly PolicyLayer[]
       /** Its budget is counted. Absent in older journals. */
       readonly budget?: 'kept'
-      readonly stamp?: Standing
+      readonly stamp?: WorkspaceStamp
     }
   | {
       readonly type: 'plan.paused'
@@ -367,7 +376,7 @@ export type Event =
       /** `asked`: by hand. `task`: by a checkpoint task. `every`, `risky`: by policy, before `task`. `ended`: a fork ended. */
       readonly why: 'asked' | 'task' | 'every' | 'risky' | 'ended'
       readonly task?: TaskName
-      readonly standing: Standing
+      readonly standing: WorkspaceStamp
     }
   /** The commit for a completed task, or why there is none. */
   | {

@@ -67,7 +67,6 @@ export function taskId(plan: PlanId, ordinal: number): TaskId {
   return (plan.slice(0, -8) + ordinal.toString(16).padStart(8, '0')) as TaskId
 }
 
-/** Null when the text is no task id. */
 export function parseTaskId(text: string): { readonly plan: PlanId; readonly ordinal: number } | null {
   if (!UUID.test(text) || text.endsWith('00000000')) return null
   return { plan: `${text.slice(0, -8)}00000000` as PlanId, ordinal: Number.parseInt(text.slice(-8), 16) }

@@ -30,8 +30,9 @@ export const isMap = (value: unknown): value is JsonObject =>
 
 export const mapOf = (value: unknown): JsonObject => (isMap(value) ? value : {})
 
-export function defined(record: { readonly [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as JsonObject
+/** Without the keys that are undefined. */
+export function defined<T extends object>(record: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never
 }
 
 export function mapValues<T, U>(record: { readonly [key: string]: T }, change: (value: T) => U): { [key: string]: U } {

@@ -1,7 +1,6 @@
 // Values in the fields of a plan that do not refer to its tasks: commands, criteria, edits, impacts, approvers.
 
 import type { TaskName } from './id.ts'
-import type { TestsCriterion } from './plan-rules/tests-criterion.ts'
 
 /** Who may decide; anyone when no role is given. So many different people must approve; one can reject. */
 export interface Approvers {
@@ -98,3 +97,16 @@ export type SandboxMode = 'required' | 'preferred' | 'off'
 
 export type EffectClass = 'pure' | 'workspace' | 'idempotent' | 'probed' | 'model' | 'unsafe'
 export const EFFECT_CLASSES: readonly EffectClass[] = ['pure', 'workspace', 'idempotent', 'probed', 'model', 'unsafe']
+
+/** A command that runs tests, compared test by test with an earlier run. */
+export interface TestsCriterion {
+  readonly type: 'tests'
+  readonly command: CommandLine
+  /** The new test: a path or pattern of files, or a part of its name. */
+  readonly new?: string
+  /** The task with the baseline; when absent, the plan's own first run of the command. */
+  readonly baseline?: TaskName
+  readonly red?: true
+  readonly fewer?: 'allowed'
+  readonly text?: string
+}

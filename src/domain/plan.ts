@@ -2,7 +2,6 @@
 // means "not said". They never change; a change makes a new Revision. Run state lives in state.ts, never here.
 
 import type { Action } from './actions/actions.ts'
-import type { Budget } from './budget/budget.ts'
 import type { PlanName, TaskName } from './id.ts'
 import type { Json, JsonObject } from './json.ts'
 import type {
@@ -23,7 +22,6 @@ import type { CommandRules } from './policy/command-rules.ts'
 export type { Action, ActionType } from './actions/actions.ts'
 export type { Field, GateAction, Option } from './actions/gate-action.ts'
 export { LATER_ACTIONS } from './actions/structure-actions.ts'
-export type { Budget, Money } from './budget/budget.ts'
 export type * from './plan-values.ts'
 export { EFFECT_CLASSES } from './plan-values.ts'
 
@@ -239,7 +237,6 @@ export interface TaskValues {
   readonly recovery: readonly RecoveryRule[]
   readonly retry: Retry
   readonly sandbox: 'off'
-  /** Text that resolves `${{ … }}`. */
   readonly template: string
   readonly text: string
   readonly undo: Action | CompensatingTask
@@ -397,4 +394,21 @@ export interface CheckpointPolicy {
   readonly before?: 'risky' | 'unsafe' | 'never'
   /** `seen` (default): all files are compared around a task without a scope. `declared`: only scopes are. */
   readonly files?: 'seen' | 'declared'
+}
+
+export interface Budget {
+  /** Counts while at least one task runs, not while people are waited for. */
+  readonly timeMs?: number
+  readonly cost?: Money
+  readonly tokens?: number
+  readonly calls?: number
+  readonly attempts?: number
+  readonly outputBytes?: number
+  readonly exceeded?: 'ask' | 'fail'
+  readonly large?: Money
+}
+
+export interface Money {
+  readonly amount: number
+  readonly currency: string
 }

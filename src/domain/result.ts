@@ -26,7 +26,7 @@ interface Ended {
   readonly uncovered?: Uncovered
   /** Files in its scope that lost their setuid and setgid bits, because it ran in the sandbox; at most a hundred. */
   readonly cleared?: readonly string[]
-  readonly beside?: Beside
+  readonly beside?: OutsideChanges
   /** There was no sandbox, so it ran with the person's permissions. */
   readonly unheld?: true
   readonly git?: readonly GitOperation[]
@@ -37,7 +37,7 @@ export interface Succeeded extends Ended {
   readonly status: 'succeeded'
   /** The outcome edge to take: `success`, or the choice of a decision. Absent means `success`. */
   readonly outcome?: string
-  readonly checkpoint?: Standing
+  readonly checkpoint?: WorkspaceStamp
 }
 
 export interface Failed extends Ended {
@@ -47,7 +47,7 @@ export interface Failed extends Ended {
 }
 
 /** Unexpected changes outside the scope of a task in the sandbox; at most a hundred names. */
-export interface Beside {
+export interface OutsideChanges {
   readonly appeared?: readonly string[]
   readonly changed?: readonly string[]
   readonly more?: number
@@ -89,7 +89,7 @@ export interface UncoveredPath {
   readonly gone?: true
 }
 
-export interface Standing {
+export interface WorkspaceStamp {
   /** Absent when the files could not be stored; `lacks` says why. */
   readonly snapshot?: Sha256
   readonly files?: number
@@ -124,11 +124,9 @@ export interface Failure {
 export type FailureClass =
   /** Timeouts, EAGAIN, exit 75. */
   | 'transient'
-  /** It ran and failed. */
   | 'logic'
   | 'policy'
   | 'resource'
-  /** Ended by a pause or cancel. */
   | 'cancelled'
   /** It is unknown whether it happened. */
   | 'unknown'
@@ -192,7 +190,7 @@ export interface Prepared {
   /** Why there is no snapshot before it, although there should be. */
   readonly unwatched?: string
   readonly reserves?: Reserves
-  readonly checkpoint?: Standing
+  readonly checkpoint?: WorkspaceStamp
   readonly edits?: EditedPaths & { readonly shown: Sha256 }
   /** In the state: the choices about the edits listed in `shown`. */
   readonly chosen?: { readonly shown: Sha256; readonly every: EditChoice; readonly choices?: EditChoices }
@@ -267,7 +265,10 @@ export const uncoveredNames = ({ paths, more }: Uncovered): string =>
   )
 
 /** One sentence for new files, one for changed ones. */
-export function besideSentences(task: string, { appeared = [], changed = [], disclaimed }: Beside): readonly string[] {
+export function besideSentences(
+  task: string,
+  { appeared = [], changed = [], disclaimed }: OutsideChanges,
+): readonly string[] {
   const unknown = disclaimed === true ? 'said not to be its work' : 'Planfold cannot tell by whom'
   return [
     ...(appeared.length === 0 ? [] : [`${listed(appeared)} appeared while ${task} ran; ${unknown}`]),

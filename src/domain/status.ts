@@ -41,7 +41,6 @@ export const TASK_STATUSES: readonly TaskStatus[] = [
   'cancelled',
 ]
 
-/** The visit of the task has ended. */
 export const ENDED: ReadonlySet<TaskStatus> = new Set(['completed', 'failed', 'skipped', 'abandoned', 'cancelled'])
 /** These satisfy a `needs`. */
 export const SATISFIES: ReadonlySet<TaskStatus> = new Set(['completed', 'skipped'])

@@ -44,10 +44,6 @@ export const lazy = {
   proposeAfterFailure: lazily(() => import('./revisions/propose-after-failure.ts')),
 }
 
-export async function loadLazyParts(): Promise<void> {
-  for (const load of Object.values(lazy)) await load()
-}
-
 function lazily<T>(load: () => Promise<T>): () => T | Promise<T> {
   let loaded: T | null = null
   return () =>

@@ -27,7 +27,7 @@ import type { InboxItem, Review } from '../domain/views/inbox.ts'
 import type { Became } from '../domain/views/inbox-history.ts'
 import type { StoredText } from '../domain/views/pages/consent-text.ts'
 import type { ShownState } from '../domain/views/pages/plan-state.ts'
-import type { AttemptTold, DecisionTold } from '../domain/views/pages/task-page.ts'
+import type { AttemptFacts, DecisionFacts } from '../domain/views/pages/task-page.ts'
 import type { ProposalCard } from '../domain/views/proposals.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { WireQueries } from '../format/wire/declarations.ts'
@@ -306,8 +306,8 @@ export interface TaskPage extends Omit<TaskRecord, 'card'> {
   readonly name: string
   readonly version: number
   readonly why: Hint
-  readonly attempts: readonly AttemptTold[]
-  readonly decisions: readonly DecisionTold[]
+  readonly attempts: readonly AttemptFacts[]
+  readonly decisions: readonly DecisionFacts[]
   readonly criteria: readonly ContractLine[]
   /** What would run; null if the task has ended, or this is not known. */
   readonly preview: string | null

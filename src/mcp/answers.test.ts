@@ -2,6 +2,7 @@
 
 import { encode } from 'gpt-tokenizer'
 import { describe, expect, test } from 'vitest'
+import { lacks } from '../composition/missing-extra.fixture.ts'
 import type { KnownAgent } from '../runners/runner.ts'
 import { agents } from './mcp.fixture.ts'
 
@@ -377,7 +378,7 @@ describe('what is said', () => {
     expect(again.text).toContain('ok: checkpoint before-docs made')
   })
 
-  test('of a document bears the name that was given', async () => {
+  test.skipIf(lacks('dialects'))('of a document bears the name that was given', async () => {
     const { me } = await shop()
     const document = '# My plan\n\n- [ ] one\n- [ ] two\n'
     expect((await me.write({ action: 'create', name: 'md2', document })).text).toContain('plan md2 created')

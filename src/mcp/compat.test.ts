@@ -1,4 +1,5 @@
 // `manage_plan` as older clients call it, without the faults they knew.
+// Needs the extras: dialects
 
 import { expect, test } from 'vitest'
 import { agents, propose } from './mcp.fixture.ts'

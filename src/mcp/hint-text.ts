@@ -2,6 +2,7 @@
 
 import { CALLS_DEFAULT } from '../domain/budget/visit-caps.ts'
 import { type Allowed, type Hint, type Step, type StepName, type StepOf, wordHint } from '../domain/hint.ts'
+import { defined } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { clean } from './plan-text.ts'
 
@@ -58,7 +59,7 @@ function partText(part: Step | Allowed): string {
 type OfTask = { readonly plan?: string; readonly task?: string }
 
 const call = (tool: string, given: Readonly<Record<string, unknown>>): string =>
-  `${tool} ${JSON.stringify(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))}`
+  `${tool} ${JSON.stringify(defined(given))}`
 const read =
   (what: string) =>
   (step: object): string => {

@@ -2,7 +2,7 @@
 // again. If the item is settled, its outcome is returned and nothing is ordered.
 
 import type { TaskName } from '../domain/id.ts'
-import type { JsonObject } from '../domain/json.ts'
+import { defined, type JsonObject } from '../domain/json.ts'
 import { suggest } from '../domain/phrases.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import { type Unaccepted, unacceptedIn } from '../domain/views/board.ts'
@@ -214,8 +214,7 @@ export function rollbackAgain({ kind, to, only }: RollbackAsks): {
   if (kind === 'adopt') throw new Error('bug: only a rollback can be tried again here')
   const { paths, tasks, filesOnly, keepGit, includeUnclaimed } = only
   const git = {
-    ...(keepGit === undefined ? {} : { keepGit }),
-    ...(includeUnclaimed === undefined ? {} : { includeUnclaimed }),
+    ...defined({ keepGit, includeUnclaimed }),
   }
   if (kind === 'undo') return { kind, ask: git }
   return {

@@ -1,6 +1,7 @@
 // Creates a plan from a definition or from another plan, and optionally starts it.
 
 import type { PlanId, PlanName } from '../domain/id.ts'
+import { defined } from '../domain/json.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Order, SubmitOptions, Submitted } from '../engine/engine.ts'
 import type { CallerEngine } from './run-plan.ts'
@@ -48,8 +49,7 @@ export async function cloneOrder(
     type: 'create',
     definition: {
       ...current.definition,
-      ...(name === undefined ? {} : { name }),
-      ...(goal === undefined ? {} : { goal }),
+      ...defined({ name, goal }),
     },
     origin: plan,
     taken: 'number',

@@ -13,8 +13,8 @@ import {
   mergeDefinitions,
   namesIn,
   orderTasks,
+  type RunStatus,
   removeTasks,
-  type Standing,
   type Standings,
 } from '../domain/revisions/merge.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../domain/revisions/semantic-diff.ts'
@@ -69,7 +69,7 @@ interface Undecided {
 }
 
 /** Its process died. Claimed tasks continue without us. */
-function leftBy({ status, claimedBy, effect }: Card): Pick<Standing, 'left'> {
+function leftBy({ status, claimedBy, effect }: Card): Pick<RunStatus, 'left'> {
   if (status !== 'running' || claimedBy !== null) return {}
   return { left: mayRunAgain(effect) ? 'again' : 'asked' }
 }

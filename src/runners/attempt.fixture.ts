@@ -1,4 +1,4 @@
-// What the tests of runners share: a workspace in a temporary directory, an attempt in it, and a log one can look at.
+// Test support of runners: a workspace in a temporary directory, an attempt in it, and a captured log.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ export function setup() {
     write: null,
     environment: { ...process.env, SECRET_TOKEN: 'hush', LD_PRELOAD: '' },
     evaluate: () => ({ ok: false, message: 'no expressions here' }),
-    // What the engine says about itself is not what the command printed.
+    // Without messages of the engine itself.
     log: (stream, chunk) => void (stream !== 'engine' && logged.push({ stream, chunk: Buffer.from(chunk) })),
     about: 'a test',
     monotonic: () => performance.now(),
@@ -47,7 +47,6 @@ export function setup() {
   return { base, root, tools, attempt, going, logged }
 }
 
-/** What stops an attempt when the signal fires. */
 export const stopBy = (signal: AbortSignal): Stop => ({
   get aborted() {
     return signal.aborted
@@ -55,7 +54,7 @@ export const stopBy = (signal: AbortSignal): Stop => ({
   signal,
 })
 
-/** Waits until it holds, looking often; real processes give no other signal. */
+/** Polls, because real processes give no other signal. */
 export async function until(holds: () => boolean, what: string): Promise<void> {
   for (let round = 0; round < 12_000; round++) {
     if (holds()) return

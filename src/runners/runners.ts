@@ -1,4 +1,4 @@
-// The list of runners: who carries out the tasks of each kind. Kinds that are not here do nothing by themselves, or are claimed.
+// The list of runners by kind of action. Kinds without one have no work of their own, or are claimed.
 
 import type { ActionType } from '../domain/plan.ts'
 import type { Failure } from '../domain/result.ts'
@@ -13,10 +13,9 @@ import { runRunner } from './run/run-runner.ts'
 import type { ProcessTree, Runner, RunnerAbout } from './runner.ts'
 import { waitRunner } from './wait-runner.ts'
 
-/** What runners are made of. */
 export interface RunnerParts {
   readonly tree?: ProcessTree
-  /** Those of this program, which tasks name: `runner: { use: NAME }`. */
+  /** Registered by the embedding program, for `runner: { use: NAME }`. */
   readonly own?: readonly CustomRunner[]
   readonly model: ExtraRunner
   readonly agent: ExtraRunner

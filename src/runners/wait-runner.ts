@@ -1,6 +1,5 @@
-// Waits. For a time, an attempt only says when to come again: it ends, nobody holds a place meanwhile, and the time stands in the journal,
-// so that a crash changes nothing. An address is asked again and again, the later the less often; when the next question is far off, the
-// attempt ends in the same way.
+// Runs a wait. For a time, an attempt only postpones itself: it ends without occupying a slot, and the journal has the time, so that a
+// crash changes nothing. An address is polled with increasing intervals; before a long interval the attempt ends in the same way.
 //
 //   attempt ──► is it true? ── yes ──► done
 //      ▲          └─ not yet ─► is its bound reached? ── yes ──► failed
@@ -52,7 +51,7 @@ interface Waiting {
   readonly tools: RunnerTools
   readonly stop: Stop
   readonly clock: WaitClock
-  /** When the first attempt began that nobody has judged. */
+  /** The start of the first unsettled attempt. */
   readonly since: Millis
 }
 
@@ -100,7 +99,7 @@ async function askAgain(request: Ask, waiting: Waiting, ca: string | undefined):
       if (typeof seen !== 'string') return seen
       const now = clock.now()
       if (now >= limit) return tooLong(limit - since, `${waitWords(request)} did not come true: ${seen}`)
-      // A tenth of the time that has passed: what takes an hour is not asked about every ten seconds.
+      // A tenth of the elapsed time, so that long waits poll rarely.
       const pauseMs = Math.min(limit - now, Math.max(every.value, Math.min(PAUSE_MAX_MS, (now - since) / 10)))
       tools.log('engine', Buffer.from(`${seen}; asks again in ${printDuration(Math.ceil(pauseMs))}\n`))
       if (pauseMs > PAUSE_HERE_MAX_MS)
@@ -114,7 +113,7 @@ async function askAgain(request: Ask, waiting: Waiting, ca: string | undefined):
   }
 }
 
-/** The outcome, or what the answer was when it was another one. */
+/** The outcome, or the unexpected response. */
 async function ask(
   { url, status, contains }: Ask,
   { reach, stop, ca }: { readonly reach: Reach; readonly stop: Stop; readonly ca: string | undefined },
@@ -144,7 +143,7 @@ async function ask(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Ends when the time has passed, or when it is no longer wanted. */
+/** Ends after the time, or when it is no longer wanted. */
 async function pause(ms: number, { clock, stop: { signal } }: Waiting): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>(resolve => {

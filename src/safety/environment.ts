@@ -1,6 +1,6 @@
-// The environment of a child process: a short list of what it may inherit, and what a plan adds. Variables that make other
-// programs load code, change their configuration or go through a proxy are never inherited and a plan may not set them. Nor may it set
-// where programs look for settings and logins, and what Planfold itself reads.
+// The environment of a child process: an allow list of inherited variables, and what a plan adds. Variables that make other programs load
+// code, change their configuration or use a proxy are never inherited, and a plan may not set them, nor those that locate settings and
+// logins, nor Planfold's own.
 
 import type { Failure } from '../domain/result.ts'
 import { failure } from './safety-refusal.ts'
@@ -12,20 +12,20 @@ export interface Variables {
 export const VALUE_MAX_BYTES = 96 * 1024
 const PATH_DEFAULT = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** What a child inherits of ours. TERM is always `dumb`: there is no terminal. */
+/** TERM is always `dumb`, because there is no terminal. */
 export function inheritedEnvironment(ours: Variables): { readonly [name: string]: string } {
   const kept: { [name: string]: string } = {}
   for (const [name, value] of Object.entries(ours)) {
     if (value !== undefined && (INHERITED.has(name) || name.startsWith('LC_'))) kept[name] = value
   }
-  // A relative entry would let the working directory choose the program.
+  // With a relative entry the working directory would choose the program.
   const path = (kept.PATH ?? '').split(':').filter(entry => entry.startsWith('/'))
   kept.PATH = path.length > 0 ? path.join(':') : PATH_DEFAULT
   kept.TERM = 'dumb'
   return kept
 }
 
-/** For a command that runs as the person would run it: also names that only point to where their keys and tools are. No value of a secret. */
+/** For a command with the person's permissions: adds the variables that locate their keys and tools. Never secrets. */
 export function personalEnvironment(ours: Variables): { readonly [name: string]: string } {
   const pointers = Object.entries(ours).filter(
     ([name, value]) => value !== undefined && (POINTERS.has(name) || PROXIES.has(name.toUpperCase())),
@@ -33,7 +33,6 @@ export function personalEnvironment(ours: Variables): { readonly [name: string]:
   return { ...inheritedEnvironment(ours), ...(Object.fromEntries(pointers) as { [name: string]: string }) }
 }
 
-/** Why the variables a plan wants to set are not allowed; null when they are. */
 export function environmentFailure(wanted: { readonly [name: string]: string }): Failure | null {
   for (const [name, value] of Object.entries(wanted)) {
     const shown = JSON.stringify(name.slice(0, 100))
@@ -64,19 +63,19 @@ export function variableFault(name: string): string | null {
   return isDangerous(name) ? 'changes which code other programs run' : null
 }
 
-/** Why a secret may not have this name; null when it may. It becomes a variable: one called HOME would replace HOME. */
+/** Why a secret may not have this name; null when it may. It becomes a variable, so HOME would replace HOME. */
 export function secretNameFault(name: string): string | null {
   const upper = name.toUpperCase()
   const isOrdinary = INHERITED.has(upper) || ORDINARY.has(upper) || upper.startsWith('LC_')
   return isOrdinary ? 'programs need for something else' : variableFault(upper)
 }
 
-/** What every child is told about its task, and the settings of a Planfold that a task starts; not what the rounds of `converge` are told. */
+/** Set for every child, about its task and for Planfold itself. Not those of the rounds of `converge`. */
 const OURS = /^(?:PLANFOLD_(?!(?:CRITERION|EVIDENCE|INPUT|ROUND)$)|TRACEPARENT$)/i
-/** How the engine itself hands a value to a script; the format refuses the name in a plan. */
+/** How the engine passes values to scripts; the format refuses the name in a plan. */
 const VALUE_OF_SCRIPT = /^PLANFOLD_VALUE_\d+$/
 
-/** Can this variable, by itself, change what code runs or where its traffic goes? Compared without case. */
+/** Can this variable change what code runs or where its traffic goes? Case-insensitive. */
 function isDangerous(name: string): boolean {
   const upper = name.toUpperCase()
   if (HARMLESS.has(upper)) return false
@@ -85,7 +84,7 @@ function isDangerous(name: string): boolean {
 
 const INHERITED = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'TMP', 'TEMP', 'CI'],
-  // Only ever makes git look in fewer places.
+  // It only makes git search fewer folders.
   'GIT_CEILING_DIRECTORIES',
   ...['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
   ...['JAVA_HOME', 'GOPATH', 'GOROOT', 'CARGO_HOME', 'RUSTUP_HOME', 'NVM_DIR', 'PNPM_HOME', 'VIRTUAL_ENV'],
@@ -136,11 +135,11 @@ const DANGEROUS = new Set([
   ...['DOTNET_STARTUP_HOOKS', 'DOTNET_ADDITIONAL_DEPS', 'CORECLR_PROFILER_PATH', 'COR_PROFILER_PATH'],
 ])
 
-/** Who runs this process instead of the person, as far as its environment tells. */
+/** The program that runs this process on behalf of the person, according to its environment. */
 export function programBehind(environment: Variables): 'a task' | 'a coding agent' | null {
   if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined) return 'a task'
   return AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '') ? 'a coding agent' : null
 }
 
-/** What coding agents set for the commands they run. Who takes them away is no agent that means well; the sandbox is for those. */
+/** Set by coding agents for their commands. A malicious agent can remove them; only the sandbox stops that. */
 const AGENT_VARIABLES = ['CLAUDECODE', 'CODEX_SANDBOX', 'CURSOR_AGENT', 'GEMINI_CLI', 'OPENCODE', 'AI_AGENT']

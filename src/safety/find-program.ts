@@ -1,5 +1,5 @@
-// Where one of our own helpers (git, gh, sh, bwrap) is: an absolute file, never found through a relative entry of PATH and never
-// inside a folder that others may fill. A repository with a program called `git` in it must not be asked for its status.
+// Finds our own helpers (git, gh, sh, bwrap): an absolute path, never from a relative entry of PATH and never inside a folder that others
+// may write. A repository that contains a program called `git` must not run it.
 
 import { accessSync, constants, lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -9,7 +9,7 @@ const USUAL = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/s
 export interface ProgramSearch {
   readonly path: string | undefined
   readonly outside: readonly string[]
-  /** Look in the usual folders too, after those of PATH; that is so unless `no`. */
+  /** Also search the standard folders after PATH; default yes. */
   readonly usual?: 'no'
 }
 
@@ -26,7 +26,7 @@ export function findProgram(name: string, options: ProgramSearch): string | null
   return null
 }
 
-/** A PATH for our own helpers: absolute folders outside `outside`. Never empty: that means the working directory. */
+/** A PATH for helpers: absolute folders outside `outside`. Never empty, which would mean the working directory. */
 export function helperPath(path: string | undefined, outside: readonly string[]): string {
   const held = outside.map(realOrSame)
   const folders = (path ?? '').split(':').filter(folder => {
@@ -35,7 +35,7 @@ export function helperPath(path: string | undefined, outside: readonly string[])
   return (folders.length === 0 ? USUAL : folders).join(':')
 }
 
-/** The folder, every repository around it, and the repository it is a worktree of; never the person's home. */
+/** The folder, every repository around it, and the repository of its worktree; never the user's home. */
 export function foreignFolders(folder: string, home: string | undefined): readonly string[] {
   const real = realOrSame(folder)
   const own = home === undefined ? null : realOrSame(home)
@@ -48,7 +48,7 @@ export function foreignFolders(folder: string, home: string | undefined): readon
     }
     if (at === dirname(at)) break
   }
-  // Everything is inside the root, so it says nothing about who wrote it.
+  // Everything is inside the root folder, so that excludes nothing.
   return [...found].filter(each => each !== '/' && (each === real || own === null || !isWithin(own, each)))
 }
 
@@ -60,7 +60,7 @@ function lookAt(path: string): Stats | null {
   }
 }
 
-/** The repository a worktree belongs to, as its `.git` file says; the worktree itself when that says nothing. */
+/** From the `.git` file of a worktree; the worktree itself without one. */
 function repositoryOf(worktree: string): string {
   try {
     const named = /^gitdir: (.+)$/m.exec(readFileSync(join(worktree, '.git'), 'utf8').slice(0, 4_096))?.[1]

@@ -1,5 +1,5 @@
-// How safety says no: a Failure made where the reason is known, carried by `Refused` out of nested file work and turned
-// into a value at the door of every room. Only refusals and answers of the operating system are turned; a bug stays loud.
+// Refusals of this room: a Failure made where the reason is known, thrown as `Refused` through nested file work, and converted to a value
+// at the door of every room. Only refusals and errors of the operating system are converted; bugs propagate.
 
 import type { Hint } from '../domain/hint.ts'
 import type { Failure, FailureClass } from '../domain/result.ts'
@@ -25,7 +25,7 @@ export function refuse(kind: FailureClass, message: string, hint?: Hint): never 
   throw new Refused(failure(kind, message, hint))
 }
 
-/** Runs file work and answers with a value; `doing` opens the sentence when the operating system refused. */
+/** Runs file work and returns a value; `doing` begins the sentence when the operating system refused. */
 export async function answering<T>(doing: string, work: () => Promise<T>): Promise<Answer<T>> {
   try {
     return { ok: true, value: await work() }
@@ -36,7 +36,7 @@ export async function answering<T>(doing: string, work: () => Promise<T>): Promi
   }
 }
 
-/** The failure behind an error of the file system or of a refusal; null for a bug of ours. */
+/** The failure of a refusal or a file system error; null for a bug. */
 export function failureOf(doing: string, error: unknown): Failure | null {
   if (error instanceof Refused) return error.failure
   const code = codeOf(error)
@@ -54,7 +54,7 @@ export function failureOf(doing: string, error: unknown): Failure | null {
   }
 }
 
-/** The error code of the operating system, such as ENOENT; null for any other error. */
+/** Such as ENOENT; null for any other error. */
 export function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null
   return error.code

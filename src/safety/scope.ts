@@ -1,7 +1,7 @@
-// Write scopes: which files the patterns of a task mean. `*` and `?` stay inside one component, `**` is any number of
-// components; every other character means itself. A pattern that ends in a plain name means that name and, if it is a folder,
-// everything below it: `dist`, `dist/` and `dist/**` mean the same paths; `dist/.` is only the name itself. Paths are compared as text
-// and links are never followed, so a link of that name is in scope itself, and nothing it leads to is.
+// Write scopes: the files that the patterns of a task match. `*` and `?` match within one component, `**` any number of components; every
+// other character is literal. A pattern that ends in a plain name matches that name and, if it is a folder, everything below: `dist`,
+// `dist/` and `dist/**` are equal; `dist/.` matches only the name itself. Paths are compared as text and links are not followed, so a link
+// may be in scope while its target is not.
 
 import { matchesPattern } from '../domain/policy/pattern.ts'
 
@@ -10,7 +10,7 @@ export type Patterns = readonly string[] | null
 
 export const PATTERN_MAX = 1024
 
-/** Why a pattern cannot be used, as the end of a sentence; null when it can. */
+/** Why a pattern is invalid, as the end of a sentence; null when it is valid. */
 export function patternError(pattern: string): string | null {
   if (pattern === '') return 'is empty'
   if (pattern.length > PATTERN_MAX) return `is longer than ${PATTERN_MAX} characters`
@@ -30,14 +30,14 @@ export function patternError(pattern: string): string | null {
   return null
 }
 
-/** Is the path, given with forward slashes and without `.` or `..`, one that the patterns mean? */
+/** The path has forward slashes and no `.` or `..`. */
 export function inScope(patterns: Patterns, path: string): boolean {
   if (patterns === null) return true
   const components = path.split('/')
   return patterns.some(pattern => matchesPath(componentsOf(pattern), components))
 }
 
-/** Could a path below this directory be in scope? Tells a walk where it need not go. The workspace itself is ''. */
+/** Could a path below this directory be in scope? Lets a walk skip it. The workspace itself is ''. */
 export function mayHold(patterns: Patterns, directory: string): boolean {
   if (patterns === null) return true
   const components = directory === '' ? [] : directory.split('/')
@@ -52,12 +52,12 @@ export function mayHold(patterns: Patterns, directory: string): boolean {
   })
 }
 
-/** Does every file directly in this directory belong to the scope? Then the directory itself does too. */
+/** Is every file directly in this directory in scope? Then so is the directory. */
 export function covers(patterns: Patterns, directory: string): boolean {
   return inScope(patterns, directory === '' ? '\uffff' : `${directory}/\uffff`)
 }
 
-/** `tail` stands for everything below a pattern that ends in a plain name; `**` matches no component, too, so the name itself is meant. */
+/** `tail` matches everything below a pattern that ends in a plain name; `**` also matches no component, and so the name itself. */
 function componentsOf(pattern: string, tail: '**' | typeof MAYBE_FOLDER = '**'): readonly string[] {
   const isFolder = pattern.endsWith('/')
   const components = (isFolder ? pattern.slice(0, -1) : pattern).split('/').filter(component => component !== '.')
@@ -67,7 +67,7 @@ function componentsOf(pattern: string, tail: '**' | typeof MAYBE_FOLDER = '**'):
   return last === undefined || !/[*?]/.test(last) ? [...components, tail] : components
 }
 
-/** The tail of a pattern that does not say whether it means a file or a folder. No valid component contains three stars. */
+/** The tail of a pattern that may be a file or a folder. No valid component contains three stars. */
 const MAYBE_FOLDER = '***'
 
 function matchesPath(pattern: readonly string[], path: readonly string[]): boolean {
@@ -78,10 +78,10 @@ function matchesComponent(pattern: string, component: string): boolean {
   return matchesPattern([...pattern], [...component], '*', (part, character) => part === '?' || part === character)
 }
 
-/** So many patterns two lists come to at most; what is beyond is left out, which allows less. */
+/** The most patterns of an intersection; the rest is dropped, which allows less. */
 const COMMON_MAX = 500
 
-/** Patterns that mean what both lists mean. Where two components with stars differ, what they have in common is left out. */
+/** The patterns that both lists match. Where two components with stars differ, their intersection is dropped. */
 export function intersectScopes(a: Patterns, b: Patterns): Patterns {
   if (a === null || b === null) return a ?? b
   const found = new Set<string>()
@@ -117,7 +117,7 @@ function commonOf(a: readonly string[], b: readonly string[]): readonly string[]
     const last = plain.at(-1) ?? ''
     const written = plain.map(component => (component === MAYBE_FOLDER ? '**' : component))
     if (last === MAYBE_FOLDER) return written.slice(0, -1).join('/')
-    // One of the two ends in a star and means no folder: `*.md` and `README.md`.
+    // One of the two ends in a star and is no folder: `*.md` and `README.md`.
     return [...written, ...(/[*?]/.test(last) ? [] : ['.'])].join('/')
   })
   return [...new Set(patterns)].map(pattern => (pattern === '' ? '.' : pattern))

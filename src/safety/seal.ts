@@ -1,6 +1,5 @@
-// A seal says that a journal held a certain entry, in a way that only whoever has the key can say it. The chain alone shows that
-// nobody changed one entry; somebody who can write the whole database can make a new chain. Without the key, which is kept
-// elsewhere, they cannot make a seal for it.
+// A seal proves that a journal contained a certain entry. The hash chain alone only detects changes of single entries: someone who can
+// write the whole database can create a new chain, but without the key, which is stored elsewhere, no seal for it.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -8,7 +7,7 @@ export interface Seal {
   readonly seal: 1
   readonly plan: string
   readonly name: string
-  /** How many entries the journal had, and the hash of the last. */
+  /** The number of entries of the journal, and the last hash. */
   readonly version: number
   readonly head: string
   readonly hmac: string
@@ -21,14 +20,14 @@ export function makeSeal(key: Uint8Array, of: Omit<Sealed, 'seal'>): Seal {
   return { ...sealed, hmac: hmacOf(key, sealed).toString('hex') }
 }
 
-/** In a time that tells nothing about how much of it is right. */
+/** In constant time. */
 export function isSealedBy(key: Uint8Array, seal: Seal): boolean {
-  const told = Buffer.from(seal.hmac, 'hex')
+  const given = Buffer.from(seal.hmac, 'hex')
   const made = hmacOf(key, seal)
-  return told.length === made.length && timingSafeEqual(told, made)
+  return given.length === made.length && timingSafeEqual(given, made)
 }
 
-/** Each part as JSON on a line of its own: no two seals have the same text. */
+/** One JSON line for each part, so that two different seals never have the same text. */
 function hmacOf(key: Uint8Array, { seal, plan, name, version, head }: Sealed): Buffer {
   const text = ['planfold seal', seal, plan, name, version, head].map(part => JSON.stringify(part)).join('\n')
   return createHmac('sha256', key).update(text).digest()
@@ -36,7 +35,7 @@ function hmacOf(key: Uint8Array, { seal, plan, name, version, head }: Sealed): B
 
 const HEX = /^[0-9a-f]{64}$/
 
-/** From parsed JSON, alone or in the envelope of `--json`; null when it is no seal. */
+/** From parsed JSON, alone or in the envelope of `--json`; null for anything else. */
 export function readSeal(value: unknown): Seal | null {
   if (value === null || typeof value !== 'object') return null
   if ('planfold' in value && 'data' in value) return readSeal(value.data)

@@ -68,16 +68,16 @@ export type OnProgress = (progress: FileProgress) => void
 /** Reports the start and the end, even of a failure. */
 export async function reportWork<T>(
   onProgress: OnProgress | undefined,
-  doing: (tell: (entries: number) => void) => Promise<T>,
+  doing: (report: (entries: number) => void) => Promise<T>,
 ): Promise<T> {
   const work = {}
   let entries = 0
-  const tell = (count: number): void => {
+  const report = (count: number): void => {
     entries = count
     onProgress?.({ work, entries })
   }
   try {
-    return await doing(tell)
+    return await doing(report)
   } finally {
     onProgress?.({ work, entries, done: true })
   }
@@ -87,7 +87,6 @@ export async function reportWork<T>(
 export interface LeftOut {
   readonly path: string
   readonly reason: string
-  /** In a rollback: kept by choice. */
   readonly kept?: true
   /** In a rollback: the plan changed it, and it was never stored. */
   readonly uncovered?: true

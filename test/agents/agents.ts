@@ -1,5 +1,5 @@
 // The coding agents that are tried: where their program is, how each is pointed at the scripted model, and how it is started without a
-// person. What Planfold needs on disk is written by `planfold install`, except for Kimi Code, which has no entry there.
+// person. What Planfold needs on disk is written by `planfold agents install`, except for Kimi Code, which has no entry there.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -19,11 +19,11 @@ export interface Agent {
   readonly isPrimed: boolean
   /** Calls that make the tools of MCP servers visible to the model. */
   readonly search: readonly Step[]
-  /** Does `planfold install` add a hook that denies writes outside the claimed task? */
+  /** Does `planfold agents install` add a hook that denies writes outside the claimed task? */
   readonly isGuarded: boolean
   /** Can a person be asked in its window (elicitation) as it is started here? Else the question waits in the inbox. */
   readonly hasWindow: boolean
-  /** Its name in `planfold install`. */
+  /** Its name in `planfold agents install`. */
   readonly install: string | null
   /** The settings that a person would have made: the model, and that this folder is trusted. */
   setUp(place: Place): Promise<void>

@@ -50,7 +50,7 @@ export async function repairTrial(trial: Trial): Promise<Repaired> {
     const miscount = await miscounted(world)
     const { served } = world.model
     const asked = world.model.requests.length
-    const replay = await world.watched('replay', 'repair')
+    const replay = await world.watched('audit', 'replay', 'repair')
     const replayFaults = [
       // Else the watch would see nothing anywhere.
       ...(run.did.some(line => line.startsWith('process ')) ? [] : ['the watch of processes does not work']),

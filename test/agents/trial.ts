@@ -1,4 +1,4 @@
-// One agent through one plan: it is installed by `planfold install`, reads the plan, claims its task, writes the file with its own tool,
+// One agent through one plan: it is installed by `planfold agents install`, reads the plan, claims its task, writes the file with its own tool,
 // and reports. Judged by the journal of Planfold, by what the MCP server heard, and by what the model was asked; never by the exit
 // code of the agent, which is 0 also when everything was denied.
 
@@ -73,7 +73,7 @@ export async function tryAgent(agent: Agent): Promise<Findings> {
     // It waits for an agent, and says so with another exit code than 0.
     await planfold('run', 'plan.yaml').catch(() => '')
     await agent.setUp(place)
-    if (agent.install !== null) await planfold('install', agent.install, '--yes')
+    if (agent.install !== null) await planfold('agents', 'install', agent.install, '--yes')
     const began = performance.now()
     const output = await converse(agent, place, environment)
     const ms = performance.now() - began
@@ -86,7 +86,7 @@ export async function tryAgent(agent: Agent): Promise<Findings> {
       JSON.parse(await planfold('show', 'trial', '--json')),
     )
     const asked = judgeRequests(agent, model, output)
-    if (agent.install !== null) await planfold('install', agent.install, '--uninstall', '--yes')
+    if (agent.install !== null) await planfold('agents', 'install', agent.install, '--uninstall', '--yes')
     return {
       ...heard,
       ...asked,

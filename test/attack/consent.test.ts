@@ -1,6 +1,6 @@
 // Attacks on consent: commands spelt so that nobody recognises them. What is recognised must be recognised however it is quoted,
 // wrapped or split over lines, and nothing here may make recognition slow, throw, or call harmless lines dangerous. What is beyond it
-// is listed too, so that nobody claims more: recognition is a help, not a wall (docs/guide/consent.md).
+// is listed too, so that nobody claims more: recognition is a help, not a wall (docs/guide/people.md).
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

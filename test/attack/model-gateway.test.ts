@@ -8,8 +8,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { gatewayFor } from '../../src/extras/models/gateway/gateway.fixture.ts'
 import { KEY } from '../../src/extras/models/models.fixture.ts'
 import { inheritedEnvironment } from '../../src/safety/environment.ts'
-import { spawnBoxed } from '../../src/safety/sandbox/boxed-process.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
+import { spawnBoxed } from '../../src/safety/sandbox/sandboxed-process.ts'
 
 /** Asks the model as its own environment says, then everything else it can think of. */
 const AGENT = `

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openProxy, type ProxyOptions } from '../../src/safety/network/network-proxy.ts'
-import { spawnBoxed } from '../../src/safety/sandbox/boxed-process.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
+import { spawnBoxed } from '../../src/safety/sandbox/sandboxed-process.ts'
 
 const sandbox = bubblewrap({ environment: process.env, outside: [] })
 const standing = await sandbox.check()

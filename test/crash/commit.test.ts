@@ -96,7 +96,7 @@ describe('the command line, killed', () => {
         }
         expect(code).toBe(0)
         expect(ground.treeHash()).toBe(scene.reference.tree)
-        expect((await ground.planfold(['check', '--read-data']).end()).code).toBe(0)
+        expect((await ground.planfold(['doctor', 'store', '--read-data']).end()).code).toBe(0)
         ground.remove()
       }),
     )

@@ -55,8 +55,8 @@ async function finish(ground: Ground): Promise<void> {
       .split('\n')
       .filter(line => line === 'shipped'),
   ).toHaveLength(1)
-  if (ALL) expect((await command(ground, ['check', '--read-data'])).code).toBe(0)
-  expect((await command(ground, ['replay', 'gated'])).code).toBe(0)
+  if (ALL) expect((await command(ground, ['doctor', 'store', '--read-data'])).code).toBe(0)
+  expect((await command(ground, ['audit', 'replay', 'gated'])).code).toBe(0)
   ground.remove()
 }
 

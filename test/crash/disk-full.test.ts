@@ -138,7 +138,7 @@ async function goesOn(scene: Scene, first: Ended, told: string): Promise<number>
   }
   expect(scene.outside(), shown).not.toContain('undone')
   expect(readFileSync(join(scene.root, 'src/out.txt'), 'utf8'), shown).toBe('built\n')
-  const check = await scene.said('check', '--read-data')
+  const check = await scene.said('doctor', 'store', '--read-data')
   expect(check.code, `${shown}\n${check.out}${check.err}`).toBe(0)
   const listed = JSON.parse((await scene.said('--json', 'list')).out) as { data: { items: { name: string }[] } }
   expect(
@@ -246,7 +246,7 @@ describe.skipIf(noMount !== null)('a rollback on a disk that is full', () => {
       const undone = await scene.said('undo', 'ship')
       expect(undone.code, `${shown}\n${undone.out}${undone.err}`).toBe(0)
       expect(standing(), shown).toEqual(built)
-      const check = await scene.said('check', '--read-data')
+      const check = await scene.said('doctor', 'store', '--read-data')
       expect(check.code, `${shown}\n${check.out}${check.err}`).toBe(0)
     },
   )

@@ -57,7 +57,7 @@ tasks:
     expect((await command(ground, ['approve', 'pay', 'pay', '-m', 'seen in the account'])).code).toBe(0)
     expect((await command(ground, ['resume', 'pay'])).code).toBe(0)
     expect(effects()).toEqual(['pay', 'after'])
-    expect((await command(ground, ['check', '--read-data'])).code).toBe(0)
+    expect((await command(ground, ['doctor', 'store', '--read-data'])).code).toBe(0)
     await recorder.release('pay')
     ground.remove()
   })

@@ -364,7 +364,7 @@ class Scene {
       const { path, text } = version
       if (this.#read(path)?.includes(text) || this.#maybeOverwritten.has(version)) continue
       const sha256 = createHash('sha256').update(text).digest('hex')
-      const shown = await this.#here.planfold('checkpoints', 'cat', 'p', sha256)
+      const shown = await this.#here.planfold('checkpoint', 'cat', 'p', sha256)
       const isStored = shown.exit === 0 && shown.stdout.includes(text.trim())
       const isNamed = said.includes(path)
       if (isStored && isNamed) stored++

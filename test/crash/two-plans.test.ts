@@ -81,7 +81,7 @@ describe('two plans with one scope, in two processes', () => {
     expect((await r.end()).code).toBe(0)
     expect((await command('resume', 'q')).code).toBe(0)
     expect([there('sc/p'), there('sc/q'), there('sc/r')]).toEqual([true, true, true])
-    await said('check')
+    await said('doctor', 'store')
     for (const name of ['p', 'q', 'r']) expect(await said('status', name)).toMatch(/completed/)
   })
 
@@ -137,7 +137,7 @@ describe('two plans with one scope, in one service', () => {
     second.service.kill('SIGTERM')
     await second.service.end()
     expect([there('sc/p'), there('sc/q')]).toEqual([true, true])
-    await said('check')
+    await said('doctor', 'store')
   })
 })
 

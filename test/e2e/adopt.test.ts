@@ -38,21 +38,21 @@ async function forked(): Promise<void> {
 
 const folder = () => join(here.folder, '.planfold', 'work', 'release-fork')
 
-describe('planfold adopt', () => {
+describe('planfold fork adopt', () => {
   it('shows the diff, asks where both sides changed, removes the worktree, and undo takes it back', async () => {
     await forked()
     shell(`echo "by hand" >> .planfold/work/release-fork/out && echo "here too" >> out`)
-    const asked = await here.planfold('adopt', 'release-fork')
+    const asked = await here.planfold('fork', 'adopt', 'release-fork')
     expect(asked.exit).toBe(3)
     expect(asked.stdout).toMatch(/^adopt the work of release-fork into release\n/)
     expect(asked.stdout).toMatch(/ {2}! change {3}out {2}also changed here since the fork was made\n/)
     expect(asked.stdout).toMatch(/ {2}files {5}2 paths, 1 of them changed here as well, 30 already the same here\n/)
     expect(asked.stdout).toContain('+by hand')
     expect(asked.stdout).toContain('diff      what the fork changed since it was made')
-    expect(asked.stdout).toContain('planfold adopt release-fork --merge out')
+    expect(asked.stdout).toContain('planfold fork adopt release-fork --merge out')
     expect([await here.read('out'), existsSync(folder())]).toEqual(['built\nhere too\n', true])
 
-    const taken = await here.planfold('adopt', 'release-fork', '--take', 'out')
+    const taken = await here.planfold('fork', 'adopt', 'release-fork', '--take', 'out')
     expect(taken, taken.stderr).toMatchObject({ exit: 0 })
     expect(taken.stdout).toMatch(/✔ release-fork: adopted into release; \d+ paths? changed\n/)
     expect(taken.stdout).toContain('folder    worktree removed; its files are stored')
@@ -70,14 +70,14 @@ describe('planfold adopt', () => {
   it('where both versions do not merge, names the commands that choose one, and says why yours is kept', async () => {
     await forked()
     await here.write('level-9', 'mine\n')
-    const merged = await here.planfold('adopt', 'release-fork', '--merge', 'all')
+    const merged = await here.planfold('fork', 'adopt', 'release-fork', '--merge', 'all')
     expect(merged.exit).toBe(1)
     expect(merged.stdout).toContain('worktree kept: 1 of its paths is not adopted yet')
     expect(merged.stdout).toContain('kept      level-9: the edits do not merge cleanly')
     expect(merged.stdout).toMatch(
-      /\nchoose:\n {2}planfold adopt release-fork --keep level-9\n.*\n {2}planfold adopt release-fork --take level-9\n.*\n$/,
+      /\nchoose:\n {2}planfold fork adopt release-fork --keep level-9\n.*\n {2}planfold fork adopt release-fork --take level-9\n.*\n$/,
     )
-    const kept = await here.planfold('adopt', 'release-fork', '--keep', 'level-9')
+    const kept = await here.planfold('fork', 'adopt', 'release-fork', '--keep', 'level-9')
     expect(kept.exit).toBe(0)
     expect(kept.stdout).toContain(
       'kept      level-9: your version is kept, because both sides created it and you chose so',
@@ -94,10 +94,10 @@ describe('planfold adopt', () => {
     expect(await prune()).toMatchObject(kept)
     const told = await here.planfold('prune', '--archive', '--before', '1ms')
     expect(told.stdout).toContain(
-      'release-fork is a fork with unmerged work and was not archived. Next: planfold adopt release-fork',
+      'release-fork is a fork with unmerged work and was not archived. Next: planfold fork adopt release-fork',
     )
     expect(existsSync(join(folder(), 'level-9'))).toBe(true)
-    expect(await here.planfold('adopt', 'release-fork', '--take', 'all')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('fork', 'adopt', 'release-fork', '--take', 'all')).toMatchObject({ exit: 0 })
     const done = (await prune()) as { archived: string[] }
     expect({ ...done, archived: done.archived.toSorted() }).toMatchObject({
       archived: ['release', 'release-fork'],
@@ -126,12 +126,12 @@ describe('planfold adopt', () => {
       kills++
     }
     expect(kills).toBeGreaterThan(3)
-    const last = await here.planfold('adopt', 'release-fork', '--take', 'all')
+    const last = await here.planfold('fork', 'adopt', 'release-fork', '--take', 'all')
     expect(last, last.stderr + last.stdout).toMatchObject({ exit: 0 })
     expect(shell('cat out f1 f30 level-9 mine.txt')).toBe('fork\nfork\nfork\npacked {"level":9}\nmine')
     expect([existsSync(folder()), shell('git worktree list | wc -l')]).toEqual([false, '1'])
     const { items } = (await here.json('log', 'release')) as { items: { type: string }[] }
     expect(items.filter(({ type }) => type === 'rollback.finished')).toHaveLength(1)
-    expect(await here.planfold('check', '--read-data')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store', '--read-data')).toMatchObject({ exit: 0 })
   })
 })

@@ -74,7 +74,7 @@ it('of a plan that waits to be claimed the next step is a claim, after a run as 
   )
   await here.planfold('claim', 'ext')
   expect((await here.planfold('converge', 'ext')).stdout).toBe(
-    'ext is waiting for ana@example.com (b). Next: wait for the report; if ana@example.com is gone: planfold release ext b, then planfold converge ext\n',
+    'ext is waiting for ana@example.com (b). Next: wait for the report; if ana@example.com is gone: planfold unclaim ext b, then planfold converge ext\n',
   )
 })
 
@@ -145,10 +145,12 @@ it('whoever claims, reports and retries is told what is wrong and what is next',
   expect((await here.planfold('claim', 'ext', 'a', '--as', 'bo')).stderr).toContain(
     "error: task 'a' is claimed by ana@example.com\n",
   )
-  expect((await here.planfold('done', 'ext', 'a', '--token', 'wrong')).stderr).toContain(
+  expect((await here.planfold('report', '--status', 'done', 'ext', 'a', '--token', 'wrong')).stderr).toContain(
     "error: this is not the token of the claim on 'a', which ana@example.com holds\n",
   )
-  expect((await here.planfold('done', 'ext', 'a')).stdout).toBe('a waits for a person to confirm its checks\n')
+  expect((await here.planfold('report', '--status', 'done', 'ext', 'a')).stdout).toBe(
+    'a waits for a person to confirm its checks\n',
+  )
   expect((await here.planfold('approve', 'ext', 'a')).stderr).toBe('Next: planfold claim ext\n')
   expect((await here.planfold('retry', 'ext', 'a')).stderr).toBe('Next: planfold claim ext\n')
 })
@@ -165,7 +167,7 @@ it('a rejection without a reason is told as one, and a plan that nobody runs is 
 it('a final check that failed is seen in the contract', async () => {
   await runs('f', 'tasks: [{ id: a, run: ["true"], effect: pure }]\ndone: [{ check: test -f x.txt }]\n')
   expect((await here.planfold('status', 'f')).stdout).toContain(
-    '  failed   a check did not pass; see: planfold contract f\n',
+    '  failed   a check did not pass; see: planfold show f --checks\n',
   )
 })
 
@@ -185,7 +187,7 @@ it('what runs again after a rollback of single tasks is listed with every decisi
   - { id: q, needs: [c], gate: approval }
 `,
   )
-  await here.planfold('choose', 'ct', 'c', 'x')
+  await here.planfold('answer', 'ct', 'c', 'x')
   await here.planfold('approve', 'ct', 'q')
   const said = await here.planfold('rollback', 'ct', '--tasks', 'a', '--to', 'c', '--dry-run')
   expect(said.stdout).toContain('  decisions lost: c (chosen by ana@example.com), q (approved by ana@example.com)\n')
@@ -204,7 +206,7 @@ it('what was running when its process died is not said to be running', async () 
   const words = 'interrupted: s was running when the process died'
   expect((await here.planfold('status', 'k')).stdout).toContain(`k ${words}\n  tasks    0/1 done: 1 interrupted\n`)
   expect((await here.planfold('show', 'k', 's')).stdout).toMatch(/^‖ s interrupted\n/)
-  const handed = (await here.planfold('handoff', 'k')).stdout
+  const handed = (await here.planfold('summary', '--form', 'handoff', 'k')).stdout
   expect(handed).toContain(`**${words}**`)
   expect(handed).toContain('- `s`: interrupted\n')
   expect((await here.planfold('budget', 'k')).stdout).toContain(`k: ${words}\n`)
@@ -240,7 +242,7 @@ it('what was running when its process died is decided after resume, and approve 
     ['show', 'c'],
   ])
     expect((await here.planfold(...words)).stdout).toMatch(/^‖ c interrupted/m)
-  expect((await here.planfold('digest', 'c')).stdout).toMatch(/^ {2}interrupted pub,/m)
+  expect((await here.planfold('summary', 'c')).stdout).toMatch(/^ {2}interrupted pub,/m)
   expect((await here.planfold('resume', 'c')).exit).toBe(4)
   expect((await here.planfold('approve', 'c', 'pub')).exit).toBe(0)
 })

@@ -25,7 +25,7 @@ test('what was installed tells an agent its task, and is taken away again', asyn
   await here.planfold('run', 'plan.yaml')
   const before = await here.files()
   for (const agent of ['claude', 'opencode'])
-    expect(await here.planfold('install', agent, '--yes')).toMatchObject({ exit: 0, stderr: '' })
+    expect(await here.planfold('agents', 'install', agent, '--yes')).toMatchObject({ exit: 0, stderr: '' })
   await here.planfold('claim', 'small', 'first', '--as', 'claude-code/01234567')
 
   const bin = join(here.folder, '.planfold/bin')
@@ -64,7 +64,7 @@ test('what was installed tells an agent its task, and is taken away again', asyn
   expect(output.system).toEqual(['You are an agent.', expect.stringContaining('goal: A small thing')])
 
   for (const agent of ['opencode', 'claude'])
-    expect(await here.planfold('install', agent, '--uninstall', '--yes')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('agents', 'install', agent, '--uninstall', '--yes')).toMatchObject({ exit: 0 })
   expect((await here.files()).filter(file => !file.startsWith('.planfold'))).toEqual(
     before.filter(file => !file.startsWith('.planfold')),
   )

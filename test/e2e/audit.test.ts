@@ -46,7 +46,7 @@ async function lived(): Promise<void> {
   expect(await here.planfold('approve', 'release', 'review', '-m', 'looked at it')).toMatchObject({ exit: 0 })
   const ended = await here.planfold('resume', 'release')
   expect(ended).toMatchObject({ exit: 0 })
-  expect(ended.stdout).toContain('handoff  planfold handoff release')
+  expect(ended.stdout).toContain('handoff  planfold summary release --form handoff')
 }
 
 function keyFile(name = 'key', bytes = 'k'.repeat(32)): string {
@@ -211,31 +211,31 @@ describe('planfold audit', () => {
   })
 })
 
-describe('planfold handoff', () => {
+describe('planfold summary --form handoff', () => {
   it('writes the same bytes every time, only when asked, and not over what others wrote', async () => {
     await lived()
     const before = await here.files()
-    const printed = await here.planfold('handoff', 'release')
+    const printed = await here.planfold('summary', '--form', 'handoff', 'release')
     expect(printed).toMatchObject({ exit: 0, stderr: '' })
     expect(printed.stdout).toContain('# Postmortem')
     expect(printed.stdout).toContain('flaky` (attempt 1), transient')
     expect(await here.files()).toEqual(before)
-    expect(await here.planfold('handoff', 'release', '--write', 'out')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('summary', '--form', 'handoff', 'release', '--write', 'out')).toMatchObject({ exit: 0 })
     const first = [await here.read('out/README.md'), await here.read('out/POSTMORTEM.md')]
-    expect(await here.planfold('handoff', 'release', '--write', 'out')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('summary', '--form', 'handoff', 'release', '--write', 'out')).toMatchObject({ exit: 0 })
     expect([await here.read('out/README.md'), await here.read('out/POSTMORTEM.md')]).toEqual(first)
     expect(first[0]).toContain('Plan `release`: **completed**')
     await here.write('README.md', 'mine')
-    expect(await here.planfold('handoff', 'release', '--write', '.')).toMatchObject({ exit: 3 })
+    expect(await here.planfold('summary', '--form', 'handoff', 'release', '--write', '.')).toMatchObject({ exit: 3 })
     expect(await here.read('README.md')).toBe('mine')
     expect(existsSync(join(here.folder, 'POSTMORTEM.md'))).toBe(false)
   })
 })
 
-describe('planfold digest and inbox', () => {
+describe('planfold summary and inbox', () => {
   it('tell what was done, what waits, and take the answer by its id, once', async () => {
     await waiting()
-    const { items } = (await here.json('digest', '--since', '1h')) as { items: readonly Digest[] }
+    const { items } = (await here.json('summary', '--since', '1h')) as { items: readonly Digest[] }
     expect(items).toMatchObject([
       {
         name: 'release',
@@ -245,7 +245,7 @@ describe('planfold digest and inbox', () => {
         next: [{ task: 'last' }],
       },
     ])
-    expect((await here.planfold('digest', 'release')).stdout).toMatch(/waits\s+review waits for approval, since/)
+    expect((await here.planfold('summary', 'release')).stdout).toMatch(/waits\s+review waits for approval, since/)
 
     const inbox = (await here.json('inbox')) as { items: readonly InboxEntry[] }
     const [item] = inbox.items
@@ -275,7 +275,7 @@ describe('planfold digest and inbox', () => {
     database(open => open.exec("UPDATE entries SET actor = 'eve' WHERE plan_no = 1 AND version = 2"))
     const waits = { items: [{ name: 'sound' }], unreadable: [{ name: 'broken' }] }
     expect(await here.json('inbox')).toMatchObject(waits)
-    expect(await here.json('digest')).toMatchObject(waits)
+    expect(await here.json('summary')).toMatchObject(waits)
     expect(await here.json('audit', 'verify', '--all')).toMatchObject({
       ok: false,
       items: [

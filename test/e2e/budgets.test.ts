@@ -74,8 +74,8 @@ tasks:
     expect((await here.planfold('budget', 'add', 'three', '--attempts', '1')).exit).toBe(0)
     expect((await here.planfold('resume', 'three')).exit).toBe(0)
     expect(textOf('log')).toBe('a\nb\nc\n')
-    expect((await here.planfold('replay', 'three')).exit).toBe(0)
-    expect((await here.planfold('check')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'three')).exit).toBe(0)
+    expect((await here.planfold('doctor', 'store')).exit).toBe(0)
   })
 })
 
@@ -114,7 +114,7 @@ tasks:
     const done = await budgetOf('ask')
     expect(line(done, 'cost').spent).toBeCloseTo(spent + (100 * 5 + 5 * 25) / 1e6, 9)
     expect(line(done, 'calls')).toMatchObject({ spent: 2, reserved: 0 })
-    expect((await here.planfold('replay', 'ask')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'ask')).exit).toBe(0)
   })
 
   test('whose price is not known is not asked before a person agrees', async () => {

@@ -13,6 +13,20 @@ afterEach(() => here.remove())
 /** Times and times of day differ from run to run. */
 const still = (text: string): string => text.replace(/\d\d:\d\d:\d\d/g, 'HH:MM:SS').replace(/\d+\.\d ?s\b/g, '0.0s')
 
+describe('an old name of a command', () => {
+  it('does the same, with one line on standard error that names the new one', async () => {
+    await here.write('plan.yaml', 'planfold: 1\nname: two\ntasks: [{ id: a }, { id: b }]\n')
+    await here.planfold('run', 'plan.yaml')
+    const old = await here.planfold('--json', 'done', 'a')
+    expect(old).toMatchObject({ exit: 0, stderr: 'note: `planfold done` is now `planfold report --status done`\n' })
+    expect(JSON.parse(old.stdout)).toMatchObject({ data: { name: 'two', events: [{ type: 'attempt.started' }, {}] } })
+    expect(await here.planfold('--quiet', 'fail', 'two', 'b', '-m', 'no')).toMatchObject({ exit: 0, stderr: '' })
+    expect(await here.planfold('checkpoints', 'list', 'two')).toMatchObject({ exit: 0 })
+    const help = await here.planfold('help', 'checkpoints')
+    expect(help.stdout).toMatch(/^Usage: planfold checkpoint list /)
+  })
+})
+
 describe('a plan from the command line', () => {
   it('names commands that can be pasted, also where --dir says where the state is', async () => {
     await here.write(
@@ -55,7 +69,7 @@ describe('a plan from the command line', () => {
       '  answer   review waits for approval',
       '           planfold approve hello review',
       "           planfold reject hello review -m 'why'",
-      "           planfold push-back hello review -m 'what to change'",
+      "           planfold answer hello review --push-back -m 'what to change'",
       '  Next: answer it, then planfold resume hello',
       '',
     ])
@@ -89,9 +103,11 @@ describe('a plan from the command line', () => {
       exit: 3,
       stderr: expect.stringContaining('claimed by ana@example.com'),
     })
-    expect(await here.json('heartbeat', 'agent', '--token', claim.token)).toMatchObject({ task: 'agent' })
-    expect(await here.planfold('done', 'agent', '--token', 'wrong')).toMatchObject({ exit: 3 })
+    expect(await here.json('claim', '--extend', 'agent', '--token', claim.token)).toMatchObject({ task: 'agent' })
+    expect(await here.planfold('report', '--status', 'done', 'agent', '--token', 'wrong')).toMatchObject({ exit: 3 })
     const done = await here.planfold(
+      'report',
+      '--status',
       'done',
       'agent',
       '--token',
@@ -109,7 +125,7 @@ describe('a plan from the command line', () => {
     expect(await here.json('show', 'hello', 'agent')).toMatchObject({
       task: { status: 'completed', outputs: { pages: 3, by: 'ana' } },
     })
-    expect(await here.planfold('check', '--read-data')).toMatchObject({
+    expect(await here.planfold('doctor', 'store', '--read-data')).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining('store OK'),
     })
@@ -136,20 +152,33 @@ tasks:
     const says = async (exit: number, stderr: string, ...argv: readonly string[]) =>
       expect(await here.planfold(...argv)).toMatchObject({ exit, stderr: expect.stringContaining(stderr) })
     await says(3, "only the role 'lead'", 'skip', 'guarded', 'go', '-m', 'hurry')
-    await says(2, 'what to change', 'push-back', 'guarded', 'go', '-m', '', '--as', 'ana')
-    await says(2, "did you mean 'draft'?", 'push-back', 'guarded', 'go', '-m', 'no', '--to', 'drft', '--as', 'ana')
-    await says(3, 'all of its 1 runs', 'push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')
+    await says(2, 'what to change', 'answer', '--push-back', 'guarded', 'go', '-m', '', '--as', 'ana')
+    await says(
+      2,
+      "did you mean 'draft'?",
+      'answer',
+      '--push-back',
+      'guarded',
+      'go',
+      '-m',
+      'no',
+      '--to',
+      'drft',
+      '--as',
+      'ana',
+    )
+    await says(3, 'all of its 1 runs', 'answer', '--push-back', 'guarded', 'go', '-m', 'no', '--as', 'ana')
     for (const name of ['', 'ana ', 'a\u200bna', 'a\u202ena'])
       await says(2, 'cannot be the name of who acts', 'approve', 'guarded', 'go', '--as', name)
     expect(await here.planfold('skip', 'guarded', 'go', '-m', 'hurry', '--as', 'Bo')).toMatchObject({
       exit: 0,
       stdout: 'go skipped by Bo: hurry\nready: last\n',
     })
-    expect(await here.json('handoff', 'guarded')).toMatchObject({
+    expect(await here.json('summary', '--form', 'handoff', 'guarded')).toMatchObject({
       decisions: [{ task: 'sound' }, { task: 'go', by: 'Bo', verdict: 'skipped', rationale: 'hurry' }],
     })
     expect((await here.planfold('resume', 'guarded')).exit).toBe(0)
-    expect((await here.planfold('replay', 'guarded')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'guarded')).exit).toBe(0)
   })
 
   it('is taken up, revised or run afresh when its file is run again', async () => {
@@ -189,7 +218,7 @@ describe('the other commands', () => {
       stdout: 'created work, not started. Next: planfold run work\n',
     })
     expect((await here.planfold('run', 'work')).exit).toBe(4)
-    expect(await here.planfold('fail', 'a', '--message', 'cannot')).toMatchObject({
+    expect(await here.planfold('report', '--status', 'failed', 'a', '--message', 'cannot')).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining('a failed: cannot'),
     })
@@ -198,7 +227,7 @@ describe('the other commands', () => {
       exit: 0,
       stdout: expect.stringContaining('a will run again'),
     })
-    expect((await here.planfold('done', 'a')).exit).toBe(0)
+    expect((await here.planfold('report', '--status', 'done', 'a')).exit).toBe(0)
     expect(await here.planfold('skip', 'b', '--message', 'not needed')).toMatchObject({
       exit: 0,
       stdout: expect.stringContaining('b skipped by ana@example.com: not needed'),
@@ -250,7 +279,7 @@ describe('the other commands', () => {
       exit: 2,
       stderr: expect.stringContaining('exported event log'),
     })
-    expect(await here.json('schema')).toMatchObject({ $id: expect.any(String) })
+    expect(await here.json('export', '--schema')).toMatchObject({ $id: expect.any(String) })
     expect((await here.planfold('completion', 'bash')).stdout).toContain('complete -o filenames -F _planfold planfold')
     expect(await here.json('prune', '--archive', '--dry-run')).toMatchObject({ dryRun: true, plans: 0 })
   })

@@ -42,13 +42,13 @@ it('check misses an artifact that is gone', async () => {
   expect(await here.planfold('run', 'p.yaml', '--quiet')).toMatchObject({ exit: 0 })
   const shown = JSON.parse((await here.planfold('show', 'p', 'a', '--json')).stdout)
   const artifact = JSON.stringify(shown).match(/"artifact":"([0-9a-f]{64})"/)?.[1] ?? ''
-  expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+  expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   rmSync(join(here.folder, '.planfold/blobs', artifact.slice(0, 2), artifact.slice(2)))
-  expect(await here.planfold('check')).toMatchObject({ exit: 1 })
+  expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 1 })
 })
 
 it('a report that is not accepted ends with the exit code of a failure', async () => {
   await here.write('p.yaml', 'planfold: 1\nname: p\ntasks: [{ id: a, accept: [{ expect: outputs.tests >= 10 }] }]\n')
   await here.planfold('run', 'p.yaml')
-  expect(await here.planfold('done', 'p', 'a', '--output', 'tests=3')).toMatchObject({ exit: 1 })
+  expect(await here.planfold('report', '--status', 'done', 'p', 'a', '--output', 'tests=3')).toMatchObject({ exit: 1 })
 })

@@ -74,7 +74,7 @@ describe('an approval on the command line', () => {
     expect((await here.planfold('approve', 'release', 'ship', '--hash', now.slice(0, 12))).exit).toBe(0)
     expect((await here.planfold('resume', 'release')).exit).toBe(0)
     expect(done()).toEqual(['changed'])
-    expect((await here.planfold('replay', 'release')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'release')).exit).toBe(0)
   })
 
   it('P47 is given once, however many give it at once', async () => {

@@ -30,7 +30,7 @@ async function statuses(name: string): Promise<Record<string, string>> {
 /** However an example went, what is stored must be sound. */
 async function ended(name: string, status: string): Promise<void> {
   expect(await here.json('status', name)).toMatchObject({ status })
-  expect((await here.planfold('check')).exit).toBe(0)
+  expect((await here.planfold('doctor', 'store')).exit).toBe(0)
 }
 
 describe('the examples', () => {
@@ -104,7 +104,7 @@ describe('the examples', () => {
     expect((await run('external')).exit).toBe(4)
     const { task, token } = (await here.json('claim', 'external', 'implement')) as { task: string; token: string }
     expect(task).toBe('implement')
-    expect((await here.planfold('heartbeat', 'external', 'implement', '--token', token)).exit).toBe(0)
+    expect((await here.planfold('claim', '--extend', 'external', 'implement', '--token', token)).exit).toBe(0)
     const report = ['done', 'external', 'implement', '--token', token, '--output', 'tests=12']
     expect((await here.planfold(...report)).exit).toBe(0)
     const resumed = await here.planfold('resume', 'external')

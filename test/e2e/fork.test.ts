@@ -81,13 +81,13 @@ describe('planfold fork', () => {
 
     expect((await here.planfold('status', 'other')).stdout).toContain('works in .planfold/work/other')
     expect(await here.json('show', 'other')).toMatchObject({ summary: { place: '.planfold/work/other' } })
-    const compared = await here.planfold('compare', 'release', 'other')
+    const compared = await here.planfold('show', 'release', '--compare', 'other')
     expect(compared.stdout).toMatch(/^forked from +release$/m)
     expect(compared.stdout).toMatch(/^build +completed +1 +\S+ +completed +inherited *$/m)
     expect(compared.stdout).toMatch(/^out +[0-9a-f]{12} +[0-9a-f]{12}$/m)
     expect(compared.stdout).not.toMatch(/^d\/f/m)
     for (const name of ['release', 'other', 'release-fork'])
-      expect(await here.planfold('replay', name), name).toMatchObject({ exit: 0 })
+      expect(await here.planfold('audit', 'replay', name), name).toMatchObject({ exit: 0 })
   })
 
   it('runs two forks of one point at the same time, in two processes', async () => {

@@ -31,8 +31,8 @@ describe('a plan that failed', () => {
     expect(await here.read('log')).toBe('built\ntested\nshipped\n')
     expect(await here.json('list')).toMatchObject({ items: [{ name: 'p', status: 'completed' }] })
     // What happened is proven as everything else is.
-    expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
-    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('audit', 'replay', 'p')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
 
   it('goes on from the same file, or by its name, when the world was mended', async () => {
@@ -45,8 +45,8 @@ describe('a plan that failed', () => {
     await here.write('ready', '')
     expect(await here.planfold('run', 'p')).toMatchObject({ exit: 0 })
     expect(await here.read('log')).toBe('built\nshipped\n')
-    expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
-    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('audit', 'replay', 'p')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
 
   it('is run afresh with --again', async () => {
@@ -135,16 +135,18 @@ describe('an agent', () => {
     await here.write('p.yaml', PLAN)
     expect(await here.planfold('run', 'p.yaml')).toMatchObject({ exit: 4 })
     const { token } = (await here.json('claim', 'p')) as { readonly token: string }
-    const early = await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=3')
+    const early = await here.planfold('report', '--status', 'done', 'p', 'a', '--token', token, '--output', 'tests=3')
     expect(early).toMatchObject({ exit: 1 })
     expect(early.stdout).toBe(
       'report of a not accepted, the claim stays: check failed: outputs.tests >= 10 (outputs.tests is 3)\n',
     )
     expect(early.stderr).toContain('check failed: test -f ready (exit 1)')
-    expect(early.stderr).toContain(`planfold done p a --token ${token}`)
+    expect(early.stderr).toContain(`planfold report p a --status done --token ${token}`)
     expect(await here.planfold('claim', 'p', 'a', '--as', 'bo')).toMatchObject({ exit: 3 })
     await here.write('ready', '')
-    expect(await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=12')).toMatchObject({ exit: 0 })
+    expect(
+      await here.planfold('report', '--status', 'done', 'p', 'a', '--token', token, '--output', 'tests=12'),
+    ).toMatchObject({ exit: 0 })
     expect(await here.json('list')).toMatchObject({ items: [{ status: 'completed' }] })
   })
 
@@ -152,8 +154,8 @@ describe('an agent', () => {
     await here.write('p.yaml', PLAN)
     await here.planfold('run', 'p.yaml')
     const { token } = (await here.json('claim', 'p')) as { readonly token: string }
-    await here.planfold('done', 'p', 'a', '--token', token, '--output', 'tests=3')
-    await here.planfold('fail', 'p', 'a', '--token', token, '-m', 'I cannot', '--retryable')
+    await here.planfold('report', '--status', 'done', 'p', 'a', '--token', token, '--output', 'tests=3')
+    await here.planfold('report', '--status', 'failed', 'p', 'a', '--token', token, '-m', 'I cannot', '--retryable')
     const next = await here.planfold('claim', 'p', '--as', 'bo', '--wait', '--timeout', '1m')
     expect(next).toMatchObject({ exit: 0 })
     expect(next.stdout).toContain('earlier  a report in attempt 1 of ana@example.com was refused: check failed')
@@ -175,7 +177,7 @@ describe('an agent', () => {
     expect(await here.planfold('claim', '--wait', '--timeout', '10ms')).toMatchObject({ exit: 4 })
     expect(await here.planfold('claim', '--timeout', '1s')).toMatchObject({ exit: 2 })
     const waiting = here.start('claim', '--wait', '--as', 'bo')
-    await here.planfold('done', 'first', 'a')
+    await here.planfold('report', '--status', 'done', 'first', 'a')
     expect(await waiting.ended).toMatchObject({ exit: 0, stdout: expect.stringContaining('task   b') })
   })
 })
@@ -194,11 +196,11 @@ describe('output files that are gone', () => {
       "changed or missing: output 'r' of make (out/r.json is missing), output 't' of make (out/t.txt is changed)",
     )
     expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
-    const drifted = await here.planfold('drift', 'o')
+    const drifted = await here.planfold('status', '--drift', 'o')
     expect(drifted.stdout).toContain("make: 'r' is missing (out/r.json); planfold retry o make rebuilds it")
     expect(drifted.stdout).toContain("make: 't' is changed (out/t.txt)")
-    expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
-    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('audit', 'replay', 'o')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
 
   it('are made again where the plan says so, and nobody is asked about what is theirs', async () => {
@@ -212,7 +214,7 @@ describe('output files that are gone', () => {
     const resumed = await here.planfold('resume', 'o')
     expect(resumed.stdout).toContain('make completed')
     expect(await here.read('out/r.json')).toBe('{}\n')
-    expect(await here.planfold('replay', 'o')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('audit', 'replay', 'o')).toMatchObject({ exit: 0 })
   })
 
   it('are no loss when a later task of the plan removed them', async () => {
@@ -222,6 +224,6 @@ describe('output files that are gone', () => {
     )
     expect(await here.planfold('run', 'o.yaml')).toMatchObject({ exit: 4 })
     expect((await here.planfold('resume', 'o')).stdout).not.toContain('not as it was left')
-    expect((await here.planfold('drift', 'o')).stdout).not.toContain('missing')
+    expect((await here.planfold('status', '--drift', 'o')).stdout).not.toContain('missing')
   })
 })

@@ -59,6 +59,6 @@ tasks:
   const status = (await here.json('status', 'long')) as { readonly status: string }
   expect(JSON.stringify(status)).toContain('unknown-outcome')
   expect(await here.planfold('reject', 'long', 'unsafe', '-m', 'it must not')).toMatchObject({ exit: 0 })
-  expect(await here.planfold('check')).toMatchObject({ exit: 0 })
-  expect((await here.planfold('replay', 'long')).exit).toBe(0)
+  expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
+  expect((await here.planfold('audit', 'replay', 'long')).exit).toBe(0)
 })

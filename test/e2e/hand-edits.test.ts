@@ -67,11 +67,11 @@ describe('after a crash', () => {
     ])
       for (const path of ['src/mine.txt', 'src/gone.txt', 'src/new.txt']) expect(said.stdout).toContain(path)
     for (const choice of ['keep', 'take', 'merge'])
-      expect(resumed.stdout).toContain(`planfold choose demo build ${choice}`)
+      expect(resumed.stdout).toContain(`planfold answer demo build ${choice}`)
     const shown = await here.planfold('show', 'demo', 'build')
     expect(shown).toMatchObject({ exit: 0, stderr: '' })
     expect(shown.stdout).toContain('src/mine.txt')
-    expect(shown.stdout).toContain('Next: planfold choose demo build keep')
+    expect(shown.stdout).toContain('Next: planfold answer demo build keep')
     expect(await here.json('show', 'demo', 'build')).toMatchObject({ asks: { asks: { type: 'edits' } }, shown: null })
     expect((await here.planfold('next', 'demo', '--explain')).stdout).toContain(
       'needs your decision: keep, take or merge the edits',
@@ -83,10 +83,10 @@ describe('after a crash', () => {
     ])
 
     // A choice for single files alone chooses nothing, and says the command that does.
-    const single = await here.planfold('choose', 'demo', 'build', '--take', 'src/gone.txt')
+    const single = await here.planfold('answer', 'demo', 'build', '--take', 'src/gone.txt')
     expect(single).toMatchObject({ exit: 2, stdout: '' })
-    expect(single.stderr).toContain('hint: planfold choose demo build keep --take src/gone.txt')
-    expect(await here.planfold('choose', 'demo', 'build', 'keep', '--take', 'src/gone.txt')).toMatchObject({ exit: 0 })
+    expect(single.stderr).toContain('hint: planfold answer demo build keep --take src/gone.txt')
+    expect(await here.planfold('answer', 'demo', 'build', 'keep', '--take', 'src/gone.txt')).toMatchObject({ exit: 0 })
     const again = await here.planfold('resume')
     expect(again).toMatchObject({ exit: 0 })
     expect([file('src/mine.txt'), file('src/new.txt'), file('src/gone.txt'), file('src/out.txt')]).toEqual([
@@ -121,7 +121,7 @@ describe('after a crash', () => {
       await pause(LATER_MS)
       sh(here.folder, 'echo fix >> src/out.txt; touch go')
       expect(await here.planfold('resume')).toMatchObject({ exit: 4 })
-      expect(await here.planfold('choose', 'demo', 'build', ...choice)).toMatchObject({ exit: 0 })
+      expect(await here.planfold('answer', 'demo', 'build', ...choice)).toMatchObject({ exit: 0 })
       const resumed = await here.planfold('resume')
       expect(resumed).toMatchObject({ exit: 0 })
       expect(file('src/out.txt')).toBe('part\ndone\n')
@@ -202,12 +202,12 @@ tasks:
     const waits = await running.ended
     expect(waits, waits.stdout + waits.stderr).toMatchObject({ exit: 4 })
     expect(file('src/out.txt')).toBe('A\nb\nc\nd\ne\nf\ng\nmine\n')
-    expect(await here.planfold('choose', 'demo', 'build', 'merge')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('answer', 'demo', 'build', 'merge')).toMatchObject({ exit: 0 })
     expect(await here.planfold('resume')).toMatchObject({ exit: 0 })
     // The first attempt's line is out, the person's edit is in, the second attempt's line is in.
     expect(file('src/out.txt')).toBe('A\nb\nc\nd\ne\nf\ng\nmine\n')
     expect((await here.planfold('show', 'demo')).exit).toBe(0)
-    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
 })
 
@@ -237,7 +237,7 @@ tasks:
     const paths = ['src/out.txt', 'src/mine.txt', 'src/gone.txt']
     expect(await here.planfold('restore', 'demo', ...paths)).toMatchObject({ exit: 0 })
     expect(paths.map(file)).toEqual(['hand\n', 'hand\n', 'hand\n'])
-    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
 
   it('what the plan itself had left there is nobody’s edit: nothing is said', async () => {

@@ -74,7 +74,7 @@ test('the right change is accepted beside an old failing test, and a lazy report
   expect(await here.json('show', PLAN, 'reproduce')).toMatchObject({
     tests: [{ passed: 1, failed: 2, baseline: 'baseline', isRed: true, changed: { failing: ['sums'], new: ['sums'] } }],
   })
-  expect(await here.planfold('replay', PLAN)).toMatchObject({ exit: 0 })
+  expect(await here.planfold('audit', 'replay', PLAN)).toMatchObject({ exit: 0 })
 })
 
 /** `flaky` passes before the work, and then in every second run, which waits for a file called `go`. */
@@ -122,5 +122,5 @@ tasks:
     task: { status: 'completed' },
     tests: [{ passed: 1, failed: 1, baseline: 'before', changed: { flaky: ['flaky'] } }],
   })
-  expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
+  expect(await here.planfold('audit', 'replay', 'p')).toMatchObject({ exit: 0 })
 })

@@ -59,7 +59,7 @@ async function killed(task: string): Promise<void> {
   await ended
   // It had ten minutes left. Nobody waits for that here: the same claim is given one millisecond.
   const token = /token: (\S+)/.exec(claimed)?.[1] ?? ''
-  await here.planfold('heartbeat', 'p', task, '--token', token, '--lease', '1ms')
+  await here.planfold('claim', '--extend', 'p', task, '--token', token, '--lease', '1ms')
 }
 
 test('what it left is listed and kept, and still undone with the task', async () => {
@@ -81,7 +81,7 @@ test('what it left is listed and kept, and still undone with the task', async ()
   }
   expect(briefing.earlier).toMatchObject([{ by: 'dying-agent', how: 'lost', left: { paths: FOUND, more: 0 } }])
   await here.write('src/sum.js', 'export const sum = (a, b) => a + b\n')
-  await here.planfold('done', 'p', task, '--token', token)
+  await here.planfold('report', '--status', 'done', 'p', task, '--token', token)
 
   // All of it is the work of the task: that of both agents.
   expect(await here.planfold('rollback', 'p', '--tasks', task)).toMatchObject({ exit: 0 })
@@ -100,5 +100,5 @@ test('what it left is rolled back when a person says so, and nothing of it is lo
 
   expect(await here.planfold('undo', 'p')).toMatchObject({ exit: 0 })
   expect(files()).toEqual(half)
-  expect((await here.planfold('check')).exit).toBe(0)
+  expect((await here.planfold('doctor', 'store')).exit).toBe(0)
 })

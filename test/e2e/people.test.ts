@@ -61,7 +61,7 @@ async function serve(
   return { heard, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
 }
 const same = async (): Promise<void> => {
-  const { stdout, exit } = await here.planfold('replay', 'p')
+  const { stdout, exit } = await here.planfold('audit', 'replay', 'p')
   expect(exit, stdout).toBe(0)
 }
 

@@ -150,8 +150,8 @@ describe.skipIf(!hasTerminal)('in a terminal', () => {
       expect(await here.files()).toContain('sign.txt')
       const log = await here.planfold('log', 'leave-a-mark')
       expect(log.stdout).toContain('call it sign.txt (at write)')
-      expect(await here.planfold('check')).toMatchObject({ exit: 0 })
-      expect(await here.planfold('replay', 'leave-a-mark')).toMatchObject({ exit: 0 })
+      expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
+      expect(await here.planfold('audit', 'replay', 'leave-a-mark')).toMatchObject({ exit: 0 })
       const used = (await here.json('models', 'usage')) as { readonly total: { readonly calls: number } }
       expect(used.total.calls).toBe(server.served.calls)
       expect(stateBytes(join(here.folder, '.planfold'))).not.toContain(key)

@@ -79,7 +79,7 @@ interface Service {
   heard(plan: string, event: string, task: string): Promise<void>
   /** The command beside the service, on the same state. */
   planfold(...argv: readonly string[]): Promise<{ readonly exit: number; readonly told: string }>
-  /** `planfold check`, while the service runs. */
+  /** `planfold doctor store`, while the service runs. */
   check(): Promise<object>
   close(): Promise<void>
 }

@@ -43,8 +43,8 @@ const said = (all: readonly Told[], type: string) => all.filter(one => one.type 
 const count = (all: readonly Told[], type: string) => said(all, type).length
 
 async function isSound(plan: string): Promise<void> {
-  expect((await here.planfold('check')).exit).toBe(0)
-  expect((await here.planfold('replay', plan)).exit).toBe(0)
+  expect((await here.planfold('doctor', 'store')).exit).toBe(0)
+  expect((await here.planfold('audit', 'replay', plan)).exit).toBe(0)
 }
 
 describe('a refactor over several files (seed 002 §8)', () => {
@@ -102,7 +102,7 @@ describe('a refactor over several files (seed 002 §8)', () => {
       1, 1, 1,
     ])
     expect(count(all, 'plan.finished')).toBe(1)
-    expect((await here.planfold('replay', 'refactor-aborts')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'refactor-aborts')).exit).toBe(0)
   })
 
   it('killed in the middle of the way that works and resumed, it converges', async () => {

@@ -19,7 +19,8 @@ interface Waiting {
   readonly rationale: string
   readonly fate: { readonly status: string }
 }
-const proposals = async (plan: string) => ((await here.json('proposals', plan)) as { items: readonly Waiting[] }).items
+const proposals = async (plan: string) =>
+  ((await here.json('inbox', 'proposals', plan)) as { items: readonly Waiting[] }).items
 
 const told = async (plan: string, type: string) =>
   ((await here.json('log', plan)) as { items: readonly { type: string; text: string }[] }).items
@@ -41,20 +42,20 @@ describe('a proposed revision', () => {
     await here.write('less.yaml', slow().replace(/ {2}- \{ id: after.*\n/, ''))
     const run = here.start('run', 'p.yaml')
     await run.until('slow started')
-    const made = await here.planfold('propose', 'p', 'more.yaml', '-m', 'more is needed')
+    const made = await here.planfold('revise', '--propose', 'p', 'more.yaml', '-m', 'more is needed')
     expect(made.stdout).toContain('+ task more')
-    expect((await here.planfold('propose', 'p', 'less.yaml', '-m', 'or less')).exit).toBe(0)
+    expect((await here.planfold('revise', '--propose', 'p', 'less.yaml', '-m', 'or less')).exit).toBe(0)
     const [more, less] = await proposals('p')
-    expect(await here.planfold('accept', 'p', more!.id, '--hash', '00')).toMatchObject({ exit: 2 })
-    expect((await here.planfold('accept', 'p', more!.id, '-m', 'yes')).exit).toBe(0)
-    const late = await here.planfold('accept', 'p', less!.id)
+    expect(await here.planfold('approve', 'p', more!.id, '--hash', '00')).toMatchObject({ exit: 2 })
+    expect((await here.planfold('approve', 'p', more!.id, '-m', 'yes')).exit).toBe(0)
+    const late = await here.planfold('approve', 'p', less!.id)
     expect(late.exit).toBe(3)
     expect(late.stderr).toContain('is void: it was made for revision 1, and the plan became revision 2 meanwhile')
     await here.write('go', '')
     expect((await run.ended).exit).toBe(0)
     expect(await here.files()).toContain('more')
     expect(await told('p', 'plan.revised')).toEqual(['revision 2: more is needed (yes)'])
-    expect((await here.planfold('replay', 'p')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'p')).exit).toBe(0)
   })
 
   const failing = (recover: string, policy = '') => `planfold: 1
@@ -75,7 +76,7 @@ ${policy}tasks:
     expect(made).toMatchObject({ by: 'engine', cause: "'build' failed: exit 1", task: 'build' })
     expect((await here.planfold('inbox', 'answer', made!.id, 'accept', '-m', 'yes')).exit).toBe(0)
     expect((await here.planfold('resume', 'p')).exit).toBe(0)
-    expect((await here.planfold('replay', 'p')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'p')).exit).toBe(0)
   })
 
   it('is made of a template, and takes effect by itself where the policy says auto', async () => {
@@ -83,11 +84,11 @@ ${policy}tasks:
     await mkdir(join(here.folder, '.planfold/templates'), { recursive: true })
     await here.write(
       '.planfold/templates/get.yaml',
-      `planfold-template: 1
+      `planfold-template: 2
 name: get
 parameters: { task: { required: true, about: what failed } }
 plan:
-  tasks: [{ id: "for-<< params.task >>", run: touch dep.txt }]
+  tasks: [{ id: "for-\${{ params.task }}", run: touch dep.txt }]
 `,
     )
     await here.write('p.yaml', failing('{ template: get }', 'policy: { replan: auto }\n'))
@@ -95,7 +96,7 @@ plan:
     expect(await told('p', 'plan.revised')).toEqual([
       "revision 2: 'build' failed; its rule adds 'for-build' of the template 'get' before it is retried",
     ])
-    expect((await here.planfold('propose', 'p', 'p.yaml', '-m', 'late')).exit).toBe(3)
+    expect((await here.planfold('revise', '--propose', 'p', 'p.yaml', '-m', 'late')).exit).toBe(3)
   })
 })
 
@@ -121,7 +122,7 @@ tasks:
     await git('add', '.')
     await git('commit', '-qm', 'begin')
     expect((await here.planfold('run', 'p.yaml')).exit).toBe(1)
-    expect(await here.json('drift', 'p')).toMatchObject({
+    expect(await here.json('status', '--drift', 'p')).toMatchObject({
       commit: null,
       basis: 'whole',
       files: [{ path: 'b.txt', what: 'created', by: 'plan', tasks: ['write'] }],
@@ -130,7 +131,7 @@ tasks:
     await here.write('a.txt', 'mine\n')
     await here.write('b.txt', 'mine too\n')
     await git('commit', '-qam', 'mine')
-    expect(await here.json('drift', 'p')).toMatchObject({
+    expect(await here.json('status', '--drift', 'p')).toMatchObject({
       drifted: true,
       commit: { by: 'somebody', from: { branch: 'main' }, to: { branch: 'main' } },
       files: [
@@ -138,7 +139,7 @@ tasks:
         { path: 'b.txt', what: 'created', by: 'somebody', tasks: ['write'] },
       ],
     })
-    expect((await here.planfold('status', 'p')).stdout).toContain('planfold drift p')
+    expect((await here.planfold('status', 'p')).stdout).toContain('planfold status p --drift')
   })
 })
 
@@ -178,7 +179,7 @@ esac`
     await here.write('b.txt', 'gone\n')
     expect((await here.planfold('converge', 'c', '--with', 'sh fix.sh')).exit).toBe(0)
     expect(await here.read('b.txt')).toBe('gone\ntwo\n')
-    expect((await here.planfold('replay', 'c')).exit).toBe(0)
+    expect((await here.planfold('audit', 'replay', 'c')).exit).toBe(0)
   })
 
   it('ends when nothing moves, when the rounds are over, or the budget; and says what does not hold', async () => {
@@ -204,8 +205,8 @@ esac`
     expect((await here.planfold('converge', 'c.yaml')).exit).toBe(4)
     await here.write('a.txt', '')
     await here.write('b.txt', 'two\n')
-    expect((await here.planfold('done', 'c', 'converge-1-1')).exit).toBe(0)
-    expect((await here.planfold('done', 'c', 'converge-1-2')).exit).toBe(0)
+    expect((await here.planfold('report', '--status', 'done', 'c', 'converge-1-1')).exit).toBe(0)
+    expect((await here.planfold('report', '--status', 'done', 'c', 'converge-1-2')).exit).toBe(0)
     expect((await here.planfold('converge', 'c')).exit).toBe(0)
   })
 
@@ -223,7 +224,7 @@ touch a.txt; grep -q two b.txt || echo two >> b.txt`)
       const rounds = (await told('c', 'assessment.made')).map(text => Number(/^round (\d+)/.exec(text)?.[1]))
       expect(rounds).toEqual(rounds.map((_, at) => at + 1))
       expect(await told('c', 'plan.revised')).toHaveLength(1)
-      expect((await here.planfold('replay', 'c')).exit).toBe(0)
+      expect((await here.planfold('audit', 'replay', 'c')).exit).toBe(0)
     },
   )
 })

@@ -67,15 +67,15 @@ const ISOLATES: string | null = (() => {
     : `no namespaces of our own here: ${tried.error?.message ?? tried.stderr.split('\n')[0]}`
 })()
 
-describe('planfold replay', () => {
+describe('planfold audit replay', () => {
   it('finds a life with a retry, a gate and a resume to be the same again, and leaves everything as it was', async () => {
     await lived('one', 'hello')
     const before = await everything()
-    const said = await here.planfold('replay', 'one')
+    const said = await here.planfold('audit', 'replay', 'one')
     expect(said).toMatchObject({ exit: 0, stderr: '' })
     expect(said.stdout).toMatch(/^✔ replay matches: \d+ entries of one/)
     expect(said.stdout).toContain('5 recorded attempts were reused; nothing was run.')
-    expect(await here.json('replay', 'one')).toMatchObject({
+    expect(await here.json('audit', 'replay', 'one')).toMatchObject({
       ok: true,
       fault: null,
       reenacted: { owners: 2, attempts: 5 },
@@ -117,12 +117,12 @@ describe('planfold replay', () => {
           encoding: 'utf8',
           env: { PATH: process.env.PATH, HOME: here.folder },
         })
-      const open = await here.json('replay', 'one')
-      const said = isolated('replay', 'one', '--json')
+      const open = await here.json('audit', 'replay', 'one')
+      const said = isolated('audit', 'replay', 'one', '--json')
       expect(said, said.stderr).toMatchObject({ status: 0 })
       const { data } = JSON.parse(said.stdout) as { data: { ok: boolean; trace: string } }
       expect(data).toMatchObject({ ok: true, trace: (open as { trace: string }).trace })
-      expect(isolated('compare', 'one', 'one')).toMatchObject({ status: 0 })
+      expect(isolated('show', 'one', '--compare', 'one')).toMatchObject({ status: 0 })
       // The same walls stop whoever does write.
       expect(isolated('note', 'one', '-m', 'a note').status).not.toBe(0)
       // What a crash leaves: a log nobody has read back, with its index or without.
@@ -142,28 +142,31 @@ describe('planfold replay', () => {
     await lived('one', 'hello')
     raw('CREATE TABLE saved AS SELECT * FROM entries')
     raw("UPDATE entries SET body = replace(body, 'hello', 'jello') WHERE version = 4")
-    const altered = await here.planfold('replay', 'one')
+    const altered = await here.planfold('audit', 'replay', 'one')
     expect(altered).toMatchObject({ exit: 1, stderr: '' })
     expect(altered.stdout).toMatch(
       /^✖ the event log was altered at entry 4 of one \(position 4\)\n {2}what +tampered: /,
     )
     expect(altered.stdout).toMatch(/hint: /)
     raw('DELETE FROM entries; INSERT INTO entries SELECT * FROM saved; DELETE FROM entries WHERE version = 6')
-    expect(await here.planfold('replay', 'one', '--json')).toMatchObject({ exit: 1 })
-    expect(await here.json('replay', 'one')).toMatchObject({
+    expect(await here.planfold('audit', 'replay', 'one', '--json')).toMatchObject({ exit: 1 })
+    expect(await here.json('audit', 'replay', 'one')).toMatchObject({
       ok: false,
       entries: 5,
       fault: { type: 'chain', kind: 'missing', version: 6, position: null },
     })
     raw('DELETE FROM entries; INSERT INTO entries SELECT * FROM saved; DROP TABLE saved')
-    expect(await here.planfold('replay', 'one')).toMatchObject({ exit: 0 })
-    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('audit', 'replay', 'one')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
 
   it('asks for a plan, and for one that is there', async () => {
     await lived('one', 'hello')
-    expect(await here.planfold('replay')).toMatchObject({ exit: 2 })
-    expect(await here.planfold('replay', 'none')).toMatchObject({ exit: 2, stderr: expect.stringMatching(/hint: /) })
+    expect(await here.planfold('audit', 'replay')).toMatchObject({ exit: 2 })
+    expect(await here.planfold('audit', 'replay', 'none')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringMatching(/hint: /),
+    })
     expect(await here.planfold('compare', 'one')).toMatchObject({ exit: 2 })
   })
 
@@ -199,12 +202,12 @@ describe('planfold compare', () => {
   it('shows how two lives differed, in a hundred columns', async () => {
     await lived('one', 'hello')
     await lived('two', 'moin')
-    const said = await here.planfold('compare', 'one', 'two')
+    const said = await here.planfold('show', 'one', '--compare', 'two')
     expect(said).toMatchObject({ exit: 0, stderr: '' })
     expect(said.stdout.split('\n').filter(line => line.length > 100)).toEqual([])
     expect(said.stdout).toMatch(/^say .*outputs word$/m)
     expect(said.stdout).toMatch(/^flaky +completed +2 .* completed +1 .*attempts$/m)
-    expect(await here.json('compare', 'one', 'two')).toMatchObject({
+    expect(await here.json('show', 'one', '--compare', 'two')).toMatchObject({
       a: { name: 'one', status: 'completed', retries: 1, failures: 1 },
       b: { name: 'two', status: 'completed', retries: 0, failures: 0 },
       definition: { same: false },

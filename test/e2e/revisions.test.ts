@@ -31,7 +31,7 @@ describe('a plan that is rewritten while it is under way', () => {
     expect(dry.stdout).toContain('~ task test: action changed\n  run: [false] → [true]\n')
     expect(dry.stdout).toContain('  test had failed, is changed, and is tried again\n')
     expect(dry.stdout).toContain('nothing was written\n')
-    expect(await here.json('revisions', 'list', 'ship')).toMatchObject({ items: [{ revision: 1 }] })
+    expect(await here.json('revise', 'list', 'ship')).toMatchObject({ items: [{ revision: 1 }] })
 
     expect(await here.planfold('revise', 'ship', 'fixed.yaml', '-m', 'the test was wrong')).toMatchObject({
       exit: 0,
@@ -40,7 +40,7 @@ describe('a plan that is rewritten while it is under way', () => {
     await here.planfold('approve', 'ship', 'ask')
     expect((await here.planfold('resume', 'ship')).exit).toBe(0)
     expect(await here.read('log')).toBe('built\npushed\n')
-    expect(await here.planfold('check')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store')).toMatchObject({ exit: 0 })
   })
 
   it('refuses to take away what a person is being asked, and says so beforehand', async () => {
@@ -66,7 +66,7 @@ describe('revisions', () => {
     expect((await here.planfold('revise', 'ship', 'next.yaml', '--message', 'say it', '--as', 'bob')).exit).toBe(0)
     expect((await here.planfold('revise', 'ship', '--order', 'push')).exit).toBe(0)
 
-    const list = await here.planfold('revisions', 'list', 'ship')
+    const list = await here.planfold('revise', 'list', 'ship')
     expect(list.exit).toBe(0)
     expect(list.stdout.split('\n').map(line => line.replace(/[0-9a-f]{12} {2}\S+ \S+/, 'HASH TIME').trim())).toEqual([
       expect.stringMatching(/^revision +hash +when +by +why +what$/),
@@ -75,22 +75,22 @@ describe('revisions', () => {
       expect.stringMatching(/^3 +HASH TIME +ana@example.com +revise: order push +reordered$/),
       '',
     ])
-    expect((await here.planfold('revisions')).stdout).toBe(list.stdout)
+    expect((await here.planfold('revise', 'list')).stdout).toBe(list.stdout)
 
-    expect((await here.planfold('revisions', 'diff', 'ship', '1', '2')).stdout).toBe(
+    expect((await here.planfold('revise', 'diff', 'ship', '1', '2')).stdout).toBe(
       'revision 1 → 2: changed text of ask\n\n~ task ask: text changed\n  + title: "Fine?"\n',
     )
-    expect(await here.json('revisions', 'diff', 'ship')).toMatchObject({
+    expect(await here.json('revise', 'diff', 'ship')).toMatchObject({
       from: { revision: 2 },
       to: { revision: 3 },
       diff: { reordered: [null] },
     })
-    expect((await here.planfold('revisions', 'show', 'ship', '2', '--original')).stdout).toBe(text)
-    const yaml = (await here.planfold('revisions', 'show', 'ship', '1', '--yaml')).stdout
+    expect((await here.planfold('revise', 'show', 'ship', '2', '--original')).stdout).toBe(text)
+    const yaml = (await here.planfold('revise', 'show', 'ship', '1', '--yaml')).stdout
     await here.write('copy.yaml', yaml)
     expect((await here.planfold('revise', 'ship', 'copy.yaml', '-m', 'back')).exit).toBe(0)
-    const shown = (await here.json('revisions', 'show', 'ship')) as { hash: string; revision: number }
-    const first = (await here.json('revisions', 'show', 'ship', '1')) as { hash: string }
+    const shown = (await here.json('revise', 'show', 'ship')) as { hash: string; revision: number }
+    const first = (await here.json('revise', 'show', 'ship', '1')) as { hash: string }
     expect(shown).toMatchObject({ revision: 4, hash: first.hash, verified: true, rationale: 'back' })
   })
 

@@ -90,14 +90,16 @@ async function work(): Promise<void> {
   expect(await here.planfold('run', 'plan.yaml')).toMatchObject({ exit: 4 })
   const { token } = (await here.json('claim', 'work', 'agent')) as { token: string }
   sh(here.folder, WORK.find(([task]) => task === 'agent')![1])
-  expect(await here.planfold('done', 'work', 'agent', '--token', token)).toMatchObject({ exit: 0 })
+  expect(await here.planfold('report', '--status', 'done', 'work', 'agent', '--token', token)).toMatchObject({
+    exit: 0,
+  })
   expect(await here.planfold('resume', 'work')).toMatchObject({ exit: 0 })
 }
 
 interface Listed {
   readonly items: readonly { readonly name: string; readonly task: string; readonly version: number }[]
 }
-const checkpoints = async (plan = 'work') => ((await here.json('checkpoints', plan)) as Listed).items
+const checkpoints = async (plan = 'work') => ((await here.json('checkpoint', 'list', plan)) as Listed).items
 const hash = () => treeHash(here.folder)
 
 describe('planfold rollback', () => {
@@ -120,7 +122,7 @@ describe('planfold rollback', () => {
     // A checkpoint may lie ahead as well.
     expect(await here.planfold('rollback', 'work', '--to', all[3]!.name)).toMatchObject({ exit: 0 })
     expect(hash()).toBe(expected[4])
-    expect(await here.planfold('check', '--read-data')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('doctor', 'store', '--read-data')).toMatchObject({ exit: 0 })
   })
 
   it('requirement 92: undo and redo go on for as long as one likes, and all of it is in the log with who did it', async () => {
@@ -294,10 +296,8 @@ line'; printf 'again\\n' > docs/zeros`
     )
     expect([...kept.keys()].sort()).toEqual(['docs/zeros', 'src/a.txt'])
     for (const [path, sha256] of kept) {
-      expect((await here.planfold('checkpoints', 'cat', 'work', sha256!)).stdout).toBe(
-        human[path as keyof typeof human],
-      )
-      expect(said.stdout).toContain(`planfold checkpoints cat work ${sha256} > `)
+      expect((await here.planfold('checkpoint', 'cat', 'work', sha256!)).stdout).toBe(human[path as keyof typeof human])
+      expect(said.stdout).toContain(`planfold checkpoint cat work ${sha256} > `)
     }
     expect(await here.planfold('undo', 'work')).toMatchObject({ exit: 0 })
     expect(hash()).toBe(theirs)
@@ -307,7 +307,7 @@ line'; printf 'again\\n' > docs/zeros`
     for (const content of Object.values(human)) {
       const shas = [...forced.stdout.matchAll(/backed up as ([0-9a-f]{64})/g)].map(match => match[1]!)
       const stored = await Promise.all(
-        shas.map(async sha256 => (await here.planfold('checkpoints', 'cat', 'work', sha256)).stdout),
+        shas.map(async sha256 => (await here.planfold('checkpoint', 'cat', 'work', sha256)).stdout),
       )
       expect(stored).toContain(content)
     }
@@ -339,7 +339,7 @@ line'; printf 'again\\n' > docs/zeros`
     sh(here.folder, `printf H > "$(printf 'esc\\033[31m')"; printf H > "$(printf 'bad\\377')"; printf H > "it's"`)
     const said = await here.planfold('rollback', 'odd', '--yes')
     expect(said.exit).toBe(3)
-    const diff = await here.planfold('checkpoints', 'diff', 'odd', 'all', '--patch')
+    const diff = await here.planfold('checkpoint', 'diff', 'odd', 'all', '--patch')
     expect(diff.stdout).toContain('    -\\u{1b}]0;title\\u{7}text\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not be there.
     expect(said.stdout + said.stderr + diff.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
@@ -490,15 +490,15 @@ tasks:
   })
 })
 
-describe('planfold checkpoints', () => {
+describe('planfold checkpoint list', () => {
   it('lists, shows and compares what there is, and takes one by hand', async () => {
     worked()
-    const list = await here.planfold('checkpoints', 'work')
+    const list = await here.planfold('checkpoint', 'list', 'work')
     expect(list).toMatchObject({ exit: 0, stderr: '' })
     expect(list.stdout).toMatch(/^checkpoint +entry +when +created +wrote +saved\n/)
     expect(list.stdout).toMatch(/^cp-sed-\d{8}T\d{9}Z +\d+ .* after sed +1 /m)
     const timeless = (text: string): string => text.replace(/ +(just now|\d+[sm] ago) +/g, ' ')
-    expect(timeless((await here.planfold('checkpoints', 'list', 'work')).stdout)).toBe(timeless(list.stdout))
+    expect(timeless((await here.planfold('checkpoint', 'list', 'work')).stdout)).toBe(timeless(list.stdout))
     const taken = await here.planfold('checkpoint', 'work', '--name', 'by-hand')
     expect(taken).toMatchObject({
       exit: 0,
@@ -506,17 +506,17 @@ describe('planfold checkpoints', () => {
       stderr: expect.stringContaining('planfold rollback work --to by-hand'),
     })
     const [sed, move] = await checkpoints()
-    const shown = await here.planfold('checkpoints', 'show', 'work', move!.name)
+    const shown = await here.planfold('checkpoint', 'show', 'work', move!.name)
     expect(shown.stdout).toMatch(/completed sed, move\n/)
-    expect(await here.json('checkpoints', 'show', 'work', move!.name)).toMatchObject({
+    expect(await here.json('checkpoint', 'show', 'work', move!.name)).toMatchObject({
       checkpoint: { name: move!.name, completed: ['sed', 'move'], status: 'active' },
     })
-    const diff = await here.planfold('checkpoints', 'diff', 'work', sed!.name, move!.name)
+    const diff = await here.planfold('checkpoint', 'diff', 'work', sed!.name, move!.name)
     expect(diff.stdout).toMatch(/3 paths/)
     expect(diff.stdout).toMatch(
       /removed +src\/b.txt[^\n]*\n[^\n]*added +src\/c.txt[^\n]*\n[^\n]*mode +tool.sh +644 → 755/,
     )
-    const patch = (await here.json('checkpoints', 'diff', 'work', sed!.name, '--patch')) as {
+    const patch = (await here.json('checkpoint', 'diff', 'work', sed!.name, '--patch')) as {
       changes: { path: string; happened: string; patch?: unknown }[]
     }
     expect(patch.changes.find(({ path }) => path === 'src/a.txt')).toMatchObject({
@@ -528,15 +528,15 @@ describe('planfold checkpoints', () => {
       patch: { type: 'binary' },
     })
     sh(here.folder, 'printf later > later.txt')
-    expect((await here.planfold('checkpoints', 'diff', 'work', 'by-hand')).stdout).toMatch(
+    expect((await here.planfold('checkpoint', 'diff', 'work', 'by-hand')).stdout).toMatch(
       /by-hand → now: 1 path \(all files\)\n {2}added +later.txt/,
     )
-    expect(await here.planfold('checkpoints', 'show', 'work', 'by-hnd')).toMatchObject({
+    expect(await here.planfold('checkpoint', 'show', 'work', 'by-hnd')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining("did you mean 'by-hand'?"),
     })
-    expect(await here.planfold('checkpoints', 'cat', 'work', 'f'.repeat(64))).toMatchObject({ exit: 2 })
-    expect(await here.planfold('checkpoints', 'cat', 'work', '../../etc')).toMatchObject({ exit: 2 })
+    expect(await here.planfold('checkpoint', 'cat', 'work', 'f'.repeat(64))).toMatchObject({ exit: 2 })
+    expect(await here.planfold('checkpoint', 'cat', 'work', '../../etc')).toMatchObject({ exit: 2 })
   })
 })
 

@@ -14,9 +14,9 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { spawnBoxed } from '../../src/safety/sandbox/boxed-process.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import type { SandboxRequest } from '../../src/safety/sandbox/sandbox.ts'
+import { spawnBoxed } from '../../src/safety/sandbox/sandboxed-process.ts'
 
 const MODULES = realpathSync(resolve(import.meta.dirname, '../../node_modules'))
 const PATH = `${dirname(process.execPath)}:/usr/bin:/bin`

@@ -489,7 +489,7 @@ describe('killing it', () => {
         expect([...stored.keys()].filter(name => !known.has(name))).toEqual([])
         service.kill('SIGTERM')
         await service.ended
-        expect((await here.planfold('check')).exit).toBe(0)
+        expect((await here.planfold('doctor', 'store')).exit).toBe(0)
       } finally {
         await here.remove()
       }

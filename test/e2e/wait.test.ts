@@ -82,7 +82,7 @@ describe('killed', () => {
     expect(await here.planfold('run', 'p.yaml')).toMatchObject({ exit: 0 })
     expect(await kinds()).toEqual(['attempt.started', 'attempt.lost', 'attempt.started', 'attempt.succeeded'])
     expect((await attempts()).at(-1)!.at).toBeGreaterThanOrEqual(until)
-    expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('audit', 'replay', 'p')).toMatchObject({ exit: 0 })
   })
 
   it('a wait for an answer goes on asking', async () => {
@@ -101,7 +101,7 @@ describe('killed', () => {
     expect(asked).toBeGreaterThanOrEqual(4)
     expect(await here.json('show', 'p', 'nap')).toMatchObject({ task: { outputs: { status: 200 } } })
     const heard = asked
-    expect(await here.planfold('replay', 'p')).toMatchObject({ exit: 0 })
+    expect(await here.planfold('audit', 'replay', 'p')).toMatchObject({ exit: 0 })
     expect(asked).toBe(heard)
   })
 })

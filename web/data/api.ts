@@ -11,6 +11,7 @@ import {
 } from '../../src/client/client.ts'
 import type { Event } from '../../src/domain/event.ts'
 import type { Shown } from '../../src/domain/gates/consent.ts'
+import { defined } from '../../src/domain/json.ts'
 import type { CountedDecision } from '../../src/domain/network-decision.ts'
 import type { PlanStatus } from '../../src/domain/status.ts'
 import { shown } from './shown.ts'
@@ -132,7 +133,7 @@ export async function listPlans(
   let total = 0
   let counts: PlanList['statuses'] | null = null
   for (const status of statuses.length === 0 ? [undefined] : statuses) {
-    const only = { ...(status === undefined ? {} : { status }), ...(waiting === undefined ? {} : { waiting }) }
+    const only = defined({ status, waiting })
     let page = await ask(only)
     total += page.total
     counts ??= page.statuses

@@ -6,7 +6,7 @@ import type { Shown, ShownTask, ShownWords } from '../../src/domain/gates/consen
 import { IMPACT_WORDS } from '../../src/domain/plan-rules/impact.ts'
 import type { Releases } from '../../src/domain/views/gate-releases.ts'
 import { networkOf, writesOf } from '../../src/domain/views/pages/consent-text.ts'
-import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import { spelled } from '../../src/domain/views/pages/foreign-text.ts'
 import type { ChangedFile, NamedFile } from '../data/api.ts'
 import { Argv, visible } from '../parts/argv.tsx'
 import { Diff, DiffModes, FileDiffs, type LineComments, useDiffMode } from '../parts/diff.tsx'

@@ -276,8 +276,8 @@ function FromText() {
           onChange={event => setText(event.target.value)}
         />
         <small>
-          YAML or JSON in the format of Planfold, or any format that <code>planfold formats</code> lists, Markdown
-          checklists too.
+          YAML or JSON in the format of Planfold, or any format that <code>planfold import --formats</code> lists,
+          Markdown checklists too.
         </small>
       </label>
       <div aria-live="polite">

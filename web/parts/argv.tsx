@@ -1,6 +1,6 @@
 // A command as it will run: without a shell, word by word, with visible word boundaries.
 
-import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import { spelled } from '../../src/domain/views/pages/foreign-text.ts'
 
 export function Argv({ argv }: { readonly argv: readonly string[] }) {
   return (

@@ -134,7 +134,7 @@ const ANSWERED_BY: { readonly [asks: string]: string } = {
   approval: 'approve',
   consent: 'approve',
   verdict: 'approve',
-  decision: 'choose',
+  decision: 'answer',
   question: 'answer',
 }
 
@@ -178,7 +178,7 @@ function useItems(): readonly Item[] {
         ['graph', commandOf('graph', name)],
         ['board', commandOf('show', name)],
         ['outline', commandOf('status', name)],
-        ['checkpoints', commandOf('checkpoints', name)],
+        ['checkpoints', commandOf('checkpoint', 'list', name)],
         ['history', commandOf('log', name)],
       ] as const)
         here.push({ id: `view-${view}`, text: `Show the ${view}`, command, run: go(at, { view }) })

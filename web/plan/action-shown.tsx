@@ -2,7 +2,7 @@
 
 import { actionFacts } from '../../src/domain/actions/actions.ts'
 import type { TaskDefinition } from '../../src/domain/plan.ts'
-import { spelled } from '../../src/domain/views/pages/spelled-text.ts'
+import { spelled } from '../../src/domain/views/pages/foreign-text.ts'
 import { Argv } from '../parts/argv.tsx'
 
 export function ActionShown({ definition }: { readonly definition: TaskDefinition }) {

@@ -3,6 +3,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { actionFacts } from '../../src/domain/actions/actions.ts'
+import { defined } from '../../src/domain/json.ts'
 import { taskPage } from '../data/api.ts'
 import type { TaskDetail } from '../data/live-messages.ts'
 import { Diff, DiffModes, FileDiffs, useDiffMode } from '../parts/diff.tsx'
@@ -20,7 +21,7 @@ export function useTaskPage(plan: string, detail: TaskDetail, which: { visit?: n
 
 export function Changes({ plan, detail }: { readonly plan: string; readonly detail: TaskDetail }) {
   const { attempt, visit } = useSearch({ from: '/plans/$plan' })
-  const which = { ...(attempt === undefined ? {} : { attempt }), ...(visit === undefined ? {} : { visit }) }
+  const which = defined({ attempt, visit })
   const { data, error } = useTaskPage(plan, detail, which)
   const [mode, setMode] = useDiffMode()
   if (error !== null) return <Trouble error={error} />

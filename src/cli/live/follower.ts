@@ -1,4 +1,4 @@
-// Follows a plan's journal from a version on and hands over each entry once, in order; can wait until it has caught up.
+// Follows a plan's journal from a version on and passes on each entry once, in order; can wait until it has caught up.
 
 import type { PlanId } from '../../domain/id.ts'
 import type { Engine } from '../../engine/engine.ts'

@@ -69,7 +69,7 @@ class LiveCards {
 }
 
 // Draws lines in place at the bottom of the terminal, leaving what was printed before alone. Hides the cursor while it
-// draws and gives it back when closed, whatever happens in between.
+// draws and shows it again when closed.
 
 const HIDE = '\u001b[?25l'
 const SHOW = '\u001b[?25h'
@@ -178,10 +178,10 @@ export class LiveReporter implements Reporter {
   output(task: TaskName, text: string): void {
     const isAgent = this.#cards.get(task)?.action === 'agent'
     // Of what an agent edits, the line that says so is enough here.
-    const isTold = (each: string): boolean =>
+    const isShown = (each: string): boolean =>
       each.trim() !== '' && !(isAgent && agentLineKind('stdout', each) === 'diff')
-    const line = this.#lines.push(task, text).findLast(isTold) ?? this.#lines.current(task)
-    if (isTold(line)) this.#lastLine.set(task, line)
+    const line = this.#lines.push(task, text).findLast(isShown) ?? this.#lines.current(task)
+    if (isShown(line)) this.#lastLine.set(task, line)
   }
 
   note(task: TaskName, text: string): void {
@@ -213,7 +213,7 @@ export class LiveReporter implements Reporter {
     if (this.#stale && this.#refreshing === null) {
       this.#stale = false
       this.#refreshing = this.#refresh()
-        // What goes wrong here goes wrong in the drive too, and is told there.
+        // The same error stops the drive, which reports it.
         .catch(() => {})
         .finally(() => {
           this.#refreshing = null

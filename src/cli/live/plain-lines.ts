@@ -71,7 +71,7 @@ export class PlainReporter implements Reporter {
   entry(entry: Entry): void {
     for (const event of visibleEvents(entry.events)) {
       if ('task' in event && event.task !== undefined && event.type.startsWith('attempt.')) this.#flush(event.task)
-      if (!SILENT.has(event.type)) this.#print(this.#told(event, entry.now), entry.now)
+      if (!SILENT.has(event.type)) this.#print(this.#lineOf(event, entry.now), entry.now)
     }
   }
 
@@ -85,7 +85,7 @@ export class PlainReporter implements Reporter {
 
   async close(): Promise<void> {}
 
-  #told(event: Event, now: number): string {
+  #lineOf(event: Event, now: number): string {
     const text = withDir(this.#context, indentedLines(sentence(event, wordsFor(this.#plan)), 9))
     if (event.type === 'retry.scheduled' && event.at - now >= SOON_MS) return `${text} in ${elapsed(event.at - now)}`
     const { paint } = this.#context

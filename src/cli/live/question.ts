@@ -5,7 +5,7 @@
 //      └──── s ────→ put off                                    reason ── Esc ──→ choose
 //   choose ── f ──→ filling in, field by field ── Enter at the last ──→ answered     filling in ── Esc ──→ choose
 //
-// What somebody agrees to is shown page by page (m), and cannot be approved before the last page was seen.
+// What an approval covers is shown page by page (m), and cannot be approved before the last page was seen.
 
 import type { GateVerdict } from '../../domain/event.ts'
 import type { TaskName } from '../../domain/id.ts'

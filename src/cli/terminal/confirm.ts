@@ -1,11 +1,10 @@
-// A question to the person at the terminal that is answered with one key: `y` is yes, everything else is no. Where nobody sits at the
-// terminal nobody is asked, and the answer is no.
+// A question that is answered with one key: `y` is yes, everything else is no. Without a terminal the answer is no.
 
 import type { Context } from '../context.ts'
 import { CliError, EXIT } from '../exit.ts'
 
 export async function confirm({ terminal, stderr, onSignal }: Context, question: string): Promise<boolean> {
-  if (terminal === null) throw new Error('bug: nobody sits at a terminal to be asked')
+  if (terminal === null) throw new Error('bug: a question without a terminal')
   stderr.write(`${question} [y/N] `)
   const answer = await new Promise<string | null>(resolve => {
     const stop = (value: string | null): void => {

@@ -1,4 +1,4 @@
-// For commands that go on until somebody has had enough: Ctrl-C, SIGTERM, or a reader that went away.
+// For commands that run until they are stopped: by Ctrl-C, SIGTERM, or a closed pipe.
 
 import type { Context } from '../context.ts'
 

@@ -44,7 +44,7 @@ async function listen<T>(
   { terminal, onSignal }: Asker,
   hear: (key: string, end: (value: T) => void) => void,
 ): Promise<T> {
-  if (terminal === null) throw new Error('bug: nobody sits at a terminal to be asked')
+  if (terminal === null) throw new Error('bug: a question without a terminal')
   return await new Promise<T>((resolve, reject) => {
     let isOver = false
     const stop = (): void => {

@@ -1,4 +1,4 @@
-// What a gate puts before whoever decides, in a terminal: the words of domain/views, with colours and our own commands.
+// What a gate shows to the person who decides, for a terminal: the words of domain/views, with colours and commands.
 
 import type { Shown } from '../../domain/gates/consent.ts'
 import type { Sha256 } from '../../domain/id.ts'
@@ -53,9 +53,9 @@ export async function consentLines(
   const bytes = await content(shown)
   if (bytes === null)
     return [paint.red(`the content of this request is missing from the store (${shown.slice(0, 12)})`)]
-  const told = JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown
-  const lines = await consentWords(told, { paint, all, content, releases })
-  const whole = wholeOf(told)
+  const request = JSON.parse(Buffer.from(bytes).toString('utf8')) as Shown
+  const lines = await consentWords(request, { paint, all, content, releases })
+  const whole = wholeOf(request)
   return [...(short ? lines.map(line => shortened(line, whole)) : lines), paint.dim(`hash ${shown.slice(0, 12)}`)]
 }
 

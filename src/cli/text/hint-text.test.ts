@@ -8,10 +8,10 @@ test('a step is a command, set off where it stands in a sentence', () => {
   const p = { plan: 'p' }
   const told: readonly (readonly [Hint, string])[] = [
     ['claim another task', 'claim another task'],
-    [advise`see ${quoted('checkpoints')} and ${quoted('log')}`, 'see `planfold checkpoints list` and `planfold log`'],
+    [advise`see ${quoted('checkpoints')} and ${quoted('log')}`, 'see `planfold checkpoint list` and `planfold log`'],
     [advise`its entries are 1 to ${3}: ${next('log', p)}`, 'its entries are 1 to 3: planfold log p'],
     [advise`to lift that: ${next('lift-halt')}`, 'to lift that: planfold halt --lift'],
-    [advise`run ${quoted('check', { readData: true })}`, 'run `planfold check --read-data`'],
+    [advise`run ${quoted('check', { readData: true })}`, 'run `planfold doctor store --read-data`'],
     [[next('next', { ...p, explain: true })], 'planfold next p --explain'],
     [[next('run', { file: 'FILE', again: true })], 'planfold run FILE --again'],
     [[next('retry', { ...p, task: 'a', repeat: true })], 'planfold retry p a --repeat'],

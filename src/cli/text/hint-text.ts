@@ -61,6 +61,15 @@ const ofPlan =
 const ofTask =
   (command: string) =>
   ({ plan, task, reason }: OfTask & { readonly reason?: string }): Words => [command, plan, task, ...because(reason)]
+const report =
+  (status: 'done' | 'failed') =>
+  ({ plan, task, reason }: OfTask & { readonly reason?: string }): Words => [
+    'report',
+    plan,
+    task,
+    `--status ${status}`,
+    ...because(reason),
+  ]
 const because = (reason: string | undefined): Words => (reason === undefined ? [] : ['-m', `'${reason}'`])
 const flag = (name: string, isSet: true | undefined): Words => (isSet === true ? [`--${name}`] : [])
 const listed = (name: string, items: readonly string[] = []): Words =>
@@ -71,11 +80,11 @@ type Option = 'unsafe-work' | 'drafting-budget'
 const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) => Words } = {
   list: () => ['list'],
   inbox: () => ['inbox'],
-  formats: () => ['formats'],
+  formats: () => ['import --formats'],
   validate: () => ['validate'],
   prune: () => ['prune'],
   doctor: () => ['doctor'],
-  check: ({ readData }) => ['check', ...flag('read-data', readData)],
+  check: ({ readData }) => ['doctor store', ...flag('read-data', readData)],
   import: ({ start }) => ['import', ...flag('start', start)],
   'new-from-template': () => ['template new NAME'],
   'lift-halt': () => ['halt --lift'],
@@ -86,9 +95,9 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
 
   show: ofPlan('show'),
   status: ofPlan('status'),
-  proposals: ofPlan('proposals'),
+  proposals: ofPlan('inbox proposals'),
   gates: () => ['inbox'],
-  checkpoints: ({ plan }) => ['checkpoints', plan ?? 'list'],
+  checkpoints: ofPlan('checkpoint list'),
   budget: ofPlan('budget'),
   'budget-add': ({ plan, task, what = 'cost', amount = '1 USD' }) => [
     'budget add',
@@ -97,8 +106,8 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
     `--${what}`,
     shellWord(amount),
   ],
-  handoff: ofPlan('handoff'),
-  digest: ofPlan('digest'),
+  handoff: ({ plan }) => ['summary', plan, '--form handoff'],
+  digest: ofPlan('summary'),
   audit: ofPlan('audit'),
   log: ({ plan, task, output }) => ['log', plan, task, ...flag('output', output)],
   next: ({ plan, explain }) => ['next', plan, ...flag('explain', explain)],
@@ -108,14 +117,15 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   pause: ofPlan('pause'),
   cancel: ofPlan('cancel'),
   revise: ofPlan('revise'),
-  propose: ofPlan('propose'),
+  propose: ({ plan = 'PLAN' }) => ['revise', plan, 'FILE --propose'],
   converge: ofPlan('converge'),
-  adopt: ofPlan('adopt'),
+  adopt: ofPlan('fork adopt'),
   restore: ({ plan, file }) => ['restore', plan, file === undefined ? undefined : shellWord(file)],
   note: ofTask('note'),
   review: ({ plan, verdict, reason }) => [
-    'review',
+    'answer',
     plan,
+    '--all',
     verdict === undefined ? undefined : `--${verdict}`,
     ...because(reason),
   ],
@@ -129,19 +139,22 @@ const COMMANDS: { readonly [N in Exclude<StepName, Option>]: (step: StepOf<N>) =
   undo: ({ plan, ...bounds }) => ['undo', plan, ...rollbackWords(bounds)],
 
   claim: ofTask('claim'),
-  done: ofTask('done'),
-  'not-mine': ({ plan, task, paths }) => ['done', plan, task, ...paths.map(path => `--not-mine ${shellWord(path)}`)],
-  fail: ofTask('fail'),
+  done: report('done'),
+  'not-mine': ({ plan, task, paths }) => [
+    ...report('done')({ plan, task }),
+    ...paths.map(path => `--not-mine ${shellWord(path)}`),
+  ],
+  fail: report('failed'),
   retry: ({ plan, task, repeat }) => ['retry', plan, task, ...flag('repeat', repeat)],
   skip: ofTask('skip'),
-  release: ofTask('release'),
+  release: ofTask('unclaim'),
   approve: ofTask('approve'),
   reject: ofTask('reject'),
-  'push-back': ofTask('push-back'),
-  choose: ({ plan, task, option, reason }) => ['choose', plan, task, option, ...because(reason)],
+  'push-back': ({ plan, task, reason }) => ['answer', plan, task, '--push-back', ...because(reason)],
+  choose: ({ plan, task, option, reason }) => ['answer', plan, task, option, ...because(reason)],
   answer: ({ plan, task, fields }) => ['answer', plan, task, ...fields.map(fieldWord)],
-  accept: ({ plan, proposal, reason }) => ['accept', plan, proposal, ...because(reason)],
-  decline: ({ plan, proposal, reason }) => ['decline', plan, proposal, ...because(reason)],
+  accept: ({ plan, proposal, reason }) => ['approve', plan, proposal, ...because(reason)],
+  decline: ({ plan, proposal, reason }) => ['reject', plan, proposal, ...because(reason)],
 }
 
 const fieldWord = (field: string): string => (field.endsWith('=…') ? field : shellWord(field))

@@ -20,14 +20,14 @@ it('a gate is approved, rejected, or sent back where it can be', () => {
   expect(commands({ type: 'approval', show: [] })).toEqual(both)
   expect(commands({ type: 'consent', why: 'it deploys' } as Waiting['asks'], { back: task('b') })).toEqual([
     ...both,
-    "planfold push-back demo a -m 'what to change'",
+    "planfold answer demo a --push-back -m 'what to change'",
   ])
   expect(commands({ type: 'verdict', criteria: ['good'] })).toEqual(both)
 })
 
 it('a decision, a question and a failure have answers of their own', () => {
   const no = "planfold reject demo a -m 'why'"
-  expect(commands({ type: 'decision', options: [{ id: 'x' }] })).toEqual(['planfold choose demo a OPTION', no])
+  expect(commands({ type: 'decision', options: [{ id: 'x' }] })).toEqual(['planfold answer demo a OPTION', no])
   expect(commands({ type: 'question', question: 'q', form: [] })).toEqual(['planfold answer demo a NAME=VALUE', no])
   for (const type of ['recovery', 'replan'] as const)
     expect(commands({ type, failure } as Waiting['asks'])).toEqual([
@@ -50,10 +50,10 @@ it('a question that pauses the plan is answered with the command as it is printe
 
 it('of edits, each answer says what it means', () => {
   expect(commands({ type: 'edits', paths: ['x'] } as Waiting['asks'])).toEqual([
-    'planfold choose demo a keep    keep the edits and continue with them',
-    'planfold choose demo a take    take the version from before the task; the edits are backed up',
-    'planfold choose demo a merge   keep the edits, remove what the task wrote',
-    'for a single file: planfold choose demo a take --keep PATH   (or: --merge PATH)',
+    'planfold answer demo a keep    keep the edits and continue with them',
+    'planfold answer demo a take    take the version from before the task; the edits are backed up',
+    'planfold answer demo a merge   keep the edits, remove what the task wrote',
+    'for a single file: planfold answer demo a take --keep PATH   (or: --merge PATH)',
   ])
 })
 
@@ -66,8 +66,8 @@ it('questions and proposals of others are told with who asks', () => {
     '  answer   bo asks: how many?',
     '           planfold answer demo q1 NAME=VALUE',
     '  answer   bo proposes a revision: more',
-    '           planfold accept demo r1',
-    "           planfold decline demo r1 -m 'why'",
+    '           planfold approve demo r1',
+    "           planfold reject demo r1 -m 'why'",
   ])
 })
 

@@ -46,8 +46,8 @@ const VERDICT_MAX = 20
 export function verdictLines(verdicts: readonly Verdict[]): readonly string[] {
   if (verdicts.length <= VERDICT_MAX) return verdicts.flatMap(verdictWords)
   // What speaks against it is not among what is left out.
-  const told = [...verdicts].sort((a, b) => Number(a.holds === true) - Number(b.holds === true)).slice(0, VERDICT_MAX)
-  return [...told.flatMap(verdictWords), `… and ${verdicts.length - VERDICT_MAX} more checks`]
+  const shown = [...verdicts].sort((a, b) => Number(a.holds === true) - Number(b.holds === true)).slice(0, VERDICT_MAX)
+  return [...shown.flatMap(verdictWords), `… and ${verdicts.length - VERDICT_MAX} more checks`]
 }
 
 function verdictWords({ criterion, holds, evidence, said }: Verdict): readonly string[] {
@@ -65,7 +65,7 @@ interface AskedIn {
   readonly question: AskedQuestion
 }
 
-/** Null when it was answered, or still can be. */
+/** The error for a question whose plan ended before the answer; null if it was answered or still can be. */
 export async function endedUnanswered(engine: Engine, { plan, name, question }: AskedIn): Promise<CliError | null> {
   const status = (await engine.ask({ type: 'summary', plan }))?.status
   if (status === undefined || !PLAN_ENDED.has(status) || question.answer !== null) return null
@@ -74,14 +74,14 @@ export async function endedUnanswered(engine: Engine, { plan, name, question }: 
     EXIT.refused,
     'ended',
     `plan '${name}' is ${status}; question '${id}' was not answered`,
-    `see planfold handoff ${name}`,
+    `see planfold summary ${name} --form handoff`,
     [],
     { question },
   )
 }
 
 // What waits for a person, in words: the question, what there is to look at, and what answers it. All of it was written by others,
-// so whatever moves, hides or turns text is made visible.
+// so characters that move, hide or turn text are made visible.
 
 const INBOX_MAX = 6
 const CHANGES_MAX = 20
@@ -229,7 +229,7 @@ export function answerLines(answers: JsonObject): readonly string[] {
 
 const ID = /^[0-9a-hj-km-np-tv-z]{8}$/
 
-/** False when no question is meant. */
+/** False if `id` is not the id of a question. */
 export async function showQuestion(context: Context, engine: Engine, plan: string, id: string): Promise<boolean> {
   if (!ID.test(id) || (await engine.ask({ type: 'task', plan, task: id })) !== null) return false
   const [question] = (await engine.ask({ type: 'questions', plan, id })) ?? []

@@ -1,5 +1,5 @@
-// Which paths of a plan are meant by words on the command line: as they stand where the person is, as they stand from the
-// workspace, or as they were shown. And the way back: a path as a word that can be typed again.
+// Matches words on the command line with paths of a plan: relative to the current folder, relative to the workspace, or as they were
+// shown. And prints a path as a word that can be typed again.
 
 import { relative, resolve } from 'node:path'
 import { covers, inScope } from '../../safety/scope.ts'
@@ -13,7 +13,7 @@ export interface Stand {
 
 export function resolvePaths(stand: Stand, word: string, known: readonly string[]): readonly string[] {
   const pattern = resolvePattern(stand, word, known)
-  return pattern === null ? [] : known.filter(path => isMeant(pattern, path))
+  return pattern === null ? [] : known.filter(path => matches(pattern, path))
 }
 
 export function resolvePattern(stand: Stand, word: string, known: readonly string[]): string | null {
@@ -21,7 +21,7 @@ export function resolvePattern(stand: Stand, word: string, known: readonly strin
   const patterns = [inside(stand.root, stand.cwd, word), inside(stand.root, stand.root, word)]
   if (patterns.every(pattern => pattern === null) && asShown === undefined)
     throw usage(`'${word}' is outside the workspace`, `name a path inside ${stand.root}`)
-  return patterns.find(pattern => pattern !== null && known.some(path => isMeant(pattern, path))) ?? asShown ?? null
+  return patterns.find(pattern => pattern !== null && known.some(path => matches(pattern, path))) ?? asShown ?? null
 }
 
 function inside(root: string, from: string, word: string): string | null {
@@ -31,7 +31,7 @@ function inside(root: string, from: string, word: string): string | null {
   return word.endsWith('/') ? `${path}/` : path
 }
 
-const isMeant = (pattern: string, path: string): boolean =>
+const matches = (pattern: string, path: string): boolean =>
   pattern === path || inScope([pattern], path) || covers([pattern], path) || path.startsWith(`${pattern}/`)
 
 export function shownPath(path: string): string {

@@ -2,16 +2,16 @@ import { expect, it } from 'vitest'
 import type { FilePreview } from '../../engine/engine.ts'
 import type { Context } from '../context.ts'
 import { paint } from '../terminal/paint.ts'
-import { type Asked, type Foretold, previewLines } from './rollback-preview.ts'
+import { type Asked, type Preview, previewLines } from './rollback-preview.ts'
 
 const context = { paint: paint(false), now: () => 0 } as unknown as Context
 
-const lines = (preview: Partial<Foretold>): readonly string[] => {
+const lines = (preview: Partial<Preview>): readonly string[] => {
   const whole = { kind: 'rollback', to: 2, checkpoint: null, files: [], resets: [], compensate: [], stays: [] }
   const rest = { decisionsLost: [], git: [], kept: [], ...preview }
   return previewLines(context, {
     name: 'demo',
-    preview: { ok: true, ...whole, ...rest } as unknown as Foretold,
+    preview: { ok: true, ...whole, ...rest } as unknown as Preview,
     choiceOf: () => null,
     isKept: () => false,
     isStart: true,
@@ -44,7 +44,7 @@ it('tasks that had ended go back to how they had ended: nothing is run', () => {
     { task: 'e1', status: 'pending' },
     { task: 'e2', status: 'completed' },
     { task: 'rename', status: 'failed' },
-  ] as unknown as Foretold['resets']
+  ] as unknown as Preview['resets']
   expect(lines({ kind: 'undo', resets }).slice(2)).toEqual([
     '  tasks     will run again: e1',
     '  tasks     back to completed: e2',

@@ -1,5 +1,5 @@
-// What a rollback would do, as lines for a person: every file, every task, what is run, what stays. Also the files where
-// somebody has worked since, with the exact commands that go on.
+// What a rollback would do, as lines for a person: every file, every task, what is run, what stays. Also the files that were
+// edited since, with the exact commands that continue.
 
 import type { Reset } from '../../domain/command.ts'
 import { numberOf } from '../../domain/phrases.ts'
@@ -12,11 +12,11 @@ import { hanging } from '../terminal/table.ts'
 import { shownPath } from './path-text.ts'
 import { whyWords } from './rollback-result.ts'
 
-export type Foretold = Extract<RollbackPreview, { ok: true }>
+export type Preview = Extract<RollbackPreview, { ok: true }>
 
 export interface Asked {
   readonly name: string
-  readonly preview: Foretold
+  readonly preview: Preview
   /** What a person, or `force`, chose for a path that was edited since; null without a choice. */
   readonly choiceOf: (path: string) => Choice | null
   readonly isKept: (path: string) => boolean
@@ -97,7 +97,7 @@ function headOf({ paint, now }: Context, asked: Asked): string {
   return `${paint.bold(`${part} to ${escapeForTerminal(where)}`)}${when}`
 }
 
-function whyUnless(label: string | undefined, checkpoint: NonNullable<Foretold['checkpoint']>): string {
+function whyUnless(label: string | undefined, checkpoint: NonNullable<Preview['checkpoint']>): string {
   const why = whyWords(checkpoint)
   return why === label ? '' : `${why}, `
 }
@@ -109,7 +109,7 @@ export function doneWords(asked: Asked): string {
   return asked.filesOnly ? `reverted its files to ${placeName(asked)}` : `rolled back to ${placeName(asked)}`
 }
 
-const decisionWords = ({ task, verdict, by }: Foretold['decisionsLost'][number]): string =>
+const decisionWords = ({ task, verdict, by }: Preview['decisionsLost'][number]): string =>
   `${task} (${verdict}${by === undefined ? '' : ` by ${by}`})`
 
 const LISTED_MAX = 5
@@ -128,17 +128,17 @@ function fileLines({ paint, terminal }: Context, asked: Asked): readonly string[
   const right = files.filter(
     ({ will, why, conflict }) => will === 'leave' && why === undefined && conflict === undefined,
   )
-  const told = files.filter(file => !right.includes(file))
-  const unclaimed = told.filter(file => file.unclaimed !== undefined)
+  const listed = files.filter(file => !right.includes(file))
+  const unclaimed = listed.filter(file => file.unclaimed !== undefined)
   const counts = [
-    ...(told.length === 0 ? [] : [numberOf(told.length, 'path')]),
-    ...(open.size === 0 ? [] : [`${shareOf(open.size, told.length)}changed since, not by the plan`]),
-    ...(unclaimed.length === 0 ? [] : [`${shareOf(unclaimed.length, told.length)}perhaps yours`]),
+    ...(listed.length === 0 ? [] : [numberOf(listed.length, 'path')]),
+    ...(open.size === 0 ? [] : [`${shareOf(open.size, listed.length)}changed since, not by the plan`]),
+    ...(unclaimed.length === 0 ? [] : [`${shareOf(unclaimed.length, listed.length)}perhaps yours`]),
     ...(right.length === 0 ? [] : [`${right.length} already up to date`]),
   ]
-  const plain = told.filter(({ path }) => !open.has(path))
+  const plain = listed.filter(({ path }) => !open.has(path))
   const shown = new Set(plain.length > SHOWN_MAX ? plain.slice(0, SHOWN_MAX) : plain)
-  const rows = told
+  const rows = listed
     .filter(file => open.has(file.path) || shown.has(file))
     .map(file => {
       const [word, note] = wordsFor(file, asked)
@@ -230,7 +230,7 @@ export function nextCommandLines({ paint }: Context, asked: Asked): readonly str
   ]
 }
 
-function staying(stays: Foretold['stays']) {
+function staying(stays: Preview['stays']) {
   return [...new Set(stays.map(({ why }) => why))].map(why => {
     const same = stays.filter(one => one.why === why)
     return { why, tasks: same.map(({ task }) => task), declared: same.some(({ declared }) => declared) }

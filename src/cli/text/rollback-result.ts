@@ -4,7 +4,7 @@ import type { PlanId } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import type { GitOperation } from '../../domain/plan-rules/git-operation.ts'
 import type { PlanStatus } from '../../domain/status.ts'
-import type { Standing } from '../../domain/views/checkpoints.ts'
+import type { WorkspaceStamp } from '../../domain/views/checkpoints.ts'
 import type { Summary } from '../../domain/views/summary.ts'
 import type { CheckpointCard, Engine } from '../../engine/engine.ts'
 import type { RollbackEnd } from '../../operations/rollback-plan.ts'
@@ -54,7 +54,7 @@ function kindOf(entry: TreeEntry): string {
 // What a rollback has done, as lines for a person: what changed, what was left and why, whose bytes were kept and how to get
 // them, and the commands that go on from there. A rollback that left something says so before anything else.
 
-export interface Told {
+export interface RollbackReport {
   readonly name: string
   readonly what: string
   readonly ended: RollbackEnd
@@ -78,7 +78,7 @@ export async function changedBy(engine: Engine, { changes }: RollbackEnd): Promi
 export type Say = (words: string) => string
 
 export function resultLines(
-  { name, what, ended, also = [], files = [], failed = [], status, again, unclaimed = new Set() }: Told,
+  { name, what, ended, also = [], files = [], failed = [], status, again, unclaimed = new Set() }: RollbackReport,
   paint: Paint,
   say: Say = words => `planfold ${words}`,
 ): readonly string[] {
@@ -88,9 +88,7 @@ export function resultLines(
     line('kept', `the previous version of ${shownPath(path)} is backed up as ${sha256}`, paint.yellow),
     line(
       '',
-      say(
-        `checkpoints cat ${name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.${sha256.slice(0, 8)}.kept`)}`,
-      ),
+      say(`checkpoint cat ${name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.${sha256.slice(0, 8)}.kept`)}`),
     ),
   ]
   const { left = [], kept = [], git = [] } = ended
@@ -182,8 +180,8 @@ function gitWords(operation: GitOperation): string {
   return `${type.replace('.', ' ')}: ${ref} ${before?.slice(0, 12) ?? 'nothing'} → ${after?.slice(0, 12) ?? 'nothing'}${kept}`
 }
 
-// A checkpoint in words: why it is there, what stands in it, and what does not. Names come from plans and files of others, so
-// whoever prints these lines escapes them.
+// A checkpoint in words: why it is there, what it contains, and what it does not. Names come from plans and files of others: the
+// caller escapes these lines.
 
 export function whyWords({ why, task }: Pick<CheckpointCard, 'why' | 'task'>): string {
   switch (why) {
@@ -206,7 +204,7 @@ export function whyWords({ why, task }: Pick<CheckpointCard, 'why' | 'task'>): s
   }
 }
 
-export function standingWords(standing: Standing): readonly (readonly [string, string])[] {
+export function standingWords(standing: WorkspaceStamp): readonly (readonly [string, string])[] {
   const { snapshot, files, left = 0, lacks, git, about } = standing
   const lines: (readonly [string, string])[] = []
   if (snapshot !== undefined)
@@ -224,7 +222,7 @@ export function standingWords(standing: Standing): readonly (readonly [string, s
   return lines
 }
 
-export function standingShort({ snapshot, files, left = 0, lacks, git }: Standing): string {
+export function standingShort({ snapshot, files, left = 0, lacks, git }: WorkspaceStamp): string {
   return [
     snapshot === undefined ? '' : files === undefined ? 'all files' : numberOf(files, 'file'),
     git === undefined

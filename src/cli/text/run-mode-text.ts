@@ -8,7 +8,7 @@ import type { PlanFile } from '../plan-file.ts'
 
 const NAMED_MAX = 8
 
-/** Another format, and a file that an agent runs, are not the person's word. */
+/** Only a plan file in our format, run by a person, counts as written by that person. */
 export const writerOfFile = (
   { told }: Pick<PlanFile, 'told'>,
   { environment }: Pick<Context, 'environment'>,
@@ -21,7 +21,7 @@ export function asYouLine(tasks: readonly { readonly name: TaskName; readonly ru
   return `run with your permissions, not in the sandbox: ${names.slice(0, NAMED_MAX).join(', ')}${more}`
 }
 
-/** Null where the sandbox can be used, or nothing is to be held. */
+/** Null if the sandbox works, or no task would run in it. */
 export async function noSandboxLine(
   tasks: readonly { readonly runs: RunMode | null }[],
   check: () => Promise<{ readonly ok: boolean }>,

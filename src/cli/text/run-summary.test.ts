@@ -20,7 +20,7 @@ describe('the end of a run', () => {
       '  tasks    2 completed · 1 skipped',
       '  retried  build (3 attempts)',
       '  longest  build 31s',
-      '  handoff  planfold handoff demo',
+      '  handoff  planfold summary demo --form handoff',
     ])
   })
 
@@ -86,7 +86,7 @@ describe('the end of a run', () => {
     expect(endingLines(failed, [], NOBODY, 0, paint(false)).slice(2)).toEqual([
       '  failed   last: exit 3\\u{1b}[2J',
       '  output   planfold log demo last --output',
-      '  handoff  planfold handoff demo',
+      '  handoff  planfold summary demo --form handoff',
       '  Next: planfold retry demo last',
       '  or fix the plan file and run it again; completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again',
     ])
@@ -102,7 +102,7 @@ describe('the end of a run', () => {
     const capped = summaryOf([], { status: 'failed', endedAt: 1, reason: 'a cap', stopped })
     expect(endingLines(capped, [], NOBODY, 0, paint(false)).slice(2)).toEqual([
       '  output   planfold log demo d --output',
-      '  handoff  planfold handoff demo',
+      '  handoff  planfold summary demo --form handoff',
       '  Next: planfold retry demo d',
       '  or fix the plan file and run it again; completed tasks are kept; failed, undone and changed tasks, and the tasks after them, run again',
     ])

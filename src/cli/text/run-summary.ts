@@ -110,7 +110,7 @@ export function endingLines(
   lines.push(...shortageLines(summary, paint))
   if (summary.status === 'failed') lines.push(`  output   ${outputCommand(summary)}`)
   if (summary.endedAt === null) lines.push(...waitingLines(summary, paint), ...scopeWaitLines(how.held ?? [], paint))
-  else lines.push(`  handoff  planfold handoff ${summary.name}`)
+  else lines.push(`  handoff  planfold summary ${summary.name} --form handoff`)
   const next = nextCommand(summary, board, how)
   if (how.left !== null)
     lines.push(
@@ -165,7 +165,7 @@ const stoppedIn = ({ endedAt }: Summary, { rollback = null }: EndingOf): string 
 export const isPausedToAsk = ({ status, asked = [] }: Pick<Summary, 'status' | 'asked'>): boolean =>
   status === 'paused' && asked.some(({ pauses }) => pauses === true)
 
-/** Paused because the budget is used up, and whoever was asked said no: `resume` would only ask again. Null where that is not so. */
+/** Paused because the budget is used up, and more was refused: `resume` would only ask again. Null otherwise. */
 export function addBudgetOrCancel({
   name,
   status,
@@ -206,7 +206,7 @@ export function claimNext(
   const claimed = board.find(({ claimedBy }) => claimedBy !== null)
   return claimed === undefined
     ? null
-    : `wait for the report; if ${brief(claimed.claimedBy ?? '')} is gone: planfold release ${name} ${claimed.name}`
+    : `wait for the report; if ${brief(claimed.claimedBy ?? '')} is gone: planfold unclaim ${name} ${claimed.name}`
 }
 
 /** Where a budget was too small, trying again alone would fail again. What failed in several places is tried again by `resume`. */

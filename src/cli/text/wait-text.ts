@@ -82,7 +82,7 @@ export function shortEnd(name: string, { message, code, hint, kind }: Shortage):
   )
 }
 
-/** What was thrown while the plan was driven, when it tells of a store that is full or gone; else null. */
+/** An error while the plan ran that means a full or missing store; null for any other. */
 export function thrownShort(name: string, error: unknown): CliError | null {
   if (!(error instanceof Error)) return null
   if (error.name === 'StoreFull')
@@ -101,7 +101,7 @@ export class DrivingShort extends Error {
   override readonly name = 'DrivingShort'
 }
 
-/** A rollback that is ordered and could not be seen through; null when something else was thrown. */
+/** An error that interrupted a rollback which has started; null for any other. */
 export function unfinishedRollback(name: string, error: Error): CliError | null {
   const isFull = error.name === 'StoreFull'
   if (!isFull && !(error instanceof DrivingShort)) return null

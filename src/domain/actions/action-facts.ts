@@ -69,7 +69,6 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
   readonly prompts?: true
   /** The kind of data that leaves this machine, as `policy.data` calls it. */
   readonly sends?: 'models'
-  /** What it does that is hard to undo. */
   dangers?(task: TaskWith<A>): readonly Danger[]
   isUnreadable?(action: A): boolean
   /** It may write outside the workspace, despite its scope. */
@@ -81,7 +80,7 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
 
   readonly isDoneAtOnce?: true
   /** False for an action that an earlier release stored and that cannot be run. */
-  isUnderstood?(action: A): boolean
+  isSupported?(action: A): boolean
   /** The content of its fields in which `${{ … }}` or an expression may appear. */
   readonly fields?: { readonly [K in Exclude<keyof A, 'type'>]?: FieldContent }
   /** Outputs besides the declared ones; null: any. Absent: unknown. */
@@ -112,7 +111,6 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
  */
 export type FieldContent = 'command' | 'text' | 'texts' | 'values' | 'request' | 'expression' | 'criteria'
 
-/** Who works on a task, by name. */
 export interface Workers {
   readonly worker: string | null
   readonly agent: string | undefined

@@ -22,7 +22,7 @@ export const AGENT: ActionFacts<SpecAction<'agent'>> = {
   prompts: true,
   // With the user's permissions it can write anywhere, and the plan does not show what it will do.
   isUnconfined: ({ sandbox }, { policy }) => (sandbox ?? policy?.sandbox) === 'off',
-  isUnderstood: action => agentRequest(action) !== null,
+  isSupported: action => agentRequest(action) !== null,
   fields: { spec: 'values' },
   outputs: () => ['text'],
   agreed: ({ action, instruction = null }) => ({ type: 'agent', agent: action.spec, instruction }),

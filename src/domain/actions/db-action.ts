@@ -95,7 +95,7 @@ export const DB: ActionFacts<SpecAction<'db'>> = {
     const known = wellKnown(wordsOf(action.spec))
     return [request.do === 'migrate' ? 'migrate' : (known[0] ?? 'data')]
   },
-  isUnderstood: action => dbRequest(action) !== null,
+  isSupported: action => dbRequest(action) !== null,
   fields: { spec: 'values' },
   outputs: () => ['rows', 'changes', 'applied', 'repeated'],
   answers: ['rows', 'changes'],

@@ -45,7 +45,7 @@ export const GIT: ActionFacts<GitTask> = {
     const word = git.do === 'tag' ? git.name : git.do === 'merge' ? git.task : null
     return { argv: ['git', git.do, ...(word === null ? [] : [word])] }
   },
-  isUnderstood: action => gitOf(action) !== null,
+  isSupported: action => gitOf(action) !== null,
   fields: { git: 'values' },
   outputs: ({ action }) => {
     const git = gitOf(action)

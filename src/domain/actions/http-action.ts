@@ -124,7 +124,7 @@ export const HTTP: ActionFacts<SpecAction<'http'>> = {
     if (request.method === 'DELETE') return ['delete']
     return request.key === null && effect === 'unsafe' ? ['send'] : []
   },
-  isUnderstood: action => httpRequest(action) !== null,
+  isSupported: action => httpRequest(action) !== null,
   fields: { spec: 'request' },
   outputs: () => ['status', 'headers', 'json', 'text'],
   answers: ['status'],

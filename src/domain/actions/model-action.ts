@@ -104,7 +104,7 @@ export const MODEL: ActionFacts<SpecAction<'model'>> = {
   prompts: true,
   sends: 'models',
   words: 'asks a model',
-  isUnderstood: action => modelRequest(action) !== null,
+  isSupported: action => modelRequest(action) !== null,
   fields: { spec: 'values' },
   outputs: ({ action }) => {
     const request = modelRequest(action)

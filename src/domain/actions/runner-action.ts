@@ -15,13 +15,13 @@ export function runnerRequest(action: AnyAction): RunnerRequest | null {
   const { spec } = action as SpecAction<'runner'>
   if (typeof spec === 'string') return { use: spec, with: {} }
   if (!isMap(spec) || Object.keys(spec).some(key => key !== 'use' && key !== 'with')) return null
-  const { use, with: told = {} } = spec
-  return typeof use === 'string' && isMap(told) ? { use, with: told } : null
+  const { use, with: parameters = {} } = spec
+  return typeof use === 'string' && isMap(parameters) ? { use, with: parameters } : null
 }
 
-export const runnerLines = ({ use, with: told }: RunnerRequest): readonly string[] => [
+export const runnerLines = ({ use, with: parameters }: RunnerRequest): readonly string[] => [
   use,
-  ...JSON.stringify(told, null, 2).split('\n'),
+  ...JSON.stringify(parameters, null, 2).split('\n'),
 ]
 
 export const RUNNER: ActionFacts<SpecAction<'runner'>> = {
@@ -33,7 +33,7 @@ export const RUNNER: ActionFacts<SpecAction<'runner'>> = {
   network: 'declared',
   takesSecrets: true,
   isUnreadable: () => true,
-  isUnderstood: action => runnerRequest(action) !== null,
+  isSupported: action => runnerRequest(action) !== null,
   fields: { spec: 'values' },
   agreed: ({ action }) => ({ type: 'request', to: 'runner', lines: linesOf(action) }),
   asks: 'hands this to a runner of the program',

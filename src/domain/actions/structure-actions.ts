@@ -33,7 +33,7 @@ export const RESEARCH: ActionFacts<SpecAction<'research'>> = {
   effect: () => 'unsafe',
   watched: true,
   network: 'declared',
-  isUnderstood: () => false,
+  isSupported: () => false,
   fields: { spec: 'values' },
   line: ({ action }) => `research: ${JSON.stringify(action.spec)}`,
 }

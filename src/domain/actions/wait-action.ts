@@ -54,7 +54,7 @@ export const WAIT: ActionFacts<SpecAction<'wait'>> = {
     const request = waitRequest(action)
     return request?.do === 'ask' ? request.url : null
   },
-  isUnderstood: action => waitRequest(action) !== null,
+  isSupported: action => waitRequest(action) !== null,
   fields: { spec: 'values' },
   outputs: () => ['status'],
   answers: ['status'],

@@ -24,10 +24,10 @@ export interface Costs {
 
 export function lengthsOf(graph: WorkGraph, assumedMs: number): Lengths {
   const from: Record<LengthSource, number> = { estimate: 0, budget: 0, assumed: 0, none: 0 }
-  const silent = silentChildren(graph)
+  const covered = coveredChildren(graph)
   const ms = graph.tasks.map((_, index) => {
     const { source, length } =
-      silent.has(index) || isUndoing(graph, index) ? NONE : lengthOf(graph, index, silent, assumedMs)
+      covered.has(index) || isUndoing(graph, index) ? NONE : lengthOf(graph, index, covered, assumedMs)
     from[source]++
     return length
   })
@@ -40,11 +40,11 @@ interface Length {
 }
 const NONE: Length = { source: 'none', length: 0 }
 
-function lengthOf(graph: WorkGraph, index: number, silent: ReadonlySet<number>, assumedMs: number): Length {
+function lengthOf(graph: WorkGraph, index: number, covered: ReadonlySet<number>, assumedMs: number): Length {
   const task = graph.tasks[index]!
-  if (isGroupEnd(graph, index) && !graph.needs[index]!.some(need => silent.has(need))) return NONE
-  const said = saidLength(task)
-  if (said !== null) return said
+  if (isGroupEnd(graph, index) && !graph.needs[index]!.some(need => covered.has(need))) return NONE
+  const declared = saidLength(task)
+  if (declared !== null) return declared
   return actionFacts(task.action).isFree === true && task.action.type !== 'gate'
     ? NONE
     : { source: 'assumed', length: assumedMs }
@@ -56,15 +56,15 @@ function saidLength(task: TaskDefinition): Length | null {
 }
 
 /** Children of a group with an estimate, none of which has its own: the estimate of the group covers them all. */
-function silentChildren(graph: WorkGraph): ReadonlySet<number> {
-  const silent = new Set<number>()
+function coveredChildren(graph: WorkGraph): ReadonlySet<number> {
+  const covered = new Set<number>()
   for (const [index, task] of graph.tasks.entries()) {
-    if (!isGroupEnd(graph, index) || saidLength(task) === null || silent.has(index)) continue
+    if (!isGroupEnd(graph, index) || saidLength(task) === null || covered.has(index)) continue
     const children = graph.needs[index]!
     if (children.some(child => isGroupEnd(graph, child) || saidLength(graph.tasks[child]!) !== null)) continue
-    for (const child of children) silent.add(child)
+    for (const child of children) covered.add(child)
   }
-  return silent
+  return covered
 }
 
 export function isGroupEnd(graph: WorkGraph, task: number): boolean {

@@ -141,6 +141,6 @@ function outputsOf(task: TaskDefinition): readonly string[] | null {
 const who = ({ reader }: OutputRead): string => (reader === null ? "the plan's `done`" : `'${reader}'`)
 const shown = ({ text }: OutputRead): string => `'${text.length > 80 ? `${text.slice(0, 80)}…` : text}'`
 
-function finding(read: OutputRead, said: Pick<Finding, 'code' | 'severity' | 'message' | 'hint'>): Finding {
-  return { ...said, key: read.key, ...(read.reader === null ? {} : { task: read.reader }) }
+function finding(read: OutputRead, details: Pick<Finding, 'code' | 'severity' | 'message' | 'hint'>): Finding {
+  return { ...details, key: read.key, ...(read.reader === null ? {} : { task: read.reader }) }
 }

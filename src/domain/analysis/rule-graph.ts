@@ -55,8 +55,8 @@ export function* impossibleOutcomes({ graph, options: { decided } }: Ground): It
   for (const task of graph.tasks) {
     // The edges of a task that computes its items belong to its future children.
     if (task.on === undefined || task.action.type === 'items') continue
-    const said = task.action.type === 'decide' ? (decided?.(task.action.expression) ?? null) : null
-    const known = said === null ? outcomes(task) : [...said, 'default', 'failure', 'rejected']
+    const decisions = task.action.type === 'decide' ? (decided?.(task.action.expression) ?? null) : null
+    const known = decisions === null ? outcomes(task) : [...decisions, 'default', 'failure', 'rejected']
     for (const outcome of Object.keys(task.on)) {
       if (known === null || known.includes(outcome) || isFailureMode(task, outcome)) continue
       const near = suggest(outcome.slice(0, 100), known)
@@ -67,7 +67,7 @@ export function* impossibleOutcomes({ graph, options: { decided } }: Ground): It
         key: 'on',
         at: [outcome],
         message: `'${task.id}' has no outcome '${outcome.slice(0, 100)}'`,
-        hint: `${choiceHint(outcome, known)}${near === null && said === null ? "; for others, add a 'decide' task after it" : ''}`,
+        hint: `${choiceHint(outcome, known)}${near === null && decisions === null ? "; for others, add a 'decide' task after it" : ''}`,
       }
     }
   }
@@ -140,10 +140,10 @@ export function* agents({ graph }: Look): Iterable<Finding> {
 export function* clarity({ graph }: Look): Iterable<Finding> {
   for (const { id, action, title, description, instruction } of graph.tasks) {
     if (action.type !== 'external') continue
-    const said = [title, description, instruction].filter(text => text !== undefined).join(' ')
+    const text = [title, description, instruction].filter(text => text !== undefined).join(' ')
     if (
-      said.trim().split(/\s+/).length >= CLEAR_WORDS_MIN ||
-      (said === '' && id.split(/[-_./]/).length > CLEAR_WORDS_MIN)
+      text.trim().split(/\s+/).length >= CLEAR_WORDS_MIN ||
+      (text === '' && id.split(/[-_./]/).length > CLEAR_WORDS_MIN)
     )
       continue
     yield {
@@ -151,7 +151,7 @@ export function* clarity({ graph }: Look): Iterable<Finding> {
       severity: 'warning',
       task: id,
       key: title === undefined ? 'id' : 'title',
-      message: `'${id}' does not say what is to be done${said === '' ? '' : ` beyond '${said.slice(0, 40)}'`}`,
+      message: `'${id}' does not say what is to be done${text === '' ? '' : ` beyond '${text.slice(0, 40)}'`}`,
       hint: "add 'description:' or 'instruction:' with what to do and what shall come out",
     }
   }

@@ -124,10 +124,10 @@ export function* remedyCircles({ graph }: Look): Iterable<Finding> {
     remediesOf(task).flatMap(name => (name === task.id ? [] : (graph.at.get(name) ?? []))),
   )
   const { circleOf } = circles(helpers)
-  const told = new Set<number>()
+  const reported = new Set<number>()
   for (const [at, circle] of circleOf.entries()) {
-    if (circle === -1 || told.has(circle)) continue
-    told.add(circle)
+    if (circle === -1 || reported.has(circle)) continue
+    reported.add(circle)
     const { id } = graph.tasks[at]!
     const others = graph.tasks.filter((_, other) => other !== at && circleOf[other] === circle)
     const named = others.slice(0, 3).map(task => `'${task.id}'`)

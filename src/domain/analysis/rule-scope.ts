@@ -185,11 +185,11 @@ export function* recordedOnly({ graph }: Look): Iterable<Finding> {
 export function* overlaps({ graph, ancestry, scopes }: Look): Iterable<Finding> {
   const index = new ScopeIndex()
   for (const [task, paths] of scopes.entries()) index.add(task, paths)
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const { here, around } of index.held()) {
     const pair = unorderedPair(here, around)
-    if (pair === null || told.has(pair.join())) continue
-    told.add(pair.join())
+    if (pair === null || reported.has(pair.join())) continue
+    reported.add(pair.join())
     const [one, other] = pair.map(task => graph.tasks[task]!.id) as readonly string[]
     const more = new Set([...here, ...around]).size - 2
     yield {

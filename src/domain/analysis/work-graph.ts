@@ -59,10 +59,10 @@ export function workGraph(definition: PlanDefinition, given: readonly TaskDefini
     const by = compensatorOf(task)
     return by === null ? -1 : (at.get(by) ?? -1)
   })
-  const undoes: (readonly number[])[] = tasks.map(() => NOBODY)
+  const undoes: (readonly number[])[] = tasks.map(() => NONE)
   for (const [task, by] of undoneBy.entries()) {
     if (by === -1) continue
-    if (undoes[by] === NOBODY) undoes[by] = [task]
+    if (undoes[by] === NONE) undoes[by] = [task]
     else (undoes[by] as number[]).push(task)
   }
   const sleeps = leadsAnywhere || undoneBy.some(by => by !== -1)
@@ -72,7 +72,7 @@ export function workGraph(definition: PlanDefinition, given: readonly TaskDefini
 
 /** Most tasks have no outcome edges; they share one list. */
 const NOWHERE: readonly Lead[] = []
-const NOBODY: readonly number[] = []
+const NONE: readonly number[] = []
 
 export const isUndoing = ({ undoes }: WorkGraph, task: number): boolean => undoes[task]!.length > 0
 

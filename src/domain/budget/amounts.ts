@@ -2,6 +2,7 @@
 // billionth of a dollar, so that sums do not drift.
 
 import type { TaskName } from '../id.ts'
+import { defined } from '../json.ts'
 import { roundUsd } from '../model-use.ts'
 import type { Budget } from '../plan.ts'
 
@@ -54,7 +55,7 @@ function combine(a: Amounts, b: Amounts, how: (one: number, other: number) => nu
 export function capsOf({ cost, timeMs, attempts, tokens, calls, outputBytes }: Budget): Amounts {
   const money = cost?.currency === PRICE_CURRENCY ? cost.amount : undefined
   const caps = { cost: money, tokens, calls, attempts, timeMs, outputBytes }
-  return Object.fromEntries(Object.entries(caps).filter(([, cap]) => cap !== undefined))
+  return defined(caps)
 }
 
 export const isForeign = ({ cost }: Budget): boolean => cost !== undefined && cost.currency !== PRICE_CURRENCY

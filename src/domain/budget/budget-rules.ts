@@ -258,7 +258,7 @@ export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'
   if (task !== undefined && !state.tasks.has(task)) return unknownTask(draft, task)
   const level: Level = task ?? ''
   const budget = budgetAt(state, level)
-  const whose = task === undefined ? 'the plan' : `task '${task}'`
+  const owner = task === undefined ? 'the plan' : `task '${task}'`
   const keys = BUDGET_KEYS.filter(key => add[key] !== undefined)
   if (keys.length === 0)
     return refuse('invalid', 'nothing is added', 'name an amount: cost, tokens, calls, attempts, time or output')
@@ -279,7 +279,7 @@ export function raiseBudget(draft: DecisionDraft, { add, task, by }: CommandOf<'
     if (cap === null && !isOurs)
       return refuse(
         'invalid',
-        `${whose} has no limit of ${KEY_NAMES[key]}, so nothing can be added to it`,
+        `${owner} has no limit of ${KEY_NAMES[key]}, so nothing can be added to it`,
         advise`see ${quoted('budget')}`,
       )
   }

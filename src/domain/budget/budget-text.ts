@@ -53,11 +53,11 @@ const grouped = (amount: number): string => String(amount).replace(/\B(?=(\d{3})
 /** "the plan may use 2 USD; 1.9 USD are spent, 0.05 USD reserved, 0.3 USD needed". */
 export function shortfallText(short: Shortfall): string {
   const { key, cap, spent, reserved, needed } = short
-  const whose = whoseCap(short)
+  const owner = whoseCap(short)
   const used = `${keyText(key, spent)} ${key === 'timeMs' ? 'used' : 'spent'}`
   const held = reserved === 0 ? '' : `, ${keyText(key, reserved)} reserved`
   const more = key === 'timeMs' || key === 'outputBytes' ? '' : `, ${keyText(key, needed)} needed`
-  return `${whose} may use ${keyText(key, cap)}: ${used}${held}${more}`
+  return `${owner} may use ${keyText(key, cap)}: ${used}${held}${more}`
 }
 
 function whoseCap({ task, byPolicy, settings }: Shortfall): string {
@@ -72,10 +72,10 @@ export const amountsText = (amounts: Amounts): string =>
 
 /** "ana added 2 USD to the budget of the plan". */
 export function raisedText({ task, add, unpriced, large, by }: Omit<EventOf<'budget.raised'>, 'type'>): string {
-  const whose = task === undefined ? 'the plan' : task
+  const owner = task === undefined ? 'the plan' : task
   if (unpriced === true) return `${by} allowed models whose price is not known`
-  if (large !== undefined) return `${by} allowed single calls of ${whose} up to ${moneyText(large)}`
-  return `${by} added ${amountsText(add ?? {})} to the budget of ${whose}`
+  if (large !== undefined) return `${by} allowed single calls of ${owner} up to ${moneyText(large)}`
+  return `${by} added ${amountsText(add ?? {})} to the budget of ${owner}`
 }
 
 export function reasonText(reason: BudgetReason): string {

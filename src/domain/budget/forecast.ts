@@ -80,7 +80,7 @@ export class SampleReader {
 export function forecast(state: PlanState, samples: readonly Sample[]): Forecast {
   const groups = new Map<string, Sample[]>()
   for (const sample of samples)
-    for (const key of likenesses(sample.definition)) {
+    for (const key of similarityKeys(sample.definition)) {
       const group = groups.get(key)
       if (group === undefined) groups.set(key, [sample])
       else group.push(sample)
@@ -92,7 +92,7 @@ export function forecast(state: PlanState, samples: readonly Sample[]): Forecast
   let rest: Amounts = NO_AMOUNTS
   let unknown = 0
   for (const { definition } of open) {
-    const like = likenesses(definition)
+    const like = similarityKeys(definition)
       .map(key => groups.get(key))
       .find(group => group !== undefined)
     if (like === undefined) unknown++
@@ -109,7 +109,7 @@ export function forecast(state: PlanState, samples: readonly Sample[]): Forecast
   }
 }
 
-function likenesses({ id, title, kind, action }: TaskDefinition): readonly string[] {
+function similarityKeys({ id, title, kind, action }: TaskDefinition): readonly string[] {
   const runner = action.type
   return [
     ...(title === undefined ? [] : [`title ${runner} ${title}`]),

@@ -149,10 +149,10 @@ function priceGap(
     const cap = `${budget.cost.amount} ${budget.cost.currency}`
     return { type: 'refused', exceeded: budget.exceeded ?? 'ask', reason: { type: 'price', cap } }
   }
-  const said = settings?.caps.cost
-  if (cost !== null || said === undefined) return null
+  const cap = settings?.caps.cost
+  if (cost !== null || cap === undefined) return null
   const exceeded = budgetAt(state, task)?.exceeded ?? 'ask'
-  return { type: 'refused', exceeded, reason: { type: 'price', cap: `${said} ${PRICE_CURRENCY}` } }
+  return { type: 'refused', exceeded, reason: { type: 'price', cap: `${cap} ${PRICE_CURRENCY}` } }
 }
 
 function uncounted(state: Judging, task: TaskName): Judged | null {

@@ -30,7 +30,7 @@ export interface Account {
   readonly held: Amounts
   readonly raised: Amounts
   readonly unpriced: number
-  /** Running tasks, since when at least one runs, and the longest of those that ended meanwhile. */
+  /** Running tasks, since when at least one runs, and the total time of those that ended meanwhile. */
   readonly running: number
   readonly since: Millis
   readonly known: number

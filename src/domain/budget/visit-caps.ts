@@ -46,8 +46,8 @@ export function visitCaps(
   const isOurs = hasDefault(state, task)
   return KEYS.flatMap((key): readonly VisitCap[] => {
     const used = { key, spent: spent[key] ?? 0, reserved: account.held[key] ?? 0 }
-    const said = settings?.caps[key]
-    if (settings !== undefined && said !== undefined) return [{ ...used, cap: said, settings: settings.file }]
+    const cap = settings?.caps[key]
+    if (settings !== undefined && cap !== undefined) return [{ ...used, cap: cap, settings: settings.file }]
     return isOurs ? [{ ...used, cap: CALLS_DEFAULT[key] + (raised[key] ?? 0) }] : []
   })
 }

@@ -19,8 +19,8 @@ export const ATTEMPT_EVENTS: RowsOf<'attempt' | 'report' | 'outputs' | 'retry' |
       return `${task} started${again(event)}${claim === undefined ? '' : `, claimed by ${claim.by}`}${unseen}`
     },
     facts: ({ visit, attempt, preimage, before, inputHash, claim }, { task }) => {
-      const told = task === undefined ? {} : auditedAction(task.action)
-      return defined({ visit, attempt, ...told, claimedBy: claim?.by, preimage, before, inputHash })
+      const action = task === undefined ? {} : auditedAction(task.action)
+      return defined({ visit, attempt, ...action, claimedBy: claim?.by, preimage, before, inputHash })
     },
     rows: () => 'tasks',
   },

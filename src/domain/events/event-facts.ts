@@ -21,13 +21,13 @@ export function actionWords({ action, argv, script, edits, by }: JsonObject): st
 
 export function resultFacts(result: Result, hashOf: Audited['hashOf']): JsonObject {
   const { exit, durationMs, log, wrote, inputHash, outputs, verdicts, git } = result
-  const told =
+  const facts: { readonly [key: string]: Json | undefined } =
     result.status === 'succeeded'
       ? { outcome: result.outcome }
       : { class: result.failure.class, message: result.failure.message, mode: result.mode }
   return defined({
     status: result.status,
-    ...told,
+    ...facts,
     exit,
     durationMs,
     log: log === undefined ? undefined : { sha256: log.sha256, bytes: log.bytes },

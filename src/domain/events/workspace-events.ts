@@ -58,9 +58,9 @@ export const WORKSPACE_EVENTS: RowsOf<'workspace' | 'files' | 'compensation' | '
   'network.decided': {
     kind: 'network',
     sentence: ({ task, decisions, more = 0 }) => {
-      const told = decisions.slice(0, DECISIONS_SHOWN).map(decisionWords)
-      const left = decisions.length - told.length + more
-      return `${task} ${[...told, ...(left === 0 ? [] : [`and ${left} more`])].join('; ')}`
+      const shown = decisions.slice(0, DECISIONS_SHOWN).map(decisionWords)
+      const left = decisions.length - shown.length + more
+      return `${task} ${[...shown, ...(left === 0 ? [] : [`and ${left} more`])].join('; ')}`
     },
     shows: ['visit', 'attempt', 'decisions', 'more'],
   },

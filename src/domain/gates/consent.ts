@@ -38,7 +38,6 @@ export interface ShownTask {
   /** Files that the command names, as they are now. */
   readonly files: readonly ShownFile[]
   readonly remotes: { readonly [name: string]: string }
-  /** For a push in a repository. */
   readonly push?: ShownPush
   /** Everything the plan had written when its changes were reviewed; null without a review. */
   readonly reviewed: readonly ShownChange[] | null

@@ -8,14 +8,14 @@ import type { TaskName } from '../id.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import type { TaskStatus } from '../status.ts'
 import {
+  type GatedPlan,
   type Release,
   releasedByFinishing,
   releasedByRevising,
   releasedBySkipping,
-  type Standing,
 } from './gate-bypass.ts'
 
-const standing = (definition: PlanDefinition, said: { readonly [task: string]: TaskStatus } = {}): Standing => ({
+const standing = (definition: PlanDefinition, said: { readonly [task: string]: TaskStatus } = {}): GatedPlan => ({
   definition,
   statuses: new Map(Object.entries(said).map(([id, status]) => [name(id), status])),
 })

@@ -10,7 +10,7 @@ import type { TaskState } from '../state/state.ts'
 import { allTasks, findDormant, linkNeed, newTask, outcomeTargets } from '../state/task-index.ts'
 import { ENDED, SATISFIES, type TaskStatus } from '../status.ts'
 
-export interface Standing {
+export interface GatedPlan {
   readonly definition: PlanDefinition
   readonly statuses: ReadonlyMap<TaskName, TaskStatus>
 }
@@ -28,37 +28,37 @@ export type Release =
 const RULES = ['gates', 'roles', 'replan'] as const
 
 /** For a skipped task with all its children. */
-export function releasedBySkipping(standing: Standing, task: TaskName): Release | null {
-  const graph = graphOf(standing.definition)
-  const closed = closedIn(graph, standing)
+export function releasedBySkipping(plan: GatedPlan, task: TaskName): Release | null {
+  const graph = graphOf(plan.definition)
+  const closed = closedIn(graph, plan)
   const skipped = new Set(graph.order.filter(({ id }) => id === task || id.startsWith(`${task}/`)).map(({ id }) => id))
   const gate = closed.find(({ id }) => skipped.has(id))
   if (gate !== undefined) return { type: 'skipped', gate: gate.id }
-  const isPassed = passedIn(standing)
+  const isPassed = passedIn(plan)
   return firstReleased(closed, { graph, isPassed }, { graph, isPassed: id => isPassed(id) || skipped.has(id) })
 }
 
 /** For a plan that is finished by hand: everything open is skipped. Branches that no outcome activated are skipped as usual. */
-export function releasedByFinishing(standing: Standing): Release | null {
-  const graph = graphOf(standing.definition)
-  const open = closedIn(graph, standing).find(({ id }) => {
-    const status = standing.statuses.get(id) ?? 'pending'
+export function releasedByFinishing(plan: GatedPlan): Release | null {
+  const graph = graphOf(plan.definition)
+  const open = closedIn(graph, plan).find(({ id }) => {
+    const status = plan.statuses.get(id) ?? 'pending'
     return !ENDED.has(status) && !(status === 'pending' && graph.dormant.has(id))
   })
   return open === undefined ? null : { type: 'skipped', gate: open.id }
 }
 
-export function releasedByRevising(standing: Standing, after: PlanDefinition): Release | null {
-  const { definition } = standing
+export function releasedByRevising(plan: GatedPlan, after: PlanDefinition): Release | null {
+  const { definition } = plan
   for (const part of RULES) if (!same(definition.policy?.[part], after.policy?.[part])) return { type: 'policy', part }
   const [was, is] = [graphOf(definition), graphOf(after)]
-  const closed = closedIn(was, standing)
+  const closed = closedIn(was, plan)
   for (const gate of closed) {
     const now = is.byName.get(gate.id)
     if (now === undefined) return { type: 'removed', gate: gate.id }
     if (!same(asked(gate), asked(now))) return { type: 'changed', gate: gate.id }
   }
-  const isPassed = passedIn(standing)
+  const isPassed = passedIn(plan)
   const [before, then] = [
     { graph: was, isPassed },
     { graph: is, isPassed },
@@ -72,12 +72,12 @@ function asked({ extra: _, priority: __, labels: ___, ...rest }: TaskDefinition)
 }
 
 const passedIn =
-  ({ statuses }: Standing) =>
+  ({ statuses }: GatedPlan) =>
   (id: TaskName): boolean =>
     SATISFIES.has(statuses.get(id) ?? 'pending')
 
-const closedIn = ({ order }: Graph, standing: Standing): readonly TaskDefinition[] => {
-  const isPassed = passedIn(standing)
+const closedIn = ({ order }: Graph, plan: GatedPlan): readonly TaskDefinition[] => {
+  const isPassed = passedIn(plan)
   return order.filter(({ id, action }) => action.type === 'gate' && !isPassed(id))
 }
 

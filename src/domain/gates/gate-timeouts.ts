@@ -43,7 +43,6 @@ function expire(draft: DecisionDraft, task: TaskState): void {
 
 export const UNANSWERED = 'nobody answered within'
 
-/** The actor of automatic decisions. */
 export const ENGINE = 'engine'
 
 /** The person the plan names for this, else the owner of the task, else of the plan. */

@@ -39,8 +39,8 @@ export function decideGate(draft: DecisionDraft, command: Decide): Refusal | und
   }
   if (edits !== undefined) {
     const { definition, hash, source, writer } = edits
-    const said = { definition, hash, rationale: `approved with edits: ${rationale}`, source, writer }
-    const refused = revise(draft, { type: 'revise', ...said }, { keep: task })
+    const revision = { definition, hash, rationale: `approved with edits: ${rationale}`, source, writer }
+    const refused = revise(draft, { type: 'revise', ...revision }, { keep: task })
     if (refused !== undefined) return refused
     // The edits reopened what it needs, so it asks again after that.
     if (task.gate === null) return undefined

@@ -53,7 +53,7 @@ const AUTOMATIC: ReadonlySet<GateAction['gate']> = new Set(['schema', 'invariant
 function decideByChecks(draft: DecisionDraft, task: TaskState, action: GateAction, evidence: readonly Verdict[]): void {
   const unmet = evidence.filter(({ holds }) => holds === false)
   if (unmet.length > 0) {
-    if (action.unmet !== 'ask') reject(draft, task, unmet.map(told).join('; '))
+    if (action.unmet !== 'ask') reject(draft, task, unmet.map(verdictText).join('; '))
     return
   }
   // Without checks, or with one that only a person can judge, a person is asked.
@@ -78,9 +78,9 @@ function reject(draft: DecisionDraft, task: TaskState, rationale: string): void 
 
 function decided(draft: DecisionDraft, task: TaskState, verdict: 'approved' | 'rejected', rationale: string): void {
   const { hash = null } = task.gate ?? {}
-  const said = { type: 'gate.decided', task: task.definition.id, verdict, rationale, by: ENGINE } as const
-  emit(draft, { ...said, ...(hash === null ? {} : { hash }) })
+  const decided = { type: 'gate.decided', task: task.definition.id, verdict, rationale, by: ENGINE } as const
+  emit(draft, { ...decided, ...(hash === null ? {} : { hash }) })
 }
 
-const told = ({ criterion, evidence }: Verdict): string =>
+const verdictText = ({ criterion, evidence }: Verdict): string =>
   `check failed: ${criterion}${evidence === undefined ? '' : ` (${evidence})`}`

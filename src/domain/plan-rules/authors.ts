@@ -89,8 +89,8 @@ export function authorsWith(
   writer: Writer | undefined,
 ): Authors {
   const by = authorBy(writer)
-  const told = added.filter(({ id }) => isKept(authors, id, by)).map(({ id }) => [id, by] as const)
-  return told.length === 0 ? authors : { ...authors, tasks: { ...authors.tasks, ...Object.fromEntries(told) } }
+  const kept = added.filter(({ id }) => isKept(authors, id, by)).map(({ id }) => [id, by] as const)
+  return kept.length === 0 ? authors : { ...authors, tasks: { ...authors.tasks, ...Object.fromEntries(kept) } }
 }
 
 export function authorsApproved({ most, tasks }: Authors, approves: 'draft' | readonly TaskName[]): Authors {
@@ -115,17 +115,17 @@ const COMMAND_FIELDS = fieldsWhere(
 )
 
 const sameCommand = (was: TaskDefinition | undefined, is: TaskDefinition): boolean =>
-  was !== undefined && (was === is || commandText(was) === commandText(handedBack(was, is)))
+  was !== undefined && (was === is || commandText(was) === commandText(withoutAgent(was, is)))
 
 /** An external task that was handed to an agent is otherwise unchanged, so its author stays, as does that of its group. */
-function handedBack(was: TaskDefinition, is: TaskDefinition): TaskDefinition {
+function withoutAgent(was: TaskDefinition, is: TaskDefinition): TaskDefinition {
   if (was.action.type === 'external' && is.action.type === 'agent')
     return { ...is, action: was.action, instruction: was.instruction ?? undefined }
   if (was.action.type !== 'subplan' || is.action.type !== 'subplan') return is
   const known = new Map(was.action.tasks.map(task => [task.id, task]))
   const tasks = is.action.tasks.map(task => {
     const before = known.get(task.id)
-    return before === undefined ? task : handedBack(before, task)
+    return before === undefined ? task : withoutAgent(before, task)
   })
   return { ...is, action: { ...is.action, tasks } }
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { external, gate, plan, task } from '../../testing/index.ts'
 import { cpuMs } from '../cpu-time.fixture.ts'
 import type { Impact, Policy, TaskDefinition } from '../plan.ts'
-import { type CommandImpact, commandImpact } from './command-impact.ts'
+import { commandImpact } from './command-impact.ts'
 import { gatedImpact } from './impact.ts'
+import type { CommandImpact } from './known-commands.ts'
 import { readScript } from './shell-words.ts'
 
 const ofScript = (script: string): CommandImpact | null => commandImpact({ script })

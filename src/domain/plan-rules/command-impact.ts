@@ -2,76 +2,9 @@
 // taken off first, then well-known programs are looked up. Where the code that runs cannot be read from here (`bash build.sh`,
 // `python -c`, `$TOOL`), the answer is `unknown`. Recognition is a help, not a wall: a program nobody has listed here passes.
 
-import type { CommandLine, Impact } from '../plan-values.ts'
+import type { CommandLine } from '../plan-values.ts'
+import { ASSIGNMENT, type CommandImpact, programImpact } from './known-commands.ts'
 import { readScript, SCRIPT_MAX, type ShellCommand, type ShellWord } from './shell-words.ts'
-
-// Commands that delete more than they can be trusted with: told from their words, as far as these are written down. What lies
-// inside the workspace by its name, `rm -rf build`, is nobody's loss that a checkpoint could not give back.
-
-/** Also with a path before it, and in quotes: a script handed to a shell. */
-const COMMAND = /(?:^|[\s;&|(/`'"])(rm|find|git|terraform|tofu)(?=\s)/
-const COMMANDS = new RegExp(COMMAND, 'g')
-
-export function isDeleting(line: string): boolean {
-  // Looking for all is dear, and every task is looked at before it begins.
-  if (!COMMAND.test(line)) return false
-  for (const match of line.matchAll(COMMANDS)) {
-    const from = match.index + match[0].length
-    const words = wordsFrom(line.slice(from, from + REST_MAX))
-    if (deletes(match[1]!, words)) return true
-  }
-  return false
-}
-
-/** So much of what follows a command is looked at: a long line costs little. */
-const REST_MAX = 1_000
-
-/** The words up to where the next command begins, without quotes. */
-const wordsFrom = (rest: string): readonly string[] =>
-  (rest.split(/[;&|\n)]/, 1)[0] ?? '')
-    .split(/\s+/)
-    .map(word => word.replace(/["'`]/g, ''))
-    .filter(word => word !== '')
-
-/** The words of one command, without quotes, without what stands before it. */
-function deletesMuch(command: string, words: readonly string[]): boolean {
-  return /^(rm|find|git|terraform|tofu)$/.test(command) && deletes(command, words)
-}
-
-function deletes(command: string, words: readonly string[]): boolean {
-  const options = words.filter(word => word.startsWith('-'))
-  const names = words.filter(word => !word.startsWith('-'))
-  switch (command) {
-    case 'rm':
-      // Without a name: they are handed to it, by xargs.
-      return options.some(isForced) && (names.length === 0 || names.some(isFar))
-    case 'find': {
-      const end = words.findIndex(word => word.startsWith('-') || word === '(' || word === '!')
-      const places = words.slice(0, end < 0 ? undefined : end)
-      return isEmptying(words) && (places.length === 0 || places.some(isFar))
-    }
-    case 'git':
-      if (names.includes('clean')) return options.some(option => /^-\w*f|^--force$/.test(option))
-      return names.includes('reset') && options.includes('--hard')
-    default:
-      return names[0] === 'destroy' || (names[0] === 'apply' && options.some(option => /^--?destroy$/.test(option)))
-  }
-}
-
-const isForced = (option: string): boolean => /^-[a-zA-Z]*[rRf]|^--(recursive|force)$/.test(option)
-
-const isEmptying = (words: readonly string[]): boolean =>
-  words.includes('-delete') ||
-  words.some((word, at) => /^-(exec|ok)(dir)?$/.test(word) && /(^|\/)rm$/.test(words[at + 1] ?? ''))
-
-/** Everything here, somewhere else, or nobody knows where. */
-function isFar(name: string): boolean {
-  if (/^[/~]|[$`]/.test(name)) return true
-  const parts = name.split('/').filter(part => part !== '' && part !== '.')
-  return parts.length === 0 || parts.includes('..') || parts[0] === '*' || parts[0] === '.*'
-}
-
-export type CommandImpact = Exclude<Impact, 'outside' | 'instructions' | 'spend' | 'command'>
 
 /** The worst first. */
 const ORDER: readonly CommandImpact[] = ['delete', 'push', 'deploy', 'migrate', 'unknown']
@@ -196,57 +129,38 @@ function lookAtWords(words: ShellCommand['words'], depth: number, found: Finding
     lookAtScript(shell.script.text, depth + 1, found)
     return
   }
-  add(programImpact(program, others))
+  const texts = others.map(({ text }) => text)
+  add(programImpact(program, texts))
   for (const inner of carriedBy(program, others)) if (depth < DEPTH_MAX) lookAtWords(inner, depth + 1, found, hasInput)
   if (isUnreadable(first.text, program, others, hasInput)) add('unknown')
 }
 
 export const nameOf = (word: string): string => (word.split('/').at(-1) ?? word).replace(/\.exe$/i, '')
 
-const RESERVED: ReadonlySet<string> = new Set([
-  'if',
-  'then',
-  'else',
-  'elif',
-  'do',
-  'while',
-  'until',
-  '!',
-  '{',
-  '}',
-  'fi',
-  'done',
-])
+const RESERVED: ReadonlySet<string> = new Set('if then else elif do while until ! { } fi done'.split(' '))
 
 /** Programs that run the command behind their options, with the options that take the next word. */
 const WRAPPERS: { readonly [program: string]: readonly string[] } = {
+  ...Object.fromEntries(
+    'command builtin nohup setsid unbuffer chronic busybox bunx'.split(' ').map(name => [name, []]),
+  ),
   env: ['-u', '--unset', '-C', '--chdir'],
   sudo: ['-u', '-g', '-h', '-p', '-C', '-D', '-R', '-T', '-U', '-r', '-t', '--user', '--group', '--host', '--chdir'],
   doas: ['-u', '-C'],
-  command: [],
-  builtin: [],
   exec: ['-a'],
-  nohup: [],
-  setsid: [],
   time: ['-f', '-o', '--format', '--output'],
   nice: ['-n', '--adjustment'],
   ionice: ['-c', '-n', '-p'],
   stdbuf: ['-i', '-o', '-e'],
   timeout: ['-s', '-k', '--signal', '--kill-after'],
-  unbuffer: [],
-  chronic: [],
-  busybox: [],
   flock: ['-w', '-E', '--timeout'],
   xargs: ['-I', '-n', '-P', '-L', '-d', '-a', '-s', '-E', '--max-args', '--max-procs', '--delimiter', '--arg-file'],
   parallel: ['-j', '--jobs', '-I'],
   strace: ['-o', '-e', '-s', '-p'],
   npx: ['-p', '--package'],
-  bunx: [],
 }
 /** They take a word of their own before the command: how long, which file. */
 const OWN_WORDS: { readonly [program: string]: number } = { timeout: 1, flock: 1 }
-
-const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
 
 /** The command itself, without assignments, reserved words and wrappers. */
 function unwrapped(words: readonly ShellWord[]): readonly ShellWord[] {
@@ -350,185 +264,6 @@ function skipOptions(words: readonly ShellWord[], valued: readonly string[]): nu
   let at = 0
   while (at < words.length && words[at]!.text.startsWith('-')) at += valued.includes(words[at]!.text) ? 2 : 1
   return at
-}
-
-type Rule = readonly [program: RegExp, words: RegExp, impact: CommandImpact]
-
-/** The words without options, joined by a blank, from their beginning. */
-const RULES: readonly Rule[] = [
-  [/^git$/, /^(push|send-pack)\b/, 'push'],
-  [/^(docker|podman|buildah|skopeo)$/, /^((image|manifest|compose) )?(push|copy)\b/, 'push'],
-  [/^(hg|jj|dolt)$/, /^(git )?push\b/, 'push'],
-  [/^svn$/, /^(commit|ci)\b/, 'push'],
-  [/^kubectl$/, /^(apply|create|replace|patch|rollout|scale|set)\b/, 'deploy'],
-  [/^kubectl$/, /^delete\b/, 'delete'],
-  [/^helm$/, /^(install|upgrade)\b/, 'deploy'],
-  [/^helm$/, /^(uninstall|delete)\b/, 'delete'],
-  [/^(terraform|tofu|pulumi|cdk|terragrunt)$/, /^(apply|up|deploy)\b/, 'deploy'],
-  [/^(terraform|tofu|pulumi|cdk|terragrunt)$/, /^destroy\b/, 'delete'],
-  [/^(npm|pnpm|yarn|cargo|poetry|lerna|bun|uv|flit)$/, /^(npm )?publish\b/, 'deploy'],
-  [/^twine$/, /^upload\b/, 'deploy'],
-  [/^gem$/, /^push\b/, 'deploy'],
-  [
-    /^(vercel|flyctl|fly|firebase|serverless|sls|wrangler|netlify|gcloud|eb|cap|kamal|heroku)$/,
-    /^(\S+ ){0,3}(deploy|publish)\b/,
-    'deploy',
-  ],
-  [/^gh$/, /^(release create|pr merge|workflow run)\b/, 'deploy'],
-  [/^gh$/, /^(repo|release|secret|variable|run|cache) delete\b/, 'delete'],
-  [/^(aws|gcloud|az|doctl|heroku|flyctl|fly|oc)$/, /^(\S+ ){0,3}(delete|destroy|terminate|rm|rb|remove)\b/, 'delete'],
-  [/^(dropdb|dropuser|shred|wipefs|mkfs(\..+)?)$/, /^/, 'delete'],
-  [/^dd$/, /\bof=\/dev\//, 'delete'],
-  [/^redis-cli$/, /\b(flushall|flushdb)\b/i, 'delete'],
-  [/^(rclone|gsutil|s3cmd|mc)$/, /^(delete|purge|rm|rb|del|sync)\b/, 'delete'],
-  [/^alembic$/, /^(upgrade|downgrade)\b/, 'migrate'],
-  [
-    /^(flyway|liquibase|dbmate|goose|migrate|sqlx|diesel|knex|sequelize|typeorm|prisma|atlas)$/,
-    /\b(migrate|migration|up|down|update|rollback|run|deploy)\b/,
-    'migrate',
-  ],
-  [/^(rails|rake)$/, /\bdb:(migrate|rollback)\b/, 'migrate'],
-  [/^(rails|rake)$/, /\bdb:(drop|reset)\b/, 'delete'],
-]
-
-/** Most programs are none of them, and are let through by one look. */
-const ANY_PROGRAM = new RegExp(RULES.map(([{ source }]) => source).join('|'))
-
-const SQL_DELETES = /\b(DROP\s+(TABLE|DATABASE|SCHEMA)|TRUNCATE\s+(TABLE\s+)?\w|DELETE\s+FROM)/i
-/** A file of many words is read from its beginning. */
-const LINE_MAX = 10_000
-
-function programImpact(program: string, words: readonly ShellWord[]): CommandImpact | null {
-  const texts = words.map(({ text }) => text)
-  if (deletesMuch(program, texts)) return 'delete'
-  if (isDeleteRequest(program, texts)) return 'delete'
-  if (ANY_PROGRAM.test(program)) {
-    const names = namesOf(program, texts).join(' ').slice(0, LINE_MAX)
-    for (const [programs, pattern, impact] of RULES) if (programs.test(program) && pattern.test(names)) return impact
-  }
-  const target = targetOf(program, texts)
-  if (target !== null) {
-    const impact = target.map(targetImpact).find(one => one !== null)
-    if (impact !== undefined) return impact
-  }
-  return isSqlClient(program) && SQL_DELETES.test(texts.join(' ').slice(0, LINE_MAX)) ? 'delete' : null
-}
-
-const isSqlClient = (program: string): boolean =>
-  /^(psql|mysql|mariadb|sqlite3|sqlcmd|clickhouse(-client)?|duckdb|bq|cqlsh|mongosh?)$/.test(program)
-
-/** Options of git and kubectl that take the next word. */
-const VALUED: { readonly [program: string]: readonly string[] } = {
-  git: ['-c', '-C', '--git-dir', '--work-tree', '--namespace', '--exec-path', '--config-env'],
-  kubectl: ['-n', '--namespace', '--context', '--kubeconfig', '--cluster', '--user', '-s', '--server'],
-  helm: ['-n', '--namespace', '--kube-context', '--kubeconfig'],
-  docker: ['-H', '--host', '-c', '--context', '--config', '-l'],
-  npm: ['-w', '--workspace', '--prefix', '-C'],
-  pnpm: ['-C', '--dir', '--filter', '-F'],
-  yarn: ['--cwd'],
-  bun: ['--cwd', '--filter', '-F'],
-  make: ['-C', '-f', '-j', '-I', '-o', '-W', '--directory', '--file', '--jobs'],
-  gmake: ['-C', '-f', '-j', '--directory', '--file'],
-}
-
-/** Its words without options and their values. */
-function namesOf(program: string, texts: readonly string[]): readonly string[] {
-  const valued = Object.hasOwn(VALUED, program) ? VALUED[program]! : []
-  const names: string[] = []
-  for (let at = 0; at < texts.length; at++) {
-    const text = texts[at]!
-    if (!text.startsWith('-')) names.push(text)
-    else if (valued.includes(text)) at++
-  }
-  return names
-}
-
-/** A request that deletes what is at an address. */
-function isDeleteRequest(program: string, texts: readonly string[]): boolean {
-  switch (program) {
-    case 'curl':
-      return texts.some(
-        (text, at) =>
-          /^(-[A-Za-z]*X|--request=)DELETE$/i.test(text) ||
-          (/^(-[A-Za-z]*X|--request)$/.test(text) && /^DELETE$/i.test(texts[at + 1] ?? '')),
-      )
-    case 'wget':
-      return texts.some(
-        (text, at) => /^--method=DELETE$/i.test(text) || (text === '--method' && /^DELETE$/i.test(texts[at + 1] ?? '')),
-      )
-    case 'gh':
-    case 'glab':
-      return (
-        texts.includes('api') &&
-        texts.some(
-          (text, at) =>
-            /^(-X|--method=?)DELETE$/i.test(text) ||
-            (/^(-X|--method)$/.test(text) && /^DELETE$/i.test(texts[at + 1] ?? '')),
-        )
-      )
-    case 'http':
-    case 'https':
-    case 'xh':
-    case 'xhs':
-      return texts.some(text => text === 'DELETE')
-    default:
-      return false
-  }
-}
-
-/** What a runner of named recipes is told to do; null for every other program. */
-function targetOf(program: string, texts: readonly string[]): readonly string[] | null {
-  const names = namesOf(program, texts).filter(name => !ASSIGNMENT.test(name))
-  switch (program) {
-    case 'make':
-    case 'gmake':
-    case 'just':
-    case 'task':
-    case 'rake':
-    case 'invoke':
-    case 'fab':
-    case 'mage':
-    case 'gradle':
-    case 'gradlew':
-    case 'mvn':
-    case 'mvnw':
-    case 'ant':
-    case 'nx':
-    case 'turbo':
-    case 'tox':
-    case 'nox':
-      return names
-    case 'npm':
-    case 'deno':
-      return names[0] === 'run' || names[0] === 'run-script' || names[0] === 'task' ? names.slice(1, 2) : []
-    // These run a script by its name alone, too.
-    case 'pnpm':
-    case 'bun':
-    case 'yarn': {
-      const own = names[0] === 'workspace' ? names.slice(2) : names
-      return own[0] === 'run' || own[0] === 'run-script' ? own.slice(1, 2) : own.slice(0, 1)
-    }
-    case 'composer':
-    case 'cargo':
-    case 'poetry':
-    case 'hatch':
-    case 'pdm':
-    case 'poe':
-      return names.filter(name => name !== 'run').slice(0, 1)
-    default:
-      return null
-  }
-}
-
-/** By the parts of a name: `deploy`, `deploy:prod`, `docs-deploy`, `db:migrate`. */
-function targetImpact(target: string): CommandImpact | null {
-  const parts = target.split(/[-:_./]+/).map(part => part.toLowerCase())
-  const has = (pattern: RegExp): boolean => parts.some(part => pattern.test(part))
-  if (has(/^(delete|destroy|purge|wipe|teardown)$/) || (has(/^drop$/) && has(/^(db|database|table|tables)$/)))
-    return 'delete'
-  if (has(/^(deploy\w*|undeploy|rollout|publish|ship)$/) || /^release([-:]|$)(?!notes)/i.test(target)) return 'deploy'
-  if (has(/^migrat(e|ion|ions)$/)) return 'migrate'
-  return has(/^push$/) ? 'push' : null
 }
 
 const INTERPRETERS =

@@ -11,8 +11,8 @@ export const CONFIDENTIAL_LABELS: readonly string[] = ['confidential', 'sensitiv
 const LABELS: ReadonlySet<string> = new Set(CONFIDENTIAL_LABELS)
 
 export function isConfidential(plan: Pick<PlanDefinition, 'labels'>, task: Pick<TaskDefinition, 'labels'>): boolean {
-  const isSaid = (label: string): boolean => LABELS.has(label.toLowerCase())
-  return (task.labels ?? []).some(isSaid) || (plan.labels ?? []).some(isSaid)
+  const isListed = (label: string): boolean => LABELS.has(label.toLowerCase())
+  return (task.labels ?? []).some(isListed) || (plan.labels ?? []).some(isListed)
 }
 
 /** Shorter texts occur in any sentence. */

@@ -1,7 +1,6 @@
 // The name under which the verdict of a criterion is recorded and found: its command, its expression or its text.
 
-import type { CommandLine, Criterion } from '../plan-values.ts'
-import type { TestsCriterion } from './tests-criterion.ts'
+import type { CommandLine, Criterion, TestsCriterion } from '../plan-values.ts'
 
 export function criterionText(criterion: Criterion): string {
   switch (criterion.type) {

@@ -8,7 +8,7 @@ import type { PlanDefinition, RecoveryRule, TaskDefinition } from '../plan.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { scopesOverlap } from './effect.ts'
 import { compensatorOf, expandTasks, isMultiplied, remediesOf, remedyIn, resolveTarget, type Scope } from './expand.ts'
-import { structureFaults, type Written, writtenTasks } from './structure.ts'
+import { type GraphFault, structureFaults, type Written, writtenTasks } from './structure.ts'
 import { baselineFaults, comesAfter } from './tests-criteria.ts'
 
 // Rules for `recover`: a remedy that is the task itself, or comes after it, would wait for ever; tasks that a rule adds must fit into the
@@ -90,19 +90,23 @@ function compensatorFaults(tasks: readonly Written[], known: (name: TaskName) =>
   if (compensated.size === 0) return []
   const faults: GraphFault[] = []
   for (const one of tasks) {
-    const whom = compensated.get(one.name)
-    if (whom !== undefined) faults.push(...ownFaults(one, whom))
+    const compensates = compensated.get(one.name)
+    if (compensates !== undefined) faults.push(...ownFaults(one, compensates))
     faults.push(...leadFaults(one))
   }
   return faults
 
   function* leadFaults({ task, name, scope }: Written): Generator<GraphFault> {
     for (const need of task.needs ?? []) {
-      const whom = compensated.get(`${scope.prefix}${need}` as TaskName)
-      if (whom !== undefined)
+      const compensates = compensated.get(`${scope.prefix}${need}` as TaskName)
+      if (compensates !== undefined)
         yield {
-          ...fault(name, 'needs', `task '${name}' needs '${need}', which sleeps until '${whom}' is to be undone`),
-          hint: `remove it from 'needs', or let another task compensate '${whom}'`,
+          ...fault(
+            name,
+            'needs',
+            `task '${name}' needs '${need}', which sleeps until '${compensates}' is to be undone`,
+          ),
+          hint: `remove it from 'needs', or let another task compensate '${compensates}'`,
         }
     }
     const led = [
@@ -113,31 +117,31 @@ function compensatorFaults(tasks: readonly Written[], known: (name: TaskName) =>
     for (const [key, names] of led) {
       for (const target of names) {
         const full = resolveTarget(target, scope, known)
-        const whom = full === null ? undefined : compensated.get(full)
-        if (whom !== undefined)
+        const compensates = full === null ? undefined : compensated.get(full)
+        if (compensates !== undefined)
           yield {
             ...fault(
               name,
               key,
-              `an outcome of '${name}' leads to '${target}', which sleeps until '${whom}' is to be undone`,
+              `an outcome of '${name}' leads to '${target}', which sleeps until '${compensates}' is to be undone`,
             ),
-            hint: `lead to another task, or let another one compensate '${whom}'`,
+            hint: `lead to another task, or let another one compensate '${compensates}'`,
           }
       }
     }
   }
 }
 
-function* ownFaults({ task, name }: Written, whom: TaskName): Generator<GraphFault> {
+function* ownFaults({ task, name }: Written, compensates: TaskName): Generator<GraphFault> {
   const { action, needs, on, failureModes, compensate } = task
-  if (name === whom) {
+  if (name === compensates) {
     yield {
       ...fault(name, 'compensate', `task '${name}' would compensate itself`),
       hint: "name another task, or say what undoes it: 'run:' or 'edit:'",
     }
     return
   }
-  const who = `'${name}' compensates '${whom}'`
+  const who = `'${name}' compensates '${compensates}'`
   if (isMultiplied(task) || action.type === 'subplan') {
     const key = task.matrix !== undefined ? 'matrix' : task.forEach !== undefined ? 'for_each' : 'subplan'
     yield {
@@ -152,7 +156,7 @@ function* ownFaults({ task, name }: Written, whom: TaskName): Generator<GraphFau
   if ((needs?.length ?? 0) > 0)
     yield {
       ...fault(name, 'needs', `${who} and needs others`),
-      hint: `remove its 'needs': it is woken when '${whom}' is to be undone`,
+      hint: `remove its 'needs': it is woken when '${compensates}' is to be undone`,
     }
   const leads = on !== undefined ? 'on' : remediesOf(task).length > 0 ? 'recover' : 'failure_modes'
   if (leads !== 'failure_modes' || failureModes?.some(mode => mode.recover !== undefined))
@@ -167,22 +171,6 @@ function* ownFaults({ task, name }: Written, whom: TaskName): Generator<GraphFau
 function fault(task: TaskName, key: GraphFault['key'] & string, message: string): GraphFault {
   return { code: 'structure', message, task, key }
 }
-
-export interface GraphFault {
-  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy' | 'structure'
-  readonly message: string
-  readonly hint?: string
-  readonly task?: TaskName
-  /** The key at fault, for its position in the document. */
-  readonly key?: FaultKey
-  readonly at?: readonly (string | number)[]
-  readonly path?: readonly TaskName[]
-}
-
-type FaultKey =
-  | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
-  | ('compensate' | 'git' | 'recover')
-  | ('accept' | 'preconditions' | 'postconditions' | 'gate')
 
 export const DONE_TASK = 'done' as TaskName
 
@@ -241,13 +229,13 @@ export function checkGraph(definition: PlanDefinition): readonly GraphFault[] {
 
   function checkNames(): void {
     const seen = new Set<TaskName>()
-    const told = new Set<TaskName>()
+    const reported = new Set<TaskName>()
     for (const { id } of flat) checkName(id)
     for (const name of namesBelow()) checkName(name)
 
     function checkName(name: TaskName): void {
-      if (seen.has(name) && !(told.has(name) && written !== null)) {
-        told.add(name)
+      if (seen.has(name) && !(reported.has(name) && written !== null)) {
+        reported.add(name)
         faults.push({
           code: 'duplicate',
           message: `two tasks are called '${name}'`,

@@ -83,12 +83,12 @@ export const dangerOf = (task: TaskDefinition): Danger | null => dangersOf(task)
 /** First what it declares, then what its action shows. */
 export function dangersOf(task: TaskDefinition): readonly Danger[] {
   if (task.action.type === 'gate') return []
-  const said = saidOf(task)
+  const declared = declaredDangers(task)
   const seen = actionFacts(task.action).dangers?.(task) ?? []
-  return said.length === 0 ? seen : [...said, ...seen]
+  return declared.length === 0 ? seen : [...declared, ...seen]
 }
 
-function saidOf({ kind, labels = [] }: TaskDefinition): readonly Danger[] {
+function declaredDangers({ kind, labels = [] }: TaskDefinition): readonly Danger[] {
   const byKind = kind === undefined ? null : firstOf([...BY_KIND, SPENDING], kind)
   return [...(byKind === null ? [] : [byKind]), ...labels.flatMap(label => BY_LABEL.get(label.toLowerCase()) ?? [])]
 }

@@ -13,8 +13,8 @@ export function networkOf(
   { policy }: { readonly policy?: { readonly network?: Network } },
   task: { readonly network?: Network },
 ): NetworkUse | null {
-  const said = task.network ?? policy?.network
-  return said === undefined ? null : readNetwork(said)
+  const network = task.network ?? policy?.network
+  return network === undefined ? null : readNetwork(network)
 }
 
 /** A plain list allows its entries and nothing else. */

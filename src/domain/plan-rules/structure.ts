@@ -6,7 +6,22 @@ import { ITEMS_MAX, SUBPLAN_DEPTH_MAX } from '../limits.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { tasksHint, tasksMax } from '../recovery/breaker.ts'
 import { combinations, isMultiplied, isStructured, type Scope } from './expand.ts'
-import type { GraphFault } from './graph-rules.ts'
+
+type FaultKey =
+  | ('id' | 'needs' | 'on' | 'write' | 'failure_modes' | 'for_each' | 'matrix' | 'subplan')
+  | ('compensate' | 'git' | 'recover')
+  | ('accept' | 'preconditions' | 'postconditions' | 'gate')
+
+export interface GraphFault {
+  readonly code: 'empty' | 'limit' | 'duplicate' | 'unknown-reference' | 'cycle' | 'policy' | 'structure'
+  readonly message: string
+  readonly hint?: string
+  readonly task?: TaskName
+  /** The key at fault, for its position in the document. */
+  readonly key?: FaultKey
+  readonly at?: readonly (string | number)[]
+  readonly path?: readonly TaskName[]
+}
 
 export interface Written {
   readonly task: TaskDefinition

@@ -3,11 +3,11 @@
 import { sandboxedCommand } from '../actions/actions.ts'
 import type { TaskName } from '../id.ts'
 import type { CommandLine, Criterion, PlanDefinition, TaskDefinition } from '../plan.ts'
+import type { TestsCriterion } from '../plan-values.ts'
 import type { Result, TestRun } from '../result.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { commandText } from './criterion-text.ts'
-import type { GraphFault } from './graph-rules.ts'
-import type { TestsCriterion } from './tests-criterion.ts'
+import type { GraphFault } from './structure.ts'
 
 /** The same for a command whose output streams are joined. */
 export const testCommand = (command: CommandLine): string => commandText(command).replace(/\s*2>&1$/, '')

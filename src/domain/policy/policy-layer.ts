@@ -1,7 +1,7 @@
 // The layers of a policy, widest first: organisation, user, project, plan, task. Each may only narrow the previous ones. The effective
 // policy is computed here only.
 
-import { same } from '../json.ts'
+import { defined, same } from '../json.ts'
 import type { Budget, DataRules, GatePolicy, PlanDefinition, Policy, SandboxMode, TaskDefinition } from '../plan.ts'
 import { type NetworkUse, reachedBeyond, readNetwork } from '../plan-rules/network.ts'
 import type { CommandRules } from './command-rules.ts'
@@ -41,7 +41,6 @@ export interface EffectivePolicy {
   readonly sandbox?: SandboxMode
   /** An address must be allowed by every one of them. */
   readonly network: readonly Limit<NetworkUse>[]
-  /** The strictest answer applies. */
   readonly commands: readonly Limit<CommandRules>[]
   /** A path must be in every one of them. */
   readonly write: readonly Limit<readonly string[]>[]
@@ -89,8 +88,8 @@ const SANDBOX: readonly SandboxMode[] = ['off', 'preferred', 'required']
 /** Ordered keywords, each list widest first. */
 const WORDS: readonly (readonly string[])[] = [SANDBOX, ['allow', 'ask', 'deny', 'fail']]
 
-function strictest<T extends string>(said: readonly T[], order: readonly string[]): T | undefined {
-  return said.reduce<T | undefined>(
+function strictest<T extends string>(keywords: readonly T[], order: readonly string[]): T | undefined {
+  return keywords.reduce<T | undefined>(
     (found, one) => (found === undefined || order.indexOf(one) > order.indexOf(found) ? one : found),
     undefined,
   )
@@ -153,18 +152,17 @@ export function planLayer({ policy = {} }: Pick<PlanDefinition, 'policy'>): Poli
   const { sandbox, network, commands, write, read, budget, gates, limits, retention, data } = policy
   return {
     from: 'plan',
-    policy: said({ sandbox, network, commands, write, read, budget, gates, limits, retention, data }),
+    policy: withoutUndefined({ sandbox, network, commands, write, read, budget, gates, limits, retention, data }),
   }
 }
 
 export function taskLayer({ network, write, read, budget }: Partial<TaskDefinition>): PolicyLayer {
-  return { from: 'task', policy: said({ network, write, read, budget }) }
+  return { from: 'task', policy: withoutUndefined({ network, write, read, budget }) }
 }
 
 type Sparse<T> = { readonly [K in keyof T]: T[K] | undefined }
 
-const said = (policy: Sparse<LayerPolicy>): LayerPolicy =>
-  Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined)) as LayerPolicy
+const withoutUndefined = (policy: Sparse<LayerPolicy>): LayerPolicy => defined(policy) as LayerPolicy
 
 /** The layers without statements that a stricter layer overrides. */
 export function inEffect(layers: readonly PolicyLayer[]): readonly PolicyLayer[] {
@@ -193,7 +191,7 @@ export function inEffect(layers: readonly PolicyLayer[]): readonly PolicyLayer[]
       ...layer,
       policy: {
         ...lists,
-        ...said({
+        ...withoutUndefined({
           sandbox: sandbox !== undefined && counts('sandbox', sandbox, effective.sandbox) ? sandbox : undefined,
           gates: Object.keys(asked).length === 0 ? undefined : asked,
           budget: kept('budget', budget, effective.budget),

@@ -6,7 +6,7 @@ import { external, Journal, plan, task } from '../../testing/index.ts'
 import type { CommandOf } from '../command.ts'
 import type { PlanDefinition, Policy, TaskDefinition, Writer } from '../plan.ts'
 import { authorOf, othersIn } from '../plan-rules/authors.ts'
-import { RULES } from '../rules-number.ts'
+import { RULES } from '../rules-version.ts'
 import type { PlanState } from '../state/state.ts'
 import { confinementOf, runsAs } from './run-mode.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cpuMs } from '../cpu-time.fixture.ts'
-import { classify, classOfErrno, classOfHttp, type Ending, readRetryAfter } from './classify-failure.ts'
+import { classify, classOfHttp, type Ending, readRetryAfter } from './classify-failure.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05Z')
 
@@ -155,14 +155,7 @@ describe('how long to wait', () => {
   })
 })
 
-it('errors of the operating system and answers of servers have a class of their own', () => {
-  expect(['ENOSPC', 'EMFILE', 'ETIMEDOUT', 'EPERM', 'ENOENT'].map(classOfErrno)).toEqual([
-    'resource',
-    'resource',
-    'transient',
-    'policy',
-    null,
-  ])
+it('answers of servers have a class of their own', () => {
   expect([200, 302, 400, 401, 404, 408, 425, 429, 500, 502, 507, 600].map(classOfHttp)).toEqual([
     ...[
       null,

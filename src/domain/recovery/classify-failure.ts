@@ -30,16 +30,11 @@ export function classify(ending: Ending, now: Millis): Kind {
   if (timedOut) return known('transient', 'timeout', 'raise `timeout`, or make it faster')
   const lines = lastLines(ending)
   if (exit === null) return bySignal(signal ?? 'unknown', lines)
-  const said = EXITS[exit]
-  if (said !== undefined) return withPatience(exitKind(exit, said), lines, now)
+  const listed = EXITS[exit]
+  if (listed !== undefined) return withPatience(exitKind(exit, listed), lines, now)
   const found = byText(lines)
   if (found !== null) return withPatience(found, lines, now)
   return known('logic', `exit:${exit}`)
-}
-
-/** Null when the code implies no class. */
-export function classOfErrno(code: string): FailureClass | null {
-  return ERRNOS.get(code) ?? null
 }
 
 /** Null for a success status. */
@@ -151,7 +146,6 @@ const HTTP_SHAPES: readonly RegExp[] = [
   /^(?:< )?HTTP\/[\d.]+ (\d{3})\b/,
 ]
 
-/** Unambiguous lines. */
 const SHAPES: readonly (readonly [RegExp, FailureClass, string])[] = [
   [/\bJavaScript heap out of memory$/, 'resource', 'out-of-memory'],
   [/^(?:java\.lang\.|Caused by: java\.lang\.)?OutOfMemoryError\b/, 'resource', 'out-of-memory'],
@@ -188,16 +182,16 @@ const HTTP_POLICY: ReadonlySet<number> = new Set([401, 403, 407])
 function withPatience(kind: Kind, lines: readonly string[], now: Millis): Kind {
   if (kind.class !== 'transient' && kind.class !== 'resource') return kind
   for (const line of lines.toReversed()) {
-    const said = /^(?:< |\s*["']?)?retry[-_]after["']?\s*[:=]\s*["']?([^"',]+(?:, [^"']+)?)["']?,?$/i.exec(line)?.[1]
-    const retryAfterMs = said === undefined ? null : readRetryAfter(said, now)
+    const header = /^(?:< |\s*["']?)?retry[-_]after["']?\s*[:=]\s*["']?([^"',]+(?:, [^"']+)?)["']?,?$/i.exec(line)?.[1]
+    const retryAfterMs = header === undefined ? null : readRetryAfter(header, now)
     if (retryAfterMs !== null) return { ...kind, retryAfterMs }
   }
   return kind
 }
 
 /** The value of a `Retry-After`: seconds or an HTTP date. Null for neither; at most an hour. */
-export function readRetryAfter(said: string, now: Millis): number | null {
-  const text = said.trim()
+export function readRetryAfter(value: string, now: Millis): number | null {
+  const text = value.trim()
   if (/^\d{1,9}(?:\.\d{1,6})?$/.test(text)) return Math.min(Math.ceil(Number(text) * 1000), RETRY_AFTER_MAX_MS)
   const [, day, name = '', year, time] = HTTP_DATE.exec(text) ?? []
   const month = MONTHS.indexOf(name) / 3 + 1

@@ -134,18 +134,18 @@ export function endRecovery(
   taken: ReturnType<typeof edges>,
   over: ReturnType<typeof exhausted>,
 ): void {
-  const said = { type: 'recovery.chosen', task: task.definition.id, visit: task.visit } as const
-  if (taken === null) return emit(draft, { ...said, choice: 'block', reason: left.reason })
+  const choice = { type: 'recovery.chosen', task: task.definition.id, visit: task.visit } as const
+  if (taken === null) return emit(draft, { ...choice, choice: 'block', reason: left.reason })
   const passed = left.passed === '' ? '' : `${left.passed}; `
   const isMode = task.definition.failureModes?.some(({ name }) => name === taken.outcome) === true
   const edge = `${isMode ? 'failure mode' : 'outcome'} '${taken.outcome}'`
   if (over !== null) {
     const why = `${edge} leads back to '${over.target}', which has used all of its ${over.visits} runs`
-    return emit(draft, { ...said, choice: 'block', reason: notRetried(`${passed}${why}`) })
+    return emit(draft, { ...choice, choice: 'block', reason: notRetried(`${passed}${why}`) })
   }
   const to = taken.to.map(({ definition }) => definition.id)
   const next = to.length === 0 ? 'continues without a task' : `continues with ${to.map(name => `'${name}'`).join(', ')}`
-  emit(draft, { ...said, choice: 'route', reason: `${passed}${next} (${edge})`, to })
+  emit(draft, { ...choice, choice: 'route', reason: `${passed}${next} (${edge})`, to })
 }
 
 /** The parts of a failed task that must run again: itself, or the failed tasks of a group. */
@@ -180,12 +180,12 @@ export function failureOf(state: PlanState, task: TaskState): Failure {
   // The result of an earlier visit does not count, unless a rollback restored it.
   const isOfThis = task.failures > 0 || task.attempt === 0
   if (isOfThis && task.result?.status === 'failed') return task.result.failure
-  const said = { message: task.reason ?? 'it failed', retryable: false } as const
-  if (task.lost > 0) return { class: 'unknown', code: 'lost', ...said }
+  const failure = { message: task.reason ?? 'it failed', retryable: false } as const
+  if (task.lost > 0) return { class: 'unknown', code: 'lost', ...failure }
   const child = task.definition.action.type === 'group' ? brokenOf(state, task)[0] : undefined
   if (child !== undefined && child !== task && child.result?.status === 'failed')
-    return { ...child.result.failure, ...said }
-  return { class: 'logic', code: task.definition.action.type === 'gate' ? 'rejected' : 'said', ...said }
+    return { ...child.result.failure, ...failure }
+  return { class: 'logic', code: task.definition.action.type === 'gate' ? 'rejected' : 'said', ...failure }
 }
 
 function callAboutTime(draft: DecisionDraft, task: TaskState): void {

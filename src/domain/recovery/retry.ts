@@ -18,12 +18,12 @@ export function retryWaitMs(retry: Retry, failures: number, seed: string, { retr
 export function backoffMs(retry: Retry, failures: number, seed: string): number {
   const { min, max } = retry.backoffMs
   const step = Math.min(max, min * 2 ** Math.min(failures - 1, 40))
-  const jittered = step / 2 + (step / 2) * luck(`${seed}/${failures}`)
+  const jittered = step / 2 + (step / 2) * fractionOf(`${seed}/${failures}`)
   return Math.round(Math.min(max, Math.max(min, jittered)))
 }
 
 /** A number in [0, 1) from text: FNV-1a, then one round of mixing. */
-function luck(text: string): number {
+function fractionOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) {
     hash ^= text.charCodeAt(at)

@@ -13,13 +13,13 @@ import { SATISFIES, type TaskStatus } from '../status.ts'
 
 // A preview of a revision: what it will do to each task, by the same rules as `revise`.
 
-export interface Standing {
+export interface RunStatus {
   readonly status: TaskStatus
   readonly ran: boolean
   /** Its process ended during the task, and the plan has no driver: may it be repeated? */
   readonly left?: 'again' | 'asked'
 }
-export type Standings = ReadonlyMap<TaskName, Standing>
+export type Standings = ReadonlyMap<TaskName, RunStatus>
 
 export interface Fate {
   readonly task: TaskName
@@ -81,10 +81,10 @@ const LEFT = {
     'was running when its process ended; a person says whether it happened, else it is tried again as it is written now',
 } as const
 
-function removed(task: TaskName, standing: Standing | undefined): Fate {
-  const status = standing?.status ?? 'pending'
+function removed(task: TaskName, current: RunStatus | undefined): Fate {
+  const status = current?.status ?? 'pending'
   if (isUnderWay(status)) return { task, status, fate: 'refused', why: `is ${status} and cannot be removed meanwhile` }
-  return standing?.ran === true
+  return current?.ran === true
     ? { task, status, fate: 'abandoned', why: `is removed after it ran; it was ${status}, and its history stays` }
     : { task, status, fate: 'gone', why: 'is removed; it never ran' }
 }
@@ -99,8 +99,8 @@ export type Edited =
 export function removeTasks(plan: PlanDefinition, names: readonly string[]): Edited {
   const refusal = unknownAmong(plan, names)
   if (refusal !== null) return { ok: false, refusal }
-  const gone = new Set(names)
-  return { ok: true, definition: { ...plan, tasks: plan.tasks.filter(({ id }) => !gone.has(id)) } }
+  const removed = new Set(names)
+  return { ok: true, definition: { ...plan, tasks: plan.tasks.filter(({ id }) => !removed.has(id)) } }
 }
 
 /** The named tasks first, in the given order; then the others, in theirs. */
@@ -243,8 +243,8 @@ export function mergeDefinitions({ current, written, mode, standings, by, claime
   }
   const read = keepItems(current, renames.size === 0 ? written : rename(written, renames))
   const known = new Map(current.tasks.map(task => [task.id, task]))
-  const said = read.tasks.map(task => mergeTask(known.get(task.id), task, mode, notes))
-  const tasks = mode === 'merge' ? withUnmentioned(current.tasks, said) : said
+  const merged = read.tasks.map(task => mergeTask(known.get(task.id), task, mode, notes))
+  const tasks = mode === 'merge' ? withUnmentioned(current.tasks, merged) : merged
   const { name } = current
   const definition: PlanDefinition = mode === 'merge' ? { ...current, ...read, name, tasks } : { ...read, name, tasks }
   const fates = fatesOf(current, definition, standings)
@@ -283,8 +283,8 @@ function overlay(was: TaskDefinition, written: TaskDefinition, notes: MergeNote[
 function mergeAction(was: TaskDefinition, written: TaskDefinition, notes: MergeNote[]): TaskDefinition['action'] {
   if (was.action.type !== 'subplan' || written.action.type !== 'subplan') return written.action
   const known = new Map(was.action.tasks.map(task => [task.id, task]))
-  const said = written.action.tasks.map(task => mergeTask(known.get(task.id), task, 'merge', notes))
-  return { type: 'subplan', tasks: withUnmentioned(was.action.tasks, said) }
+  const tasks = written.action.tasks.map(task => mergeTask(known.get(task.id), task, 'merge', notes))
+  return { type: 'subplan', tasks: withUnmentioned(was.action.tasks, tasks) }
 }
 
 /** The written order; an unmentioned task stays behind its predecessor. */

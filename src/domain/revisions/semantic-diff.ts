@@ -50,7 +50,7 @@ const kindOfPlanKey = (key: string): ChangeKind => PLAN_KEYS.get(key) ?? 'other'
 const rank = (kind: ChangeKind): number => CHANGE_KINDS.indexOf(kind)
 
 export function summarise(diff: SemanticDiff): string {
-  const told = [
+  const parts = [
     phrase(
       'added',
       diff.added.map(({ task }) => task),
@@ -75,7 +75,7 @@ export function summarise(diff: SemanticDiff): string {
       diff.plan.map(({ key }) => key),
     ),
   ].filter(text => text !== '')
-  return told.length === 0 ? 'no change' : told.join('; ')
+  return parts.length === 0 ? 'no change' : parts.join('; ')
 }
 
 const NAMES_SHOWN_MAX = 3
@@ -146,11 +146,11 @@ function compareTasks(
 ): void {
   const old = new Map(before.map(task => [task.id, task]))
   const now = new Map(after.map(task => [task.id, task]))
-  const gone = [...old.values()].filter(task => !now.has(task.id))
+  const removed = [...old.values()].filter(task => !now.has(task.id))
   const come = [...now.values()].filter(task => !old.has(task.id))
-  const renames = renamesAmong(gone, come)
+  const renames = renamesAmong(removed, come)
   const origins = new Map([...renames].map(([from, to]) => [to, from]))
-  for (const task of gone) if (!renames.has(task.id)) found.removed.push(named(task, parentBefore))
+  for (const task of removed) if (!renames.has(task.id)) found.removed.push(named(task, parentBefore))
   for (const task of come) if (!origins.has(task.id)) found.added.push(named(task, parentAfter))
   for (const [from, to] of renames) found.renamed.push({ from: path(parentBefore, from), to: path(parentAfter, to) })
 
@@ -166,8 +166,8 @@ function compareTasks(
   }
 
   const kept = [...now.keys()].map(id => origins.get(id) ?? id).filter(id => old.has(id))
-  const stood = [...old.keys()].filter(id => now.has(id) || renames.has(id))
-  if (stood.some((id, at) => id !== kept[at])) found.reordered.push(parentAfter)
+  const oldOrder = [...old.keys()].filter(id => now.has(id) || renames.has(id))
+  if (oldOrder.some((id, at) => id !== kept[at])) found.reordered.push(parentAfter)
 }
 
 /** Removed and added tasks with equal content apart from names. Ambiguous or empty tasks do not count. */

@@ -7,7 +7,7 @@ import { advise, next } from '../hint.ts'
 import { type CheckpointName, checkpointName } from '../id.ts'
 import { effectOf } from '../plan-rules/effect.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import type { Standing } from '../result.ts'
+import type { WorkspaceStamp } from '../result.ts'
 import { type DecisionDraft, emit } from '../rules/decision.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 
@@ -31,18 +31,18 @@ export function dueBefore(state: PlanState, task: TaskState): 'every' | 'risky' 
   return every !== undefined && every > 0 && state.sinceCheckpoint >= every ? 'every' : null
 }
 
-export function takenBefore(draft: DecisionDraft, task: TaskState, standing: Standing | undefined): void {
-  const why = standing === undefined ? null : dueBefore(draft.state, task)
-  if (standing === undefined || why === null) return
+export function takenBefore(draft: DecisionDraft, task: TaskState, stamp: WorkspaceStamp | undefined): void {
+  const why = stamp === undefined ? null : dueBefore(draft.state, task)
+  if (stamp === undefined || why === null) return
   const name = checkpointName(`before-${task.definition.id}` as TaskState['definition']['id'], draft.now)
-  emit(draft, { type: 'checkpoint.taken', name, why, task: task.definition.id, standing })
+  emit(draft, { type: 'checkpoint.taken', name, why, task: task.definition.id, standing: stamp })
 }
 
-export function takenBy(draft: DecisionDraft, { definition }: TaskState, standing: Standing | undefined): void {
-  if (standing === undefined || actionFacts(definition.action).takesCheckpoint !== true) return
+export function takenBy(draft: DecisionDraft, { definition }: TaskState, stamp: WorkspaceStamp | undefined): void {
+  if (stamp === undefined || actionFacts(definition.action).takesCheckpoint !== true) return
   const name = (('name' in definition.action ? definition.action.name : undefined) ??
     checkpointName(definition.id, draft.now)) as CheckpointName
-  emit(draft, { type: 'checkpoint.taken', name, why: 'task', task: definition.id, standing })
+  emit(draft, { type: 'checkpoint.taken', name, why: 'task', task: definition.id, standing: stamp })
 }
 
 /** A task without effects needs no checkpoint. */

@@ -15,14 +15,14 @@ import { ENDED } from '../status.ts'
 
 export type Meaning = Pick<Rollback, 'resets' | 'compensate' | 'ends'>
 
-interface Told {
+interface Entry {
   readonly version: number
   readonly now: Millis
   readonly events: readonly Event[]
 }
 
 /** The state of each task after entry `to`. `entries` is the whole journal, and `now` its fold. */
-export function meaningOf(entries: Iterable<Told>, now: PlanState, to: number): Meaning {
+export function meaningOf(entries: Iterable<Entry>, now: PlanState, to: number): Meaning {
   const { then, effects } = lookBack(entries, to)
   const undone = undoneSince(then, now, effects)
   const resets = resetsTo(then, now, undone)
@@ -30,7 +30,9 @@ export function meaningOf(entries: Iterable<Told>, now: PlanState, to: number): 
   const { status, reason } = then
   return {
     resets,
-    compensate: effects.stand.filter(name => isReset.has(name) && effects.completed.has(name) && isUndoable(now, name)),
+    compensate: effects.effective.filter(
+      name => isReset.has(name) && effects.completed.has(name) && isUndoable(now, name),
+    ),
     ...(status === 'completed' || status === 'failed' || status === 'cancelled'
       ? { ends: { status, reason: reason ?? '' } }
       : {}),
@@ -38,36 +40,36 @@ export function meaningOf(entries: Iterable<Told>, now: PlanState, to: number): 
 }
 
 /** Reopens only these tasks and those after them, whenever they completed. */
-export function meaningFor(entries: Iterable<Told>, now: PlanState, names: readonly TaskName[]): Meaning {
+export function meaningFor(entries: Iterable<Entry>, now: PlanState, names: readonly TaskName[]): Meaning {
   const { effects } = lookBack(entries, 0)
   const roots = names.flatMap(name => {
     const task = now.tasks.get(name)
     return task === undefined ? [] : [task, ...worksOf(now, task)]
   })
   const all = new Set([...roots, ...transitiveDependants(roots)])
-  const gone = new Set(Array.from(all, ({ definition }) => definition.id))
+  const reopened = new Set(Array.from(all, ({ definition }) => definition.id))
   const judged = isJudged(now) && [...all].some(hasMoved) ? (now.tasks.get(DONE_TASK) ?? null) : null
   const resets = now.order.flatMap((task): readonly Reset[] => {
     if (task === judged) return [open(DONE_TASK, { dormant: true }, now)]
     if (!all.has(task) || !hasMoved(task)) return []
-    const led = task.routedBy.filter(name => !gone.has(name))
+    const led = task.routedBy.filter(name => !reopened.has(name))
     return [open(task.definition.id, { ...task, routedBy: led }, now)]
   })
   const isReset = new Set(resets.map(({ task }) => task))
-  return { resets, compensate: effects.stand.filter(name => isReset.has(name) && isUndoable(now, name)) }
+  return { resets, compensate: effects.effective.filter(name => isReset.has(name) && isUndoable(now, name)) }
 }
 
 interface Effects {
   readonly completed: ReadonlySet<TaskName>
   readonly compensated: ReadonlySet<TaskName>
   /** Completed at any time and not compensated since, last completed first. */
-  readonly stand: readonly TaskName[]
+  readonly effective: readonly TaskName[]
 }
 
-function lookBack(entries: Iterable<Told>, to: number): { readonly then: PlanState; readonly effects: Effects } {
+function lookBack(entries: Iterable<Entry>, to: number): { readonly then: PlanState; readonly effects: Effects } {
   const then = newState()
   const asked = new Map<TaskName, TaskState['gate']>()
-  const stand = new Set<TaskName>()
+  const effective = new Set<TaskName>()
   const completed = new Set<TaskName>()
   const compensated = new Set<TaskName>()
   for (const { version, now, events } of entries) {
@@ -75,18 +77,18 @@ function lookBack(entries: Iterable<Told>, to: number): { readonly then: PlanSta
       if (version <= to) evolve(then, event, now)
       if (event.type === 'gate.opened') asked.set(event.task, { asks: event.asks, since: now, hash: null })
       if (event.type === 'compensation.finished' && event.result.status === 'succeeded') {
-        stand.delete(event.task)
+        effective.delete(event.task)
         if (version > to) compensated.add(event.task)
       }
       const done = completedBy(event, asked)
       if (done === null) continue
-      stand.delete(done)
-      stand.add(done)
+      effective.delete(done)
+      effective.add(done)
       if (version > to) completed.add(done)
     }
     if (version <= to) then.version = version
   }
-  return { then, effects: { completed, compensated, stand: [...stand].reverse() } }
+  return { then, effects: { completed, compensated, effective: [...effective].reverse() } }
 }
 
 /** The task that an event completes, as in `evolve`. */
@@ -99,7 +101,11 @@ function completedBy(event: Event, asked: ReadonlyMap<TaskName, TaskState['gate'
 }
 
 /** Effects of that time that are undone: compensated since, or repeated; undoing the repetition undoes them as well. */
-function undoneSince(then: PlanState, now: PlanState, { completed, compensated, stand }: Effects): Set<TaskName> {
+function undoneSince(
+  then: PlanState,
+  now: PlanState,
+  { completed, compensated, effective: stand }: Effects,
+): Set<TaskName> {
   const undone = new Set<TaskName>()
   const again = stand.filter(name => completed.has(name) && isUndoable(now, name))
   // An effect that was compensated before the entry and repeated since did not exist at the entry.

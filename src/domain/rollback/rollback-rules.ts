@@ -79,7 +79,7 @@ export function finishRollback(draft: DecisionDraft, { id, outcome }: RolledBack
   emit(draft, { type: 'rollback.finished', ...done })
   if (under.because === 'failure') return endFailed(draft, under, setBackWords(outcome))
   if (under.kind === 'adopt') return standAsBefore(draft, under)
-  stand(draft, under)
+  settleReset(draft, under)
   const ends = isAtRest(state) ? (under.ends ?? null) : null
   if (ends !== null) emit(draft, { type: 'plan.finished', ...ends })
   else if (under.resets.length > 0 || !endAgain(draft, under))
@@ -97,14 +97,14 @@ export function stopRollback(draft: DecisionDraft, outcome: RollbackOutcome & { 
   if (under.because === 'failure')
     return endFailed(draft, under, `its files were not reverted: ${outcome.failure.message}`)
   if (under.kind === 'adopt') return standAsBefore(draft, under)
-  stand(draft, { ...under, resets: [], filesOnly: undefined })
+  settleReset(draft, { ...under, resets: [], filesOnly: undefined })
   if (!endAgain(draft, under))
     emit(draft, { type: 'plan.paused', reason: `${ROLLBACK_STOPPED}: ${outcome.failure.message}` })
 }
 
 /** An adoption changes only files, so the plan keeps its status. */
 function standAsBefore(draft: DecisionDraft, under: RollbackUnderWay): void {
-  stand(draft, under)
+  settleReset(draft, under)
   const { status, reason } = under.was
   if (endAgain(draft, under) || status !== 'paused') return
   emit(draft, { type: 'plan.paused', reason: reason ?? nameOf(under) })
@@ -123,13 +123,13 @@ function setBackWords({ paths, left = [] }: RollbackOutcome): string {
 
 type Named = Pick<CommandOf<'rollback'>, 'kind' | 'checkpoint' | 'to' | 'adopts' | 'undoes' | 'tasks'>
 
-type Stands = Named &
+type ResetPlan = Named &
   Pick<RollbackUnderWay, 'resets' | 'ended'> & {
     readonly filesOnly?: true | undefined
   }
 
 /** Settles readiness and blocking after the reset, and the consequences of tasks that ended meanwhile. */
-function stand(draft: DecisionDraft, under: Stands): void {
+function settleReset(draft: DecisionDraft, under: ResetPlan): void {
   const { state } = draft
   const reset = new Set(under.resets.map(({ task }) => task))
   const stray = state.order.filter(task => !reset.has(task.definition.id) && isStray(state, task, under))
@@ -148,7 +148,7 @@ function stand(draft: DecisionDraft, under: Stands): void {
 }
 
 /** It had begun and a dependency is open again, or its next attempt would restore outdated files. */
-function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<Stands, 'filesOnly'>): boolean {
+function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<ResetPlan, 'filesOnly'>): boolean {
   if (filesOnly === true && task.status === 'ready' && task.prepared?.preimage !== undefined) return true
   if (openNeeds(state, task).unmet === 0 || isAskedAbout(state, task)) return false
   if (task.status === 'ready') return true

@@ -3,7 +3,7 @@
 
 import { remediesOf } from '../plan-rules/expand.ts'
 import { DONE_TASK } from '../plan-rules/graph-rules.ts'
-import { continueRecoveries } from '../recovery/after-remedy.ts'
+import { continueRecoveries } from '../recovery/finished-remedy.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 import { groupOf } from '../state/task-index.ts'
 import { BLOCKS, SATISFIES } from '../status.ts'

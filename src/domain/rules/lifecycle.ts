@@ -7,20 +7,22 @@ import type { CommandOf } from '../command.ts'
 import type { ImportedTask } from '../event.ts'
 import { advise, joinHints, next } from '../hint.ts'
 import type { TaskName } from '../id.ts'
+import { defined } from '../json.ts'
 import { SANDBOX_FORM } from '../network-decision.ts'
 import { suggest } from '../phrases.ts'
 import type { Authors, PlanDefinition, TaskDefinition } from '../plan.ts'
 import { authorsOfNew, isOwn } from '../plan-rules/authors.ts'
 import { usesTaskWorktrees } from '../plan-rules/effect.ts'
 import { expandTasks } from '../plan-rules/expand.ts'
-import { checkGraph, type GraphFault } from '../plan-rules/graph-rules.ts'
+import { checkGraph } from '../plan-rules/graph-rules.ts'
+import type { GraphFault } from '../plan-rules/structure.ts'
 import { writtenTasks } from '../plan-rules/structure.ts'
 import { isBelowHome } from '../policy/policy-in-state.ts'
 import { layersBesides, type PolicyAgain, type PolicyLayer } from '../policy/policy-layer.ts'
 import { refuseLayers } from '../policy/refuse-layers.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 
-import { knowsRules } from '../rules-number.ts'
+import { knowsRules } from '../rules-version.ts'
 import { type Shortage, shortageReason } from '../shortage.ts'
 import { goneBackIn, isUnsealed, type PlanState } from '../state/state.ts'
 import { runningInOrder } from '../state/task-index.ts'
@@ -63,11 +65,14 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
 }
 
 /** The imported tasks, with the children of groups that have no entries of their own. */
-function importedTasks(definition: PlanDefinition, said: readonly ImportedTask[]): readonly ImportedTask[] | Refusal {
-  if (said.length === 0) return []
+function importedTasks(
+  definition: PlanDefinition,
+  imported: readonly ImportedTask[],
+): readonly ImportedTask[] | Refusal {
+  if (imported.length === 0) return []
   const known = new Map(expandTasks(definition).map(task => [task.id, task]))
   const all = new Map<TaskName, ImportedTask>()
-  for (const one of said) {
+  for (const one of imported) {
     if (!known.has(one.task)) {
       const near = suggest(one.task, known.keys())
       const hint = near === null ? 'name a task of the plan' : `did you mean '${near}'?`
@@ -149,8 +154,8 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   const isOpen = draft.state.status === 'active' || draft.state.status === 'paused'
   if (!isOpen) return illegal(draft.state, 'pause', 'only a running plan can be paused')
   if (draft.state.compensating !== null) return illegal(draft.state, 'pause', 'its tasks are being undone')
-  const said = { ...(force ? { force } : {}), ...(command.halt === undefined ? {} : { halt: command.halt }), cause }
-  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...said })
+  const pause = { ...(force ? { force } : {}), ...(command.halt === undefined ? {} : { halt: command.halt }), cause }
+  emit(draft, { type: 'plan.paused', reason: command.reason ?? 'paused', ...pause })
   return undefined
 }
 
@@ -195,8 +200,7 @@ function takeUpStricter(draft: DecisionDraft, command: CommandOf<'resume'>): Ref
 }
 
 export const policyAgain = ({ policy, changed }: PolicyAgain): PolicyAgain => ({
-  ...(policy === undefined ? {} : { policy }),
-  ...(changed === undefined ? {} : { changed }),
+  ...defined({ policy, changed }),
 })
 
 /** With `force` the plan ends at once: running tasks are given up, nothing is compensated. */
@@ -298,7 +302,7 @@ export function refuseUnsupported(definition: PlanDefinition): Refusal | undefin
         `task '${task.id}' merges the branch of a task, and no task has one`,
         "leave it out, or let tasks work in worktrees of their own: 'git: {worktree: task}'",
       )
-    if (actionFacts(task.action).isUnderstood?.(task.action) === false) {
+    if (actionFacts(task.action).isSupported?.(task.action) === false) {
       return refuse(
         'not-supported',
         `task '${task.id}' has the action '${type}', which this release does not carry out yet`,

@@ -253,12 +253,12 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
   if (prepared.failure === undefined && !isEngines) return
   const begun = { type: 'attempt.started', task: name, visit: task.visit, attempt: task.attempt + 1 } as const
   const { preimage, before, unwatched, inputHash, reserves, edited } = prepared
-  const gone = goneBackIn(task)
+  const goneBack = goneBackIn(task)
   const idle = (prepared.failure ?? over) !== undefined ? ({ begun: false } as const) : {}
   const runs = runsAs(draft.state, task.definition)
   // In stored order, so that a replay is byte-equal.
   if ([preimage, inputHash, before, unwatched, reserves, edited].every(one => one === undefined))
-    emit(draft, { ...begun, ...gone, ...idle, ...(holds === undefined ? {} : { holds }), ...runs })
+    emit(draft, { ...begun, ...goneBack, ...idle, ...(holds === undefined ? {} : { holds }), ...runs })
   else
     emit(draft, {
       ...begun,
@@ -268,7 +268,7 @@ function start(draft: DecisionDraft, task: TaskState, prepared: Prepared, asking
       inputHash,
       reserves,
       edited,
-      ...gone,
+      ...goneBack,
       ...idle,
       ...(holds === undefined ? {} : { holds }),
       ...runs,

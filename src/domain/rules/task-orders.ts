@@ -369,8 +369,8 @@ export function skip(draft: DecisionDraft, command: CommandOf<'skip'>): Refusal 
     if (refusal != null) return refusal
   }
   if (PLAN_ENDED.has(state.status)) emit(draft, { type: 'plan.reopened', reason: `'${id}' was skipped` })
-  const said = { type: 'task.skipped', reason: command.reason, by } as const
-  for (const other of [...open, task]) emit(draft, { ...said, task: other.definition.id })
+  const skipped = { type: 'task.skipped', reason: command.reason, by } as const
+  for (const other of [...open, task]) emit(draft, { ...skipped, task: other.definition.id })
   if (state.status !== 'draft') {
     for (const other of [...open, task]) propagate(draft, other)
     withdrawQuestionsOf(draft, [...open, task])

@@ -29,7 +29,6 @@ export function refuseRepeat(state: PlanState, works: readonly TaskState[]): Ref
   )
 }
 
-/** At most five names. */
 export function namedTasks(tasks: readonly TaskName[]): string {
   const names = tasks.slice(0, NAMED_MAX).map(name => `'${name}'`)
   return `${names.join(', ')}${tasks.length > NAMED_MAX ? ` and ${tasks.length - NAMED_MAX} more` : ''}`

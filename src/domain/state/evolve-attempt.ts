@@ -11,7 +11,7 @@ import { breakersAfter, countsForBreaker } from '../recovery/breaker.ts'
 import type { FailureClass, Prepared, Result } from '../result.ts'
 import type { TaskStatus } from '../status.ts'
 import type { PlanState, SetBack, TaskState } from './state.ts'
-import { NOBODY, NOTHING, setStatus } from './task-index.ts'
+import { NO_TASKS, NOTHING, setStatus } from './task-index.ts'
 
 // Transitions of one task between its visits: it ends, completes, is reopened or reset. Only `evolve` calls these; they validate nothing.
 
@@ -69,7 +69,7 @@ export function reopen(state: PlanState, task: TaskState, reason: string): void 
   task.escalated = NOTHING
   // The task made from `done` waits again for all others. Any other task keeps its activation.
   task.dormant = task.definition.action.type === 'verify'
-  if (task.dormant) task.routedBy = NOBODY
+  if (task.dormant) task.routedBy = NO_TASKS
   task.reason = reason
   // `completedOrder` keeps it, so that the effect of the earlier visit can be compensated.
   setStatus(state, task, 'pending')
@@ -82,7 +82,7 @@ export function reset(state: PlanState, task: TaskState, to: Reset, now: Millis)
   reopen(state, task, to.reason ?? 'rolled back')
   task.goneBack = to.visits === undefined ? task.goneBack + 1 : task.visit - to.visits
   task.dormant = to.dormant === true
-  task.routedBy = to.routedBy ?? NOBODY
+  task.routedBy = to.routedBy ?? NO_TASKS
   task.result = to.result ?? null
   task.recoveries = to.recoveries ?? NOTHING
   state.uncommitted = state.uncommitted.filter(one => one.task !== to.task)

@@ -18,7 +18,7 @@ import {
   findDormant,
   index,
   linkNeed,
-  NOBODY,
+  NO_TASKS,
   NOTHING,
   newTask,
   relink,
@@ -250,7 +250,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         for (const dependant of taskOf(state, name).dependants) {
           if (!dependant.routedBy.includes(name)) continue
           const others = dependant.routedBy.filter(other => other !== name)
-          dependant.routedBy = others.length === 0 ? NOBODY : others
+          dependant.routedBy = others.length === 0 ? NO_TASKS : others
         }
       }
       return

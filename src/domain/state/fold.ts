@@ -7,7 +7,7 @@ import type { PlanId, Sha256, TaskName } from '../id.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { PlanDefinition, TaskDefinition } from '../plan.ts'
 import { NO_AUTHORS } from '../plan-rules/authors.ts'
-import { RULES } from '../rules-number.ts'
+import { RULES } from '../rules-version.ts'
 import { isUnsealed, type PlanState, type TaskState } from './state.ts'
 
 import { allTasks, newCounts, newReadyHeap, newTask, newTimerHeap, relink, UNANNOTATED } from './task-index.ts'

@@ -21,8 +21,8 @@ export const isUnsealed = ({ hash }: Pick<PlanState, 'hash'>): boolean => hash =
 // The position of a task in its plan: its `sequence_order`, if that is a safe integer, else its ordinal.
 
 export function sequenceOf({ definition, ordinal }: TaskState): number {
-  const said = definition.extra?.sequence_order
-  return Number.isSafeInteger(said) ? (said as number) : ordinal
+  const sequence = definition.extra?.sequence_order
+  return Number.isSafeInteger(sequence) ? (sequence as number) : ordinal
 }
 
 /** Changes the sequence of a task, and its priority if that was derived from the sequence. */
@@ -82,7 +82,7 @@ export interface PlanState {
   uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
   /** Completed tasks since the last checkpoint of all files. */
   sinceCheckpoint: number
-  /** The version of its rules, see rules-number.ts; the current one for a draft. */
+  /** The version of its rules, see rules-version.ts; the current one for a draft. */
   rules: number
   /** Are all files compared around tasks without a scope? */
   files: 'seen' | 'declared'

@@ -28,7 +28,7 @@ export const newTimerHeap = <T extends Timer>(): Heap<T> =>
   new Heap<T>((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
 
 /** One shared empty list, so that a fold sees quickly what differs. */
-export const NOBODY: readonly TaskName[] = []
+export const NO_TASKS: readonly TaskName[] = []
 
 /** Shared, so that a stored fold can omit it. */
 export const NOTHING: readonly never[] = []
@@ -58,7 +58,7 @@ export function newTask(definition: TaskDefinition, ordinal: number, addedAt: Mi
     gate: null,
     handled: false,
     dormant: false,
-    routedBy: NOBODY,
+    routedBy: NO_TASKS,
     goneBack: 0,
     consent: null,
     feedback: NOTHING,
@@ -258,7 +258,7 @@ export function beginningsOf(state: PlanState, task: TaskState): readonly TaskSt
 
 export function outcomeTargets(definition: TaskDefinition): readonly TaskName[] {
   const { on, failureModes, leads, recover } = definition
-  if (on === undefined && failureModes === undefined && leads === undefined && recover === undefined) return NOBODY
+  if (on === undefined && failureModes === undefined && leads === undefined && recover === undefined) return NO_TASKS
   const recovering = (failureModes ?? []).flatMap(mode => mode.recover ?? [])
   return [...Object.values(on ?? {}).flat(), ...recovering, ...(leads ?? []), ...remediesOf(definition)]
 }

@@ -5,10 +5,10 @@ import { ANNOUNCED_UNDERSCORE, UNDERSCORE } from '../../extras/compat/sessions/u
 import { external, name, numberedPlanId, numberedSha, plan, START } from '../../testing/index.ts'
 import type { Event } from '../event.ts'
 import type { Actor } from '../id.ts'
-import { ANNOUNCED, announcements, EVENT_MAX_CHARS, type ToldEntry } from './announcement.ts'
+import { ANNOUNCED, type AnnouncedEntry, announcements, EVENT_MAX_CHARS } from './announcement.ts'
 
 const facts = { name: 'p', session: 'talk' }
-const entry = (...events: readonly Event[]): ToldEntry => ({
+const entry = (...events: readonly Event[]): AnnouncedEntry => ({
   position: 7,
   version: 3,
   plan: numberedPlanId(1),

@@ -5,7 +5,7 @@ import type { Event } from '../event.ts'
 import { EVENT_TYPES } from '../events/event-table.ts'
 import type { Actor, PlanId } from '../id.ts'
 
-export interface ToldEntry {
+export interface AnnouncedEntry {
   readonly position: number
   readonly version: number
   readonly plan: PlanId
@@ -34,12 +34,12 @@ export const ANNOUNCED: readonly string[] = [...EVENT_TYPES, ...TICKS, RESYNC]
 /** A longer event omits its longest fields and names them; clients load the plan for these. */
 export const EVENT_MAX_CHARS = 200_000
 
-export function announcements(entry: ToldEntry, { name, session }: PlanFacts): readonly Announcement[] {
+export function announcements(entry: AnnouncedEntry, { name, session }: PlanFacts): readonly Announcement[] {
   const { position, version, plan, at, actor } = entry
-  const said = { position, version, plan, plan_name: name, ...(session === null ? {} : { session }) }
+  const facts = { position, version, plan, plan_name: name, ...(session === null ? {} : { session }) }
   return entry.events.map(event => {
     const task = 'task' in event && event.task !== undefined ? { task: event.task } : {}
-    const head = JSON.stringify({ ...said, ...task, at, actor })
+    const head = JSON.stringify({ ...facts, ...task, at, actor })
     return { name: event.type, data: `${head.slice(0, -1)},"event":${eventText(event)}}` }
   })
 }

@@ -55,10 +55,10 @@ export class AuditReader {
 
   read(entry: AuditedEntry): readonly AuditLine[] {
     const { version, now: at, actor, hash, command, events } = entry
-    const stands = { version, at, actor, hash }
+    const place = { version, at, actor, hash }
     const lines: AuditLine[] = []
     if (!OF_THE_ENGINE.has(command.type))
-      lines.push({ ...stands, kind: 'command', type: command.type, ...askedOf(command) })
+      lines.push({ ...place, kind: 'command', type: command.type, ...askedOf(command) })
     for (const event of events) {
       const lapsed = this.#propose(event)
       this.#follow(event)
@@ -72,9 +72,9 @@ export class AuditReader {
         ...voided(lapsed),
       }
       if (event.type === 'plan.revised' && event.proposal !== undefined)
-        lines.push({ ...stands, ...acceptedLine(event) })
+        lines.push({ ...place, ...acceptedLine(event) })
       lines.push({
-        ...stands,
+        ...place,
         kind,
         type: event.type,
         task,

@@ -173,7 +173,6 @@ const unmetIn = (verdicts: readonly Verdict[] = []): EarlierAttempt['unmet'] =>
 
 /** A report of `done` that was refused. */
 export interface Unaccepted {
-  /** Does the claim continue? */
   readonly kept: boolean
   readonly failure: Failure
   readonly verdicts: readonly Verdict[]
@@ -464,7 +463,6 @@ export function card(state: PlanState, task: TaskState): Card {
 // A task that a revision removed: when, and its status then. Found by folding the journal, and only for a name that the plan no longer has.
 
 export interface Removed {
-  /** The first revision without it. */
   readonly revision: number
   readonly at: Millis
   readonly by: string
@@ -474,7 +472,7 @@ export interface Removed {
   readonly definition: TaskDefinition
 }
 
-interface Told {
+interface Entry {
   readonly now: Millis
   readonly actor: string
   readonly events: readonly Event[]
@@ -489,10 +487,10 @@ export class RemovedFinder {
     this.#task = task
   }
 
-  read({ now, actor, events }: Told): void {
+  read({ now, actor, events }: Entry): void {
     const was = this.#state.tasks.get(this.#task)?.status ?? 'pending'
     for (const event of events) {
-      const before = event.type === 'plan.revised' ? this.#stood() : null
+      const before = event.type === 'plan.revised' ? this.#lastCard() : null
       evolve(this.#state, event, now)
       if (this.#state.tasks.has(this.#task)) this.#found = null
       else if (before !== null && event.type === 'plan.revised')
@@ -504,7 +502,7 @@ export class RemovedFinder {
     return this.#found
   }
 
-  #stood(): Pick<Removed, 'card' | 'definition'> | null {
+  #lastCard(): Pick<Removed, 'card' | 'definition'> | null {
     const task = this.#state.tasks.get(this.#task)
     return task === undefined ? null : { card: card(this.#state, task), definition: task.definition }
   }

@@ -2,7 +2,7 @@
 
 import type { Event } from '../event.ts'
 import { type CheckpointName, checkpointName, type Millis, type TaskName } from '../id.ts'
-import type { GitStanding, Standing } from '../result.ts'
+import type { GitStanding, WorkspaceStamp } from '../result.ts'
 
 export interface Checkpoint {
   readonly name: CheckpointName
@@ -13,17 +13,17 @@ export interface Checkpoint {
   readonly why: 'after' | 'asked' | 'task' | 'every' | 'risky' | 'ended'
   /** How many paths the task changed; null when not measured. */
   readonly paths: number | null
-  readonly standing: Standing
+  readonly standing: WorkspaceStamp
 }
 
 /** A named checkpoint in an entry precedes what that entry started, so its state is that of the previous entry. */
-interface Told {
+interface Entry {
   readonly version: number
   readonly now: Millis
   readonly events: readonly Event[]
 }
 
-export function checkpointsOf(entries: Iterable<Told>): Checkpoint[] {
+export function checkpointsOf(entries: Iterable<Entry>): Checkpoint[] {
   const found: Checkpoint[] = []
   const unseen = new Map<TaskName, string>()
   for (const { version, now, events } of entries) {
@@ -34,7 +34,7 @@ export function checkpointsOf(entries: Iterable<Told>): Checkpoint[] {
       } else if (event.type === 'attempt.succeeded') {
         const { wrote } = event.result
         const { snapshot, git, left } = wrote ?? {}
-        const standing = {
+        const stamp = {
           ...some('snapshot', snapshot),
           ...some('git', git),
           ...some('left', left),
@@ -48,7 +48,7 @@ export function checkpointsOf(entries: Iterable<Told>): Checkpoint[] {
           task: event.task,
           why: 'after',
           paths,
-          standing,
+          standing: stamp,
         })
       } else if (event.type === 'checkpoint.taken') {
         const { name, why, task = null, standing } = event
@@ -66,4 +66,4 @@ export function findCheckpoint(all: readonly Checkpoint[], reference: string): C
 const some = <K extends string, V>(key: K, value: V | undefined) =>
   value === undefined ? {} : ({ [key]: value } as { readonly [key in K]: V })
 
-export type { GitStanding, Standing }
+export type { GitStanding, WorkspaceStamp }

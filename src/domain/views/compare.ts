@@ -67,7 +67,6 @@ export type TaskDifference = 'missing' | 'status' | 'outcome' | 'visits' | 'atte
 
 export interface TaskFacts {
   readonly status: TaskStatus
-  /** It was imported as ended. */
   readonly brought: boolean
   readonly outcome: string | null
   readonly visits: number
@@ -211,8 +210,8 @@ function editedIn({ order }: PlanState): Left {
   )
   edits.sort((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))
   for (const task of edits) {
-    const { files: told } = outputsOf(task)
-    for (const file of Array.isArray(told) ? (told as readonly Json[]) : []) {
+    const { files: listed } = outputsOf(task)
+    for (const file of Array.isArray(listed) ? (listed as readonly Json[]) : []) {
       if (file === null || typeof file !== 'object' || !('path' in file) || !('after' in file)) continue
       if (typeof file.path !== 'string') continue
       files.set(file.path, typeof file.after === 'string' ? file.after : null)

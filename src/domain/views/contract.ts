@@ -130,15 +130,15 @@ class Ledger {
       case 'gate.decided': {
         if (event.verdict !== 'approved' && event.verdict !== 'rejected') return
         const by = event.by ?? entry.actor
-        const said = { holds: event.verdict === 'approved', evidence: event.rationale }
+        const answer = { holds: event.verdict === 'approved', evidence: event.rationale }
         // A person answers all open criteria.
         for (const [key, { verdict, judged }] of this.#found) {
           if (!key.startsWith(`${event.task}\0`) || verdict.holds !== null) continue
           const { stage, criterion } = verdict
-          const answered = { criterion, ...said, ...(stage === undefined ? {} : { stage }) }
+          const answered = { criterion, ...answer, ...(stage === undefined ? {} : { stage }) }
           this.#found.set(key, {
             verdict: answered,
-            judged: { ...judged, ...asked(entry), who: by, evidence: said.evidence },
+            judged: { ...judged, ...asked(entry), who: by, evidence: answer.evidence },
           })
         }
         return
@@ -174,7 +174,7 @@ const isDone = ({ tasks }: PlanState, task: TaskName): boolean => tasks.get(task
 
 function linesOf(definition: TaskDefinition, visit: number, ledger: Ledger): readonly ContractLine[] {
   const { id, action, preconditions = [], accept = [], postconditions = [], effects } = definition
-  const said = (part: ContractPart, criteria: readonly Criterion[]): readonly ContractLine[] =>
+  const declared = (part: ContractPart, criteria: readonly Criterion[]): readonly ContractLine[] =>
     criteria.map(criterion => {
       const text = criterionText(criterion)
       const words = criterion.type === 'prose' ? null : (criterion.text ?? null)
@@ -192,11 +192,11 @@ function linesOf(definition: TaskDefinition, visit: number, ledger: Ledger): rea
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
   const expected = effects === undefined ? [] : [effectsText(effects)]
   return [
-    ...said('precondition', preconditions),
-    ...said('check', checks),
+    ...declared('precondition', preconditions),
+    ...declared('check', checks),
     ...seen('check', checks.map(criterionText)),
-    ...said(action.type === 'verify' ? 'done' : 'acceptance', accept),
-    ...said('postcondition', postconditions),
+    ...declared(action.type === 'verify' ? 'done' : 'acceptance', accept),
+    ...declared('postcondition', postconditions),
     ...expected.map(criterion =>
       line(
         { task: id, part: 'effects', criterion, words: null, by: 'files' },

@@ -65,7 +65,7 @@ export interface Ended {
   readonly attempts: number
 }
 
-interface Told {
+interface Entry {
   readonly now: Millis
   readonly actor: string
   readonly events: readonly Event[]
@@ -74,7 +74,7 @@ interface Told {
 const NEXT_MAX = 10
 
 /** `entries` are those since then, in order; `state` is the current state. */
-export function digest(state: PlanState, entries: readonly Told[], since: Millis, now: Millis): Digest {
+export function digest(state: PlanState, entries: readonly Entry[], since: Millis, now: Millis): Digest {
   const works = state.order.filter(({ definition }) => definition.action.type !== 'group')
   const ended = (status: TaskState['status']): readonly TaskState[] =>
     works.filter(task => task.status === status && task.endedAt !== null && task.endedAt >= since)
@@ -112,7 +112,7 @@ function endOf({ definition, endedAt, attempt }: TaskState): Ended {
 
 type Happened = Pick<Digest, 'setbacks' | 'decided' | 'revised' | 'rolledBack' | 'escalated' | 'answered' | 'untold'>
 
-function happened(entries: readonly Told[]): Happened {
+function happened(entries: readonly Entry[]): Happened {
   const setbacks = new Map<TaskName, { times: number; last: string }>()
   const decided: Digest['decided'][number][] = []
   const revised: Digest['revised'][number][] = []

@@ -9,7 +9,6 @@ import { ENDED, SATISFIES } from '../status.ts'
 export interface Releases {
   /** These begin, or become claimable, when the gate is passed. */
   readonly begins: readonly TaskName[]
-  /** These also wait for others. */
   readonly waits: readonly { readonly task: TaskName; readonly for: readonly TaskName[] }[]
   readonly more: number
 }

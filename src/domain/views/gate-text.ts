@@ -83,17 +83,17 @@ export function directQuestion(asks: GateAsks): string {
 }
 
 export function gateWords(action: GateAction, who: string): string {
-  const whom = who === '' ? 'a person' : who
+  const approver = who === '' ? 'a person' : who
   const many = (action.approvers?.count ?? 1) > 1 ? `, ${action.approvers?.count} of them` : ''
   switch (action.gate) {
     case 'approval':
-      return `asks ${whom} for approval${many}`
+      return `asks ${approver} for approval${many}`
     case 'diff':
-      return `asks ${whom} to review the changes${many}`
+      return `asks ${approver} to review the changes${many}`
     case 'decision':
-      return `asks ${whom} to choose: ${(action.options ?? []).map(({ id }) => id).join(', ')}`
+      return `asks ${approver} to choose: ${(action.options ?? []).map(({ id }) => id).join(', ')}`
     case 'question':
-      return `asks ${whom}: ${action.question ?? (action.form ?? []).map(({ label, name }) => label ?? name).join(', ')}`
+      return `asks ${approver}: ${action.question ?? (action.form ?? []).map(({ label, name }) => label ?? name).join(', ')}`
     case 'schema':
       return `checks that ${action.schema?.file ?? ''} follows ${action.schema?.against ?? ''}`
     case 'invariant':

@@ -6,18 +6,18 @@ import { rowOf } from '../events/event-table.ts'
 import type { TaskName } from '../id.ts'
 import type { GitOperation, RefOperation } from '../plan-rules/git-operation.ts'
 
-interface Told {
+interface Entry {
   readonly events: readonly Event[]
 }
 
-export function gitOperationsOf(entries: Iterable<Told>): readonly GitOperation[] {
+export function gitOperationsOf(entries: Iterable<Entry>): readonly GitOperation[] {
   const found: GitOperation[] = []
   for (const { events } of entries) for (const event of events) found.push(...withoutPlace(event))
   return found
 }
 
 /** The operations that a rollback to an entry must undo. A later commit for a task that was done by then stays. */
-export function gitOperationsSince(entries: Iterable<Told>): readonly GitOperation[] {
+export function gitOperationsSince(entries: Iterable<Entry>): readonly GitOperation[] {
   const done = new Set<TaskName>()
   const found: GitOperation[] = []
   for (const { events } of entries) {
@@ -64,7 +64,7 @@ export const operationsOf = (event: Event): readonly GitOperation[] => rowOf(eve
 const withoutPlace = (event: Event): readonly GitOperation[] => (event.type === 'place.made' ? [] : operationsOf(event))
 
 /** Is the creation of a ref recorded, and not undone since? */
-export function isRefRecorded(entries: Iterable<Told>, ref: string): boolean {
+export function isRefRecorded(entries: Iterable<Entry>, ref: string): boolean {
   let recorded = false
   for (const { events } of entries) {
     for (const event of events) {

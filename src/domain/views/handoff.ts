@@ -181,11 +181,11 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
       evolve(state, event, now)
       if (event.type === 'task.skipped' && event.by !== undefined && isGate(state.tasks.get(event.task)))
         story.decisions.push({ version, at: now, by: event.by, ...passedOver(event) })
-      tell(story, event, { version, at: now, by: actor })
+      addEvent(story, event, { version, at: now, by: actor })
     }
     state.version = version
   }
-  const { tries, refs, unscoped: _, ...told } = story
+  const { tries, refs, unscoped: _, ...facts } = story
   const last = entries.at(-1)
   const checkpoints = checkpointsOf(entries)
   const { definition } = state
@@ -206,8 +206,8 @@ export function handoff(entries: readonly HandedEntry[]): Handoff {
     endedAt: state.endedAt,
     lastAt: last?.now ?? state.createdAt,
     done: definition.done ?? [],
-    tasks: state.order.map(task => handed(task, tries.get(task.definition.id) ?? NONE)),
-    ...told,
+    tasks: state.order.map(task => taskFacts(task, tries.get(task.definition.id) ?? NONE)),
+    ...facts,
     checkpoints: checkpoints.filter(({ why }) => why !== 'after'),
     automatic: checkpoints.filter(({ why }) => why === 'after').length,
     refs: Array.from(refs, ([ref, commit]) => ({ ref, commit })),
@@ -225,21 +225,23 @@ function withoutConfidential(state: PlanState, facts: Handoff): Handoff {
   const known = confidentialMask(state)
   const mask = (text: string | null): string | null =>
     text === null ? null : left.reduce((masked, one) => masked.replaceAll(one, CONFIDENTIAL), known(text))
-  const silent = <T extends { readonly task: TaskName }>(list: readonly T[], change: (one: T) => Partial<T>): T[] =>
+  const redacted = <T extends { readonly task: TaskName }>(list: readonly T[], change: (one: T) => Partial<T>): T[] =>
     list.map(one => (kept.has(one.task) ? { ...one, ...change(one) } : one))
   return {
     ...facts,
     reason: mask(facts.reason),
     aborted: mask(facts.aborted),
-    tasks: silent(facts.tasks, ({ reason, verdicts }) => ({
+    tasks: redacted(facts.tasks, ({ reason, verdicts }) => ({
       reason: reason === null ? null : CONFIDENTIAL,
       verdicts: verdicts.map(({ evidence, ...one }) =>
         evidence === undefined ? one : { ...one, evidence: CONFIDENTIAL },
       ),
     })),
-    setbacks: silent(facts.setbacks, () => ({ message: CONFIDENTIAL, hint: null })),
-    compensations: silent(facts.compensations, ({ message }) => ({ message: message === null ? null : CONFIDENTIAL })),
-    recoveries: silent(facts.recoveries, () => ({ reason: CONFIDENTIAL })),
+    setbacks: redacted(facts.setbacks, () => ({ message: CONFIDENTIAL, hint: null })),
+    compensations: redacted(facts.compensations, ({ message }) => ({
+      message: message === null ? null : CONFIDENTIAL,
+    })),
+    recoveries: redacted(facts.recoveries, () => ({ reason: CONFIDENTIAL })),
   }
 }
 
@@ -278,7 +280,7 @@ const newStory = (): Story => ({
   unscoped: new Set(),
 })
 
-function tell(story: Story, event: Event, { version, at, by }: { version: number; at: Millis; by: string }): void {
+function addEvent(story: Story, event: Event, { version, at, by }: { version: number; at: Millis; by: string }): void {
   for (const operation of operationsOf(event)) if ('before' in operation) story.refs.set(operation.ref, operation.after)
   switch (event.type) {
     case 'plan.created':
@@ -332,7 +334,7 @@ function tell(story: Story, event: Event, { version, at, by }: { version: number
       if (event.begun === false) return
       triesOf(story, event.task).attempts++
       if (event.attempt > 1) triesOf(story, event.task).retries++
-      if (event.before !== undefined) tellBeside(story, event.task)
+      if (event.before !== undefined) addParallel(story, event.task)
       return
     case 'attempt.succeeded':
     case 'attempt.failed':
@@ -390,12 +392,12 @@ const passedOver = ({ task, reason }: EventOf<'task.skipped'>) =>
   ({ task, verdict: 'skipped', rationale: reason, said: null }) as const
 
 function saidIn({ task, verdict, rationale, option, answers, to }: EventOf<'gate.decided'>) {
-  const said = option ?? (answers === undefined ? (to ?? null) : JSON.stringify(answers))
-  return { task, verdict, rationale, said }
+  const choice = option ?? (answers === undefined ? (to ?? null) : JSON.stringify(answers))
+  return { task, verdict, rationale, said: choice }
 }
 
 /** Each of the parallel tasks sees the writes of the other. */
-function tellBeside(story: Story, task: TaskName): void {
+function addParallel(story: Story, task: TaskName): void {
   const meet = (one: TaskName, other: TaskName): void => {
     const tries = triesOf(story, one)
     if (!tries.beside.includes(other)) tries.beside = [...tries.beside, other]
@@ -413,7 +415,7 @@ function triesOf({ tries }: Story, task: TaskName): Tries {
   return known
 }
 
-function handed(task: TaskState, { attempts, retries, workMs, log, beside }: Tries): HandedTask {
+function taskFacts(task: TaskState, { attempts, retries, workMs, log, beside }: Tries): HandedTask {
   const { definition, status, result, handled } = task
   const outputs = Object.entries(result?.outputs ?? {})
   return {

@@ -10,7 +10,7 @@ import type { PlanState } from '../state/state.ts'
 import { askedOf, type InboxItem, itemOf, rollbackItem, type StoppedRollback } from './inbox.ts'
 import { sentence } from './timeline.ts'
 
-interface Told {
+interface Entry {
   readonly version: number
   readonly now: Millis
   readonly actor: string
@@ -36,7 +36,7 @@ export class InboxPast {
     return this.#found
   }
 
-  read(entry: Told): void {
+  read(entry: Entry): void {
     const { version, now, events } = entry
     const touched = new Set<TaskName>()
     for (const event of events) {
@@ -51,7 +51,7 @@ export class InboxPast {
     this.#state.version = version
     if (this.#found === null) this.#look(touched)
     else if (this.#found.by === null && !this.#stillWaits(this.#found.item, entry))
-      this.#found = { ...this.#found, by: told(this.#found.item, entry) }
+      this.#found = { ...this.#found, by: answeredBy(this.#found.item, entry) }
   }
 
   #look(touched: ReadonlySet<TaskName>): void {
@@ -63,7 +63,7 @@ export class InboxPast {
     }
   }
 
-  #stillWaits({ key, task, asks }: InboxItem, { events }: Told): boolean {
+  #stillWaits({ key, task, asks }: InboxItem, { events }: Entry): boolean {
     if (this.#state.archived) return false
     if (asks.type === 'agent-question' || asks.type === 'proposal')
       return askedOf(this.#state).some(item => item.key === key)
@@ -73,10 +73,10 @@ export class InboxPast {
   }
 }
 
-function told(item: InboxItem, { version, now, actor, events }: Told): NonNullable<Became['by']> {
+function answeredBy(item: InboxItem, { version, now, actor, events }: Entry): NonNullable<Became['by']> {
   const about = events.filter(event => isAbout(item, event))
-  const said = about.find(({ type }) => type === 'gate.decided') ?? about[0] ?? events[0]
-  return { version, at: now, actor, text: said === undefined ? 'it is gone' : sentence(said) }
+  const cause = about.find(({ type }) => type === 'gate.decided') ?? about[0] ?? events[0]
+  return { version, at: now, actor, text: cause === undefined ? 'it is gone' : sentence(cause) }
 }
 
 function isAbout({ task, asks }: InboxItem, event: Event): boolean {
@@ -96,7 +96,7 @@ function isAbout({ task, asks }: InboxItem, event: Event): boolean {
 }
 
 /** The last rollback, if it stopped and nothing has followed. Entries in order. */
-export function stoppedIn(tail: readonly Told[]): StoppedRollback | null {
+export function stoppedIn(tail: readonly Entry[]): StoppedRollback | null {
   let found: StoppedRollback | null = null
   let started: EventOf<'rollback.started'> | null = null
   for (const { version, now, events } of tail) {

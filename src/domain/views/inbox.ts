@@ -22,7 +22,7 @@ import {
 } from './gate-answers.ts'
 import { type Releases, releasesOf } from './gate-releases.ts'
 import { spokenAsks } from './gate-text.ts'
-import { commandLines } from './pages/spelled-text.ts'
+import { commandLines } from './pages/foreign-text.ts'
 import { tickedChecks } from './ticked-checks.ts'
 
 // Everything in a plan that waits for a person: gates, verdicts, unknown outcomes, failures without recovery, questions and proposals of
@@ -44,7 +44,6 @@ export interface InboxItem {
   readonly called: { readonly name: string; readonly people: readonly string[] } | null
   readonly expiresAt: Millis | null
   readonly votes: { readonly given: readonly Vote[]; readonly wanted: number } | null
-  /** The stored bytes that are shown. */
   readonly shown: Sha256 | null
   /** For a gate: what an answer releases, and what keeps waiting; null for everything else. */
   readonly releases: Releases | null
@@ -286,11 +285,11 @@ function leftBy({ definition, status, result }: TaskState): Left {
 
 /** Why it failed, and unexpected changes beside its scope. */
 function messageOf(task: TaskName, result: Result | null): string | null {
-  const told = [
+  const parts = [
     ...(result?.status === 'failed' ? [result.failure.message] : []),
     ...(result === null ? [] : resultNotes(task, result)),
   ]
-  return told.length === 0 ? null : told.join('; ')
+  return parts.length === 0 ? null : parts.join('; ')
 }
 
 // Approvals that opened within one time window form a review, which is shown, decided and announced together. Without a window in the

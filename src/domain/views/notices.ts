@@ -25,14 +25,14 @@ export interface Due {
   readonly task?: TaskName
 }
 
-interface Told {
+interface Entry {
   readonly version: number
   readonly now: Millis
   readonly events: readonly Event[]
 }
 
 /** The notifications that an entry triggers. */
-export function dueIn({ version, now, events }: Told): readonly Due[] {
+export function dueIn({ version, now, events }: Entry): readonly Due[] {
   return events.flatMap((event, place) => {
     const kind = rowOf(event).notice?.(event) ?? null
     if (kind === null) return []
@@ -139,7 +139,7 @@ function waitingNotice(
   const since = Math.min(...ours.map(([item]) => item.since))
   if (ours.length === 1 && first !== undefined) {
     const [item] = first
-    const whom = item.called ?? item.role
+    const recipient = item.called ?? item.role
     return {
       kind: 'waiting',
       ids,
@@ -149,8 +149,8 @@ function waitingNotice(
         text: askedSentence(item, say),
         asks: item.asks.type,
         title: item.title === null ? null : say(item.title),
-        for: whom === null ? (item.who === null ? null : say(item.who)) : say(whom.name),
-        people: whom === null ? [] : whom.people.map(say),
+        for: recipient === null ? (item.who === null ? null : say(item.who)) : say(recipient.name),
+        people: recipient === null ? [] : recipient.people.map(say),
         answers: item.answers.map(({ step }) => say(word(step))),
       },
     }
@@ -180,7 +180,7 @@ function waitingNotice(
 function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, { say, word }: Telling): Notice {
   const { name } = state.definition
   const to = event.type === 'task.escalated' ? event.to : kind === 'expired' ? deciderOf(state, task) : undefined
-  const whom = to === undefined ? null : peopleOf(state, to)
+  const recipient = to === undefined ? null : peopleOf(state, to)
   const open = task === undefined ? [] : (inboxOf(state).find(item => item.task === task)?.answers ?? [])
   const more: readonly Step[] =
     event.type === 'plan.finished'
@@ -195,7 +195,7 @@ function eventNotice(state: PlanState, { id, kind, at, event, task }: Due, { say
       ...head(state, kind, at, say),
       task: task ?? null,
       text: say(sentence(event)),
-      ...(whom === null ? {} : { for: say(whom.name), people: whom.people.map(say) }),
+      ...(recipient === null ? {} : { for: say(recipient.name), people: recipient.people.map(say) }),
       answers: more.map(step => say(word(step))),
     },
   }
@@ -213,10 +213,10 @@ export function digestNotice(
   state: PlanState,
   id: string,
   since: Millis,
-  told: Digest,
+  summary: Digest,
   { say, word }: Telling,
 ): Notice {
-  const { progress, completed, failed, waiting, blocked } = told
+  const { progress, completed, failed, waiting, blocked } = summary
   const names = (tasks: readonly { readonly task: TaskName }[]): Json => tasks.map(({ task }) => task)
   return {
     kind: 'digest',
@@ -224,12 +224,12 @@ export function digestNotice(
     says: {
       ...head(state, 'digest', since, say),
       task: null,
-      text: `${told.status}, ${progress.done} of ${progress.total} done; ${waiting.length} wait for a person, ${blocked.length} blocked`,
+      text: `${summary.status}, ${progress.done} of ${progress.total} done; ${waiting.length} wait for a person, ${blocked.length} blocked`,
       completed: names(completed),
       failed: failed.map(({ task, message }) => `${task}: ${say(message)}`),
       waiting: waiting.map(item => askedSentence(item, say)),
       blocked: blocked.map(({ why }) => say(wordHint(why, word))),
-      next: told.next.map(({ why }) => say(wordHint(why, word))),
+      next: summary.next.map(({ why }) => say(wordHint(why, word))),
       answers: [next('digest', { plan: state.definition.name }), next('inbox')].map(word),
     },
   }

@@ -16,19 +16,19 @@ export interface ProposalCard extends Proposal {
   readonly fate: ProposalFate
 }
 
-interface Told {
+interface Entry {
   readonly now: Millis
   readonly actor: string
   readonly events: readonly Event[]
 }
 
 /** Entries in order, from the first. Oldest proposal first. */
-export function proposalsOf(entries: Iterable<Told>): readonly ProposalCard[] {
+export function proposalsOf(entries: Iterable<Entry>): readonly ProposalCard[] {
   const cards: ProposalCard[] = []
   let revision = 1
-  const end = (isMeant: (card: ProposalCard) => boolean, fate: ProposalFate): void => {
+  const end = (matches: (card: ProposalCard) => boolean, fate: ProposalFate): void => {
     for (const [at, card] of cards.entries())
-      if (card.fate.status === 'waiting' && isMeant(card)) cards[at] = { ...card, fate }
+      if (card.fate.status === 'waiting' && matches(card)) cards[at] = { ...card, fate }
   }
   for (const { now, actor, events } of entries) {
     for (const event of events) {

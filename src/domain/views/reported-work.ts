@@ -43,8 +43,8 @@ export function reportedByPlan(cards: readonly Card[]): ReportedWork | null {
 function texts(value: Json | undefined): readonly string[] {
   if (!Array.isArray(value)) return []
   return (value as readonly Json[]).flatMap(item => {
-    const said = isMap(item) ? (item.name ?? item.path) : item
-    return typeof said === 'string' && said !== '' ? [said] : []
+    const name = isMap(item) ? (item.name ?? item.path) : item
+    return typeof name === 'string' && name !== '' ? [name] : []
   })
 }
 

@@ -262,7 +262,6 @@ export interface Waiting {
   readonly task: TaskName
   readonly asks: GateAsks
   readonly since: Millis
-  /** The hash that the answer covers. */
   readonly hash?: Sha256
   readonly shown?: Sha256
   readonly evidence?: readonly Verdict[]

@@ -33,8 +33,8 @@ export function tickedChecks(task: Pick<TaskState, 'annotations'>, asks: GateAsk
   if (asks.type !== 'verdict') return []
   const ticked = tickedIn(task)
   return asks.criteria.flatMap(criterion => {
-    const said = tickWords(ticked, criterion)
-    return said === null ? [] : [{ criterion, holds: null, evidence: said }]
+    const words = tickWords(ticked, criterion)
+    return words === null ? [] : [{ criterion, holds: null, evidence: words }]
   })
 }
 

@@ -106,7 +106,7 @@ export class OpenSpans {
       name: `task ${definition.id}`,
       startedAt: this.#take(id, now),
       endedAt: now,
-      failed: told(state, definition, event),
+      failed: failureText(state, definition, event),
       attributes: {
         ...about(state, definition.id),
         'planfold.task.kind': definition.kind ?? '',
@@ -120,7 +120,7 @@ export class OpenSpans {
     const took = 'result' in event ? (event.result.durationMs ?? 0) : 0
     const id = attemptSpan(ordinal, visit, attempt)
     const startedAt = this.#take(id, now - took)
-    const failed = told(state, definition, event)
+    const failed = failureText(state, definition, event)
     const common = { trace: traceOf(state.id), startedAt, endedAt: now, failed }
     const exit = 'result' in event ? event.result.exit : undefined
     return [
@@ -169,7 +169,7 @@ const isGoingOn = (task: TaskName, beside: readonly Event[]): boolean =>
   beside.some(event => (event.type === 'retry.scheduled' || event.type === 'gate.opened') && event.task === task)
 
 /** The failure of a confidential task is traced without its text. */
-function told(state: PlanState, task: TaskDefinition, event: Event): string | null {
+function failureText(state: PlanState, task: TaskDefinition, event: Event): string | null {
   const failed = failureOf(event)
   return failed !== null && isConfidential(state.definition, task) ? CONFIDENTIAL : failed
 }

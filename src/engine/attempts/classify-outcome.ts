@@ -9,7 +9,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import type { Action, TaskDefinition } from '../../domain/plan.ts'
 import { isCompared } from '../../domain/plan-rules/tests-criteria.ts'
 import { classify } from '../../domain/recovery/classify-failure.ts'
-import { tellingLine } from '../../domain/recovery/telling-line.ts'
+import { errorLine } from '../../domain/recovery/error-line.ts'
 import type { Failed, Failure, Result } from '../../domain/result.ts'
 import { shortageIn } from '../../domain/shortage.ts'
 import type { Attempt, Outcome, RunnerTools, Stop } from '../../runners/runner.ts'
@@ -167,7 +167,7 @@ function endedBadly(
 function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs: number): string {
   if (timedOut) return `timed out after ${timeoutMs / 1000} s; its processes were ended`
   if (exit === null) return `ended by signal ${signal ?? 'unknown'}`
-  const line = tellingLine(stderr, stdout)
+  const line = errorLine(stderr, stdout)
   return `exit ${exit}${line === null ? '' : `: ${line}`}`
 }
 

@@ -6,7 +6,7 @@ import type { Sha256 } from '../../domain/id.ts'
 import type { Json } from '../../domain/json.ts'
 import type { CommandLine, Criterion, TaskDefinition } from '../../domain/plan.ts'
 import { commandText, criterionText } from '../../domain/plan-rules/criterion-text.ts'
-import { tellingLine, withoutNoise } from '../../domain/recovery/telling-line.ts'
+import { errorLine, withoutNoise } from '../../domain/recovery/error-line.ts'
 import type { Failure, Verdict } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Context, Evaluation } from '../../format/expression/expression.ts'
@@ -60,7 +60,7 @@ export function failedCriterion(
   const title = [...accept, ...postconditions].find(one => criterionText(one) === criterion)?.text
   const what = stage === 'postcondition' ? 'postcondition' : 'check'
   // With test names, the last lines of the test runner add nothing.
-  const details = [evidence, said === undefined || tests !== undefined ? null : tellingLine(said)]
+  const details = [evidence, said === undefined || tests !== undefined ? null : errorLine(said)]
     .filter(one => one != null)
     .join(': ')
   return {

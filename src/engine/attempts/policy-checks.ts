@@ -20,7 +20,7 @@ import type { PlanState } from '../../domain/state/state.ts'
 import type { RunnerTools } from '../../runners/runner.ts'
 import { refusedWrite } from '../../safety/policy/refused-write.ts'
 import { failure } from '../../safety/safety-refusal.ts'
-import { runsOutside } from '../../safety/sandbox/outside-git.ts'
+import { runsOutside } from '../../safety/sandbox/command-sandbox.ts'
 import { intersectScopes, type Patterns } from '../../safety/scope.ts'
 import { remotesOf } from '../gates/command-files.ts'
 

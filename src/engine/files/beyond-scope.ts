@@ -11,7 +11,7 @@ import type { Millis } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { confinementOf } from '../../domain/policy/run-mode.ts'
 import { reservedScope } from '../../domain/reservation.ts'
-import { type Beside, besideSentences, type Failure, type Result } from '../../domain/result.ts'
+import { besideSentences, type Failure, type OutsideChanges, type Result } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { makeFolder, removeTree } from '../../safety/files/directory.ts'
@@ -30,7 +30,7 @@ const MOVED_TO = 'outside-scope'
 
 export type BeyondScope =
   /** The user's own command: only reported. */
-  | { readonly is: 'reported'; readonly beside: Beside; readonly notes: readonly string[] }
+  | { readonly is: 'reported'; readonly beside: OutsideChanges; readonly notes: readonly string[] }
   /** Files that the agent always leaves; moved away and reported, not a failure. */
   | { readonly is: 'moved'; readonly notes: readonly string[] }
   | { readonly is: 'failed'; readonly failure: Failure; readonly notes: readonly string[] }
@@ -71,7 +71,7 @@ export async function judgeBeyond(
 }
 
 /** The form in the journal: names only, because these files are never reverted. */
-export function besideOf(appeared: readonly string[], changed: readonly string[]): Beside {
+export function besideOf(appeared: readonly string[], changed: readonly string[]): OutsideChanges {
   const more = Math.max(0, appeared.length - BESIDE_MAX) + Math.max(0, changed.length - BESIDE_MAX)
   return {
     ...(appeared.length === 0 ? {} : { appeared: appeared.slice(0, BESIDE_MAX) }),

@@ -4,7 +4,7 @@
 import type { Event } from '../../domain/event.ts'
 import type { Millis } from '../../domain/id.ts'
 import { reservedScope } from '../../domain/reservation.ts'
-import type { Beside, UncoveredPath } from '../../domain/result.ts'
+import type { OutsideChanges, UncoveredPath } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import { inScope } from '../../safety/scope.ts'
 import type { Change, TreeEntry } from '../../workspace/workspace.ts'
@@ -63,7 +63,7 @@ export async function outsideClaim(
 }
 
 /** `disclaimed`: the reporter said that it is not the task's work. */
-export function besideClaim(changes: readonly Change[], disclaimed: boolean): { readonly beside?: Beside } {
+export function besideClaim(changes: readonly Change[], disclaimed: boolean): { readonly beside?: OutsideChanges } {
   if (changes.length === 0) return {}
   const paths = (isNew: boolean) =>
     changes.filter(one => (one.before === null && isStored(one)) === isNew).map(({ path }) => path)

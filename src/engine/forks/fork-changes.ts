@@ -3,7 +3,7 @@
 
 import type { Event, EventOf } from '../../domain/event.ts'
 import { type Actor, checkpointName, type PlanId, type Sha256, type TaskName } from '../../domain/id.ts'
-import type { Failure, Standing } from '../../domain/result.ts'
+import type { Failure, WorkspaceStamp } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { PLAN_ENDED } from '../../domain/status.ts'
 import type { Entry } from '../../stores/store.ts'
@@ -104,7 +104,12 @@ export async function storeForkFiles(rooms: Rooms, state: PlanState, files: Fork
 }
 
 /** Refused if the fork continues meanwhile; then its next end is stored. */
-async function takeEnd(rooms: Rooms, { id }: PlanState, standing: Standing, expectedVersion: number): Promise<boolean> {
+async function takeEnd(
+  rooms: Rooms,
+  { id }: PlanState,
+  standing: WorkspaceStamp,
+  expectedVersion: number,
+): Promise<boolean> {
   const name = checkpointName('end' as TaskName, rooms.clock.now())
   const command = { type: 'checkpoint', name, standing, why: 'ended' } as const
   return (await rooms.store.update(id, command, { actor: ENGINE, expectedVersion })).ok

@@ -36,7 +36,7 @@ import { fromLiteral, templateExpressions } from '../../format/expression/templa
 import { canonicalJson, definitionHash } from '../../format/plan/hash.ts'
 import type { Attempt } from '../../runners/runner.ts'
 import { inheritedEnvironment } from '../../safety/environment.ts'
-import { runsOutside } from '../../safety/sandbox/outside-git.ts'
+import { runsOutside } from '../../safety/sandbox/command-sandbox.ts'
 import { letThrough, sandboxFor } from '../attempts/attempt-sandbox.ts'
 import { writeAgreed } from '../attempts/policy-checks.ts'
 import type { Rooms } from '../rooms.ts'

@@ -4,7 +4,7 @@
 import type { NoticeKind, Notify } from '../../domain/plan.ts'
 import type { Span } from '../../domain/views/trace.ts'
 import type { Variables } from '../../safety/environment.ts'
-import type { SandboxUse } from '../../safety/sandbox/shut-in.ts'
+import type { SandboxUse } from '../../safety/sandbox/command-sandbox.ts'
 
 export interface Publisher {
   /** Ends soon after `signal` fires, and in any case after `PUBLISH_MAX_MS`. A command is shut in where `sandbox` says how. */

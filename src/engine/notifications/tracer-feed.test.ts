@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compose } from '../../compose.ts'
+import { lacks } from '../../composition/missing-extra.fixture.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { parsePlan } from '../../format/plan/parse.ts'
 import { trusted } from '../roles.ts'
@@ -76,7 +77,7 @@ tasks:
     description: an agent says how it went
 `
 
-test('whoever attends tells of what people and agents did as well', async () => {
+test.skipIf(lacks('publishers'))('whoever attends tells of what people and agents did as well', async () => {
   spans.length = 0
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
   const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }
@@ -116,7 +117,7 @@ test('whoever attends tells of what people and agents did as well', async () => 
   expect(driven).toBe(0)
 })
 
-test('plan, task, attempt and capability are spans within one another', async () => {
+test.skipIf(lacks('publishers'))('plan, task, attempt and capability are spans within one another', async () => {
   spans.length = 0
   const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
   const environment = { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }

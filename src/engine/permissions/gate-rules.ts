@@ -3,11 +3,11 @@
 
 import type { Command, Reset } from '../../domain/command.ts'
 import {
+  type GatedPlan,
   type Release,
   releasedByFinishing,
   releasedByRevising,
   releasedBySkipping,
-  type Standing,
 } from '../../domain/gates/gate-bypass.ts'
 import { advise, next } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
@@ -141,7 +141,7 @@ function renewedBy({ tasks }: PlanState, resets: readonly Reset[]): Renewed | An
 }
 
 function releasedBy(state: PlanState, command: Command): Release | null {
-  const standing = (): Standing => ({
+  const standing = (): GatedPlan => ({
     definition: state.definition,
     statuses: new Map(state.order.map(({ definition: { id }, status }) => [id, status])),
   })

@@ -5,7 +5,7 @@ import type { Millis, PlanId, TaskName } from '../../domain/id.ts'
 import { numberOf } from '../../domain/phrases.ts'
 import { isWatched } from '../../domain/plan-rules/effect.ts'
 import { DONE_TASK } from '../../domain/plan-rules/graph-rules.ts'
-import type { Standing } from '../../domain/result.ts'
+import type { WorkspaceStamp } from '../../domain/result.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import { gitOperationsSince } from '../../domain/views/git-operations.ts'
 import type { Entry } from '../../stores/store.ts'
@@ -19,7 +19,11 @@ import { changesOf, composeSince, entriesAfter, followFiles, isSame, scopesIn } 
 import type { Rooms } from '../rooms.ts'
 
 /** The stamp of a plan; a draft is stamped when it is started. */
-export async function stampOf(rooms: Rooms, plan: PlanId, when?: 'begun'): Promise<{ readonly stamp?: Standing }> {
+export async function stampOf(
+  rooms: Rooms,
+  plan: PlanId,
+  when?: 'begun',
+): Promise<{ readonly stamp?: WorkspaceStamp }> {
   const state = await rooms.store.state(plan)
   if (state === null || (when === 'begun' && state.status === 'draft')) return {}
   const made = await stamp(roomsOf(rooms, state), state)
@@ -27,7 +31,7 @@ export async function stampOf(rooms: Rooms, plan: PlanId, when?: 'begun'): Promi
 }
 
 /** The state of the workspace when a definition takes effect: the commit, and all files if the plan tracks them. */
-async function stamp(rooms: Rooms, state: PlanState): Promise<Standing | undefined> {
+async function stamp(rooms: Rooms, state: PlanState): Promise<WorkspaceStamp | undefined> {
   if (isGone(rooms)) return undefined
   const { definition } = state
   const seen = { definition, files: 'seen' as const }
@@ -63,9 +67,9 @@ export async function drift(
 function stampIn(entries: readonly Entry[]): {
   readonly at: Millis
   readonly version: number
-  readonly standing: Standing | null
+  readonly standing: WorkspaceStamp | null
 } {
-  let last: { at: Millis; version: number; standing: Standing | null } = { at: 0, version: 0, standing: null }
+  let last: { at: Millis; version: number; standing: WorkspaceStamp | null } = { at: 0, version: 0, standing: null }
   for (const { version, now, events } of entries) {
     for (const event of events) {
       if (event.type === 'plan.started' || event.type === 'plan.revised')
@@ -80,7 +84,7 @@ function stampIn(entries: readonly Entry[]): {
 
 async function movedCommit(
   rooms: Rooms,
-  then: Standing | null,
+  then: WorkspaceStamp | null,
   since: () => readonly Entry[] | Promise<readonly Entry[]>,
 ): Promise<Drift['commit']> {
   if (then?.git === undefined || isGone(rooms)) return null
@@ -98,7 +102,7 @@ const NONE: Files = { files: [], basis: 'none', lacks: 'files were not looked at
 async function movedFiles(
   rooms: Rooms,
   state: PlanState,
-  { at, standing: then }: { readonly at: Millis; readonly standing: Standing | null },
+  { at, standing: then }: { readonly at: Millis; readonly standing: WorkspaceStamp | null },
   since: readonly Entry[],
   entries: readonly Entry[],
 ): Promise<Files> {

@@ -12,7 +12,7 @@ import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { keepItems } from '../../domain/plan-rules/for-each.ts'
 import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
-import type { Standing } from '../../domain/result.ts'
+import type { WorkspaceStamp } from '../../domain/result.ts'
 import { isOpenTo } from '../../domain/revisions/add-tasks.ts'
 import { changedIn, outlinedBy } from '../../domain/revisions/merge.ts'
 import { isUnsealed, type PlanState, withSequence } from '../../domain/state/state.ts'
@@ -23,7 +23,7 @@ import type { Rooms } from '../rooms.ts'
 import { noPlan, type Objection, submitted, type Writing, write, writerOf } from '../write-order.ts'
 import { stampOf } from './drift.ts'
 
-type Stamp = { readonly stamp?: Standing }
+type Stamp = { readonly stamp?: WorkspaceStamp }
 
 /** Must reach the store before its first await: orders of one batch then share a commit. */
 type Write = (stamp: Stamp) => Promise<Submitted>

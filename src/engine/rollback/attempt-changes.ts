@@ -4,7 +4,7 @@
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { isWatched, keepsToScope, scopeOf } from '../../domain/plan-rules/effect.ts'
-import type { Failure, GitStanding, Prepared, Standing, Uncovered, Wrote } from '../../domain/result.ts'
+import type { Failure, GitStanding, Prepared, Uncovered, WorkspaceStamp, Wrote } from '../../domain/result.ts'
 import type { PlanState, TaskState } from '../../domain/state/state.ts'
 import type { Change, LeftOut } from '../../workspace/workspace.ts'
 import { ShortageMet, throwIfShort } from '../loop/shortage.ts'
@@ -125,7 +125,7 @@ export async function standingNow(
   rooms: Rooms,
   state: PlanState,
   short: 'say so' | 'throw' = 'say so',
-): Promise<Standing> {
+): Promise<WorkspaceStamp> {
   const [taken, git] = await Promise.all([
     rooms.snapshots?.snapshot({ scopes: scopesOf(state) }) ?? null,
     gitStanding(rooms),

@@ -14,7 +14,7 @@ import { advise, quoted } from '../../domain/hint.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { addCost, addUsage } from '../../domain/model-use.ts'
 import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
-import { tellingLine } from '../../domain/recovery/telling-line.ts'
+import { errorLine } from '../../domain/recovery/error-line.ts'
 import type { Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
 import type { GatewayOpened, GatewayReport, GatewayRequest } from '../../runners/models.ts'
@@ -31,8 +31,8 @@ import type {
 } from '../../runners/runner.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
 import { failure } from '../../safety/safety-refusal.ts'
+import { beyondOf, sandboxCommand } from '../../safety/sandbox/command-sandbox.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
-import { beyondOf, shutIn } from '../../safety/sandbox/shut-in.ts'
 import { converse } from './acp-client.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
@@ -265,7 +265,7 @@ async function carryOut(
     const argv = secrets.length === 0 ? start.argv : withoutCore(start.argv)
     const cwd = join(root, attempt.definition.cwd ?? '.')
     const wrapped = isBoxed
-      ? await shutIn(
+      ? await sandboxCommand(
           tools.sandbox!,
           {
             root: tools.root,
@@ -460,8 +460,8 @@ function faultOf(ended: {
 }): Failure | null {
   const { chosen, turn, isOverTurns, exit, errors, attempt, isResumable } = ended
   const { title } = chosen.row
-  const errorLine = tellingLine(errors)
-  const because = errorLine === null ? '' : ` (it said: ${errorLine})`
+  const line = errorLine(errors)
+  const because = line === null ? '' : ` (it said: ${line})`
   const broken = (message: string): Failure => ({
     class: 'transient',
     code: 'agent:ended',

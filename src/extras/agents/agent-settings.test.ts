@@ -11,7 +11,7 @@ const read = (text: string) => {
 }
 
 test('the rows in the documents are read as they are meant', () => {
-  for (const page of ['formats/agents.md', 'guide/agent-tasks.md']) {
+  for (const page of ['formats/agents.md', 'guide/agents.md']) {
     const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8')
     const { rows, diagnostics } = readAgentRows(/```text\n(agents:[\s\S]*?)```/.exec(text)?.[1] ?? '', 'user')
     expect(diagnostics).toEqual([])

@@ -2,7 +2,7 @@
 // (docs/formats/agents.md). An invalid row is reported with its position and does not affect others.
 
 import { z } from 'zod'
-import type { Json } from '../../domain/json.ts'
+import { defined, type Json } from '../../domain/json.ts'
 import { type AgentLogin, isAgentName } from '../../domain/plan-rules/agent-request.ts'
 import { addresses } from '../../format/plan/schema-values.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
@@ -141,8 +141,7 @@ function readRow(name: string, value: Json, document: Document, from: AgentRow['
         ...row,
         ...{ name, from, title: row.title ?? name, scratch: row.scratch ?? [] },
         login: login === undefined ? null : { ...login, settings: login.settings ?? {} },
-        ...(launches.acp === undefined ? {} : { acp: launches.acp }),
-        ...(launches.headless === undefined ? {} : { headless: launches.headless }),
+        ...defined({ acp: launches.acp, headless: launches.headless }),
       },
     ],
     diagnostics: [],

@@ -1,5 +1,5 @@
-// The coding agents that can be started by name here: those that come with Planfold, and the person's own, in their folder for settings. A
-// row starts a program, so a workspace adds none: a file of that name there is only spoken of.
+// The coding agents that can be started by name: those that come with Planfold, and the user's own, in their settings folder. A row starts
+// a program, so a workspace cannot add one: such a file there is only reported.
 
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -13,20 +13,19 @@ import { outsideOf, type SettingsPlace } from '../../safety/files/user-settings.
 import { type AgentRow, isStartable, readAgentRows } from './agent-settings.ts'
 
 export interface KnownAgents {
-  /** Those that can be started, in the order of the files; a row of the person's takes the place of ours of the same name. */
+  /** In file order; a row of the user's replaces the stock row of the same name. */
   readonly rows: readonly AgentRow[]
-  /** Those that Planfold can be put into. */
+  /** Those that Planfold can be installed into. */
   readonly installable: readonly AgentRow[]
-  /** Where the person's own stand, or would. */
+  /** The path of the user's file, existing or not. */
   readonly file: string | null
-  /** What is wrong with the file or with rows of it, which are left out; the others hold. */
+  /** Faults of the file or of rows, which are skipped; other rows are valid. */
   readonly faults: readonly AgentsFault[]
 }
 
 export interface AgentsFault {
   readonly message: string
   readonly hint: string
-  /** Whose row is wrong; absent: more than a row. */
   readonly agent?: string
 }
 
@@ -35,7 +34,7 @@ const NAME = 'agents.yaml'
 export async function knownAgents(place: SettingsPlace): Promise<KnownAgents> {
   const file = settingsFile(place.environment, NAME)
   const own = file === null ? NONE : await ownRows(file, place)
-  // Whoever writes a row of that name wants no other, also where it is wrong.
+  // A faulty row of the user's still replaces the stock row of that name.
   const names = new Set([...own.rows.map(({ name }) => name), ...own.faults.flatMap(({ agent }) => agent ?? [])])
   const all = [...stockRows().filter(({ name }) => !names.has(name)), ...own.rows]
   return {
@@ -48,7 +47,6 @@ export async function knownAgents(place: SettingsPlace): Promise<KnownAgents> {
 
 let stock: readonly AgentRow[] | null = null
 
-/** Those that come with Planfold. */
 export function stockRows(): readonly AgentRow[] {
   if (stock !== null) return stock
   const folder = dirname(createRequire(import.meta.url).resolve('planfold/package.json'))
@@ -80,7 +78,7 @@ async function ownRows(path: string, place: SettingsPlace): Promise<Pick<KnownAg
 
 const ELSEWHERE = 'set XDG_CONFIG_HOME to a folder elsewhere: a task that writes there could have any program started'
 
-/** Only one that reads like ours: other tools have files of this name. */
+/** Only a file in this format, because other tools have files of this name. */
 async function inWorkspace({ root, stateDir }: SettingsPlace, file: string | null): Promise<KnownAgents['faults']> {
   const places = [join(root, NAME), join(stateDir, NAME)]
   const texts = await Promise.all(places.map(path => readFile(path, 'utf8').catch(() => '')))

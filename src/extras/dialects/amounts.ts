@@ -1,7 +1,7 @@
 // C20: the ways formats write time, money and priority, as the text and numbers of the canonical document. What cannot be read
 // is handed on as it stands, so that the schema says what is wrong with it.
 
-import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Budget } from '../../domain/plan.ts'
 import { printAmount, printDuration, printMoney, printSize, readDuration } from '../../format/text/units.ts'
 
@@ -86,8 +86,7 @@ export function budgetInMinutes({
     ...(timeMs === undefined ? {} : exact ? { timeMin: minutes as number } : { time: printDuration(timeMs) }),
     ...(cost === undefined ? {} : cost.currency === 'USD' ? { costUSD: cost.amount } : { cost: printMoney(cost) }),
     ...(tokens === undefined ? {} : { tokens: printAmount(tokens) }),
-    ...(calls === undefined ? {} : { calls }),
-    ...(attempts === undefined ? {} : { attempts }),
+    ...defined({ calls, attempts }),
     ...(outputBytes === undefined ? {} : { output: printSize(outputBytes) }),
     ...(exceeded === undefined ? {} : { exceeded }),
     ...(large === undefined ? {} : { large: printMoney(large) }),

@@ -1,7 +1,7 @@
 // One drafting or one task with one model: every request is limited, listed, sent once, recorded and counted here.
 
 import type { SettingsCaps, Spend } from '../../domain/budget/amounts.ts'
-import type { Json } from '../../domain/json.ts'
+import { defined, type Json } from '../../domain/json.ts'
 import { type ModelUsage, NO_USAGE, tokensOf } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
 import { printDuration } from '../../format/text/units.ts'
@@ -235,8 +235,7 @@ function keep({ kept, wire }: SessionRoom, sent: readonly string[]): void {
     const { request, response, wireUsage, providerMetadata } = exchange
     kept.append({
       ...{ request, response },
-      ...(wireUsage === undefined ? {} : { wireUsage }),
-      ...(providerMetadata === undefined ? {} : { providerMetadata }),
+      ...defined({ wireUsage, providerMetadata }),
     })
   }
 }
@@ -294,8 +293,7 @@ async function begin(
     outputTokens,
     answered: ({ usage, wireUsage, providerMetadata, outputBytes }) => {
       wire.note(id, {
-        ...(wireUsage === undefined ? {} : { wireUsage }),
-        ...(providerMetadata === undefined ? {} : { providerMetadata }),
+        ...defined({ wireUsage, providerMetadata }),
       })
       // An answer for which nothing was counted was not counted.
       end('answered', null, usage ?? estimate(most, outputBytes), usage !== null && tokensOf(usage) > 0)

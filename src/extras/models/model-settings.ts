@@ -2,7 +2,7 @@
 // user, never to a workspace.
 
 import { z } from 'zod'
-import { mapValues } from '../../domain/json.ts'
+import { defined, mapValues } from '../../domain/json.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { readDocument } from '../../format/text/document.ts'
 import { complaintsOf } from '../../format/text/schema-messages.ts'
@@ -61,9 +61,7 @@ export function readModelSettings(text: string): ReadSettings {
       })),
       models: mapValues(models ?? {}, ({ price, rate, output_tokens, timeout }) => ({
         ...(price === undefined ? {} : { price: lowerPrice(price) }),
-        ...(rate === undefined ? {} : { rate }),
-        ...(output_tokens === undefined ? {} : { outputTokens: output_tokens }),
-        ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+        ...defined({ rate, outputTokens: output_tokens, timeoutMs: timeout }),
       })),
       caps: {
         ...(caps?.calls === undefined ? {} : { calls: caps.calls }),
@@ -146,8 +144,7 @@ const schema = z.strictObject({
 function lowerPrice({ cache_read, cache_write, ...rest }: z.infer<typeof price>): NonNullable<ModelEntry['price']> {
   return {
     ...rest,
-    ...(cache_read === undefined ? {} : { cacheRead: cache_read }),
-    ...(cache_write === undefined ? {} : { cacheWrite: cache_write }),
+    ...defined({ cacheRead: cache_read, cacheWrite: cache_write }),
   }
 }
 

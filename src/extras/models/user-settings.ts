@@ -3,6 +3,7 @@
 
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
 import { CALLS_DEFAULT } from '../../domain/budget/visit-caps.ts'
+import { defined } from '../../domain/json.ts'
 import type { ModelCaps, ProviderType } from '../../runners/models.ts'
 import { readPrivateFile, settingsFile } from '../../safety/files/private-file.ts'
 import {
@@ -105,9 +106,7 @@ export async function readCaps(room: SettingsRoom, before: Settings): Promise<Se
   const read = await readFileOf(file, room)
   const { calls, tokens, usd: cost } = read.faults.length === 0 ? read.settings.caps : before.said
   const caps = {
-    ...(calls === undefined ? {} : { calls }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(cost === undefined ? {} : { cost }),
+    ...defined({ calls, tokens, cost }),
   }
   return Object.keys(caps).length === 0 ? undefined : { caps, file }
 }

@@ -1,7 +1,7 @@
 // The planner that asks the user's own coding agent. The agent reads the repository in a read-only sandbox and submits a plan
 // with `plan_write`; its messages are ignored. The submitted plan is validated like any other.
 
-import type { JsonObject } from '../../domain/json.ts'
+import { defined, type JsonObject } from '../../domain/json.ts'
 import { tokensOf } from '../../domain/model-use.ts'
 import type { DraftWithAgent } from '../../operations/agents/coding-agents.ts'
 import { FRAME_NAMES, framed } from './draft/plan-frame.ts'
@@ -43,10 +43,7 @@ async function propose(draft: DraftWithAgent, request: PlanRequest): Promise<Pla
   const drafted = await draft({
     ...{ agent, instruction, signal },
     what: [goal, JSON.stringify(comments), JSON.stringify(earlier?.tasks ?? null)],
-    ...(model === undefined ? {} : { model }),
-    ...(budget === undefined ? {} : { budget }),
-    ...(more === undefined ? {} : { more }),
-    ...(tell === undefined ? {} : { tell }),
+    ...defined({ model, budget, more, tell }),
   })
   if (!drafted.ok) throw new PlanningFailure(drafted.failure)
   const { used } = drafted

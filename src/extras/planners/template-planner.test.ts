@@ -83,13 +83,13 @@ test('a template of one’s own is found, and what in it pushes is told', async 
   await writeFile(
     join(folder, 'bring-out.yaml'),
     [
-      'planfold-template: 1',
+      'planfold-template: 2',
       'name: bring-out',
       'about: brings something out',
       'parameters:',
       '  topic: { about: what, required: true }',
       'plan:',
-      '  title: << params.topic >>',
+      '  title: ${{ params.topic }}',
       '  tasks:',
       '    - { id: out, run: [git, push] }',
       '',
@@ -106,7 +106,7 @@ test('an unknown template, none at all, and one that is broken', async () => {
     hint: "did you mean 'feature-with-tests'?",
   })
   expect((await failureOf(fill('x', undefined))).hint).toContain('feature-with-tests')
-  await writeFile(join(folder, 'broken.yaml'), 'planfold-template: 1\nname: broken\n')
+  await writeFile(join(folder, 'broken.yaml'), 'planfold-template: 2\nname: broken\n')
   expect((await failureOf(fill('x', 'broken'))).code).toBe('template:unusable')
 })
 

@@ -8,8 +8,8 @@ import type { CommandLine } from '../../domain/plan.ts'
 import { type Message, PUBLISH_MAX_MS, type Published } from '../../engine/notifications/publisher.ts'
 import { inheritedEnvironment, type Variables } from '../../safety/environment.ts'
 import { foreignFolders, helperPath } from '../../safety/find-program.ts'
-import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
-import { type SandboxUse, shutIn } from '../../safety/sandbox/shut-in.ts'
+import { type SandboxUse, sandboxCommand } from '../../safety/sandbox/command-sandbox.ts'
+import { type Boxed, spawnBoxed } from '../../safety/sandbox/sandboxed-process.ts'
 
 export interface HookOptions {
   readonly root: string
@@ -41,7 +41,7 @@ export async function tellCommand(
   const PATH = helperPath(inherited.PATH, foreignFolders(root, inherited.HOME))
   const env = { ...inherited, PATH, ...marks }
   const request = { root, stateDir, cwd: realpathSync(root), write: [], argv, env }
-  const shut = sandbox === undefined ? null : await shutIn(sandbox, request, (_, chunk) => hear(chunk))
+  const shut = sandbox === undefined ? null : await sandboxCommand(sandbox, request, (_, chunk) => hear(chunk))
   if (shut?.ok === false) return { ok: false, failure: shut.failure.message, again: false }
   let child: ChildProcess
   let boxed: Boxed | null = null

@@ -1,179 +1,19 @@
-// A template document: `planfold-template: 1`, its parameters, and under `plan:` a plan in which strings may hold
-// `<< params.x >>` and tasks and list items may stand under `if:` and `each:`. Reading one finds everything that can be wrong
-// before any value is known. What is read is frozen: no two plans made of it can share anything that changes.
+// A template document: `planfold-template: 2`, its parameters, and under `plan:` a plan in which `${{ params.x }}` stands for a value,
+// and tasks and list items may stand under `if:` and `each:`. Reading one finds what can be wrong before any value is known.
+// What is read is frozen: no two plans made of it can share anything that changes.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
-import { compile, VARIABLES } from '../../format/expression/expression.ts'
+import { compile } from '../../format/expression/expression.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import * as value from '../../format/plan/schema-values.ts'
-import { type Diagnostic, type DocumentFault, type Path, tidy } from '../../format/text/diagnostic.ts'
+import { type Diagnostic, type DocumentFault, tidy } from '../../format/text/diagnostic.ts'
 import { type Document, readDocument } from '../../format/text/document.ts'
 import { complaintsOf } from '../../format/text/schema-messages.ts'
 import { readDuration } from '../../format/text/units.ts'
-import { controlOf, isControlled } from './control.ts'
 import { PARAMETER_TYPES, type Parameter, readValue, SCALAR_TYPES } from './parameters.ts'
-import { OPEN, split, substitutionIn } from './substitution.ts'
-import { compileWords, PARAMS, parametersOf } from './template-expressions.ts'
-import { asString, inside, itemPlaces, type TextKind } from './text-kind.ts'
-
-// What can be wrong with the plan of a template before any value is known: substitutions that cannot be read, names nobody
-// declared, conditions and loops in the wrong form, and parameters where they would become code.
-
-const LOOP_NAME = /^[a-z_][a-z0-9_]{0,49}$/i
-const FAULTS_MAX = 100
-
-interface Reviewed {
-  readonly faults: readonly DocumentFault[]
-  /** The parameters that are named somewhere. */
-  readonly used: ReadonlySet<string>
-}
-
-function reviewPlan(plan: JsonObject, parameters: readonly Parameter[]): Reviewed {
-  const reviewer = new Reviewer(parameters)
-  reviewer.review(plan, ['plan'], 'plan', [])
-  return reviewer
-}
-
-class Reviewer implements Reviewed {
-  readonly faults: DocumentFault[] = []
-  readonly used = new Set<string>()
-  readonly #parameters: readonly Parameter[]
-  readonly #known: readonly string[]
-
-  constructor(parameters: readonly Parameter[]) {
-    this.#parameters = parameters
-    this.#known = parameters.map(({ name }) => name)
-  }
-
-  /** `names` are those of the loops around. */
-  review(value: Json, path: Path, place: TextKind, names: readonly string[]): void {
-    if (this.faults.length >= FAULTS_MAX) return
-    if (typeof value === 'string') this.#string(value, path, place, names)
-    else if (Array.isArray(value)) this.#list(value, path, place, names)
-    else if (isMap(value)) this.#map(value, path, place, names)
-  }
-
-  #map(map: JsonObject, path: Path, place: TextKind, names: readonly string[]): void {
-    for (const [key, value] of Object.entries(map)) {
-      if (split(key).ok && key.includes(OPEN))
-        this.#fault(
-          [...path, key],
-          `the key '${key}' holds a substitution`,
-          'a parameter is a value, never a key',
-          true,
-        )
-      this.review(value, [...path, key], inside(place, key), names)
-    }
-  }
-
-  #list(list: readonly Json[], path: Path, place: TextKind, names: readonly string[]): void {
-    const placeOf = itemPlaces(place, list)
-    for (const [index, item] of list.entries()) this.#item(item, [...path, index], placeOf(index), names)
-  }
-
-  #item(item: Json, path: Path, place: TextKind, names: readonly string[]): void {
-    if (isControlled(item)) this.#controlled(item, path, place, names)
-    else this.review(item, path, place, names)
-  }
-
-  #controlled(item: JsonObject, path: Path, place: TextKind, names: readonly string[]): void {
-    const control = controlOf(item)
-    let within = names
-    if (control.each !== undefined) {
-      this.#expression(control.each, [...path, 'each'], names)
-      const name = control.as
-      const taken = [PARAMS, ...VARIABLES, ...names]
-      if (typeof name !== 'string' || !LOOP_NAME.test(name) || !compileWords(name, [name], this.#known).ok)
-        this.#fault(
-          [...path, 'as'],
-          "'each' needs a name for its items",
-          'write one word beside it, for instance as: file',
-        )
-      else if (taken.includes(name) || taken.includes(`${name}_number`))
-        this.#fault([...path, 'as'], `'${name}' already means something here`, 'choose another word')
-      else within = [...names, name, `${name}_number`]
-    } else if (Object.hasOwn(item, 'as'))
-      this.#fault([...path, 'as'], "'as' only makes sense beside 'each'", "add 'each:', or remove 'as:'", true)
-    if (control.if !== undefined && typeof control.if !== 'boolean')
-      this.#expression(control.if, [...path, 'if'], within)
-    for (const { value, path: inner, inList } of control.values) {
-      if (inList) this.#item(value, [...path, ...inner], place, within)
-      else this.review(value, [...path, ...inner], place, within)
-    }
-  }
-
-  /** The bare expression of an `if` or an `each`. */
-  #expression(source: Json, path: Path, names: readonly string[]): void {
-    const key = String(path.at(-1))
-    if (typeof source !== 'string') {
-      this.#fault(
-        path,
-        `'${key}' wants an expression`,
-        `write it as text, for instance ${key}: params.${key === 'if' ? 'with_tests' : 'files'}`,
-      )
-      return
-    }
-    if (source.includes(OPEN)) {
-      this.#fault(path, `'${key}' is an expression already`, 'write it without << >>')
-      return
-    }
-    this.#compile(source, source, 0, path, names)
-  }
-
-  #string(text: string, path: Path, place: TextKind, names: readonly string[]): void {
-    if (!text.includes(OPEN)) return
-    const as = asString(place)
-    if (as === 'script' && !this.#isCommand(text)) {
-      const found = substitutionIn(text, [PARAMS, ...names])
-      if (found !== null)
-        this.faults.push({
-          path,
-          message: `${found} would be spliced into a script`,
-          hint: ENVIRONMENT,
-          within: { text: found, offset: 0 },
-        })
-      return
-    }
-    const pieces = split(text)
-    if (!pieces.ok) {
-      const { message, hint, position } = pieces
-      this.faults.push({ path, message, hint, within: { text: text.slice(position).split('\n')[0]!, offset: 0 } })
-      return
-    }
-    for (const piece of pieces.pieces)
-      if (piece.type === 'value') this.#compile(piece.source, piece.source, 0, path, names)
-  }
-
-  /** A command may be a parameter as a whole, when that is a list: then it is argv, and no shell reads it. */
-  #isCommand(text: string): boolean {
-    const name = /^<<\s*params\.(\w+)\s*>>$/.exec(text)?.[1]
-    return this.#parameters.some(parameter => parameter.name === name && parameter.type === 'list')
-  }
-
-  #compile(source: string, within: string, offset: number, path: Path, names: readonly string[]): void {
-    const compilation = compileWords(source, names, this.#known)
-    if (compilation.ok) {
-      for (const { name } of parametersOf(compilation.compiled.ast)) this.used.add(name)
-      return
-    }
-    const { message, hint, position } = compilation
-    this.faults.push({
-      path,
-      message,
-      hint,
-      within: { text: within, offset: offset + position },
-    })
-  }
-
-  #fault(path: Path, message: string, hint: string, atKey = false): void {
-    this.faults.push({ path, message, hint, atKey })
-  }
-}
-
-const ENVIRONMENT =
-  'hand it over beside the script: env: { VALUE: << params.x >> } and "$VALUE" in the script, or write the command as a list'
+import { checkTemplatePlan } from './plan-builder.ts'
 
 export interface Template {
   readonly name: string
@@ -217,7 +57,7 @@ const parameter = z.strictObject({
 })
 
 const template = z.strictObject({
-  'planfold-template': z.literal(1),
+  'planfold-template': z.literal(2),
   name: z.string().regex(NAME),
   title: value.line.optional(),
   about: value.text.optional(),
@@ -236,13 +76,17 @@ export function readTemplate(text: string): ReadTemplate {
     diagnostics: tidy(complaints.slice(0, 100).map(document.place)),
   })
   if (!isTemplateDocument(document.value)) return refuse([NO_TEMPLATE])
+  if ((document.value as JsonObject)['planfold-template'] === 1) return refuse([FORMER])
   const shaped = template.safeParse(document.value)
   if (!shaped.success) return refuse(complaintsOf(template, shaped.error, document))
   const { data } = shaped
   const made = Object.entries(data.parameters ?? {}).map(([name, said]) => declare(name, said))
   const parameters = made.map(({ parameter }) => parameter)
   const plan = frozen((document.value as JsonObject).plan as JsonObject)
-  const { faults, used } = reviewPlan(plan, parameters)
+  const { faults, used } = checkTemplatePlan(
+    plan,
+    parameters.map(({ name }) => name),
+  )
   const complaints = [...made.flatMap(({ faults }) => faults), ...faults]
   if (complaints.length > 0) return refuse(complaints)
   const unused = parameters
@@ -253,7 +97,7 @@ export function readTemplate(text: string): ReadTemplate {
         path: ['parameters', name],
         atKey: true,
         message: `the parameter '${name}' is never used`,
-        hint: `write << params.${name} >> where it belongs, or remove it`,
+        hint: `write \${{ params.${name} }} where it belongs, or remove it`,
       }),
     )
   return {
@@ -275,15 +119,19 @@ export function readTemplate(text: string): ReadTemplate {
 
 /** Does it say of itself that it is a template? */
 export function isTemplateDocument(value: Json | undefined): boolean {
-  return (
-    value !== null && typeof value === 'object' && !Array.isArray(value) && Object.hasOwn(value, 'planfold-template')
-  )
+  return value !== undefined && isMap(value) && Object.hasOwn(value, 'planfold-template')
 }
 
 const NO_TEMPLATE: DocumentFault = {
   path: [],
   message: 'this is not a template',
-  hint: "begin with 'planfold-template: 1', a 'name', the 'parameters' and the 'plan'",
+  hint: "begin with 'planfold-template: 2', a 'name', the 'parameters' and the 'plan'",
+}
+
+const FORMER: DocumentFault = {
+  path: ['planfold-template'],
+  message: 'this template is written in format 1, which is no longer read',
+  hint: "write ${{ params.x }} instead of << params.x >>, 'items: [X]' instead of 'item: X', and planfold-template: 2",
 }
 
 type Said = z.output<typeof parameter>

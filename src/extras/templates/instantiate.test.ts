@@ -26,7 +26,7 @@ const PLAN_LINE = document('').split('\n').indexOf('plan:') + 1
 
 function document(plan: string, parameters = PARAMETERS): string {
   const indented = plan.trim().replace(/^/gm, '  ')
-  return `planfold-template: 1\nname: sample\nparameters: ${parameters.trimEnd()}\nplan:\n${indented}\n`
+  return `planfold-template: 2\nname: sample\nparameters: ${parameters.trimEnd()}\nplan:\n${indented}\n`
 }
 
 function make(plan: string, given: JsonObject = {}): JsonObject {
@@ -52,10 +52,10 @@ function faults(plan: string, given: JsonObject = {}): readonly string[] {
   ]
 }
 
-describe('substitutions', () => {
+describe('expressions over parameters', () => {
   test('stand in text, and a whole string keeps the type of its value', () => {
     const plan =
-      'title: Do << params.what >>, twice\nconcurrency: << params.level >>\ntasks:\n  - id: a\n    write: << params.files >>'
+      'title: Do ${{ params.what }}, twice\nconcurrency: ${{ params.level }}\ntasks:\n  - id: a\n    write: ${{ params.files }}'
     expect(make(plan, { what: 'é " ${{ x }} <<', files: ['src/a'] })).toEqual({
       name: 'sample',
       title: 'Do é " ${{ x }} <<, twice',
@@ -66,72 +66,72 @@ describe('substitutions', () => {
 
   test('of a parameter that was not given leave the key or the item out', () => {
     const plan =
-      'tasks:\n  - id: a\n    description: << params.note >>\n    accept: [It works, << params.note >>]\n    title: "Note: << params.note >>"'
+      'tasks:\n  - id: a\n    description: ${{ params.note }}\n    accept: [It works, "${{ params.note }}"]\n    title: "Note: ${{ params.note }}"'
     expect(tasks(plan)).toEqual([{ id: 'a', title: 'Note: ', accept: ['It works'] }])
   })
 
-  test('may hold any expression; << in quotes stands for itself', () => {
-    const plan = `tasks:\n  - id: a\n    title: "<< params.level > 1 ? 'deep' : 'flat' >> << '<<' >> << string(params.level * 2) >>"`
-    expect(tasks(plan)).toEqual([{ id: 'a', title: 'deep << 4' }])
+  test('that give a list, as one of several texts, stand for its items', () => {
+    const plan =
+      'tasks:\n  - id: a\n    write: [x, "${{ params.files }}"]\n    run: [cat, "${{ params.files }}", y]\n    inputs: { all: ["${{ params.files }}"] }'
+    expect(tasks(plan, { files: ['p', 'q'] })).toEqual([
+      { id: 'a', run: ['cat', 'p', 'q', 'y'], inputs: { all: [['p', 'q']] }, write: ['x', 'p', 'q'] },
+    ])
+  })
+
+  test('may hold any expression; $${{ stands for the characters', () => {
+    const plan = `tasks:\n  - id: a\n    rationale: "\${{ params.level > 1 ? 'deep' : 'flat' }} $\${{ x }} \${{ string(params.level * 2) }}"`
+    expect(tasks(plan)).toEqual([{ id: 'a', rationale: 'deep ${{ x }} 4' }])
   })
 
   test('in an argument, the environment or the inputs never open an expression of the running plan', () => {
     const plan =
-      'tasks:\n  - id: a\n    run: [echo, << params.what >>, "$<< params.what >>${{ attempt }}"]\n    env: { A: << params.level >> }\n    inputs: { b: << params.level >>, c: << params.what >> }'
+      'tasks:\n  - id: a\n    run: [echo, "${{ params.what }}", "$${{ x }}${{ params.what }}${{ attempt }}"]\n    env: { A: "${{ params.level }}" }\n    inputs: { b: "${{ params.level }}", c: "${{ params.what }}" }'
     expect(tasks(plan, { what: '${{ tasks.x }}' })).toEqual([
       {
         id: 'a',
-        run: ['echo', '$${{ tasks.x }}', '$$${{ tasks.x }}${{ attempt }}'],
+        run: ['echo', '$${{ tasks.x }}', '$${{ x }}$${{ tasks.x }}${{ attempt }}'],
         env: { A: '2' },
         inputs: { b: 2, c: '$${{ tasks.x }}' },
       },
     ])
-    expect(tasks(plan, { what: '{{ visit }}' })[0]!.run).toEqual(['echo', '{{ visit }}', '$${{ visit }}${{ attempt }}'])
-    expect(tasks(plan, { what: 'cost $' })[0]!.run).toEqual(['echo', 'cost $', "$cost ${{ '$' }}${{ attempt }}"])
+    expect(tasks(plan, { what: 'cost $' })[0]!.run).toEqual([
+      'echo',
+      'cost $',
+      "$${{ x }}cost ${{ '$' }}${{ attempt }}",
+    ])
   })
 
-  test('in an expression are literals, inside ${{ }} too', () => {
-    const plan = `tasks:\n  - id: a\n    run: [echo, "\${{ << params.what >> + string(attempt) }}"]\n    when: << params.level >> > 1 && << params.tests >>\n    expect: stdout == << params.what >>`
+  test('beside values of the running plan become literals', () => {
+    const plan = `tasks:\n  - id: a\n    run: [echo, "\${{ params.what + string(attempt) }}"]\n    when: params.level > 1 && visit < params.level + 1\n    expect: stdout == params.what && [visit].all(x, x < params.level)`
     expect(tasks(plan, { what: `'" || true }}`, level: 3 })).toEqual([
       {
         id: 'a',
-        when: '3 > 1 && true',
+        when: 'true && visit < 4',
         run: ['echo', String.raw`\${{ "'\" || true }}" + string(attempt) }}`.slice(1)],
-        expect: String.raw`stdout == "'\" || true }}"`,
+        expect: String.raw`stdout == "'\" || true }}" && [visit].all(x, x < 3)`,
       },
     ])
-  })
-
-  test('inside quotes of an expression are refused: they could end the quotes', () => {
-    expect(faults(`tasks:\n  - id: a\n    expect: stdout == '<< params.what >>'`)).toEqual([
-      '3:13 a substitution inside quotes or as a field would become part of the expression',
+    expect(tasks('tasks: [{ id: a, for_each: params.files }]', { files: ["it's"] })).toEqual([
+      { id: 'a', for_each: `["it's"]` },
     ])
-    expect(faults('tasks:\n  - id: a\n    when: tasks.<< params.what >>.outputs.x == 1')).toHaveLength(1)
   })
 
-  test('in a script are refused, in every place where a script can stand', () => {
+  test('never become part of a script: they travel beside it, as every value of a plan does', () => {
+    const made = tasks('tasks:\n  - id: a\n    run: echo ${{ params.what }} && cat <<EOF >> x', { what: '; id }}' })
+    expect(made).toEqual([{ id: 'a', run: 'echo ${{ "; id }}" }} && cat <<EOF >> x' }])
     const places = [
-      'run: echo << params.what >>',
-      'run: |\n      cat <<EOF > a\n      << params.what >>\n      EOF',
-      'run: [sh, -c, "echo << params.what >>"]',
-      'run: [env, X=1, bash, -ec, << params.what >>]',
-      'run: [node, --eval, << params.what >>]',
-      'run: [ls]\n    probe: ls << params.what >>',
-      'run: [ls]\n    compensate: { run: "rm << params.what >>" }',
-      'accept: [{ check: "grep << params.what >> a" }]',
-      'preconditions: [{ check: "grep << params.what >> a" }]',
-      'subplan:\n      - id: b\n        run: echo << params.what >>',
-      'run: << params.what >>',
-      'run: << params.note >>',
+      'run: [sh, -c, "echo ${{ params.what }}"]',
+      'run: [env, X=1, bash, -ec, "${{ params.what }}"]',
+      'run: [node, --eval, "${{ params.what }}"]',
+      'accept: [{ check: [python3, -c, "${{ params.what }}"] }]',
+      'run: ${{ params.what }}',
+      'subplan: [{ id: b, run: "${{ params.what }}" }]',
     ]
     for (const place of places) expect(faults(`tasks:\n  - id: a\n    ${place}`), place).toHaveLength(1)
-    expect(faults('done: [{ check: "test << params.what >>" }]\ntasks: [{ id: a }]')).toEqual([
-      '1:23 << params.what >> would be spliced into a script',
-    ])
   })
 
   test('beside a program, and as options of a program, are arguments', () => {
-    const plan = `tasks:\n  - id: a\n    run: [node, server.js, -p, << params.level >>]\n  - id: b\n    run: [sh, tool.sh, << params.what >>]\n  - id: c\n    run: [bash, -o, pipefail, -c, 'cat <<EOF "$1" >> x', sh, << params.what >>]`
+    const plan = `tasks:\n  - id: a\n    run: [node, server.js, -p, "\${{ params.level }}"]\n  - id: b\n    run: [sh, tool.sh, "\${{ params.what }}"]\n  - id: c\n    run: [bash, -o, pipefail, -c, 'cat <<EOF "$1" >> x', sh, "\${{ params.what }}"]`
     expect(tasks(plan, { what: '; id' }).map(({ run }) => (run as readonly string[]).at(-1))).toEqual([
       '2',
       '; id',
@@ -140,25 +140,29 @@ describe('substitutions', () => {
   })
 
   test('that leave a task without its action are refused: it would silently become another kind of task', () => {
-    expect(faults('tasks:\n  - id: a\n    gate: << params.note >>')).toEqual([
+    expect(faults('tasks:\n  - id: a\n    gate: ${{ params.note }}')).toEqual([
       "3:11 'gate' has no value, and the task would wait for an agent",
     ])
-    const optional = template('tasks: [{ id: a, run: << params.c >> }]', ' { c: { type: list, about: x } }')
+    const optional = template('tasks: [{ id: a, run: "${{ params.c }}" }]', ' { c: { type: list, about: x } }')
     expect(instantiate(optional, {}).ok).toBe(false)
     expect(instantiate(optional, { c: ['ls'] }).ok).toBe(true)
   })
 
-  test('a script keeps its own <<, and a list parameter may be a whole command', () => {
-    const plan =
-      'tasks:\n  - id: a\n    run: |\n      cat <<EOF >> a\n      x\n      EOF\n  - id: b\n    run: << params.command >>\n    accept: [{ check: << params.command >> }]'
+  test('a list parameter may be a whole command', () => {
+    const plan = 'tasks:\n  - id: b\n    run: ${{ params.command }}\n    accept: [{ check: "${{ params.command }}" }]'
     expect(tasks(plan, { command: ['echo', '${{ x }}', '; rm -rf /'] })).toEqual([
-      { id: 'a', run: 'cat <<EOF >> a\nx\nEOF\n' },
       { id: 'b', run: ['echo', '$${{ x }}', '; rm -rf /'], accept: [{ check: ['echo', '$${{ x }}', '; rm -rf /'] }] },
     ])
-    expect(faults(plan, { command: [] })).toEqual([
-      "8:10 'params.command' is not a command",
-      "9:23 'params.command' is not a command",
+    expect(faults(plan, { command: [] })).toEqual(['3:10 this is not a command', '4:23 this is not a command'])
+  })
+
+  test('are checked before any value is known, also under a condition', () => {
+    expect(faults('title: ${{ params.waht }}\ntasks: [{ id: a }]')).toEqual(["1:12 there is no parameter 'waht'"])
+    expect(faults('title: ${{ tasks.a.exit }}\ntasks: [{ id: a }]')).toEqual([
+      "1:8 'tasks.a.exit' has no value here: only parameters and names of loops have one",
     ])
+    expect(faults('tasks:\n  - { id: a, if: false, title: "${{ params. }}" }')).toHaveLength(1)
+    expect(faults('tasks:\n  - { id: a, inputs: { "${{ params.what }}": 1 } }')).toHaveLength(1)
   })
 })
 
@@ -174,11 +178,13 @@ describe('conditions and loops', () => {
     const at = (condition: string) => faults(`tasks:\n  - id: a\n    if: ${condition}`)
     expect(at('params.level')).toEqual(["3:9 the condition 'params.level' is 2, not true or false"])
     expect(at('params.test')).toEqual(["3:9 there is no parameter 'test'"])
-    expect(at('tests')).toEqual(["3:9 'tests' is not known in a template"])
-    expect(at('tasks.a.outputs.x')).toEqual(["3:9 'tasks' has no value yet when a plan is made of a template"])
+    expect(at('tests')).toEqual(["3:9 'tests' is not known in expressions"])
+    expect(at('tasks.a.outputs.x')).toEqual([
+      "3:9 'tasks.a.outputs.x' is not made of parameters, and nothing else has a value yet",
+    ])
     expect(at('params.note > 1')).toHaveLength(1)
     expect(at('3')).toEqual(["3:9 'if' wants an expression"])
-    expect(at('<< params.tests >>')).toEqual(["3:9 'if' is an expression already"])
+    expect(at('${{ params.tests }}')).toHaveLength(1)
     expect(at('params.tests ==')).toHaveLength(1)
   })
 
@@ -191,16 +197,16 @@ describe('conditions and loops', () => {
   test('a loop gives its items a name and a number, on tasks and on list items', () => {
     const plan = `
 tasks:
-  - id: check-<< file_number >>
+  - id: check-\${{ file_number }}
     each: params.files
     as: file
-    title: Check << file >>
-    read: [<< file >>]
+    title: Check \${{ file }}
+    read: ["\${{ file }}"]
   - id: all
-    needs: [{ each: params.files, as: file, item: "check-<< file_number >>" }]
+    needs: [{ each: params.files, as: file, items: ["check-\${{ file_number }}"] }]
     accept:
-      - { if: params.tests, item: Tests pass }
-      - { each: params.files, as: file, if: file_number > 1, item: "<< file >> is clean" }
+      - { if: params.tests, items: [Tests pass] }
+      - { each: params.files, as: file, if: file_number > 1, items: ["\${{ file }} is clean"] }
       - { if: "!params.tests", check: [ls] }`
     expect(tasks(plan, { files: ['a', 'b'] })).toEqual([
       { id: 'check-1', title: 'Check a', read: ['a'] },
@@ -213,17 +219,17 @@ tasks:
   test('loops may stand in each other, and their names do not leak', () => {
     const plan = `
 tasks:
-  - id: a-<< x_number >>
+  - id: a-\${{ x_number }}
     each: params.files
     as: x
-    accept: [{ each: params.files, as: y, item: "<< x >><< y >>" }]`
+    accept: [{ each: params.files, as: y, items: ["\${{ x }}\${{ y }}"] }]`
     expect(tasks(plan, { files: ['p', 'q'] }).map(({ accept }) => accept)).toEqual([
       ['pp', 'pq'],
       ['qp', 'qq'],
     ])
     expect(
-      faults('tasks:\n  - { id: "a<< x_number >>", each: params.files, as: x }\n  - { id: b, title: << x >> }'),
-    ).toEqual(["3:24 'x' is not known in a template"])
+      faults('tasks:\n  - { id: "a${{ x_number }}", each: params.files, as: x }\n  - { id: b, title: "${{ x }}" }'),
+    ).toEqual(["3:26 'x' is not known in expressions"])
     for (const as of [', as: params', ', as: tasks', ', as: 2x', ', as: [a]', ', as: in', ''])
       expect(faults(`tasks:\n  - { id: a, each: params.files${as} }`), as).toHaveLength(1)
     expect(faults('tasks:\n  - { id: a, each: params.what, as: x }')).toEqual(["2:20 'params.what' is not a list"])
@@ -232,7 +238,7 @@ tasks:
   test('the work is bounded, whatever the loops say', () => {
     const files = Array.from({ length: 1000 }, (_, at) => `f${at}`)
     const plan =
-      'tasks:\n  - id: a\n    accept: [{ each: params.files, as: x, item: a }]\n    labels:\n      - each: params.files.map(f, params.files.map(g, f + g).join()).map(h, h + h)\n        as: x\n        item: << x >>'
+      'tasks:\n  - id: a\n    accept: [{ each: params.files, as: x, items: [a] }]\n    labels:\n      - each: params.files.map(f, params.files.map(g, f + g).join()).map(h, h + h)\n        as: x\n        items: ["${{ x }}"]'
     expect(faults(plan, { files })).toHaveLength(1)
     expect(cpuMs(() => faults(plan, { files }), 2_000)).toBeLessThan(2_000)
   })
@@ -250,39 +256,37 @@ describe('regression 33: references', () => {
     ])
   })
 
-  test('by needs to a task that is left out lead to what that one waited for, and a note says so', () => {
-    const plan =
-      'tasks:\n  - { id: d, needs: [c, a] }\n  - { id: a }\n  - { id: b, if: params.tests, needs: a }\n  - { id: c, if: params.tests, needs: [b] }'
-    expect(tasks(plan, { tests: false })).toEqual([{ id: 'd', needs: ['a'] }, { id: 'a' }])
-    const made = instantiate(template(plan), { what: 'x', tests: false })
-    expect(made.ok && made.warnings.map(({ line, message }) => `${line - PLAN_LINE} ${message}`)).toEqual([
-      "2 'd' no longer needs 'c', which is left out because its condition is false",
-    ])
+  test('to a task that is left out are refused, unless they are left out under the same condition', () => {
+    for (const left of ['needs: [b]', 'on: { failure: b }']) {
+      const plan = `tasks:\n  - { id: a, ${left} }\n  - { id: b, if: params.tests }`
+      expect(faults(plan)).toEqual([])
+      expect(faults(plan, { tests: false })).toHaveLength(1)
+    }
+    const mended = `tasks:\n  - { id: a, needs: ["\${{ params.tests ? 'b' : null }}"], on: { failure: "\${{ params.tests ? 'b' : null }}" } }\n  - { id: b, if: params.tests }`
+    expect(tasks(mended, { tests: false })).toEqual([{ id: 'a', needs: [], on: {} }])
   })
 
   test('to one of two tasks with the same name under opposite conditions are kept', () => {
     const plan =
       'tasks:\n  - { id: a, title: x, if: params.tests }\n  - { id: a, title: y, if: "!params.tests" }\n  - { id: b, needs: [a] }'
-    for (const tests of [true, false]) expect(tasks(plan, { tests })[1]).toEqual({ id: 'b', needs: ['a'] })
-  })
-
-  test('by an outcome to a task that is left out are refused, for nobody can say where to go instead', () => {
-    const plan = 'tasks:\n  - { id: a, on: { failure: b } }\n  - { id: b, if: params.tests }'
-    expect(faults(plan, { tests: false })).toEqual([
-      "2:29 this leads to 'b', which is left out because its condition is false",
-    ])
-    const mended = `tasks:\n  - { id: a, on: { failure: "<< params.tests ? 'b' : null >>" } }\n  - { id: b, if: params.tests }`
-    expect(tasks(mended, { tests: false })).toEqual([{ id: 'a', on: {} }])
+    for (const tests1 of [true, false]) expect(tasks(plan, { tests: tests1 })[1]).toEqual({ id: 'b', needs: ['a'] })
   })
 
   test('to a task that never was are faults at their place in the template', () => {
-    expect(faults('tasks:\n  - id: a\n  - id: b<< params.level >>\n    needs: [nobody]')).toHaveLength(1)
+    expect(faults('tasks:\n  - id: a\n  - id: b${{ params.level }}\n    needs: [nobody]')).toHaveLength(1)
   })
+})
+
+test('a template of format 1 is refused with what to change', () => {
+  const read = readTemplate('planfold-template: 1\nname: old\nplan: { tasks: [{ id: a, title: << params.x >> }] }\n')
+  expect(read.ok ? [] : read.diagnostics).toMatchObject([
+    { line: 1, message: 'this template is written in format 1, which is no longer read' },
+  ])
 })
 
 describe('what is made', () => {
   const plan =
-    'title: << params.what >>\nextra: { mine: [1] }\ntasks:\n  - id: a\n    inputs: { deep: { list: [1, { x: 2 }] }, files: << params.files >> }\n    write: << params.files >>'
+    'title: ${{ params.what }}\nextra: { mine: [1] }\ntasks:\n  - id: a\n    inputs: { deep: { list: [1, { x: 2 }] }, files: "${{ params.files }}" }\n    write: "${{ params.files }}"'
 
   test('says where it comes from', () => {
     const made = instantiate(template(plan), { what: 'x', files: ['a'] }, { name: 'mine' })

@@ -17,13 +17,13 @@ tasks:
   - id: build-notes-api
     title: Build notes-api, not notes-api2
     run: [make, notes-api]
-    env: { SERVICE: notes-api, TEXT: "a << b \${{ attempt }}" }
+    env: { SERVICE: notes-api, TEXT: "a $\${{ b \${{ attempt }}" }
     deadline: 2026-01-31
   - id: check
     needs: [build-notes-api]
     run: make check-notes-api && cat <<EOF >> log
     when: tasks['build-notes-api'].outputs.name == 'notes-api' && 1 < 2
-    inputs: { list: [{ if: 1, item: 2 }] }
+    inputs: { list: [{ x: 1 }] }
   - id: each
     for_each: { in: "[1]", items: [1] }
     write: [services/notes-api/**]
@@ -50,23 +50,23 @@ describe('a plan saved as a template', () => {
       ['version', '2.4.0'],
     ])
     expect(template.plan).toEqual({
-      title: 'Ship << params.service >> << params.version >>',
-      extra: { mine: { a: '<< params.service >>' } },
+      title: 'Ship ${{ params.service }} ${{ params.version }}',
+      extra: { mine: { a: '${{ params.service }}' } },
       tasks: [
         {
           id: 'build-notes-api',
-          title: 'Build << params.service >>, not notes-api2',
-          run: ['make', '<< params.service >>'],
-          env: { SERVICE: '<< params.service >>', TEXT: "a << '<<' >> b ${{ attempt }}" },
+          title: 'Build ${{ params.service }}, not notes-api2',
+          run: ['make', '${{ params.service }}'],
+          env: { SERVICE: '${{ params.service }}', TEXT: 'a $${{ b ${{ attempt }}' },
         },
         {
           id: 'check',
           needs: ['build-notes-api'],
           run: 'make check-notes-api && cat <<EOF >> log',
-          when: "tasks['build-notes-api'].outputs.name == << params.service >> && 1 < 2",
-          inputs: { list: [{ if: true, item: { if: 1, item: 2 } }] },
+          when: "tasks['build-notes-api'].outputs.name == params.service && 1 < 2",
+          inputs: { list: [{ x: 1 }] },
         },
-        { id: 'each', for_each: '[1]', write: ['services/<< params.service >>/**'] },
+        { id: 'each', for_each: '[1]', write: ['services/${{ params.service }}/**'] },
       ],
     })
     expect(notes).toEqual([

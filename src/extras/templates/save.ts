@@ -2,19 +2,18 @@
 // were bound), and the given values become parameters wherever they stand as whole words. Names of tasks and keys stay as
 // they are, for other parts of the plan call them so; scripts too, for nothing may be spliced into one.
 
+import { isMap as isYamlMap, type Node, type YAMLMap } from 'yaml'
 import type { Hint } from '../../domain/hint.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { templateExpressions } from '../../format/expression/template.ts'
+import { asLiteral, templateExpressions } from '../../format/expression/template.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { canonicalJson } from '../../format/plan/hash.ts'
 import { clip } from '../../format/text/diagnostic.ts'
-import { isControlled } from './control.ts'
+import { spaceItems, yamlText } from '../../format/text/yaml-text.ts'
 import { isTemplateName, readTemplate } from './document.ts'
 import { instantiate } from './instantiate.ts'
-import { printTemplate } from './print.ts'
-import { literal } from './substitution.ts'
-import { asString, inside, itemPlaces, type TextKind } from './text-kind.ts'
+import { kindOfItems, kindUnder, type TextKind } from './text-kind.ts'
 
 /** The name of a parameter and the value that stands for it in the plan. */
 export type Given = readonly (readonly [name: string, value: string])[]
@@ -29,9 +28,8 @@ export function saveTemplate(definition: PlanDefinition, name: string, parameter
   const saver = new Saver(parameters)
   const { name: _, planfold: __, ...plan } = timeless(raisePlan(definition), saver.notes) as { [key: string]: Json }
   const made = saver.value(plan, 'plan', []) as JsonObject
-  if (saver.fault !== null) return { ok: false, ...saver.fault }
   const text = printTemplate({
-    'planfold-template': 1,
+    'planfold-template': 2,
     name,
     about: `Saved from the plan '${definition.name}'`,
     ...(parameters.length === 0 ? {} : { parameters: declared(parameters) }),
@@ -45,7 +43,7 @@ export function saveTemplate(definition: PlanDefinition, name: string, parameter
         hint: `check the value of '${parameter}'; names of tasks and scripts are left as they are`,
       }
   }
-  const lost = proof(text, parameters, new Requoter(parameters).value(plan, 'plan', []) as JsonObject)
+  const lost = proof(text, parameters, plan)
   return lost === null ? { ok: true, text, notes: saver.notes } : { ok: false, ...lost }
 }
 
@@ -63,7 +61,9 @@ function proof(text: string, parameters: Given, plan: JsonObject): { message: st
   const { template: _, ...extra } = again.extra as { [key: string]: Json }
   const { name: __, planfold: ___, extra: ____, ...rest } = again
   const same = { ...rest, ...(Object.keys(extra).length === 0 ? {} : { extra }) }
-  return canonicalJson(same) === canonicalJson(plan) ? null : { message: 'the template makes another plan', hint }
+  // A value lands in an expression in double quotes, whatever quotes stood there.
+  const bare = (plan: JsonObject): string => canonicalJson(plan).replace(/\\"|'/g, '`')
+  return bare(same) === bare(plan) ? null : { message: 'the template makes another plan', hint }
 }
 
 /** Without what belongs to one run only. */
@@ -93,10 +93,10 @@ interface Word {
   readonly pattern: RegExp
 }
 
+/** Puts parameters in the place of values: beside `${{ }}` as whole words, in an expression as a whole text in quotes. */
 class Saver {
   readonly notes: string[] = []
   readonly used = new Set<string>()
-  fault: { readonly message: string; readonly hint: string } | null = null
   /** Longer values first: what stands inside another is not found there any more. */
   readonly #words: readonly Word[]
 
@@ -106,103 +106,70 @@ class Saver {
       .map(([name, value]) => ({ name, value, pattern: wholeWord(value) }))
   }
 
-  value(value: Json, place: TextKind, path: readonly (string | number)[]): Json {
-    if (typeof value === 'string') return this.string(value, place, path)
+  value(value: Json, kind: TextKind, path: readonly (string | number)[]): Json {
+    if (typeof value === 'string') return this.#string(value, kind, path)
     if (Array.isArray(value)) {
-      const placeOf = itemPlaces(place, value as readonly Json[])
-      return (value as readonly Json[]).map((item, index) =>
-        this.item(item, this.value(item, placeOf(index), [...path, index])),
-      )
+      const kindOf = kindOfItems(kind, value as readonly Json[])
+      return (value as readonly Json[]).map((item, index) => this.value(item, kindOf(index), [...path, index]))
     }
     if (!isMap(value)) return value
-    const entries = Object.entries(value).map(([key, item]) => {
-      const named = NAMES.has(key) && (place === 'task' || place === 'mode')
-      return [key, named ? item : this.value(item, inside(place, key), [...path, key])] as const
-    })
-    return Object.fromEntries(entries)
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) =>
+        kind === 'parts' && NAMES.has(key)
+          ? [key, item]
+          : [key, this.value(item, kindUnder(kind, key), [...path, key])],
+      ),
+    )
   }
 
-  /** Data that looks like a condition is no condition. */
-  protected item(item: Json, made: Json): Json {
-    return isControlled(item) ? { if: true, item: made } : made
-  }
-
-  protected string(text: string, place: TextKind, path: readonly (string | number)[]): Json {
-    const as = asString(place)
-    if (as === 'script') return this.#untouched(text, path, text)
-    if (as === 'expression') return this.#expression(text, path)
-    return as === 'text' ? this.#replace(text, literal) : this.#live(text, path)
-  }
-
-  /** Beside `${{ }}` as in text, inside as in an expression. */
-  #live(text: string, path: readonly (string | number)[]): string {
+  #string(text: string, kind: TextKind, path: readonly (string | number)[]): string {
+    if (kind === 'command' || kind === 'code') return this.#kept(text, path)
+    if (kind === 'expression') return this.#expression(text, path)
+    if (kind === 'text' || kind === 'parts') return this.#replace(text, asLiteral)
     let made = ''
     let at = 0
     for (const { source, position } of templateExpressions(text)) {
-      const end = position + source.length
-      made += this.#replace(text.slice(at, text.lastIndexOf('${{', position)), literal)
-      made += text.slice(text.lastIndexOf('${{', position), position) + this.#expression(source, path)
-      at = text.indexOf('}}', end) + 2
-      made += text.slice(end, at)
+      const open = text.lastIndexOf('${{', position)
+      const close = text.indexOf('}}', position + source.length) + 2
+      made += `${this.#replace(text.slice(at, open))}\${{ ${this.#expression(source, path)} }}`
+      at = close
     }
-    return made + this.#replace(text.slice(at), literal)
+    return made + this.#replace(text.slice(at))
   }
 
-  #replace(text: string, between: (text: string) => string): string {
+  #replace(text: string, between: (text: string) => Json = text => text): string {
     const word = this.#words.find(({ pattern }) => text.search(pattern) !== -1)
-    if (word === undefined) return between(text)
+    if (word === undefined) return between(text) as string
     this.used.add(word.name)
     return text
       .split(word.pattern)
       .map(part => this.#replace(part, between))
-      .join(`<< params.${word.name} >>`)
+      .reduce((made, part) => {
+        // A dollar right before an expression would turn it into text.
+        const [dollars] = /\$*$/.exec(made)!
+        const value = dollars === '' ? '' : `'${dollars}' + `
+        return `${made.slice(0, made.length - dollars.length)}\${{ ${value}params.${word.name} }}${part}`
+      })
   }
 
-  /** In an expression only a whole text in quotes can be a parameter. */
   #expression(text: string, path: readonly (string | number)[]): string {
-    const made = this.requoted(text, ({ name }) => `<< params.${name} >>`)
-    if (text.includes('<<')) {
-      const message = `'<<' in the expression '${clip(text)}' cannot be kept in a template`
-      this.fault ??= { message, hint: String.raw`write it as '\x3c<' in the plan` }
-    }
-    return this.#untouched(made, path, made)
-  }
-
-  protected requoted(text: string, write: (word: Word) => string): string {
-    return text.replace(/'[^'\\]*'|"[^"\\]*"/g, quoted => {
+    const made = text.replace(/'[^'\\]*'|"[^"\\]*"/g, quoted => {
       const word = this.#words.find(({ value }) => value === quoted.slice(1, -1))
       if (word === undefined) return quoted
       this.used.add(word.name)
-      return write(word)
+      return `params.${word.name}`
     })
+    return this.#kept(made, path)
   }
 
   /** Says so when a value had to stay. */
-  #untouched(text: string, path: readonly (string | number)[], kept: string): string {
+  #kept(text: string, path: readonly (string | number)[]): string {
     for (const { value, pattern } of this.#words)
       if (text.search(pattern) !== -1)
         this.notes.push(
           `'${clip(value)}' stays in ${path.join('.')}: nothing is put into a script or inside an expression`,
         )
-    return kept
-  }
-}
-
-/** The plan as it was, but for the quotes around values in expressions: a value lands in double ones. */
-class Requoter extends Saver {
-  protected override item(_: Json, made: Json): Json {
-    return made
-  }
-
-  protected override string(text: string, place: TextKind): Json {
-    const as = asString(place)
-    const requoted = (source: string): string => this.requoted(source, ({ value }) => JSON.stringify(value))
-    if (as === 'expression') return requoted(text)
-    if (as !== 'live' && as !== 'argument') return text
-    return templateExpressions(text).reduceRight((rest, { source, position }) => {
-      const end = position + source.length
-      return rest.slice(0, position) + requoted(source) + rest.slice(end)
-    }, text)
+    return text
   }
 }
 
@@ -245,4 +212,16 @@ function faultOf(name: string, parameters: Given): { readonly message: string; r
   if (empty !== undefined)
     return { message: `the value of '${empty[0]}' is empty`, hint: 'give the text that stands in the plan' }
   return null
+}
+
+/** As YAML, laid out as people write it. */
+function printTemplate(template: JsonObject): string {
+  return yamlText(template, ({ contents }) => {
+    const pairs = isYamlMap(contents) ? (contents as YAMLMap<Node, Node>).items : []
+    for (const { key, value } of pairs) {
+      if (!['parameters', 'plan'].includes(String(key))) continue
+      key.spaceBefore = true
+      if (String(key) === 'plan' && isYamlMap(value)) spaceItems(value.get('tasks', true))
+    }
+  })
 }

@@ -1,5 +1,5 @@
-// What a string at a place of a plan document is read as later on: plain text, text with `${{ }}`, an expression, a script, a
-// name. A parameter's value lands differently in each, and is data in all of them.
+// What a string at a place of a plan document is read as later on: plain text, text with `${{ }}`, an expression, a script.
+// A parameter's value lands differently in each, and is data in all of them.
 
 import type { FieldContent } from '../../domain/actions/action-facts.ts'
 import { isMap, type Json } from '../../domain/json.ts'
@@ -8,31 +8,21 @@ import { WRITTEN } from '../../domain/plan-rules/task-fields.ts'
 import { WRITTEN_ACTIONS } from '../../format/actions/actions.ts'
 
 export type TextKind =
-  /** Nobody reads more into it. */
+  /** Nobody reads more into it, nor into what is inside it. */
   | 'text'
-  /** `${{ }}` is resolved in it; a value keeps its type. */
+  /** `${{ }}` is resolved in it and inside it; a value keeps its type. */
   | 'live'
-  /** `${{ }}` is resolved in it; whatever stands here is text. */
+  /** The same, but whatever stands here is text. */
   | 'argument'
-  /** An expression: a value arrives as a literal. */
   | 'expression'
   /** A list is argv, a string is a script. */
   | 'command'
+  /** A program's argument that an interpreter reads as code. */
+  | 'code'
   | 'plan'
-  | 'tasks'
-  | 'task'
-  | 'undo'
-  | 'gate'
-  | 'criteria'
-  | 'criterion'
-  | 'modes'
-  | 'mode'
-  | 'detect'
-  | 'each'
+  /** Tasks and their parts: what is inside goes by its key, a string is plain text. */
+  | 'parts'
 
-type Step = { readonly items?: TextKind; readonly keys?: { readonly [key: string]: TextKind } }
-
-/** The fields of a task by the kind of their value. */
 const VALUES: { readonly [K in ValueKind]?: TextKind } = {
   prose: 'argument',
   template: 'argument',
@@ -40,10 +30,10 @@ const VALUES: { readonly [K in ValueKind]?: TextKind } = {
   inputs: 'live',
   expression: 'expression',
   command: 'command',
-  criteria: 'criteria',
-  modes: 'modes',
-  items: 'each',
-  undo: 'undo',
+  criteria: 'parts',
+  modes: 'parts',
+  items: 'expression',
+  undo: 'parts',
 }
 
 const CONTENTS: { readonly [C in FieldContent]: TextKind } = {
@@ -53,71 +43,40 @@ const CONTENTS: { readonly [C in FieldContent]: TextKind } = {
   values: 'live',
   request: 'live',
   expression: 'expression',
-  criteria: 'criteria',
+  criteria: 'parts',
 }
 
-const ACTIONS = Object.fromEntries(
-  WRITTEN_ACTIONS.flatMap(({ contents }) => Object.entries(contents).map(([key, content]) => [key, CONTENTS[content]])),
-)
-
-const STEPS: { readonly [place in TextKind]: Step } = {
-  text: {},
-  live: {},
-  argument: {},
-  expression: {},
-  command: { items: 'argument' },
-  plan: { keys: { done: 'criteria', tasks: 'tasks' } },
-  gate: { keys: { question: 'argument', checks: 'criteria' } },
-  tasks: { items: 'task' },
-  task: {
-    keys: {
-      ...Object.fromEntries(WRITTEN.flatMap(({ key, value }) => (VALUES[value] ? [[key, VALUES[value]]] : []))),
-      ...ACTIONS,
-      // A tag and a message are text, whatever stands there.
-      git: 'argument',
-      gate: 'gate',
-      subplan: 'tasks',
-    },
-  },
-  undo: { keys: ACTIONS },
-  criteria: { items: 'criterion' },
-  criterion: { keys: { check: 'command', expect: 'expression' } },
-  modes: { items: 'mode' },
-  mode: { keys: { detect: 'detect' } },
-  detect: { keys: { expect: 'expression' } },
-  each: { keys: { in: 'expression' } },
+const PARTS: { readonly [key: string]: TextKind } = {
+  ...Object.fromEntries(WRITTEN.flatMap(({ key, value }) => (VALUES[value] ? [[key, VALUES[value]]] : []))),
+  ...Object.fromEntries(
+    WRITTEN_ACTIONS.flatMap(({ contents }) =>
+      Object.entries(contents).map(([key, content]) => [key, CONTENTS[content]]),
+    ),
+  ),
+  // A tag and a message are text, whatever stands there.
+  git: 'argument',
+  gate: 'parts',
+  subplan: 'parts',
+  question: 'argument',
+  checks: 'parts',
+  check: 'command',
+  detect: 'parts',
 }
 
-const INHERITED: ReadonlySet<TextKind> = new Set(['live', 'argument'])
-
-/** The place of each item of a list. */
-export function itemPlaces(place: TextKind, list: readonly Json[]): (index: number) => TextKind {
-  const code = place === 'command' ? codeArguments(list) : null
-  return index => (code?.has(index) === true ? 'command' : inside(place, index))
+/** The kind of each item of a list. */
+export function kindOfItems(kind: TextKind, list: readonly Json[]): (index: number) => TextKind {
+  if (kind !== 'command') return () => kind
+  const code = codeArguments(list)
+  return index => (code.has(index) ? 'code' : 'argument')
 }
 
-/** The place of what stands under this key, or in this list, of something at `place`. */
-export function inside(place: TextKind, key: string | number): TextKind {
-  if (INHERITED.has(place)) return place
-  const { items, keys } = STEPS[place]
-  if (typeof key === 'number') return items ?? 'text'
-  return keys !== undefined && Object.hasOwn(keys, key) ? keys[key]! : 'text'
-}
-
-/** What a string at this place is: only a `command` and an `each` mean something else as a string. */
-export function asString(place: TextKind): 'text' | 'live' | 'argument' | 'expression' | 'script' {
-  switch (place) {
-    case 'live':
-    case 'argument':
-    case 'expression':
-      return place
-    case 'command':
-      return 'script'
-    case 'each':
-      return 'expression'
-    default:
-      return 'text'
-  }
+/** The kind of what stands under this key. */
+export function kindUnder(kind: TextKind, key: string): TextKind {
+  if (kind === 'plan') return key === 'done' || key === 'tasks' ? 'parts' : 'text'
+  // A `for_each` may also be written as a map, with its expression under `in`.
+  if (kind === 'expression') return key === 'in' ? 'expression' : 'text'
+  if (kind === 'parts') return Object.hasOwn(PARTS, key) ? PARTS[key]! : 'text'
+  return kind
 }
 
 const SHELL = /(^|\/)((ba|da|z|k|a|c|tc|fi)?sh|pwsh|powershell)$/i
@@ -127,7 +86,7 @@ const LANGUAGE_CODE = /^(-\w*[ceEpr]|--eval|--print|--run)$/
 
 /** The arguments that an interpreter called by this argv would read as code: they are scripts, whatever list they stand in. */
 function codeArguments(argv: readonly Json[]): ReadonlySet<number> {
-  const words = argv.map(word => (isMap(word) ? word.item : word)).map(word => (typeof word === 'string' ? word : ''))
+  const words = argv.map(word => (isMap(word) && Array.isArray(word.items) ? word.items[0] : word)).map(String)
   const shell = words.findIndex(word => SHELL.test(word))
   const language = words.findIndex(word => LANGUAGE.test(word))
   // Behind the name of a program, options are that program's own.

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { next, plainHint } from '../../domain/hint.ts'
 import type { TaskName } from '../../domain/id.ts'
 import { checkGraph } from '../../domain/plan-rules/graph-rules.ts'
-import { printDiagnostic } from '../text/diagnostic.ts'
+import { printDiagnostic } from '../text/print-diagnostic.fixture.ts'
 import { EXAMPLE } from './example.fixture.ts'
 import { type ParseOptions, parsePlan, planNameFrom } from './parse.ts'
 
@@ -579,7 +579,7 @@ tasks:
 })
 
 test('a template is told to be one', () => {
-  const parsed = parsePlan('planfold-template: 1\nname: x\nplan: {}\n')
+  const parsed = parsePlan('planfold-template: 2\nname: x\nplan: {}\n')
   expect(parsed.ok ? [] : parsed.diagnostics).toMatchObject([
     {
       line: 1,

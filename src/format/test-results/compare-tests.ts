@@ -1,7 +1,7 @@
 // Compares a test run with an earlier one. Green: no new failures, no missing tests, and new tests pass. Red: a new test fails,
 // and all others are unchanged.
 
-import type { TestsCriterion } from '../../domain/plan-rules/tests-criterion.ts'
+import type { TestsCriterion } from '../../domain/plan-values.ts'
 import { matchesPattern, matchesWord } from '../../domain/policy/pattern.ts'
 import type { TestChanges } from '../../domain/result.ts'
 import type { TestResults } from './seen-tests.ts'

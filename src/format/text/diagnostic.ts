@@ -1,6 +1,6 @@
 // Errors and warnings about a document, with position and hint. Lines and columns start at 1.
 
-import { type Hint, plainHint } from '../../domain/hint.ts'
+import type { Hint } from '../../domain/hint.ts'
 
 export interface Diagnostic {
   readonly severity: 'error' | 'warning'
@@ -51,11 +51,5 @@ export function printPath(path: Path): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
 }
 
-/** Formats for people: `plan.yaml:3:5: error: …`. */
-export function printDiagnostic(diagnostic: Diagnostic, fileName = 'plan'): string {
-  const { line, column, severity, message, hint } = diagnostic
-  const first = `${fileName}:${line}:${column}: ${severity}: ${message}`
-  return hint === undefined ? first : `${first}\n  hint: ${plainHint(hint)}`
-}
-
+/** As much of a text as a message quotes. */
 export const clip = (text: string, max = 60): string => (text.length > max ? `${text.slice(0, max)}…` : text)

@@ -1,6 +1,7 @@
 // Budgets on the wire: usage, and an order to raise them, in the units of a plan file.
 
 import { z } from 'zod'
+import { defined } from '../../domain/json.ts'
 import * as value from '../plan/schema-values.ts'
 import { wire } from './wire.ts'
 
@@ -13,8 +14,7 @@ export const draftingLimits = z
   })
   .transform(({ cost, tokens, calls }) => ({
     ...(cost === undefined ? {} : { usd: cost.amount }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(calls === undefined ? {} : { calls }),
+    ...defined({ tokens, calls }),
   }))
 export const draftingBudget = wire(z.strictObject({ budget: draftingLimits }))
 

@@ -1,6 +1,6 @@
 // The effective policy for a person: each line with its source. Lines that a stricter layer overrides are left out.
 
-import type { Json } from '../../domain/json.ts'
+import { defined, type Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { type CommandRule, ruleWords } from '../../domain/policy/command-rules.ts'
 import {
@@ -50,8 +50,7 @@ function linesOf({ from, file, lines, policy }: PolicyLayer): readonly PolicyLin
       key,
       value,
       from,
-      ...(file === undefined ? {} : { file }),
-      ...(line === undefined ? {} : { line }),
+      ...defined({ file, line }),
     }
   })
 }

@@ -1,5 +1,5 @@
-// Runners that a program brings along (`compose({ runners })`). Tasks name them: `runner: { use: NAME, with: { … } }`. They work in the
-// engine's own process, with everything it may do: they are code that the program trusts, and are found by name only.
+// Runners that an embedding program registers (`compose({ runners })`). Tasks name them: `runner: { use: NAME, with: { … } }`. They run in
+// the engine's own process with all its permissions: they are trusted code, found by name only.
 
 import { runnerLines, runnerRequest } from '../../domain/actions/runner-action.ts'
 import type { JsonObject } from '../../domain/json.ts'
@@ -10,15 +10,15 @@ import type { Attempt, Outcome, Preview, Runner, RunnerAbout, RunnerTools, Stop 
 export interface CustomRunner {
   readonly name: string
   readonly about: RunnerAbout & {
-    /** JSON Schema of `with`; what does not follow it is not begun. */
+    /** The JSON Schema of `with`; invalid parameters are refused before the start. */
     readonly schema: JsonObject
   }
-  /** What it is given besides the network. */
+  /** The tools it gets besides the network. */
   readonly needs?: readonly ('evaluate' | 'git' | 'clock')[]
-  /** What it would do, without doing it. Absent: what it is told is shown. */
-  preview?(told: JsonObject, attempt: Attempt, tools: RunnerTools): Promise<Preview>
+  /** What it would do, without doing it. Absent: shows its parameters. */
+  preview?(parameters: JsonObject, attempt: Attempt, tools: RunnerTools): Promise<Preview>
   /** One attempt. Never throws, and stops soon after `stop` fires. */
-  attempt(told: JsonObject, attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
+  attempt(parameters: JsonObject, attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Outcome>
 }
 
 export function customRunner(runners: readonly CustomRunner[]): Runner {
@@ -49,8 +49,8 @@ export function customRunner(runners: readonly CustomRunner[]): Runner {
       const { validateJson } = await import('../../format/expression/json-validation.ts')
       const [fault] = validateJson(request.with, runner.about.schema)
       if (fault !== undefined) {
-        const told = failure('logic', `'with' of ${runner.name}: ${fault.at} ${fault.message}`)
-        return { type: 'failed', failure: told, begun: false }
+        const invalid = failure('logic', `'with' of ${runner.name}: ${fault.at} ${fault.message}`)
+        return { type: 'failed', failure: invalid, begun: false }
       }
       return await runner.attempt(request.with, attempt, tools, stop)
     },

@@ -1,11 +1,11 @@
-// The process that opens a database for one attempt. SQLite cannot be interrupted from outside, so it works in a process of its own,
-// which is ended when it takes too long; what it had not committed is undone by whoever opens the file next.
+// The process that opens a database for one attempt. SQLite cannot be interrupted from outside, so it runs in a separate process, which is
+// killed on a timeout; the next one to open the file rolls back what was not committed.
 //
-// What a statement may do is decided by SQLite itself while it reads the statement (its authorizer), not by looking at the text: no
-// other file, no extension, no transaction of its own, no setting that outlives it, and in a query nothing that writes.
+// SQLite's authorizer decides what a statement may do while it is prepared, not its text: no other file, no extension, no transaction of its
+// own, no persistent setting, and in a query no write.
 //
-// The memory of a query is limited by its process: SQLite's own limit (hard_heap_limit) does nothing in a build that does not count
-// allocations, as ours. SQLite keeps the main thread busy, so another thread looks.
+// The memory of a query is limited by watching its process: SQLite's own limit (hard_heap_limit) has no effect in a build that does not
+// count allocations, like ours. SQLite blocks the main thread, so another thread watches.
 
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -14,13 +14,13 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import type { FailureClass } from '../../domain/result.ts'
 
 export interface DbJob {
-  /** The folder the file is in, held open, and the name in it. */
+  /** An open path of the folder; the name in it follows. */
   readonly folder: string
   readonly name: string
   readonly request: DbRequest
-  /** Of `migrate`: what the files hold. */
+  /** For `migrate`: the contents of the files. */
   readonly scripts: readonly { readonly name: string; readonly sql: string; readonly sha256: string }[]
-  /** Noted in the database with what was done under it; null: nothing is noted. */
+  /** Recorded in the database with the change; null: none. */
   readonly key: string | null
   readonly bytesMax: number
   readonly env: { readonly [name: string]: string }
@@ -37,7 +37,7 @@ export type DbDone =
       readonly hint?: string
       readonly code?: string
     }
-  /** It was ended; nobody knows whether it had committed. */
+  /** It was killed, and may have committed. */
   | { readonly is: 'ended'; readonly by: 'stop' | 'time' | 'death' }
 
 const PROGRAM = `
@@ -97,9 +97,9 @@ const given = value => (typeof value === 'boolean' ? Number(value) : value)
 const bound = values =>
   Array.isArray(values) ? values.map(given) : [Object.fromEntries(Object.entries(values).map(([k, v]) => [k, given(v)]))]
 const withoutTexts = sql => sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\`[^\`]*\`|\\[[^\\]]*\\]|--[^\\n]*|\\/\\*[\\s\\S]*?(?:\\*\\/|$)/g, ' ')
-// Not for what a trigger holds: that takes no values, and is no query.
+// Not for a trigger's body, which takes no values and is no query.
 const isSeveral = sql => /;\\s*[^\\s;]/.test(withoutTexts(sql))
-// SQLite takes a value that is missing for NULL.
+// SQLite takes a missing value for NULL.
 function checkValues(sql, values) {
   const places = withoutTexts(sql).match(/\\?\\d*|(?<![\\w$])[:@$][A-Za-z_]\\w*/g) ?? []
   if (!Array.isArray(values)) {
@@ -207,23 +207,23 @@ try {
   isOurs = true
   if (database?.isTransaction) database.exec('ROLLBACK')
   database?.close()
-  // Opening makes the file; what came to nothing leaves none.
+  // Opening creates the file; a failure must not leave an empty one.
   if (!isThere && said.is === 'no' && lstatSync(name, { throwIfNoEntry: false })?.size === 0) rmSync(name)
 } catch {}
 await watch?.terminate()
 process.stdout.write(JSON.stringify(said))
 `
 
-/** Of the process of a query, as the system counts it, and of a single value that a query makes. */
+/** Of the process of a query, and of a single value. */
 const MEMORY_MAX_BYTES = 256 * 1024 * 1024
 const VALUE_MAX_BYTES = 10 * 1024 * 1024
-/** How long it waits for others who write. */
+/** How long it waits for other writers. */
 const BUSY_MS = 5_000
-/** How much it may say; rows are counted before. */
+/** The output limit; rows are counted before. */
 const SAID_MAX_BYTES = 16 * 1024 * 1024
 
 export async function askDatabase(job: DbJob): Promise<DbDone> {
-  const { folder, env, timeoutMs, signal, ...told } = job
+  const { folder, env, timeoutMs, signal, ...work } = job
   const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite')
   const child = spawn(process.execPath, ['--max-old-space-size=512', '--input-type=module', '-e', PROGRAM], {
     cwd: folder,
@@ -248,7 +248,7 @@ export async function askDatabase(job: DbJob): Promise<DbDone> {
   child.stdin.on('error', () => {})
   const limits = { memoryMax: MEMORY_MAX_BYTES, valueMax: VALUE_MAX_BYTES }
   const busyMs = Math.min(BUSY_MS, Math.ceil(timeoutMs / 2))
-  child.stdin.end(JSON.stringify({ ...told, ...limits, driver, busyMs }))
+  child.stdin.end(JSON.stringify({ ...work, ...limits, driver, busyMs }))
   await new Promise<void>(resolve => {
     child.once('error', () => resolve())
     child.once('close', () => resolve())
@@ -258,7 +258,7 @@ export async function askDatabase(job: DbJob): Promise<DbDone> {
   return saidBy(Buffer.concat(parts).toString('utf8')) ?? { is: 'ended', by }
 }
 
-/** Null when it said nothing whole. */
+/** Null for incomplete output. */
 function saidBy(text: string): DbDone | null {
   try {
     return JSON.parse(text) as Json as unknown as DbDone

@@ -1,5 +1,5 @@
-// Asks or changes a SQLite database as one attempt. The file is a file of the workspace, reached through the path gate; a change needs
-// it in the write scope. All statements of an attempt are one transaction, and values never become text of a statement.
+// Queries or changes a SQLite database as one attempt. The database is a file of the workspace, opened through the path gate; a change
+// needs it in the write scope. All statements of an attempt are one transaction, and values are always parameters.
 
 import { basename, dirname } from 'node:path'
 import { changesData, type DbRequest, dbLines, dbRequest } from '../../domain/actions/db-action.ts'
@@ -13,7 +13,7 @@ import { inScope } from '../../safety/scope.ts'
 import type { Attempt, Outcome, Runner, RunnerTools, Stop } from '../runner.ts'
 import { askDatabase, type DbDone, type DbJob } from './db-process.ts'
 
-/** Of all rows together, as JSON: larger outputs are not kept in the journal. */
+/** Of all rows together, as JSON: larger outputs are not journaled. */
 const ROWS_MAX_BYTES = 1024 * 1024
 const SCRIPT_MAX_BYTES = 1024 * 1024
 
@@ -77,7 +77,7 @@ async function ask(attempt: Attempt, tools: RunnerTools, stop: Stop): Promise<Ou
   }
 }
 
-const failed = (told: Failure) => ({ type: 'failed' as const, failure: told })
+const failed = (fault: Failure) => ({ type: 'failed' as const, failure: fault })
 
 function outcomeOf(done: DbDone, request: DbRequest, { timeoutMs }: Attempt, tools: RunnerTools): Outcome {
   if (done.is === 'done') {
@@ -88,12 +88,12 @@ function outcomeOf(done: DbDone, request: DbRequest, { timeoutMs }: Attempt, too
   }
   if (done.is === 'no') {
     const { class: kind, message, hint, code } = done
-    const told = failure(kind, `${request.file}: ${message}`, hint)
-    return failed(code === undefined ? told : { ...told, code })
+    const fault = failure(kind, `${request.file}: ${message}`, hint)
+    return failed(code === undefined ? fault : { ...fault, code })
   }
   if (done.by === 'stop') return { type: 'interrupted' }
   const how = done.by === 'time' ? `it took longer than ${timeoutMs / 1000} s` : 'its process died'
-  // A migration and a change with a key are noted in the database, so that trying again does nothing twice.
+  // Migrations, and changes with a key, are recorded in the database, so that a retry does nothing twice.
   const isCertain =
     !changesData(request) || request.do === 'migrate' || (request.do === 'execute' && request.key !== null)
   if (isCertain)
@@ -109,11 +109,11 @@ function outcomeOf(done: DbDone, request: DbRequest, { timeoutMs }: Attempt, too
   })
 }
 
-/** The path in its one form, when it may be used in this way. */
+/** The normalised path, if this use is allowed. */
 async function placeOf(request: DbRequest, gate: PathGate, { write }: RunnerTools): Promise<Answer<string>> {
   const checked = await gate.check(request.file, changesData(request) ? 'write' : 'read')
   if (!checked.ok || !changesData(request)) return checked
-  // What a task may write is told by its scope; that it is the whole workspace says nobody.
+  // Without a scope a task may write the whole workspace, but not a database.
   if (write !== null && inScope(write, checked.value)) return checked
   const message = `${JSON.stringify(checked.value)} is ${write === null ? 'in no declared write scope' : 'outside the write scope'}`
   return { ok: false, failure: failure('policy', message, 'add the database to `write` of the task') }

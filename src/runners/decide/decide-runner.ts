@@ -1,4 +1,4 @@
-// Carries out a decision: the expression's value names the outcome edge to take.
+// Runs a decision: the value of the expression names the outcome edge.
 
 import { failure } from '../../safety/safety-refusal.ts'
 import type { Runner } from '../runner.ts'

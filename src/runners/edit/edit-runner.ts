@@ -1,5 +1,5 @@
-// Carries out edits of files. All of them are worked out in memory first, so one that does not fit changes nothing; then
-// each file takes its new content in one step, only where the content still is the one that was read.
+// Runs edits of files. All are computed in memory first, so that a failing one changes nothing; then each file is replaced atomically, if
+// its content is still the one that was read.
 
 import { plainHint } from '../../domain/hint.ts'
 import type { Json } from '../../domain/json.ts'
@@ -10,10 +10,10 @@ import { type Answer, answering } from '../../safety/safety-refusal.ts'
 import type { Attempt, Runner, RunnerTools } from '../runner.ts'
 import { type Change, draftEdits, type FileState, same } from './edited-files.ts'
 
-// Brings drafted changes to disk, each by one rename after its precondition held. Files are written before any is deleted,
-// so bytes on their way from one name to another are always somewhere. When one step is refused, those made are undone.
+// Writes drafted changes to disk, each by one rename after its precondition was verified. Files are written before any is deleted, so that
+// moved content always exists somewhere. If one step fails, the earlier ones are undone.
 
-/** Null when everything is on disk; otherwise nothing has changed, or the message says what could not be undone. */
+/** Null when everything is on disk; otherwise nothing has changed, or the message names what could not be undone. */
 async function commitChanges(changes: readonly Change[], gate: PathGate): Promise<Failure | null> {
   const real = changes.filter(change => !same(change.before, change.after))
   const ordered = [...real.filter(change => change.after !== null), ...real.filter(change => change.after === null)]
@@ -46,8 +46,8 @@ async function turn(gate: PathGate, path: string, from: FileState | null, to: Fi
   return await gate.write(path, to.bytes, { expect: from?.sha256 ?? null, ...mode })
 }
 
-// Drafted changes as a unified diff, for dry runs and gates. Modes are shown like git shows them; what is no text, or too
-// different to compare in reasonable time, is named with its sizes.
+// Drafted changes as a unified diff, for dry runs and gates. Modes are shown as in git; binary files, and files too different to compare
+// quickly, are shown with their sizes.
 
 const EDIT_LENGTH_MAX = 20_000
 
@@ -131,7 +131,7 @@ function editsOf({ action }: Attempt): readonly Edit[] {
   return action.edits
 }
 
-/** Hashes before and after; null where there is no file. */
+/** Hashes before and after; null for no file. */
 const asOutput = ({ path, before, after }: Change): Json => ({
   path,
   before: before?.sha256 ?? null,

@@ -1,5 +1,5 @@
-// The files of one edit task as they would be: read once through the gate, changed only in memory. A step that cannot be
-// made throws Refused, and nothing on disk has changed.
+// The files of an edit task after its edits: read once through the gate, changed only in memory. A failing step throws Refused before
+// anything on disk has changed.
 
 import type { StructuredPatch } from 'diff'
 import type { Sha256 } from '../../domain/id.ts'
@@ -9,8 +9,8 @@ import { sha256Of } from '../../safety/files/regular-file.ts'
 import { type Answer, failure, Refused, refuse } from '../../safety/safety-refusal.ts'
 import { inScope, type Patterns } from '../../safety/scope.ts'
 
-// Finding and replacing exact bytes in a file. One match is wanted unless the edit says all; what is found instead is told
-// together with the nearest line, because most misses are white space.
+// Finds and replaces exact bytes in a file. Exactly one match is required unless the edit says all; a failure shows the nearest line,
+// because most mismatches are white space.
 
 interface Replacing {
   readonly file: string
@@ -19,7 +19,7 @@ interface Replacing {
   readonly all?: true
 }
 
-/** Made already when `find` is gone and `replace`, not empty, is there. Where one holds the other, pin with `sha256`. */
+/** Already done when `find` is missing and a non-empty `replace` is present. If one contains the other, pin with `sha256`. */
 function replaceText(edit: Replacing, bytes: Buffer): Answer<Buffer> {
   if (edit.find === '') return no(`the text to find in ${shown(edit.file)} is empty`, 'say what to replace')
   const find = Buffer.from(edit.find)
@@ -80,8 +80,8 @@ const lineAt = (bytes: Buffer, place: number): number => {
 const shown = (text: string): string => JSON.stringify(text)
 const no = (message: string, hint: string): Answer<Buffer> => ({ ok: false, failure: failure('logic', message, hint) })
 
-// Applying one unified diff to one file. The file's name comes from the edit, not from the diff. A diff that fits where it
-// says wins over one that fits elsewhere, and one whose result stands there already is done.
+// Applies a unified diff to one file. The file's name comes from the edit, not from the diff. The stated position is preferred to others,
+// and a diff whose result is present already is done.
 
 type Hunk = StructuredPatch['hunks'][number]
 
@@ -126,7 +126,7 @@ async function patchText(file: string, diff: string, bytes: Buffer | null): Prom
   return no(`the diff does not fit ${JSON.stringify(file)}`, 'read the file again and make the diff again')
 }
 
-/** Does one side of the hunk stand exactly where its header says? A hunk without lines on that side is no sign. */
+/** Is one side of the hunk exactly at the position in its header? A hunk without lines on that side proves nothing. */
 function standsAt(lines: readonly string[], hunk: Hunk, side: 'old' | 'new'): boolean {
   const sign = side === 'old' ? '-' : '+'
   const wanted = hunk.lines.filter(line => line[0] === ' ' || line[0] === sign).map(line => line.slice(1))
@@ -147,7 +147,7 @@ const EDIT_MAX_BYTES = 16 * 1024 * 1024
 export interface FileState {
   readonly bytes: Buffer
   readonly sha256: Sha256
-  /** Undefined for a new file: as the umask says. */
+  /** Undefined for a new file: by umask. */
   readonly mode: number | undefined
 }
 
@@ -157,12 +157,12 @@ export interface Change {
   readonly after: FileState | null
 }
 
-/** All files the edits touch, in the order they were first touched, also those that stay as they are. */
+/** All files of the edits in order of first use, including unchanged ones. */
 export async function draftEdits(
   edits: readonly Edit[],
   gate: PathGate,
   write: Patterns,
-  /** Edits of others that are taken for made; one that does not fit is left out. */
+  /** Edits of earlier tasks, assumed as done; one that fails is skipped. */
   imagined: readonly Edit[] = [],
 ): Promise<readonly Change[]> {
   const draft = new EditedFiles(gate, write)
@@ -176,7 +176,6 @@ class EditedFiles {
   readonly #write: Patterns
   readonly #before = new Map<string, FileState | null>()
   readonly #now = new Map<string, FileState | null>()
-  /** Files as earlier tasks would leave them. */
   readonly #imagined = new Map<string, FileState | null>()
 
   constructor(gate: PathGate, write: Patterns) {
@@ -203,7 +202,7 @@ class EditedFiles {
     const path = await this.#open(edit.file)
     const now = this.#now.get(path) ?? null
     const put = (state: FileState | null) => {
-      // A pin speaks about the content the edit was written against; an edit already made needs none.
+      // A pin is the hash of the content before the edit; a finished edit needs none.
       if (!same(state, now)) expectPin(edit, now)
       this.#now.set(path, state)
     }
@@ -240,7 +239,7 @@ class EditedFiles {
     }
   }
 
-  /** A move whose source is gone and whose target stands there is done; a pin, if there is one, must agree. */
+  /** A move is done when its source is missing and its target exists; a pin must match. */
   async #move(
     edit: Edit & { readonly type: 'move' },
     path: string,

@@ -1,5 +1,5 @@
-// Carries out what a `git` task says on the branches of its plan: a commit, a tag, a merge. The repository itself is behind the
-// hand that comes with the attempt; nothing here pushes, and HEAD, index and files of the person are left alone.
+// Runs a `git` task on the branches of its plan: a commit, a tag, a merge. The attempt provides access to the repository; nothing here
+// pushes, and the user's HEAD, index and files stay as they are.
 
 import type { GitAction } from '../../domain/plan.ts'
 import { failure } from '../../safety/safety-refusal.ts'

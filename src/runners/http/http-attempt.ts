@@ -1,5 +1,5 @@
-// Sends a request as one attempt. Where it may go is judged hop by hop (`http-exchange.ts`); secrets are put in at the last moment, and
-// taken out of everything that comes back; the answer becomes the outputs, or goes into the file that the task declares.
+// Sends a request as one attempt. Every hop is judged (`http-exchange.ts`); secrets are inserted last, and removed from everything that
+// comes back; the response becomes the outputs, or the file that the task declares.
 
 import {
   downloadFile,
@@ -22,7 +22,7 @@ import { exchange, HTTP_LIMITS, type HttpLimits, type Received, SENT, type Sendi
 
 export interface HttpRunnerOptions {
   readonly limits?: Partial<HttpLimits>
-  /** Certificates to trust besides those of the system. */
+  /** Additional trusted certificates. */
   readonly ca?: string
 }
 
@@ -46,7 +46,7 @@ export async function sendRequest(
   const signal = AbortSignal.any([stop.signal, timeout])
   const redact = redactor(Object.values(tools.secrets ?? {}), { parts: true })
   tools.log('engine', Buffer.from(`${redact(requestLines(request)[0] ?? '')}  (${tools.about})\n`))
-  // Whoever waits for a person's word is let go.
+  // Releases a request that waits for a person's answer.
   const hangUp = (): void => void reach.value.close()
   signal.addEventListener('abort', hangUp, { once: true })
   try {
@@ -60,37 +60,37 @@ export async function sendRequest(
     })
     if (stop.aborted) return { type: 'interrupted' }
     if (outcome.type !== 'failed') return outcome
-    const told = timeout.aborted ? timedOut(attempt) : outcome.failure
+    const failure = timeout.aborted ? timedOut(attempt) : outcome.failure
     const isSent = outcome.failure.code === SENT
-    return failed(withRepetition(request, attempt, { ...told, message: redact(told.message) }, { isSent }))
+    return failed(withRepetition(request, attempt, { ...failure, message: redact(failure.message) }, { isSent }))
   } finally {
     signal.removeEventListener('abort', hangUp)
     await reach.value.close()
   }
 }
 
-const failed = (told: Failure) => ({ type: 'failed' as const, failure: told })
+const failed = (failure: Failure) => ({ type: 'failed' as const, failure: failure })
 
 const timedOut = ({ timeoutMs }: Attempt): Failure => ({
   ...failure('transient', `no whole answer within ${timeoutMs / 1000} s`, 'raise `timeout`, or ask for less'),
   code: 'timeout',
 })
 
-/** What may have been carried out, and must not be twice, is not sent again. */
+/** A request that may have been executed, and must not be repeated, is not retried. */
 function withRepetition(
   request: HttpRequest,
   { definition }: Attempt,
-  told: Failure,
+  failure: Failure,
   { isSent }: { readonly isSent: boolean },
 ): Failure {
-  if (!isSent) return told
+  if (!isSent) return failure
   const isRepeatable =
     isSafeMethod(request.method) || request.key !== null || (definition.effect ?? 'unsafe') !== 'unsafe'
-  if (isRepeatable) return { ...told, code: told.code === SENT ? 'connection' : told.code }
+  if (isRepeatable) return { ...failure, code: failure.code === SENT ? 'connection' : failure.code }
   return {
     class: 'unknown',
     code: SENT,
-    message: `${told.message}; whether the server carried it out is not known`,
+    message: `${failure.message}; whether the server carried it out is not known`,
     hint: advise`look there, then ${quoted('retry')} or skip it; with \`key: auto\` it could be sent again`,
     retryable: false,
   }
@@ -130,7 +130,7 @@ async function answerTo(request: HttpRequest, sending: Sending, with_: Exchangin
     say(`${taken.value} bytes are in ${path}`)
     return { type: 'done', outputs }
   }
-  // The rest is not there any more, as it was: the next attempt begins anew.
+  // The rest has changed: the next attempt starts again.
   if (status === 416) await download?.forget()
   const body = await readBody(response, url.host, { bytesMax: limits.bodyBytes, idleMs: limits.idleMs })
   if (!body.ok) return failed(body.failure)
@@ -148,7 +148,7 @@ function statusFailure(
   { definition }: Attempt,
 ): Failure {
   const status = response.statusCode ?? 0
-  const said = body
+  const text = body
     .split('\n')
     .find(line => line.trim() !== '')
     ?.trim()
@@ -159,22 +159,22 @@ function statusFailure(
   return {
     class: kind,
     code: `http:${status}`,
-    message: `${url.host} answered ${status} ${response.statusMessage ?? ''}${said === undefined ? '' : `: ${said}`}`,
+    message: `${url.host} answered ${status} ${response.statusMessage ?? ''}${text === undefined ? '' : `: ${text}`}`,
     hint: advise`see ${quoted('log', { output: true })}; another answer is accepted with \`expect: status == ${String(status)}\``,
-    // After an error of the server nobody knows what it did before.
+    // After a server error it is unknown what the server did before.
     retryable: (kind === 'transient' || kind === 'resource') && (!isOnce || status === 429 || status === 503),
     ...(patience === null ? {} : { retryAfterMs: patience }),
   }
 }
 
-/** In seconds, or as a date, which is compared with the server's own clock. */
+/** Seconds, or a date, compared with the server's own clock. */
 function retryAfter({ headers }: Received['response']): number | null {
-  const said = headers['retry-after']
-  const ms = said === undefined ? null : readRetryAfter(said, Date.parse(headers.date ?? ''))
+  const header = headers['retry-after']
+  const ms = header === undefined ? null : readRetryAfter(header, Date.parse(headers.date ?? ''))
   return Number.isNaN(ms) || ms === 0 ? null : ms
 }
 
-/** With the values of its secrets: this is not kept, shown or hashed. */
+/** With the values of secrets: must not be stored, shown or hashed. */
 function filledIn(request: HttpRequest, attempt: Attempt, { secrets = {} }: RunnerTools): Answer<Sending> {
   const headers: { [name: string]: string } = { 'user-agent': 'planfold', accept: '*/*', 'accept-encoding': 'identity' }
   const confidential = new Set<string>()

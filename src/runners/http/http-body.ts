@@ -1,4 +1,4 @@
-// The body of an answer: decoded, and never larger than it may be. A small file that decodes to a huge one is cut off on the way.
+// The body of a response: decoded, and bounded, so that a small file cannot decode to a huge one.
 
 import type { IncomingMessage } from 'node:http'
 import { pipeline, type Readable } from 'node:stream'
@@ -6,9 +6,9 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { type Answer, failure } from '../../safety/safety-refusal.ts'
 import { REDACTED, type Redact, redactJson } from '../../safety/secrets/redaction.ts'
-import { connectionFailure, Silent } from './http-exchange.ts'
+import { connectionFailure, IdleTimeout } from './http-exchange.ts'
 
-/** As far as it came, and why not further: too large, or broken off. */
+/** The bytes received, and why no more: too large, or aborted. */
 export async function readBody(
   response: IncomingMessage,
   host: string,
@@ -20,7 +20,7 @@ export async function readBody(
     const encoding = String(response.headers['content-encoding']).slice(0, 60)
     return { ok: false, failure: failure('logic', `${host} sent the body as '${encoding}', which nobody asked for`) }
   }
-  response.setTimeout(idleMs, () => response.destroy(new Silent()))
+  response.setTimeout(idleMs, () => response.destroy(new IdleTimeout()))
   const parts: Buffer[] = []
   let bytes = 0
   try {
@@ -40,10 +40,10 @@ export async function readBody(
   return { ok: true, value: Buffer.concat(parts) }
 }
 
-/** We ask for none; some servers encode all the same. */
+/** We do not request an encoding; some servers use one anyway. */
 function decoding(response: IncomingMessage): Readable | null {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
-  // What goes wrong shows at its end, to whoever reads it.
+  // Errors appear on the last stream, which is read.
   const through = (decoder: NodeJS.ReadWriteStream & Readable): Readable =>
     pipeline(response, decoder, () => {}) as Readable
   switch (encoding) {
@@ -64,7 +64,7 @@ function decoding(response: IncomingMessage): Readable | null {
 
 const HEADERS_MAX = 100
 const HEADER_MAX = 4_000
-/** They hand out what only this client may have. */
+/** Their values grant access to this client. */
 const CONFIDENTIAL: ReadonlySet<string> = new Set([
   'set-cookie',
   'set-cookie2',
@@ -83,7 +83,7 @@ export function headerOutputs(response: IncomingMessage, redact: Redact): JsonOb
   )
 }
 
-/** `json` where the server says that it is, and it is; else `text`. */
+/** `json` if the server declares valid JSON; else `text`. */
 export function bodyOutputs(body: Buffer, response: IncomingMessage, redact: Redact): JsonObject {
   if (body.length === 0) return {}
   const text = body.toString('utf8')
@@ -96,7 +96,7 @@ export function bodyOutputs(body: Buffer, response: IncomingMessage, redact: Red
 
 const DEPTH_MAX = 64
 
-/** Plain data only, and not deeper than anybody means. */
+/** Plain data of limited depth. */
 function parseJson(text: string): Json | undefined {
   try {
     const value = JSON.parse(text, (key, item) => {

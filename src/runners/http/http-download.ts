@@ -1,7 +1,7 @@
-// A body that goes into a file of the workspace. What has arrived is kept beside the journal until all is there, so that the next
-// attempt asks for the rest (Range, If-Range); then the file takes its place in one step, through the path gate.
+// A response body that is written to a file of the workspace. Received bytes are kept in the state folder until all are there, so that the
+// next attempt requests only the rest (Range, If-Range); then the file is put in place atomically through the path gate.
 //
-//   <state>/scratch/downloads/<hash>.part    the bytes so far        <hash>.json    what they are the beginning of
+//   <state>/scratch/downloads/<hash>.part    the bytes so far        <hash>.json    the request they belong to
 
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -12,11 +12,11 @@ import { type Answer, answering, failure, refuse } from '../../safety/safety-ref
 import { inScope } from '../../safety/scope.ts'
 import { byteStreamRedactor } from '../../safety/secrets/redaction.ts'
 import type { Attempt, RunnerTools } from '../runner.ts'
-import { connectionFailure, type HttpLimits, Silent } from './http-exchange.ts'
+import { connectionFailure, type HttpLimits, IdleTimeout } from './http-exchange.ts'
 
 interface Begun {
   readonly url: string
-  /** A strong ETag, else the time of the last change; without one the rest cannot be asked for. */
+  /** A strong ETag, else the modification time; without one the rest cannot be requested. */
   readonly validator: string
 }
 
@@ -25,7 +25,7 @@ export interface Resumption {
   readonly offset: number
 }
 
-/** So many begun downloads are kept. */
+/** How many partial downloads are kept. */
 const KEPT_MAX = 20
 
 export class Download {
@@ -63,7 +63,7 @@ export class Download {
     await rm(this.#note, { force: true })
   }
 
-  /** Takes the body to its end, and says how long it is. */
+  /** Reads the body to its end; returns its length. */
   async take(
     response: IncomingMessage,
     { offset }: Resumption,
@@ -98,7 +98,7 @@ export class Download {
     const file = await open(this.#part, isRest ? 'r+' : 'w', 0o600)
     let size: number | 'secret' | 'large'
     try {
-      response.setTimeout(limits.idleMs, () => response.destroy(new Silent()))
+      response.setTimeout(limits.idleMs, () => response.destroy(new IdleTimeout()))
       size = await this.#write(response, file, from, limits)
     } catch (error) {
       return { ok: false, failure: connectionFailure(error, host, true) }
@@ -139,7 +139,6 @@ export class Download {
     }
   }
 
-  /** Downloads that nobody went on with are not kept for ever. */
   async #dropOldest(): Promise<void> {
     const parts = (await readdir(this.#folder)).filter(name => name.endsWith('.part'))
     if (parts.length < KEPT_MAX) return
@@ -147,10 +146,10 @@ export class Download {
       parts.map(async name => ({ name, at: (await stat(join(this.#folder, name))).mtimeMs })),
     )
     for (const { name } of aged.toSorted((a, b) => b.at - a.at).slice(KEPT_MAX - 1))
-      for (const gone of [name, name.replace(/part$/, 'json')]) await rm(join(this.#folder, gone), { force: true })
+      for (const file of [name, name.replace(/part$/, 'json')]) await rm(join(this.#folder, file), { force: true })
   }
 
-  /** What could be the beginning of a secret is not written before more is known. */
+  /** A possible beginning of a secret is held back until more is known. */
   async #write(
     response: IncomingMessage,
     file: FileHandle,
@@ -184,7 +183,7 @@ const no = (message: string): Answer<never> => ({ ok: false, failure: failure('l
 const tooLarge = (host: string, { fileBytes }: HttpLimits): Answer<never> =>
   no(`the file of ${host} is larger than ${fileBytes} bytes, and no output may be`)
 
-/** The part that begins where ours ends; null for any other. */
+/** The content range that starts at our offset; null for any other. */
 function rangeOf(response: IncomingMessage, offset: number): { readonly total: number | null } | null {
   const found = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(response.headers['content-range'] ?? '')
   if (found === null || Number(found[1]) !== offset || Number(found[2]) < offset) return null

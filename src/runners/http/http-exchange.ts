@@ -1,5 +1,5 @@
-// One request and its answer, redirects followed. Every hop is judged before anything is connected, by the same judge as the proxy of
-// commands, and the connection is made to an address that was judged: what a name server answers later changes nothing.
+// One request and its response, with redirects. Every hop is judged before connecting, by the same judge as the proxy of commands, and the
+// connection uses a judged address: later answers of a name server change nothing.
 
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as tlsRequest } from 'node:https'
@@ -12,20 +12,16 @@ import { type Answer, codeOf, failure } from '../../safety/safety-refusal.ts'
 import type { Reach } from '../runner.ts'
 
 export interface HttpLimits {
-  /** Of the head of an answer. */
   readonly headerBytes: number
-  /** Of a body that is kept in memory, as it is after decoding. */
   readonly bodyBytes: number
-  /** Of a body that is written to a file. */
   readonly fileBytes: number
-  /** How long a connection may be silent. */
   readonly idleMs: number
 }
 
 export const HTTP_LIMITS: HttpLimits = {
   headerBytes: 64 * 1024,
   bodyBytes: 1024 * 1024,
-  // More is not taken as an output.
+  // Larger files are not accepted as outputs.
   fileBytes: 64 * 1024 * 1024,
   idleMs: 60_000,
 }
@@ -35,7 +31,7 @@ export interface Sending {
   readonly url: string
   /** Names in lower case. */
   readonly headers: { readonly [name: string]: string }
-  /** Names of headers that hold a secret: they go to the first server and to no other. */
+  /** Headers that contain a secret, which only the first server gets. */
   readonly confidential: ReadonlySet<string>
   readonly body: Buffer | null
   readonly isBodyConfidential: boolean
@@ -45,9 +41,9 @@ export interface ExchangeOptions {
   readonly reach: Reach
   readonly limits: HttpLimits
   readonly signal: AbortSignal
-  /** Finds secrets of the task: no address may hold one, since addresses are journaled. */
+  /** Redacts secrets: addresses are journaled, so none may contain one. */
   readonly redact: (text: string) => string
-  /** Certificates to trust besides those of the system. */
+  /** Additional trusted certificates. */
   readonly ca?: string
 }
 
@@ -67,10 +63,10 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
   let base: URL | null = null
   for (let hop = 0; ; hop++) {
     const url = urlOf(address, base)
-    const said = options.redact(address)
-    const isTelling = typeof url !== 'string' && (said !== address || options.redact(url.href) !== url.href)
-    if (isTelling) {
-      options.reach.refuse(method, said, 'the address contains a secret of the task')
+    const redacted = options.redact(address)
+    const isLeaking = typeof url !== 'string' && (redacted !== address || options.redact(url.href) !== url.href)
+    if (isLeaking) {
+      options.reach.refuse(method, redacted, 'the address contains a secret of the task')
       return no(
         'policy',
         `${from(base)}an address that contains a secret of the task`,
@@ -80,8 +76,8 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
     const target = typeof url === 'string' ? null : targetOf(url, method)
     if (typeof url === 'string' || target === null) {
       const why = typeof url === 'string' ? url : 'the address names no host'
-      options.reach.refuse(method, said, why)
-      return no('policy', `${from(base)}${shown(said)} is not asked: ${why}`, 'use an https:// or http:// address')
+      options.reach.refuse(method, redacted, why)
+      return no('policy', `${from(base)}${shown(redacted)} is not asked: ${why}`, 'use an https:// or http:// address')
     }
     const verdict = await options.reach.judge(target, { method, path: url.pathname })
     const where = `${target.host}:${target.port}`
@@ -103,7 +99,7 @@ export async function exchange(sending: Sending, options: ExchangeOptions): Prom
     if (hop >= HOPS_MAX) return no('logic', `more than ${HOPS_MAX} redirects`, 'ask for the last address yourself')
     const next = urlOf(location, url)
     const isElsewhere = typeof next === 'string' || next.origin !== url.origin
-    // As browsers do: only 307 and 308 ask for the same request again.
+    // As browsers do: only 307 and 308 repeat the same request.
     if (status === 303 || ((status === 301 || status === 302) && !isSafeMethod(method))) {
       method = method === 'HEAD' ? 'HEAD' : 'GET'
       body = null
@@ -136,7 +132,7 @@ const without = (
   isGone: (name: string) => boolean,
 ): { readonly [name: string]: string } => Object.fromEntries(Object.entries(headers).filter(([name]) => !isGone(name)))
 
-/** The address in one spelling, or what is wrong with it. */
+/** The normalised address, or what is wrong with it. */
 function urlOf(text: string, base: URL | null): URL | string {
   let url: URL
   try {
@@ -149,7 +145,7 @@ function urlOf(text: string, base: URL | null): URL | string {
   return url
 }
 
-/** What is asked for, as rules see it: of TLS the place alone. */
+/** The target for rules: for TLS only host and port. */
 function targetOf(url: URL, method: string): NetworkTarget | null {
   const host = plainHost(url.hostname)
   if (host === null) return null
@@ -193,10 +189,10 @@ async function send(
           isConnected = true
         })
       })
-      request.setTimeout(limits.idleMs, () => request.destroy(new Silent()))
+      request.setTimeout(limits.idleMs, () => request.destroy(new IdleTimeout()))
       request.once('error', reject)
       request.once('response', response => {
-        // Node takes a body without a length for whole when its connection ends, also when a timeout or a reset ended it.
+        // Node accepts a body without a length as complete when its connection ends, even by a timeout or a reset.
         request.once('error', error => void (response.complete || response.destroy(error)))
         resolve(response)
       })
@@ -209,11 +205,11 @@ async function send(
   }
 }
 
-export class Silent extends Error {
-  override readonly name = 'Silent'
+export class IdleTimeout extends Error {
+  override readonly name = 'IdleTimeout'
 }
 
-/** Only these addresses, whatever the name means by now. Node asks for nothing when the host is an address itself. */
+/** Connects only to these addresses, without another lookup. Node makes none when the host is an address itself. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const all = addresses.map(address => ({ address, family: isIP(address) }))
   return (_host, options, callback) => {
@@ -222,11 +218,11 @@ function pinned(addresses: readonly string[]): LookupFunction {
   }
 }
 
-/** Why there was no answer, or no whole one. `sent`: the server may have carried it out. */
+/** Why there was no complete response. `sent`: the server may have executed the request. */
 export function connectionFailure(error: unknown, host: string, sent: boolean): Failure {
   const code = codeOf(error)
   const marked = sent ? { code: SENT } : code === null ? {} : { code: `errno:${code}` }
-  if (error instanceof Silent) return { ...failure('transient', `${host} went silent`), ...marked }
+  if (error instanceof IdleTimeout) return { ...failure('transient', `${host} went silent`), ...marked }
   if (code === 'HPE_HEADER_OVERFLOW')
     return { ...failure('logic', `${host} sent more headers than are taken`), ...marked }
   if (code?.startsWith('HPE_') === true || code?.startsWith('Z_') === true)
@@ -237,5 +233,5 @@ export function connectionFailure(error: unknown, host: string, sent: boolean): 
   return { ...failure('transient', `the connection to ${host} ${sent ? 'broke' : 'failed'} (${how})`), ...marked }
 }
 
-/** The code of a failure after which nobody knows whether the server acted. */
+/** The code of a failure after which it is unknown whether the server acted. */
 export const SENT = 'sent'

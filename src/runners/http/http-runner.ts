@@ -1,4 +1,4 @@
-// Sends requests. What sends them is loaded with the first one: few plans have any.
+// Runs HTTP requests. Loaded lazily, because few plans have any.
 
 import { httpRequest, requestLines } from '../../domain/actions/http-action.ts'
 import type { Runner } from '../runner.ts'

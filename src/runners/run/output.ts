@@ -1,18 +1,18 @@
-// The output of a child: live to the log up to a bound, and its head and tail in memory for whoever judges the attempt.
+// The output of a child: live to the log up to a limit, and its head and tail in memory for evaluating the attempt.
 
 import { TASK_OUTPUT_MAX_BYTES } from '../../domain/limits.ts'
 import { byteStreamRedactor, type Redacting } from '../../safety/secrets/redaction.ts'
 import type { RunnerTools } from '../runner.ts'
 
-// Output of unknown length, kept as a head and a tail of bounded size. What lies between is counted, not kept, so a task
-// that prints without end costs a fixed amount of memory.
+// Output of unknown length, kept as a bounded head and tail. The middle is only counted, so that endless output takes a fixed amount of
+// memory.
 
 class BoundedOutput {
   readonly #headMax: number
   readonly #tailMax: number
   readonly #head: Buffer[] = []
   #headBytes = 0
-  // A ring, made when the head is full: `#ring[#next]` is the oldest byte once it has gone round.
+  // A ring buffer, created when the head is full: once full, `#ring[#next]` is the oldest byte.
   #ring: Buffer | null = null
   #next = 0
   #tailBytes = 0
@@ -31,7 +31,6 @@ class BoundedOutput {
     if (head.length < chunk.length) this.#writeTail(chunk.subarray(head.length))
   }
 
-  /** Bytes that were let go. */
   get leftOut(): number {
     return Math.max(0, this.#tailBytes - this.#tailMax)
   }
@@ -42,7 +41,7 @@ class BoundedOutput {
     return Buffer.concat([this.#ring.subarray(this.#next), this.#ring.subarray(0, this.#next)])
   }
 
-  /** All of it as text, with a line that says how much is missing. Bytes that are no UTF-8 become U+FFFD. */
+  /** As text, with a line that gives the size of the gap. Invalid UTF-8 becomes U+FFFD. */
   text(): string {
     if (this.leftOut === 0) return Buffer.concat([...this.#head, this.tail()]).toString('utf8')
     const head = Buffer.concat(this.#head)
@@ -65,7 +64,7 @@ class BoundedOutput {
 
 const leftOutLine = (bytes: number): string => `… ${bytes} bytes left out …`
 
-/** How many bytes at the end begin a UTF-8 character that is not finished; 0 to 3. */
+/** How many bytes at the end begin an incomplete UTF-8 character; 0 to 3. */
 function unfinishedBytes(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
@@ -75,21 +74,21 @@ function unfinishedBytes(bytes: Buffer): number {
   return 0
 }
 
-/** How many bytes at the start continue a character that began before; 0 to 3. */
+/** How many bytes at the start continue an earlier character; 0 to 3. */
 function leadingRestBytes(bytes: Buffer): number {
   let rest = 0
   while (rest < 3 && rest < bytes.length && (bytes[rest]! & 0xc0) === 0x80) rest++
   return rest
 }
 
-// Where the output of a child goes: live to the log, in whole characters and up to a bound, and bounded into memory for
-// whoever judges the attempt. Beyond the bound it is drained and dropped; only its last part follows when it has ended.
+// Sends the output of a child live to the log, in whole characters and up to a limit, and keeps a bounded copy in memory. Beyond the limit
+// it is drained and dropped; only its tail follows at the end.
 
 const RETURNED_MAX_BYTES = 1024 * 1024
 const LOG_HEAD_MAX_BYTES = (TASK_OUTPUT_MAX_BYTES / 2) * 0.8
 const LOG_TAIL_MAX_BYTES = (TASK_OUTPUT_MAX_BYTES / 2) * 0.2
 
-/** One of stdout and stderr. Each has half of what a task may print. */
+/** For stdout or stderr. Each has half of the limit. */
 export class OutputTap {
   readonly #stream: 'stdout' | 'stderr'
   readonly #log: RunnerTools['log']

@@ -1,5 +1,5 @@
-// The processes of this machine as /proc shows them: who started whom, when, in which session, and with which marks in
-// its environment. Read at one go and synchronously, because a list that is half a second old is of no use for killing.
+// The processes of this machine from /proc: parents, start times, sessions, and marks in their environment. Read synchronously in one go,
+// because an outdated list is useless for killing.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { shortageKindOf } from '../../domain/shortage.ts'
@@ -10,11 +10,11 @@ export interface Process {
   readonly parent: number
   readonly group: number
   readonly session: number
-  /** Clock ticks since boot; with the pid it names a process for ever. */
+  /** Clock ticks since boot; identifies a process together with its pid. */
   readonly start: number
 }
 
-/** Living processes by pid; zombies are no longer living. */
+/** By pid, without zombies. */
 export function listProcesses(): ReadonlyMap<number, Process> {
   const found = new Map<number, Process>()
   for (const name of readdirSync('/proc')) {
@@ -33,24 +33,24 @@ export function lookUpProcess(pid: number): Process | null {
   return { pid, parent: Number(parent), group: Number(group), session: Number(session), start: Number(fields[19]) }
 }
 
-/** When a process started, a zombie too; 0 when nobody can tell. */
+/** The start time of a process, even a zombie; 0 when unknown. */
 export function startOf(pid: number): number {
   try {
     return Number(readStat(pid)?.[19] ?? 0)
   } catch (error) {
-    // It has begun, and must be followed although no file can be opened just now.
+    // The process exists and must be tracked although no file can be opened now.
     if (shortageKindOf(codeOf(error) ?? '') === 'open-files') return 0
     throw error
   }
 }
 
-/** The fields from the third on: the second is the name in parentheses and may hold anything. */
+/** The fields from the third on: the second is the name in parentheses and may contain anything. */
 function readStat(pid: number): readonly string[] | null {
   const text = readProc(pid, 'stat')
   return text === null ? null : text.slice(text.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Does the environment the process was started with hold all of these `NAME=value`? Not readable means no. */
+/** Was the process started with all of these `NAME=value`? Unreadable means no. */
 export function hasMarks(pid: number, marks: readonly string[]): boolean {
   const text = readProc(pid, 'environ')
   if (text === null || text === '') return false
@@ -62,7 +62,7 @@ function readProc(pid: number, file: 'stat' | 'environ'): string | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch (error) {
-    // Gone meanwhile, or somebody else's.
+    // It has ended, or belongs to another user.
     if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '')) return null
     throw error
   }

@@ -1,8 +1,8 @@
-// Ending a process tree so that nothing of it lives on, also what called setsid, nohup or was adopted by init. On Linux a
-// process belongs to the tree when it carries the marks in its environment, stands in the leader's session or group, or
-// descends from one that does; on other systems only the leader's group is known.
+// Ends a process tree completely, including processes that called setsid or nohup, or were adopted by init. On Linux a process belongs to
+// the tree when it has the marks in its environment, is in the leader's session or group, or descends from one that does; on other
+// systems only the leader's group is known.
 //
-//   ask (SIGTERM) ──grace over or all gone──▶ kill (SIGKILL) ──▶ look again, until none is left or the rounds are used up
+//   ask (SIGTERM) ──grace over or all gone──▶ kill (SIGKILL) ──▶ check again, until none is left or the rounds are used up
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -51,13 +51,13 @@ async function end(wanted: Wanted, graceMs: number): Promise<Ended> {
   return { ended: seen.size - members.length, left: members.length }
 }
 
-/** The living members of the tree. Never this process or one it descends from. */
+/** The live members of the tree. Never this process or its ancestors. */
 function membersOf({ marks, leader }: Wanted): readonly Process[] {
   if (!hasProc()) return leader !== null && groupLives(leader.pid) ? [groupAsProcess(leader.pid)] : []
   const all = listProcesses()
   const mine = new Set<number>()
   for (let pid = process.pid; pid > 0 && !mine.has(pid); pid = all.get(pid)?.parent ?? 0) mine.add(pid)
-  // Nothing that lived before the leader can descend from it; that spares reading most environments.
+  // Older processes cannot descend from the leader, so their environments need not be read.
   const since = leader?.start ?? 0
   const members = new Map<number, Process>()
   for (const one of all.values()) {
@@ -85,16 +85,16 @@ function addDescendants(
 
 function send(members: readonly Process[], { leader }: Wanted, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (signal === 'SIGTERM' && leader?.isWall === true) {
-    // Who is inside may tidy up; the wall stays until they have.
+    // Asks processes inside to end; process 1 of the sandbox stays until they have.
     for (const member of members)
       if (member.group !== leader.pid && lookUpProcess(member.pid)?.start === member.start) kill(member.pid, signal)
     return
   }
-  // The whole group at once first, so that it cannot fork away between two kills.
+  // The whole group first, so that it cannot fork between two kills.
   if (leader !== null && members.some(member => member.group === leader.pid)) kill(-leader.pid, signal)
   for (const member of members) {
     if (member.group === leader?.pid) continue
-    // The pid may have been given to another since we looked.
+    // The pid may have been reused since the list was read.
     if (lookUpProcess(member.pid)?.start === member.start) kill(member.pid, signal)
   }
 }

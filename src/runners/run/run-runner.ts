@@ -1,5 +1,5 @@
-// Runs a command as one attempt: its own session without a terminal, a short environment, bounded output, bounded time.
-// Whatever way it ends, nothing of its process tree lives on when the answer is given.
+// Runs a command as one attempt: its own session without a terminal, a short environment, bounded output, bounded time. However it ends,
+// nothing of its process tree is alive when the attempt returns.
 //
 //   start ──▶ running ──exit───────────────────────▶ end the rest of the tree ──▶ drain pipes ──▶ exited
 //                └──signal or deadline──▶ ask, then kill the tree ──▶ exit ──┘               └─▶ interrupted
@@ -23,27 +23,25 @@ import {
 import type { Directory } from '../../safety/files/directory.ts'
 import { openGate, type PathGate } from '../../safety/files/path-gate.ts'
 import { type Answer, codeOf, failure, failureOf } from '../../safety/safety-refusal.ts'
-import { type Boxed, spawnBoxed } from '../../safety/sandbox/boxed-process.ts'
-import type { Leftover } from '../../safety/sandbox/leftover-files.ts'
-import { runsOutside } from '../../safety/sandbox/outside-git.ts'
+import { beyondOf, runsOutside, type SandboxedCommand, sandboxCommand } from '../../safety/sandbox/command-sandbox.ts'
 import type { Wrapped } from '../../safety/sandbox/sandbox.ts'
-import { beyondOf, type ShutIn, shutIn } from '../../safety/sandbox/shut-in.ts'
+import { type Boxed, type Leftover, spawnBoxed } from '../../safety/sandbox/sandboxed-process.ts'
 import type { Attempt, AttemptMark, Ended, Outcome, ProcessTree, Runner, RunnerTools, Stop } from '../runner.ts'
 import { OutputTap } from './output.ts'
 import { startOf } from './process-table.ts'
 import { leftoverLine, sandboxHint } from './sandbox-hint.ts'
 
-// A started child process and its two ends: it has exited, and later its pipes are closed. Ends and output are listened to
-// from the first moment, since a quick child is gone before anybody looks, and Node then throws unread output away.
+// A started child process with its two ends: its exit, and later the end of its pipes. Listeners are attached at once, because a quick
+// child may have ended by then, and Node discards unread output.
 
 interface ChildOptions {
   readonly argv: readonly string[]
-  /** Null: it stays open, for whoever speaks with the child. */
+  /** Null: it stays open, for a dialogue with the child. */
   readonly stdin: string | undefined | null
   readonly env: { readonly [name: string]: string }
-  /** An open directory, so that no swapped path can lead the child elsewhere; needed only until it has started. */
+  /** An open directory, so that a replaced path cannot lead the child elsewhere; needed only until the start. */
   readonly cwd: Directory
-  /** The command in its sandbox; null where it has none. */
+  /** The command in its sandbox; null without one. */
   readonly wrapped: Wrapped | null
   readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Buffer) => void
 }
@@ -52,16 +50,14 @@ export interface Child {
   readonly leader: NonNullable<AttemptMark['leader']>
   readonly process: ChildProcess
   readonly exited: Promise<Exit>
-  /** Stops listening for the exit of a process that cannot be ended. */
   giveUp(): void
-  /** Reads what is still in the pipes, for a bounded time, and lets go of them. */
+  /** Reads the rest of the pipes for a bounded time, and closes them. */
   drain(): Promise<void>
 }
 
 interface Exit {
   readonly exit: number | null
   readonly signal: string | null
-  /** Its sandbox could not be made, so nothing was begun. */
   readonly failure?: Failure
   readonly excess?: Failure
   readonly leftover?: Leftover
@@ -70,7 +66,7 @@ interface Exit {
 const DRAIN_STEPS = 10
 const DRAIN_STEP_MS = 100
 
-/** Starts it in a session of its own, without a terminal. An error is why it could not be started. */
+/** In its own session, without a terminal. An error says why it could not be started. */
 export async function startChild(options: ChildOptions): Promise<Child | Error> {
   const [file = '', ...args] = options.argv
   const stdin = options.stdin === undefined ? 'ignore' : 'pipe'
@@ -81,7 +77,7 @@ export async function startChild(options: ChildOptions): Promise<Child | Error> 
       boxed = spawnBoxed(options.wrapped, { stdin })
       child = boxed.child
     } else {
-      // The child changes its directory before it becomes the program, while it still holds our descriptors.
+      // The child changes its directory before exec, while it still has our descriptors.
       const cwd = options.cwd.at(null).toString()
       child = spawn(file, args, { cwd, env: options.env, detached: true, stdio: [stdin, 'pipe', 'pipe'] })
     }
@@ -102,7 +98,7 @@ export async function startChild(options: ChildOptions): Promise<Child | Error> 
   })
   child.stdout?.on('data', chunk => options.onOutput('stdout', chunk))
   child.stderr?.on('data', chunk => options.onOutput('stderr', chunk))
-  // A child that does not read its input to the end is within its rights.
+  // A child may close its input early.
   child.stdin?.on('error', () => {})
   if (options.stdin !== null) child.stdin?.end(options.stdin)
   return {
@@ -122,14 +118,14 @@ export async function startChild(options: ChildOptions): Promise<Child | Error> 
   }
 }
 
-// A command line as the system gets it and as a person reads it. A list is handed over word by word, without a shell, so a
-// word means itself; a script is one argument of `sh -eu -c`, shown as it was written.
+// A command line as argv and as text for people. A list is passed without a shell; a script is one argument of `sh -eu -c`, shown as it was
+// written.
 
 function argvOf(command: CommandLine): readonly string[] {
   return 'argv' in command ? command.argv : ['/bin/sh', '-eu', '-c', command.script]
 }
 
-/** What it leaves in memory when it dies is not written into the workspace. */
+/** Disables core dumps, which would be written into the workspace. */
 export function withoutCore(argv: readonly string[]): readonly string[] {
   return ['/bin/sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...argv]
 }
@@ -138,13 +134,12 @@ function shownCommand(command: CommandLine): string {
   return 'argv' in command ? command.argv.map(quoted).join(' ') : command.script
 }
 
-/** The word as one would type it in a POSIX shell. */
+/** Quoted for a POSIX shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-// A timer that may be longer than a Node timer can count, and is never instant by accident: zero, negative and absurd
-// times fall back to the default.
+// A timer beyond the limit of Node's timers, which never fires at once by accident: zero, negative and absurd durations become the default.
 
 const TIMER_MAX_MS = 2 ** 31 - 1
 
@@ -161,8 +156,8 @@ export function startDeadline(ms: number, passed: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-// The environment of a task's process: the inherited allowlist, what the plan adds, and our marks last, so that nothing
-// can overwrite them. Inputs travel as JSON in PLANFOLD_INPUTS, never spliced into a command.
+// The environment of a task's process: the inherited allow list, the plan's variables, and our marks last, so that nothing can override
+// them. Inputs are JSON in PLANFOLD_INPUTS, never part of a command.
 
 export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{ readonly [name: string]: string }> {
   const refused = environmentFailure(attempt.env)
@@ -180,30 +175,30 @@ export function childEnvironment(attempt: Attempt, tools: RunnerTools): Answer<{
     PLANFOLD_KEY: attempt.key,
     PLANFOLD_ATTEMPT: String(attempt.attempt),
     ...(tools.traceparent === undefined ? {} : { TRACEPARENT: tools.traceparent }),
-    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: handed(attempt.feedback) }),
+    ...(attempt.feedback === undefined ? {} : { PLANFOLD_FEEDBACK: withoutNul(attempt.feedback) }),
   }
   const isPersonal = attempt.action.type === 'run' && tools.sandbox === undefined
   const inherited = (isPersonal ? personalEnvironment : inheritedEnvironment)(tools.environment)
   return { ok: true, value: { ...inherited, ...attempt.env, ...tools.secrets, ...marks } }
 }
 
-/** A person's words, as far as a process can be handed them. */
-function handed(text: string): string {
+/** The feedback of a person, as far as an environment can hold it. */
+function withoutNul(text: string): string {
   const bytes = Buffer.from(text.replaceAll('\0', ''))
   if (bytes.length <= VALUE_MAX_BYTES) return bytes.toString('utf8')
   const cut = bytes.subarray(0, VALUE_MAX_BYTES - 8).toString('utf8')
   return `${cut.replace(/\uFFFD$/, '')}…`
 }
 
-// Why a command could not even be started, said so that one knows what to do.
+// Why a command could not be started, with a hint.
 
 export function spawnFailure(error: Error, argv: readonly string[]): Failure {
   const code = codeOf(error)
-  const told = tell(error, argv)
-  return code === null || code.startsWith('ERR_') ? told : { ...told, code: `errno:${code}` }
+  const failure = startFailure(error, argv)
+  return code === null || code.startsWith('ERR_') ? failure : { ...failure, code: `errno:${code}` }
 }
 
-function tell(error: Error, argv: readonly string[]): Failure {
+function startFailure(error: Error, argv: readonly string[]): Failure {
   const name = JSON.stringify((argv[0] ?? '').slice(0, 200))
   switch (codeOf(error)) {
     case 'ENOENT':
@@ -236,7 +231,7 @@ function tell(error: Error, argv: readonly string[]): Failure {
 
 export interface RunOptions {
   readonly tree: ProcessTree
-  /** How long an interrupted command may tidy up before it is killed. */
+  /** How long an interrupted command may take before it is killed. */
   readonly graceMs?: number
 }
 
@@ -327,7 +322,7 @@ export function runRunner(options: RunOptions): Runner {
   }
 }
 
-/** Why a path that must not lead through a symbolic link cannot be handed to the command. */
+/** Why a path must not be passed to the command: it leads through a symbolic link. */
 async function linkFault(gate: PathGate, cwd: string, word: string): Promise<Failure | null> {
   if (isAbsolute(word))
     return failure('policy', `${JSON.stringify(word)} is absolute`, 'name a file of the workspace, without a leading /')
@@ -341,16 +336,20 @@ async function linkFault(gate: PathGate, cwd: string, word: string): Promise<Fai
     : file.failure
 }
 
-/** The command in the sandbox that was chosen for it; null where it runs without one. */
+/** The command in its sandbox; null when it runs without one. */
 async function shut(
   attempt: Attempt,
   { sandbox, root, stateDir, write, read, log }: RunnerTools,
   argv: readonly string[],
   env: { readonly [name: string]: string },
-): Promise<Answer<ShutIn> | null> {
+): Promise<Answer<SandboxedCommand> | null> {
   if (sandbox === undefined || runsOutside(argv)) return null
   const cwd = join(realpathSync(root), attempt.definition.cwd ?? '.')
-  return await shutIn(sandbox, { root, stateDir, cwd, write, argv, env, ...(read === undefined ? {} : { read }) }, log)
+  return await sandboxCommand(
+    sandbox,
+    { root, stateDir, cwd, write, argv, env, ...(read === undefined ? {} : { read }) },
+    log,
+  )
 }
 
 interface Ending {
@@ -358,7 +357,7 @@ interface Ending {
   readonly exit: Exit
 }
 
-/** Stays until the child and everything it started is gone. */
+/** Waits until the child and its whole process tree have ended. */
 export async function follow(
   child: Child,
   attempt: Attempt,
@@ -374,7 +373,7 @@ export async function follow(
     if (ended !== null || child.process.exitCode !== null || child.process.signalCode !== null) return
     why = because
     ended = tree.endAttempt(mark, { graceMs: Math.min(graceMs, stop.graceMs ?? graceMs) })
-    // A process that may not or cannot be killed must not hold us for ever.
+    // A process that cannot be killed must not block us for ever.
     void ended.then(({ left }) => left > 0 && child.giveUp())
   }
   const interrupt = () => finish('interrupted')
@@ -395,7 +394,7 @@ export async function follow(
 const LOOK_TRIES = 20
 const LOOK_AGAIN_MS = 100
 
-/** It has exited, and how is known: want of file handles must not lose that, so what it left behind is looked for again. */
+/** The exit is known and must not be lost when file handles run out, so the search for its leftovers is repeated. */
 async function endLeft(tree: ProcessTree, mark: AttemptMark, tools: RunnerTools): Promise<Ended> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,8 +1,8 @@
-// What is said when the sandbox may be why a command failed, or why what it made is gone. Judged by the words of the operating system in
-// its output: a guess, so it says where the command ran and what that means there, and one line that changes it.
+// Hints when the sandbox may be why a command failed, or why its output is gone. A guess from error messages of the operating system, so it
+// says where the command ran, what that means, and how to change it.
 
 import { numberOf } from '../../domain/phrases.ts'
-import type { Leftover } from '../../safety/sandbox/leftover-files.ts'
+import type { Leftover } from '../../safety/sandbox/sandboxed-process.ts'
 
 interface Failed {
   readonly exit: number | null
@@ -11,9 +11,9 @@ interface Failed {
 }
 
 export interface HeldCommand {
-  /** The person wrote it: it sees their home. */
+  /** The user's own command, which sees their home. */
   readonly isOwn: boolean
-  /** Somebody around it demands the sandbox: `sandbox: off` would not help. */
+  /** A policy layer demands the sandbox: `sandbox: off` would not help. */
   readonly isRequired: boolean
   readonly home: string | undefined
   readonly write: readonly string[] | null
@@ -29,13 +29,15 @@ const MISSING = /\bENOENT\b|no such file or directory/i
 /** Null when nothing in the output points to the sandbox. */
 export function sandboxHint({ exit, stdout, stderr }: Failed, held: HeldCommand): string | null {
   if (exit === 0) return null
-  const said = `${stdout.slice(-SAID_MAX)}\n${stderr.slice(-SAID_MAX)}`
+  const output = `${stdout.slice(-SAID_MAX)}\n${stderr.slice(-SAID_MAX)}`
   const folders = (held.write ?? []).flatMap(pattern => /^([^*?]+?)\/?(?:\*\*)?$/.exec(pattern)?.[1] ?? [])
-  const kept = said.split('\n').flatMap(line => (REMOVING.test(line) ? folders.filter(one => line.includes(one)) : []))
-  if (BUSY.test(said) || (READ_ONLY.test(said) && kept.length > 0))
+  const kept = output
+    .split('\n')
+    .flatMap(line => (REMOVING.test(line) ? folders.filter(one => line.includes(one)) : []))
+  if (BUSY.test(output) || (READ_ONLY.test(output) && kept.length > 0))
     return `${RAN}; ${busyFolder(kept[0] ?? folders[0])}`
-  const isMissing = said.split('\n').some(line => MISSING.test(line) && isOfTheSandbox(line, held.home))
-  if (!READ_ONLY.test(said) && !DENIED.test(said) && !isMissing) return null
+  const isMissing = output.split('\n').some(line => MISSING.test(line) && isOfTheSandbox(line, held.home))
+  if (!READ_ONLY.test(output) && !DENIED.test(output) && !isMissing) return null
   const writable = held.write === null ? 'the workspace' : named(held.write)
   return held.isOwn
     ? `${RAN}: writable there are ${writable}, /tmp and the caches of package managers, your home is read-only without credentials, .git is read-only; add what it writes to \`write\`, show it a file with \`read: [~/FILE]\`${held.isRequired ? '; the policy or the origin of the plan requires the sandbox' : ', or let it run as you with `sandbox: off`'}`
@@ -44,7 +46,7 @@ export function sandboxHint({ exit, stdout, stderr }: Failed, held: HeldCommand)
 
 const RAN = 'it ran in the sandbox'
 
-/** A folder that could not be made, or something below the home, which is not there inside. */
+/** A folder that could not be created, or something below the home, which is missing inside. */
 const isOfTheSandbox = (line: string, home: string | undefined): boolean =>
   /\bmkdir/i.test(line) || line.includes('~/') || (home !== undefined && home !== '/' && line.includes(`${home}/`))
 
@@ -59,7 +61,6 @@ function named(write: readonly string[]): string {
   return [...write.slice(0, NAMED_MAX), ...more].join(', ')
 }
 
-/** One line for the output of the task. */
 export function leftoverLine({ names, count }: Leftover): string {
   const more = count > names.length ? `, … and ${count - names.length} more` : ''
   const [were, are] = count === 1 ? ['was', 'is'] : ['were', 'are']

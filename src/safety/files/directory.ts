@@ -1,4 +1,4 @@
-// Folders that are opened and made step by step, without following links.
+// Folders that are opened and created step by step, without following symbolic links.
 
 import {
   type BigIntStats,
@@ -15,10 +15,10 @@ import * as fs from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
 
-// One open directory, and the names directly in it. Nothing here takes a path: every step goes from a held descriptor to
-// one name, as openat does, through /proc/self/fd, and never follows a symbolic link. So a directory swapped for a link
-// between check and use leads nowhere. Names are bytes, because Linux knows names that are not text.
-// Where /proc is missing (macOS) the held path is used instead; then a swap in the right microsecond could succeed.
+// An open directory and the names directly in it. No method takes a path: each step goes from a descriptor to one name, as with openat,
+// through /proc/self/fd, and never follows a symbolic link. So replacing a directory by a link between check and use has no effect. Names
+// are bytes, because Linux allows names that are not text. Without /proc (macOS) the path is used instead, so an attack at the right
+// microsecond could succeed.
 
 export type Name = Buffer
 export type Via = 'descriptors' | 'paths'
@@ -36,13 +36,13 @@ export class Directory {
     this.#via = via
   }
 
-  /** Opens the directory everything else is reached from; only here links in the path are followed, by the caller's wish. */
+  /** The starting directory; only here links in the path are followed, as the caller intends. */
   static async open(path: string, via: Via = defaultVia()): Promise<Directory> {
     const real = await fs.realpath(path)
     return new Directory(await fs.open(real, O_RDONLY | O_DIRECTORY), Buffer.from(real), via)
   }
 
-  /** The same directory once more, to be closed on its own. */
+  /** A second descriptor, to be closed separately. */
   async reopen(): Promise<Directory> {
     return new Directory(await fs.open(this.at(null), O_RDONLY | O_DIRECTORY), this.#path, this.#via)
   }
@@ -52,7 +52,7 @@ export class Directory {
     return new Directory(await fs.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path, this.#via)
   }
 
-  /** Enters several folders in turn; null when one cannot be entered. Synchronous, because waiting costs far more. */
+  /** Enters several folders; null when one cannot be entered. Synchronous, because awaiting costs far more. */
   descend(names: readonly Name[]): Promise<Directory> | null {
     if (this.#via !== 'descriptors' || names.length < 2) return null
     let held: number | null = null
@@ -66,7 +66,7 @@ export class Directory {
       const last = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
       closeSync(held!)
       held = last
-      // The same directory as a handle, which is what everything else here works with.
+      // As a handle, for the other methods.
       const opened = fs.open(`/proc/self/fd/${last}`, O_RDONLY | O_DIRECTORY)
       held = null
       return opened.then(
@@ -95,7 +95,7 @@ export class Directory {
     return await ignoring(['ENOENT'], () => fs.lstat(this.at(name), { bigint: true }))
   }
 
-  /** Opens for reading without following a link and without waiting, should it be a fifo. */
+  /** Follows no link, and does not block on a fifo. */
   async openFile(name: Name): Promise<fs.FileHandle> {
     return await fs.open(this.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
@@ -128,7 +128,7 @@ export class Directory {
     await fs.symlink(target, this.at(name))
   }
 
-  /** Changes the mode of a regular file or directory, which (on Linux) need not be readable. `links`: may it have other names? */
+  /** Works for a regular file or directory that is not readable (on Linux). `links`: may it have hard links? */
   async chmod(name: Name, mode: number, links: 'any' | 'refuse' = 'any'): Promise<void> {
     const which = this.#via === 'descriptors' ? O_PATH : O_RDONLY | O_NONBLOCK
     const handle = await fs.open(this.at(name), which | O_NOFOLLOW)
@@ -142,7 +142,7 @@ export class Directory {
     }
   }
 
-  /** Asked after opening, by one look: an open file with a second name may be somebody else's, unlinked here. */
+  /** Checked after opening, with one stat: an open file with a second name may belong to another place. */
   async #demandOnlyName(name: Name, handle: fs.FileHandle): Promise<void> {
     const own = await handle.stat({ bigint: true })
     const here = await this.look(name)
@@ -152,11 +152,11 @@ export class Directory {
   }
 
   async sync(): Promise<void> {
-    // Some file systems know no sync for directories; there is nothing more to be done on them.
+    // Some file systems cannot sync directories.
     await ignoring(['EINVAL', 'ENOTSUP'], () => this.#handle.sync())
   }
 
-  /** A path that names this directory, or a name in it, while it is open; null asks for the directory. */
+  /** A path that names this directory, or a name in it, while it is open; null for the directory. */
   at(name: Name | null): Buffer {
     const here = this.#via === 'descriptors' ? Buffer.from(`/proc/self/fd/${this.#handle.fd}`) : this.#path
     return name === null ? here : joined(here, name)
@@ -170,7 +170,7 @@ export class Directory {
 const within = (descriptor: number, name: Name): Buffer => joined(Buffer.from(`/proc/self/fd/${descriptor}`), name)
 
 function joined(here: Buffer, name: Name): Buffer {
-  // A bug of ours, not a refusal: the caller splits paths.
+  // A bug of ours, because callers split paths.
   if (name.length === 0 || name.includes(0x2f) || name.equals(DOT) || name.equals(DOTS)) {
     throw new TypeError(`not a name in a directory: ${JSON.stringify(name.toString())}`)
   }
@@ -181,16 +181,15 @@ function defaultVia(): Via {
   return process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptors' : 'paths'
 }
 
-// Linux only, and not among Node's constants: a descriptor that says which file, without the right to read it.
+// Linux only and missing from Node's constants: opens a file without the right to read it.
 const O_PATH = 0o10000000
 const SLASH = Buffer.from('/')
 const DOT = Buffer.from('.')
 const DOTS = Buffer.from('..')
 
-// A folder and those above it, made one by one. Node's own `recursive` never comes back where a folder says it is there and takes
-// nothing in, as /proc does.
+// Creates a folder with its parents. Node's `recursive` never returns for a folder that exists but accepts nothing, such as /proc.
 
-/** Says which had to be made, the outermost first. */
+/** Returns the created ones, outermost first. */
 export function makeFolder(path: string, mode: number): readonly string[] {
   const missing: string[] = []
   for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at)
@@ -205,7 +204,7 @@ export function makeFolder(path: string, mode: number): readonly string[] {
   return missing
 }
 
-/** Removes a file or folder, if it exists. Folders without write permission (Go's modules) are made writable first. */
+/** Removes a file or folder, if it exists. Read-only folders (Go's modules) are made writable first. */
 export async function removeTree(path: string): Promise<void> {
   const remove = () => fs.rm(path, { recursive: true, force: true })
   try {

@@ -1,6 +1,6 @@
-// The path gate: the one way from a path written in a plan to a file of the workspace. The text is checked first, then every
-// component is entered from the directory before it, never through a link. Reads stay out of Planfold's own state; writes
-// also stay out of everything that is protected. Whatever is not allowed comes back as a value.
+// The path gate: the only way from a path in a plan to a file of the workspace. The text is validated first, then every component is opened
+// from its parent, never through a link. Reads may not enter Planfold's state; writes may not touch anything protected. Refusals are
+// values.
 
 import { realpath } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
@@ -14,7 +14,7 @@ import { parseRelativePath } from './relative-path.ts'
 
 export interface GateOptions {
   readonly root: string
-  /** Absolute path of Planfold's state folder, inside the workspace or not, existing or not. */
+  /** Absolute; inside the workspace or not, existing or not. */
   readonly stateDir: string
   readonly via?: Via
 }
@@ -37,12 +37,12 @@ export class PathGate {
     this.#state = state
   }
 
-  /** The path in its one form, without `.`; only the text is looked at. */
+  /** Normalises the path, without reading any file. */
   async check(path: string, use: 'read' | 'write'): Promise<Answer<string>> {
     return await answering(path, async () => this.#parse(path, use).join('/'))
   }
 
-  /** The content of a regular file; null when it does not exist. */
+  /** Null when the file does not exist. */
   async read(path: string, options: { readonly maxBytes?: number } = {}): Promise<Answer<FileContent | null>> {
     return await answering(`reading ${JSON.stringify(path)}`, async () => {
       const components = this.#parse(path, 'read')
@@ -52,7 +52,7 @@ export class PathGate {
     })
   }
 
-  /** Writes a whole file where exactly `expect` stands (null: nothing), making directories on the way. */
+  /** Writes a whole file if its content is `expect` (null: no file), creating parent directories. */
   async write(
     path: string,
     bytes: Uint8Array,
@@ -66,7 +66,7 @@ export class PathGate {
     })
   }
 
-  /** Deletes a regular file whose content is `expect`. It is durable after `settle`, which is for all that were deleted at once. */
+  /** Deletes a regular file if its content is `expect`. Durable after `settle`. */
   async remove(path: string, options: { readonly expect: Sha256 }): Promise<Answer<void>> {
     return await answering(`deleting ${JSON.stringify(path)}`, async () => {
       const components = this.#parse(path, 'write')
@@ -76,7 +76,7 @@ export class PathGate {
     })
   }
 
-  /** Makes deletions durable, each folder once. Do this before relying on them. */
+  /** Makes deletions durable, with one sync for each folder. */
   async settle(): Promise<Answer<void>> {
     return await answering('deleting files', async () => {
       for (const [key, components] of this.#unsettled) {
@@ -101,7 +101,7 @@ export class PathGate {
     })
   }
 
-  /** Opens a directory, to start a process in it. The caller closes it. */
+  /** For starting a process in it. The caller closes it. */
   async directory(path: string): Promise<Answer<Directory>> {
     return await answering(`entering ${JSON.stringify(path)}`, () => this.#enter(this.#parse(path, 'read'), 'find'))
   }
@@ -140,7 +140,7 @@ export class PathGate {
   async #enter(components: readonly string[], missing: 'find' | 'make'): Promise<Directory> {
     const found = this.#root.descend(components.map(component => Buffer.from(component)))
     if (found !== null) return await found
-    // Something is missing or in the way: step by step, to make it or to say what it is.
+    // Something is missing or in the way: go step by step, to create it or to name it.
     let here = await this.#root.reopen()
     for (const component of components) {
       const name = Buffer.from(component)
@@ -159,7 +159,7 @@ export class PathGate {
   }
 }
 
-/** Where in the workspace the state folder is, folded; null when it is elsewhere. It need not exist yet. */
+/** The case-folded path of the state folder inside the workspace; null when it is elsewhere. It need not exist. */
 export async function stateInside({ root, stateDir }: GateOptions): Promise<readonly string[] | null> {
   const state = await realTarget(resolve(stateDir))
   const inside = state === null ? '' : relative(await realpath(root), state)

@@ -1,9 +1,9 @@
-// Reads a file whose path we did not choose, at once: opened without waiting and looked at through its descriptor, so that a pipe or a
-// device put in its place can neither hold this process up nor fill its memory.
+// Reads a file at an untrusted path: opened without blocking and checked through its descriptor, so that a pipe or a device can neither
+// block this process nor fill its memory.
 
 import { accessSync, closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
 
-/** Links are followed. Null when it is no regular file, is larger than that, or cannot be read. */
+/** Follows links. Null for anything but a regular file of at most that size. */
 export function readPlainFileNow(path: string, maxBytes: number): Buffer | null {
   let file: number
   try {

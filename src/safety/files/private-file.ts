@@ -1,5 +1,5 @@
-// Settings of the user: files that only their owner may read or change, outside the workspace. Whoever writes in the workspace must not
-// decide what the user has allowed.
+// Settings of the user: files outside the workspace that only their owner may read or change, so that no task can change what the user has
+// allowed.
 
 import { constants } from 'node:fs'
 import { mkdir, open, realpath, rename, rm } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { codeOf, ignoring, refuse } from '../safety-refusal.ts'
 
 export type Outside = readonly { readonly folder: string; readonly is: string }[]
 
-/** A file of this name in `planfold`, in the user's folder for settings; null when there is no such folder. */
+/** A file in the folder `planfold` of the user's settings; null when there is no such folder. */
 export function settingsFile(
   { XDG_CONFIG_HOME, HOME }: { readonly [name: string]: string | undefined },
   name: string,
@@ -27,7 +27,7 @@ type PrivateRead =
 
 const FILE_MAX_BYTES = 1024 * 1024
 
-/** What is looked at is what is read. `elsewhere`: what to do about a file that lies in one of the folders `outside`. */
+/** Checks and reads the same open file. `elsewhere`: the hint for a file in one of the folders `outside`. */
 export async function readPrivateFile(
   path: string,
   { what, outside, elsewhere }: { readonly what: string; readonly outside: Outside; readonly elsewhere: string },
@@ -73,7 +73,7 @@ export function isInside(path: string, folder: string): boolean {
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
-/** Whole or not at all, and for the owner alone. A link to the file stays one. */
+/** Atomic and with owner-only permissions. A symbolic link to the file stays. */
 export async function writePrivateFile(
   file: string,
   text: string,

@@ -1,10 +1,10 @@
-// What no task may write even inside its scope, also when it does not exist yet: places from which code or trust starts by
-// itself, in editors, shells, git, agents and build services, and Planfold's own state. Compared folded, because some
-// file systems take `.GIT`, `.g\u200cit` or `git~1` for `.git`.
+// Paths that no task may write even inside its scope, existing or not: those from which editors, shells, git, agents and build services run
+// code automatically, and Planfold's own state. Compared case-folded, because some file systems take `.GIT`, `.g\u200cit` or `git~1` for
+// `.git`.
 
 import { foldName } from '../../domain/plan-rules/instruction-file.ts'
 
-/** The rule a path runs into, or null. `state` is the folded path of the state folder inside the workspace, if it is there. */
+/** The rule that protects a path; null for none. `state`: the case-folded path of the state folder inside the workspace, if it is there. */
 export function protectedBy(components: readonly string[], state: readonly string[] | null): string | null {
   const folded = components.map(fold)
   const named = folded.find(name => NAMES.has(name))

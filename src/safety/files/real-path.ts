@@ -1,5 +1,5 @@
-// Where a path really leads. Links are followed one by one as the operating system does, also a link to something that is not there
-// yet, because writing through it makes the file there.
+// The target of a path. Follows links like the operating system, including a link to a missing file, because writing through it creates
+// that file.
 
 import { realpathSync } from 'node:fs'
 import { readlink } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { ignoring } from '../safety-refusal.ts'
 
 const LINKS_MAX = 40
 
-/** Of an absolute path; what is not there stays as it is written. Null where links lead in a circle. */
+/** Of an absolute path; missing components stay as written. Null for a cycle of links. */
 export async function realTarget(path: string): Promise<string | null> {
   let here = '/'
   let links = 0

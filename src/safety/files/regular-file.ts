@@ -1,6 +1,5 @@
-// Reading and replacing one regular file in an open directory. A file is never written in place: new bytes go to a
-// temporary neighbour, reach the disk, and take the name by one rename, immediately after the content standing there was
-// found to be the expected one. Whoever looks sees the old file or the new one.
+// Reads and replaces a regular file in an open directory. Files are never written in place: new content is written to a temporary
+// neighbour, synced, and renamed, directly after the current content was verified. So readers see either the old file or the new one.
 
 import { createHash } from 'node:crypto'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
@@ -18,27 +17,27 @@ export interface FileContent {
   readonly bytes: Buffer
   readonly sha256: Sha256
   readonly mode: number
-  /** How many names the file has; more than one means that another place shows the same bytes. */
+  /** Hard links; more than one means that another path has the same file. */
   readonly links: number
   readonly stat: BigIntStats
 }
 
 export interface Replacement {
   readonly bytes: Uint8Array
-  /** Absent: as the umask says for a new file, as it was for an old one. */
+  /** Absent: by umask for a new file, unchanged for an existing one. */
   readonly mode?: number
-  /** The content that must stand there right before the rename; null when nothing may stand there. */
+  /** The expected content directly before the rename; null for no file. */
   readonly expect: Sha256 | null
-  /** What to do with a file that has other names: leave it alone, or give only this name the new content. */
+  /** For a file with other hard links: refuse, or replace only this name. */
   readonly links: 'refuse' | 'part'
 }
 
 export const sha256Of = (bytes: Uint8Array): Sha256 => createHash('sha256').update(bytes).digest('hex') as Sha256
 
-/** Below this size waiting for each system call would take far longer than the calls. */
+/** Below this size, awaiting each system call would take far longer than the calls. */
 const SMALL_BYTES = 64 * 1024
 
-/** The content of a regular file; null when there is none of this name. Anything else is refused. */
+/** Null when it does not exist. Anything but a regular file is refused. */
 export async function readFile(directory: Directory, name: Name, maxBytes: number): Promise<FileContent | null> {
   const small = readSmallFile(directory, name, Math.min(maxBytes, SMALL_BYTES))
   if (small !== 'large') return small
@@ -55,7 +54,7 @@ export async function readFile(directory: Directory, name: Name, maxBytes: numbe
   }
 }
 
-/** Without waiting; `large` when there is more than that. */
+/** Synchronous; `large` for a larger file. */
 function readSmallFile(directory: Directory, name: Name, maxBytes: number): FileContent | 'large' | null {
   let descriptor: number
   try {
@@ -103,7 +102,7 @@ async function readUpTo(handle: FileHandle, size: number, maxBytes: number): Pro
   }
 }
 
-/** Gives the name new content, durably. Refuses when the present content is not the expected one. */
+/** Durable. Refuses when the current content is not the expected one. */
 export async function replaceFile(directory: Directory, name: Name, replacement: Replacement): Promise<void> {
   const { bytes, mode, expect, links } = replacement
   const before = await expectContent(directory, name, expect, links)
@@ -167,7 +166,7 @@ async function writeTemporary(directory: Directory, bytes: Uint8Array, mode: num
   }
 }
 
-/** True when the temporary name is gone. A new name is taken by a link, which cannot replace what appeared meanwhile. */
+/** True when the temporary name is gone. A new file is linked, which fails if the name was taken meanwhile. */
 async function takeName(directory: Directory, temporary: Name, name: Name, expect: Sha256 | null): Promise<boolean> {
   if (expect === null) {
     try {
@@ -191,10 +190,10 @@ function changedSince(name: Name): never {
   )
 }
 
-/** Temporary name of a file being written; once the process is gone, any process may remove it. */
+/** If the writing process is dead, any process may remove it. */
 const temporaryName = (pid: number, number: number): Name => Buffer.from(`.planfold-${pid}-${number}.tmp`)
 
-/** The process that was writing this temporary file; null when the name is not one of ours. */
+/** The process that writes this temporary file; null for any other name. */
 export function writerOf(name: Name): number | null {
   const match = /^\.planfold-([1-9][0-9]{0,9})-[0-9]{1,4}\.tmp$/.exec(name.toString('latin1'))
   return match === null ? null : Number(match[1])

@@ -1,5 +1,5 @@
-// The text of a path, before any file is looked at: only a plain relative path inside the workspace passes. Whatever could
-// mean another place to another program (drives, shares, URLs, `~`, backslashes, `..`) is refused, never repaired.
+// Validates the text of a path: only a plain relative path inside the workspace is valid. Anything that another program could take for
+// another place (drives, shares, URLs, `~`, backslashes, `..`) is refused, never repaired.
 
 import { refuse } from '../safety-refusal.ts'
 
@@ -12,7 +12,7 @@ export function parseRelativePath(text: string): readonly string[] {
   if (text === '') no('is empty')
   if (Buffer.byteLength(text) > PATH_MAX_BYTES) no(`is longer than ${PATH_MAX_BYTES} bytes`)
   if (/\p{Cs}/u.test(text)) no('is not valid Unicode')
-  // Control characters and those that turn the direction of text: what is shown at a gate must be what is opened.
+  // Control and bidirectional characters: the path shown at a gate must be the one that is opened.
   if (/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(text)) no('contains control characters')
   if (text.includes('\\')) no('contains a backslash')
   if (text.startsWith('/')) no('is absolute')

@@ -1,5 +1,5 @@
-// Walks what stands in a write scope now. Names are bytes and no link is followed, so that no name hides a file. The state folder and that of git at the
-// top are not entered, and what cannot be read is passed over.
+// Lists the current files of a write scope. Names are bytes and links are not followed, so that no name hides a file. The state folder and
+// the top-level .git are skipped, as is everything unreadable.
 
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { relative } from 'node:path'
@@ -14,7 +14,7 @@ export interface ScopeEntry {
 
 const AT_ONCE = 2_000
 
-/** Files, links and folders in the scope and below `top`, and the folders that lead to them. Lets others run in between. */
+/** Files, links and folders in the scope below `top`, and their parents. Yields in between. */
 export async function* scopeEntries(
   root: string,
   stateDir: string,

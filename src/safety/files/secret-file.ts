@@ -1,4 +1,4 @@
-// Files that hold secrets: written for one reader only, refused where others may read them.
+// Files with secrets: created for their owner only, refused if others can read them.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { chmod, link, lstat, open, realpath, unlink } from 'node:fs/promises'
@@ -8,12 +8,11 @@ import { codeOf } from '../safety-refusal.ts'
 import { makeFolder } from './directory.ts'
 import { isInside } from './private-file.ts'
 
-// Files that hold secrets: only their owner may read them, and what is looked at is what is read. A link is not followed, and a file
-// that others may read is refused instead of used, because whoever read it has the secret already.
+// Reads and creates such files. The checked file is the one that is read. Links are not followed, and a file that others can read is
+// refused, because its secret may be known already.
 
 type SecretRead =
   | { readonly ok: true; readonly text: string }
-  /** There is none of this name. */
   | { readonly ok: false; readonly missing: true; readonly message: string; readonly hint: string }
   | { readonly ok: false; readonly missing: false; readonly message: string; readonly hint: string }
 
@@ -22,7 +21,7 @@ const OTHERS = 0o077
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
 
-/** Synchronous, because a caller of the service is waiting. */
+/** Synchronous, because a request to the service waits for it. */
 export function readSecretFileNow(path: string): SecretRead {
   let file: number
   try {
@@ -50,7 +49,7 @@ export function readSecretFileNow(path: string): SecretRead {
   }
 }
 
-/** False when there is a file of this name already; it is never written over. Durable and whole, or not there. */
+/** False when the file exists already; it is never overwritten. Durable and complete, or not created. */
 export async function makeSecretFile(path: string, text: string): Promise<boolean> {
   const folder = dirname(path)
   const temporary = join(folder, `.planfold-${process.pid}-${++made}.tmp`)
@@ -88,7 +87,7 @@ export async function removeSecretFile(path: string): Promise<boolean> {
   return true
 }
 
-/** A folder only its owner may enter; one that is there and wider is narrowed, one that is a link is refused. */
+/** An existing folder with wider permissions is narrowed; a link is refused. */
 export async function makeSecretFolder(path: string): Promise<void> {
   makeFolder(path, PRIVATE_FOLDER)
   const stat = await lstat(path)
@@ -108,8 +107,8 @@ async function syncFolder(path: string): Promise<void> {
 
 const unusable = (message: string, hint: string): SecretRead => ({ ok: false, missing: false, message, hint })
 
-// The file that holds the key of seals. A key that lies beside what it seals, or that anybody may read, proves nothing: such a file
-// is refused. What lies in the workspace is refused too, because snapshots would carry it into the state folder.
+// The key of seals. A key beside the sealed data, or readable by others, proves nothing, so such a file is refused. So is one in the
+// workspace, because snapshots would copy it into the state folder.
 
 type KeyRead =
   | { readonly ok: true; readonly key: Uint8Array }
@@ -137,7 +136,7 @@ export async function readKeyFile(
         hint: 'somebody who can change the event log could read it there: keep it somewhere else',
       }
   }
-  // What is looked at is what is read: the same open file.
+  // Checks and reads the same open file.
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
   if (file === null)
     return { ok: false, message: `the key file '${path}' cannot be read`, hint: 'check who may read it' }

@@ -1,5 +1,5 @@
-// Takes the setuid and setgid bits from files that a sandboxed task made or changed: outside the sandbox such a file would run with the rights of
-// its owner, who may be root.
+// Clears the setuid and setgid bits of files that a sandboxed task created or changed: outside the sandbox such a file would run with its
+// owner's permissions, who may be root.
 
 import { chmodSync, closeSync, constants, fstatSync, openSync } from 'node:fs'
 import { codeOf } from '../safety-refusal.ts'
@@ -15,7 +15,7 @@ export async function clearSpecialModes(entries: AsyncIterable<ScopeEntry>, sinc
   return cleared.sort()
 }
 
-/** By the open file, so that a name that leads elsewhere by now changes nothing else. False where it is not ours to change. */
+/** Through the open file, so that a replaced name affects nothing else. False for a file of another user. */
 function clear(path: Buffer): boolean {
   try {
     const file = openSync(path, O_PATH | constants.O_NOFOLLOW)

@@ -1,5 +1,4 @@
-// One settings file of the user, as whoever owns its format reads and writes it. It lies in the user's folder for settings, never where a
-// task may write.
+// A settings file of the user, with the parser of its format. It is in the user's settings folder, which no task may write.
 
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { refuse } from '../safety-refusal.ts'
@@ -17,7 +16,7 @@ interface SettingsFormat<T> {
   readonly read: (
     text: string,
   ) => { readonly ok: true; readonly settings: T } | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] }
-  /** What a task could do that writes there, as the end of a sentence. */
+  /** What a task could do by writing it, as the end of a sentence. */
   readonly risk: string
 }
 
@@ -50,19 +49,19 @@ export function userSettings<T>({ name, none, read, risk }: SettingsFormat<T>): 
   }
 }
 
-/** All that is wrong in a file, in its order, so that it is repaired at once. */
+/** Reports all faults in file order, so that they can be fixed together. */
 export function refuseFile(path: string, diagnostics: readonly Diagnostic[], otherwise: string): never {
   const inOrder = diagnostics.toSorted((a, b) => a.line - b.line || a.column - b.column)
   const [first, ...others] = inOrder
   const isOne = others.length === 0
-  const told = inOrder
+  const shown = inOrder
     .slice(0, FAULTS_MAX)
     .map(
       ({ line, column, message, hint }) =>
         `${path}:${line}:${column}: ${message}${isOne || typeof hint !== 'string' ? '' : ` (${hint})`}`,
     )
-  const more = inOrder.length - told.length
-  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+  const more = inOrder.length - shown.length
+  const text = `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
   return refuse('policy', text, isOne ? (first?.hint ?? otherwise) : otherwise)
 }
 

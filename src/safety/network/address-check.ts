@@ -1,5 +1,5 @@
-// Addresses that no name may lead to: this machine, private networks, link-local and metadata services, and everything that is written
-// as IPv6 and means one of them. They are reached only when a rule names that very address.
+// Addresses that no name may resolve to: this machine, private networks, link-local and metadata services, and their IPv6 forms. They are
+// reachable only by a rule with that very address.
 
 import { BlockList, isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -40,7 +40,7 @@ const DENIED_6: readonly (readonly [string, number, string])[] = [
   ['ff00::', 8, 'multicast'],
 ]
 
-// One list for each family: a list with ::ffff:0:0/96 in it would find every IPv4 address.
+// Separate lists, because ::ffff:0:0/96 in one list would match every IPv4 address.
 const listed = (
   family: 'ipv4' | 'ipv6',
   nets: typeof DENIED_4,
@@ -53,7 +53,7 @@ const listed = (
 
 const LISTS = { ipv4: listed('ipv4', DENIED_4), ipv6: listed('ipv6', DENIED_6) }
 
-/** What the address is, when it is one of those; null when it is an address like any other. */
+/** Null for an ordinary address. */
 export function deniedAs(address: string): string | null {
   const family = isIPv4(address) ? 'ipv4' : 'ipv6'
   const plain = address.replace(/%.*$/, '')
@@ -68,7 +68,7 @@ export function hostOfAddress(address: string): string {
 
 export const isLoopback = (address: string): boolean => address === '::1' || (isIPv4(address) && /^127\./.test(address))
 
-/** Also a public address of this machine leads to what listens here. */
+/** Public addresses of this machine lead to local services, too. */
 function ownAddresses(): ReadonlySet<string> {
   const all = Object.values(networkInterfaces()).flatMap(list => list ?? [])
   return new Set(all.map(({ address }) => hostOfAddress(address)))

@@ -1,5 +1,4 @@
-// What was asked for and what was answered, each different question once, with how often it came. Bounded: a program in a loop makes a
-// number grow, and nothing else.
+// Network decisions without duplicates, with their counts. Bounded, so that a program in a loop only increases a number.
 
 import type { CountedDecision, NetworkDecision } from '../../domain/network-decision.ts'
 
@@ -8,12 +7,12 @@ const PATH_MAX = 200
 
 export class DecisionList {
   readonly #counted = new Map<string, { decision: NetworkDecision; count: number }>()
-  readonly #told: (decision: NetworkDecision) => void
+  readonly #onNew: (decision: NetworkDecision) => void
   readonly #each: (decision: NetworkDecision) => void
 
-  /** `told` hears of each different decision once, `each` of every one. */
-  constructor(told: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
-    this.#told = told
+  /** `told` is called once for each different decision, `each` for every one. */
+  constructor(onNew: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
+    this.#onNew = onNew
     this.#each = each
   }
 
@@ -30,7 +29,7 @@ export class DecisionList {
     }
     if (this.#counted.size >= DECISIONS_MAX) return
     this.#counted.set(key, { decision: noted, count: 1 })
-    this.#told(noted)
+    this.#onNew(noted)
   }
 
   all(): readonly CountedDecision[] {

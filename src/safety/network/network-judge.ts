@@ -1,5 +1,5 @@
-// Says whether a target may be reached, and at which addresses. A name is resolved once, here, after a rule has allowed it; every
-// address it has is looked at, and the connection is made to one of those, so a second answer of the name server changes nothing.
+// Decides whether a target may be reached, and at which addresses. A name is resolved once, after a rule has allowed it; every address is
+// checked, and the connection uses one of those, so that a later answer of the name server changes nothing.
 
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP } from 'node:net'
@@ -22,13 +22,13 @@ export type Lookup = (host: string) => Promise<readonly string[]>
 
 export interface JudgeOptions {
   readonly rules: readonly NetworkRule[]
-  /** Around the rules: only what each of these lets through as well is reached. */
+  /** Limits of policy layers, which must all allow the target as well. */
   readonly within?: readonly NetworkLimit[]
-  /** The rules that a person made or answered: where one around asks, they are the answer. */
+  /** The rules by a person: they answer for layers that ask. */
   readonly person?: readonly NetworkRule[]
-  /** False: only those around ask; what no rule covers is refused. */
+  /** False: targets without a rule are refused; only layers ask. */
   readonly asksBeyond?: boolean
-  /** Called once for each target that no rule covers; null: such a target is refused. */
+  /** Called once for each target without a rule; null: such a target is refused. */
   readonly ask: Ask | null
   readonly holdMs: number
   readonly lookup: Lookup
@@ -46,20 +46,20 @@ export type Verdict =
       readonly rule: string
       readonly addresses: readonly string[]
       readonly byPerson?: true
-      /** Of a tunnel: only https rules allow it, here or in a layer around. */
+      /** A tunnel that is allowed only by https rules, here or in a layer. */
       readonly tlsOnly?: true
     }
-  /** A rule allows it, but the name has no address. */
+  /** Allowed, but the name does not resolve. */
   | { readonly is: 'unknown-name'; readonly rule: string }
   | { readonly is: 'refused'; readonly why: string; readonly allowWith?: string; readonly asked?: true }
 
-/** A program that asks for ever new hosts must not fill the inbox. */
+/** So that a program that tries ever new hosts cannot fill the inbox. */
 const QUESTIONS_MAX = 20
 
 export class NetworkJudge {
   readonly #options: JudgeOptions
   readonly #answered: NetworkRule[] = []
-  /** What was asked, each with what holds back the connections that wait for the answer. */
+  /** Open and answered questions, with the connections that wait. */
   readonly #asked = new Map<string, Promise<boolean | 'over' | null>>()
 
   constructor(options: JudgeOptions) {
@@ -117,7 +117,7 @@ export class NetworkJudge {
 
   #ruleFor(target: NetworkTarget): NetworkRule | null {
     const rules = [...this.#options.rules, ...this.#answered]
-    // A rule that names the host says more than one that names many.
+    // A rule with the host's name is preferred to one with a wildcard.
     const found = rules.filter(rule => covers(rule, target))
     return found.find(rule => rule.host.is === 'exactly') ?? found[0] ?? null
   }
@@ -126,7 +126,7 @@ export class NetworkJudge {
     return [...(this.#options.person ?? []), ...this.#answered].some(rule => covers(rule, target))
   }
 
-  /** By its address, or as `localhost`, which is a name for nothing else. */
+  /** By its address, or as `localhost`, which has no other meaning. */
   #isNamed(target: NetworkTarget, address: string): boolean {
     const exact = [...this.#options.rules, ...this.#answered].filter(rule => rule.host.is === 'exactly')
     if (exact.some(rule => covers(rule, { ...target, host: hostOfAddress(address) }))) return true
@@ -134,7 +134,7 @@ export class NetworkJudge {
     return isLocalName && isLoopback(address) && exact.some(rule => covers(rule, target))
   }
 
-  /** Asks once for each target. Connections wait for a while, then get null; a late answer counts for the next try. */
+  /** Asks once for each target. Connections wait for a while, then get null; a late answer applies to the next try. */
   #answer(ask: Ask, target: NetworkTarget, holdMs: number): Promise<boolean | 'over' | null> {
     const text = ruleFor(target)
     const open = this.#asked.get(text)
@@ -144,7 +144,7 @@ export class NetworkJudge {
       try {
         answer = await ask(target)
       } catch {
-        // Whoever should have been asked could not be: that is no yes.
+        // If the question cannot be asked, the answer is no.
       }
       const parsed = parseNetworkRule(text)
       if (answer === true && parsed.ok) this.#answered.push(parsed.rule)
@@ -206,7 +206,7 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
   }
 }
 
-/** A rule that cannot be read refuses the whole: leaving it out would let a plan do less than was agreed, without a word. */
+/** An unreadable rule refuses the whole list: skipping it would silently allow less than was approved. */
 export const readRules = (texts: readonly string[]): readonly NetworkRule[] =>
   texts.map(text => {
     const parsed = parseNetworkRule(text)

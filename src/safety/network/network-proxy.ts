@@ -1,10 +1,10 @@
-// The only way out of a sandbox: an HTTP proxy on a Unix socket. Each attempt has one of its own, with its own rules.
+// The only way out of a sandbox: an HTTP proxy on a Unix socket, one for each attempt, with its own rules.
 //
-//   CONNECT host:port          judged by host and port; what goes through the tunnel is not seen, only that it begins as TLS
-//                              where an https rule allows it
-//   GET http://host/path       judged by host, port, method and path; redirects are answers like any other, so the client asks anew
+//   CONNECT host:port          judged by host and port; its content is not visible, except that it must begin as TLS when an https rule
+//                              allows it
+//   GET http://host/path       judged by host, port, method and path; redirects are returned to the client, which asks again
 //
-// Everything else is refused with a sentence that says what was asked for, and what would allow it.
+// Everything else is refused with a sentence that names the request and what would allow it.
 
 import { chmod, mkdir, rm, rmdir } from 'node:fs/promises'
 import {
@@ -35,24 +35,24 @@ import {
 export type { NetworkDecision } from '../../domain/network-decision.ts'
 
 export interface ProxyOptions {
-  /** Made with mode 0700; holds the socket and nothing else. */
+  /** Has mode 0700, and contains only the socket. */
   readonly folder: string
   readonly allow: readonly string[]
-  /** Layers of the policy around that: each must let a target through as well. `who`: who says so. */
+  /** The policy layers, which must all allow the target as well. `who`: the layer. */
   readonly within?: readonly {
     readonly allow: readonly string[]
     readonly unknown: 'ask' | 'deny'
     readonly who: string
   }[]
-  /** Of those allowed, what a person made a rule of: it answers where a layer around asks. */
+  /** The allowed rules that a person made: they answer for layers that ask. */
   readonly person?: readonly string[]
-  /** False: what `allow` does not cover is refused; only layers around ask. */
+  /** False: targets beyond `allow` are refused; only layers ask. */
   readonly asksBeyond?: boolean
-  /** Decides about what no rule covers. Without it such a target is refused. */
+  /** Decides about targets without a rule. Absent: they are refused. */
   readonly ask?: Ask
   readonly holdMs?: number
   readonly onDecision?: (decision: NetworkDecision) => void
-  /** Called for every decision, also when the same was made before. */
+  /** Called for every decision, repeated ones included. */
   readonly onEach?: (decision: NetworkDecision) => void
   readonly howToAllow?: (rule: string) => string
   readonly lookup?: Lookup
@@ -79,25 +79,24 @@ export const PROXY_LIMITS: ProxyLimits = {
 
 export interface NetworkProxy {
   readonly folder: string
-  /** What the sandbox forwards on its own loopback. */
   readonly tcp: readonly { readonly host: string; readonly port: number }[]
   decisions(): readonly CountedDecision[]
   close(): Promise<void>
 }
 
 const HOLD_MS = 60_000
-/** What `sockaddr_un` has room for on Linux. */
+/** The size of `sockaddr_un` on Linux. */
 const SOCKET_PATH_MAX = 107
 
 export const PROXY_SOCKET = 'proxy.sock'
 
-/** To be shown where a task may reach something: programs that do not know proxies have no other way. */
+/** For tasks with network access, because programs without proxy support cannot use it. */
 export function proxyNotice(allow: readonly string[]): string {
   const what = allow.length === 0 ? 'what a person allows' : allow.join(', ')
   return `this task may reach ${what} only through the proxy in HTTP_PROXY and HTTPS_PROXY; a program that ignores these variables reaches nothing`
 }
 
-/** A rule that cannot be read refuses the whole: leaving it out would let a plan do less than was agreed, without a word. */
+/** An unreadable rule refuses the whole list: skipping it would silently allow less than was approved. */
 export async function openProxy(options: ProxyOptions): Promise<Answer<NetworkProxy>> {
   return await answering('opening the network proxy', async () => {
     const rules = readRules(options.allow)
@@ -151,7 +150,7 @@ class FilteringProxy implements NetworkProxy {
     this.#server = createServer({
       maxHeaderSize: headerBytes,
       headersTimeout: headerMs,
-      // A body may take as long as it keeps moving: that is what the idle time is for.
+      // A body may take as long as it keeps moving; the idle timeout applies.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.min(headerMs, 5_000),
       keepAliveTimeout: Math.min(idleMs, 60_000),
@@ -159,7 +158,7 @@ class FilteringProxy implements NetworkProxy {
     this.#server.maxConnections = connections
     this.#server.timeout = idleMs
     this.#server.on('connection', socket => this.#track(socket))
-    // Whatever a hostile program makes us stumble over ends its own connection, never the process that runs the plans.
+    // Errors caused by a hostile program end its own connection, never this process.
     this.#server.on('request', (request, response) => {
       this.#plain(request, response).catch(() => response.destroy())
     })
@@ -167,7 +166,7 @@ class FilteringProxy implements NetworkProxy {
       this.#tunnel(request, socket, head).catch(() => socket.destroy())
     })
     this.#server.on('clientError', (error, socket) => {
-      // It has only gone away.
+      // The client disconnected.
       if ('code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return void socket.destroy()
       const status =
         'code' in error && error.code === 'HPE_HEADER_OVERFLOW' ? '431 Header Too Large' : '400 Bad Request'
@@ -195,7 +194,7 @@ class FilteringProxy implements NetworkProxy {
     for (const socket of this.#open) socket.destroy()
     await closed
     await rm(this.#path, { force: true })
-    // Whatever else lies in it is not ours.
+    // Other contents are not ours.
     await rmdir(this.folder).catch(() => {})
   }
 
@@ -315,7 +314,7 @@ class FilteringProxy implements NetworkProxy {
     this.#decisions.note({ host, port: 0, method, allowed: false, why })
   }
 
-  /** Says it and ends; whatever the client still sends is read and dropped, so that it hears the answer. */
+  /** Sends the text and ends; drains what the client still sends, so that it reads the answer. */
   #hangUp(client: Duplex, text: string): void {
     client.end(text)
     client.resume()
@@ -332,14 +331,14 @@ class FilteringProxy implements NetworkProxy {
     if (verdict.is === 'unknown-name')
       return ['502 Bad Gateway', `${place(target)} is allowed, but there is no such host`]
     const { allowWith } = verdict
-    const said = `asked for ${place(target)}: not allowed (${verdict.why})`
-    if (allowWith === undefined) return ['403 Forbidden', said]
+    const reason = `asked for ${place(target)}: not allowed (${verdict.why})`
+    if (allowWith === undefined) return ['403 Forbidden', reason]
     const how = this.#options.howToAllow?.(allowWith) ?? `a rule for ${allowWith} in \`network\``
     const then = verdict.asked === true ? 'it waits in the inbox; try again when it is answered' : `allow with ${how}`
-    return ['403 Forbidden', `${said}; ${then}`]
+    return ['403 Forbidden', `${reason}; ${then}`]
   }
 
-  /** To the first of these addresses that answers, and to no other. */
+  /** The first of these addresses that answers. */
   async #connect(addresses: readonly string[], port: number): Promise<Socket | null> {
     for (const address of addresses) {
       const socket = await connected(address, port, this.#limits.connectMs)
@@ -357,7 +356,7 @@ class FilteringProxy implements NetworkProxy {
   }
 }
 
-/** Programs do not send loopback addresses to a proxy, so a rule that names one with a port is forwarded, too. */
+/** Programs do not use a proxy for loopback addresses, so rules with such an address and port are forwarded too. */
 function forwardedPorts(rules: readonly NetworkRule[]): NetworkProxy['tcp'] {
   const found = new Map<string, { readonly host: string; readonly port: number }>()
   const places = rules.flatMap(({ scheme, host, ports }) =>
@@ -373,7 +372,7 @@ function forwardedPorts(rules: readonly NetworkRule[]): NetworkProxy['tcp'] {
 }
 
 const LOOPBACK = /^(localhost|127\..*|\[::1\])$/
-/** Lower ones cannot be listened on without rights. */
+/** Lower ports need privileges. */
 const PORT_MIN = 1024
 
 async function connected(host: string, port: number, timeoutMs: number): Promise<Socket | null> {
@@ -392,29 +391,29 @@ async function connected(host: string, port: number, timeoutMs: number): Promise
   })
 }
 
-/** Every TLS connection begins with a handshake record of a major version 3. */
+/** Every TLS connection begins with a handshake record of major version 3. */
 const TLS_START = Buffer.from([0x16, 0x03])
 
-/** What the client says first; null when it does not begin as TLS, 'closed' when it says nothing. */
+/** The first bytes of the client; null when they are not TLS, 'closed' when there are none. */
 async function tlsHello(client: Duplex, head: Buffer): Promise<Buffer | null | 'closed'> {
-  for (let said = head; ; ) {
-    const known = Math.min(said.length, TLS_START.length)
-    if (!said.subarray(0, known).equals(TLS_START.subarray(0, known))) return null
-    if (known === TLS_START.length) return said
+  for (let received = head; ; ) {
+    const known = Math.min(received.length, TLS_START.length)
+    if (!received.subarray(0, known).equals(TLS_START.subarray(0, known))) return null
+    if (known === TLS_START.length) return received
     const chunk = await new Promise<Buffer | null>(resolve => {
-      // Paused at once: what follows in the same turn waits for whoever reads on.
-      client.once('data', (said: Buffer) => {
+      // Paused at once, so that data of the same turn waits for the next reader.
+      client.once('data', (received: Buffer) => {
         client.pause()
-        resolve(said)
+        resolve(received)
       })
       for (const end of ['end', 'close']) client.once(end, () => resolve(null))
     })
     if (chunk === null) return 'closed'
-    said = Buffer.concat([said, chunk])
+    received = Buffer.concat([received, chunk])
   }
 }
 
-/** `host:port` with a port, as CONNECT has it. */
+/** `host:port`, as in CONNECT. */
 function placeIn(text: string): { readonly host: string; readonly port: number } | null {
   const found = /^(\[[^\]]*\]|[^:]*):([0-9]{1,5})$/.exec(text)
   const host = found === null ? null : plainHost(utf8(found[1] ?? ''))
@@ -422,7 +421,7 @@ function placeIn(text: string): { readonly host: string; readonly port: number }
   return host === null || port < 1 || port > 65_535 ? null : { host, port }
 }
 
-/** Node reads a request line byte by byte. */
+/** Node decodes a request line as Latin-1. */
 const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString('utf8')
 
 function plainTarget({ url: written = '', method = 'GET' }: IncomingMessage): Asked | string {
@@ -445,7 +444,7 @@ function plainTarget({ url: written = '', method = 'GET' }: IncomingMessage): As
 
 const place = ({ host, port }: { readonly host: string; readonly port: number }): string => `${host}:${port}`
 
-/** Headers that are meant for one connection; the others go on. The length of a body is kept, or it goes on in chunks. */
+/** Hop-by-hop headers; the others are forwarded. A body keeps its length or is chunked. */
 const OF_ONE_CONNECTION = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'http2-settings', 'expect', 'host'],
@@ -462,7 +461,7 @@ function passedOn(message: IncomingMessage): OutgoingHttpHeaders {
   return headers
 }
 
-/** Node frames a body of its own accord only for some methods; without this the body of another would be a request of its own. */
+/** Node frames bodies only for some methods; otherwise a body would be parsed as another request. */
 const framing = ({ headers }: IncomingMessage): OutgoingHttpHeaders =>
   headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }
 

@@ -1,4 +1,4 @@
-// Real servers on the loopback, a proxy in front of them, and clients that write what they like.
+// Real servers on the loopback, a proxy in front of them, and clients that send arbitrary bytes.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer as createHttp, type IncomingMessage, type RequestListener } from 'node:http'
@@ -14,7 +14,6 @@ export interface Heard {
   readonly body: string
 }
 
-/** An HTTP server that remembers what it was asked. */
 export async function site(answer?: RequestListener, address = '127.0.0.1', port = 0) {
   const heard: Heard[] = []
   const server = createHttp((request, response) => {
@@ -31,7 +30,6 @@ export async function site(answer?: RequestListener, address = '127.0.0.1', port
   return { heard, port: await listening(server, address, port) }
 }
 
-/** A server of plain bytes, which sends back what it gets. */
 export async function echo(address = '127.0.0.1') {
   let count = 0
   const server = createTcp({ allowHalfOpen: true }, socket => {
@@ -63,9 +61,8 @@ export interface Opened {
   readonly proxy: NetworkProxy
   readonly socket: string
   readonly told: readonly NetworkDecision[]
-  /** Sends the text and gives back all that comes until the connection ends. */
+  /** Sends the text and returns everything until the connection ends. */
   say(text: string): Promise<string>
-  /** One plain request. */
   get(url: string, more?: string): Promise<string>
   tunnel(place: string): Promise<Tunnel>
 }
@@ -73,7 +70,6 @@ export interface Opened {
 export interface Tunnel {
   readonly head: string
   readonly socket: Socket
-  /** What comes back for these bytes. */
   ask(text: string): Promise<string>
 }
 

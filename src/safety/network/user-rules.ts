@@ -1,5 +1,5 @@
-// The rules of the user, in their folder for settings: addresses, for all workspaces or for one, and whether commands may run where there
-// is no sandbox, and which agents are lent a login. They are read for every plan and changed only by the person; a task never gets to write them.
+// The user's rules: addresses, for all workspaces or one; whether commands may run where there is no sandbox; and which logins agents may
+// use. Read for every plan and changed only by the user; no task may write them.
 
 import { realpath } from 'node:fs/promises'
 import { type CommandRule, ruleWords } from '../../domain/policy/command-rules.ts'
@@ -28,13 +28,13 @@ export interface UserRules {
   readonly rules: readonly { readonly rule: string; readonly from: 'user' | 'project' }[]
 }
 
-/** A file that cannot be used allows nothing; `readUserRules` says why. */
+/** An unusable file allows nothing; `readUserRules` reports why. */
 export async function userNetworkRules(place: UserRulesPlace): Promise<readonly string[]> {
   const read = await readUserRules(place)
   return read.ok ? read.value.rules.map(({ rule }) => rule) : []
 }
 
-/** Those that hold in this workspace, with where each comes from. */
+/** The rules for this workspace, with the origin of each. */
 export async function readUserRules(place: UserRulesPlace): Promise<Answer<UserRules>> {
   return await answering('reading your network rules', async () => {
     const file = USER_POLICY.file(place)
@@ -94,7 +94,7 @@ export async function changeUserRules(
 
 export type CommandList = 'allow' | 'ask' | 'deny'
 
-/** The user's rules about commands, in every workspace. `into` null: taken out of all lists. False: nothing was different. */
+/** The user's rules about commands, in all workspaces. `into` null: removed from all lists. False: nothing changed. */
 export async function changeUserCommands(
   place: UserRulesPlace,
   { rule, into }: { readonly rule: CommandRule; readonly into: CommandList | null },

@@ -1,11 +1,11 @@
-// The policy around every plan, read from its files: that of the organisation, which an administrator owns; that of the user; that of the
-// project. None of them lies where a task may write. A file that is there and cannot be used is a reason not to start: what it forbids
-// would be allowed otherwise.
+// Reads the policy layers from their files: of the organisation, owned by an administrator; of the user; of the project. None is in a place
+// that a task may write. A file that exists and is unusable prevents the start, because otherwise its restrictions would be lost.
 
 import { constants } from 'node:fs'
 import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { capsOf } from '../../domain/budget/amounts.ts'
+import { defined } from '../../domain/json.ts'
 import { effectivePolicy, layerWords, type PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import type { Failure } from '../../domain/result.ts'
 import { type ReadLayer, readPolicyLayer } from '../../format/settings/policy-settings.ts'
@@ -16,7 +16,7 @@ import { USER_POLICY } from '../network/user-rules.ts'
 import { type Answer, answering, codeOf, failure, refuse } from '../safety-refusal.ts'
 
 export const ORGANISATION_FILE = '/etc/planfold/policy.yaml'
-/** Names one more file of the organisation. It is read besides the other, so setting it can only narrow. */
+/** An additional file of the organisation. It is read besides the standard one, so setting it can only narrow. */
 export const ORGANISATION_VARIABLE = 'PLANFOLD_ORGANISATION_POLICY'
 /** In the folder `.planfold` of a project, which no task may write. */
 export const PROJECT_FILE = 'config.yaml'
@@ -29,10 +29,10 @@ export interface FaultyPolicy {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Widest first, without empty ones. `hear` gets the file that cannot be read. */
+/** Widest first, without empty ones. `hear` gets unreadable files. */
 export async function readPolicyLayers(
   place: SettingsPlace,
-  hear: (faulty: FaultyPolicy) => void = () => {},
+  report: (faulty: FaultyPolicy) => void = () => {},
 ): Promise<Answer<readonly PolicyLayer[]>> {
   return await answering('reading the policy', async () => {
     const layers: PolicyLayer[] = []
@@ -40,15 +40,15 @@ export async function readPolicyLayers(
       if (read !== null && Object.keys(read.policy).length > 0) layers.push({ from, file, ...read })
     }
     for (const file of organisationFiles(place))
-      add('organisation', file.path, await organisationLayer(place, file, hear))
+      add('organisation', file.path, await organisationLayer(place, file, report))
     if (settingsFile(place.environment, '') !== null)
       add('user', USER_POLICY.file(place), (await USER_POLICY.read(place)).layer ?? null)
-    for (const file of projectFiles(place)) add('project', file, await projectLayer(file, hear))
+    for (const file of projectFiles(place)) add('project', file, await projectLayer(file, report))
     return layers
   })
 }
 
-/** Why no language model may be asked here; null when one may. */
+/** Why the policy forbids language models here; null when it does not. */
 export async function refusesModels(place: SettingsPlace): Promise<Failure | null> {
   const read = await readPolicyLayers(place)
   if (!read.ok) return read.failure
@@ -61,16 +61,14 @@ export async function refusesModels(place: SettingsPlace): Promise<Failure | nul
   )
 }
 
-/** What the layers around every plan let one plan ask of models: a drafting may not use more either. */
+/** The limits of the layers on model use, which also apply to planners. */
 export async function modelCaps(
   place: SettingsPlace,
 ): Promise<{ readonly calls?: number; readonly tokens?: number; readonly usd?: number }> {
   const read = await readPolicyLayers(place)
   const { calls, tokens, cost: usd } = read.ok ? capsOf(effectivePolicy(read.value).budget) : {}
   return {
-    ...(calls === undefined ? {} : { calls }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(usd === undefined ? {} : { usd }),
+    ...defined({ calls, tokens, usd }),
   }
 }
 
@@ -88,7 +86,7 @@ function organisationFiles({ environment }: SettingsPlace): readonly NamedFile[]
   return [usual, { path: named, isOptional: false }]
 }
 
-/** Beside the state, and in the workspace where the state lies elsewhere. */
+/** Beside the state, and in the workspace if the state is elsewhere. */
 function projectFiles({ root, stateDir }: SettingsPlace): readonly string[] {
   return [...new Set([join(stateDir, PROJECT_FILE), join(root, '.planfold', PROJECT_FILE)])]
 }
@@ -97,7 +95,7 @@ function projectFiles({ root, stateDir }: SettingsPlace): readonly string[] {
 async function organisationLayer(
   place: SettingsPlace,
   { path, isOptional }: NamedFile,
-  hear: (faulty: FaultyPolicy) => void,
+  report: (faulty: FaultyPolicy) => void,
 ): Promise<ReadLayer | null> {
   const found = await realOrNull(path)
   if (found === null)
@@ -109,18 +107,18 @@ async function organisationLayer(
       refuse('policy', `the policy '${path}' is in ${is}, and is not used`, 'keep it where no task can write')
   demandOwner(path, await stat(found))
   demandOwner(dirname(path), await stat(dirname(found)))
-  return parsed(path, await contentOf(found), 'organisation', hear)
+  return parsed(path, await contentOf(found), 'organisation', report)
 }
 
 /** A link could lead to a file that a task may write. */
-async function projectLayer(path: string, hear: (faulty: FaultyPolicy) => void): Promise<ReadLayer | null> {
+async function projectLayer(path: string, report: (faulty: FaultyPolicy) => void): Promise<ReadLayer | null> {
   const found = await lstat(path).catch(error => {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
     throw error
   })
   if (found === null) return null
   if (!found.isFile()) refuse('policy', `'${path}' is not a regular file`, 'replace it by the file itself')
-  return parsed(path, await contentOf(path), 'project', hear)
+  return parsed(path, await contentOf(path), 'project', report)
 }
 
 function demandOwner(path: string, { uid, mode }: { readonly uid: number; readonly mode: number }): void {
@@ -151,11 +149,11 @@ function parsed(
   path: string,
   text: string,
   of: 'organisation' | 'project',
-  hear: (faulty: FaultyPolicy) => void,
+  report: (faulty: FaultyPolicy) => void,
 ): ReadLayer {
   const read = readPolicyLayer(text, of)
   if (read.ok) return read.settings
-  hear({ file: path, text, diagnostics: read.diagnostics })
+  report({ file: path, text, diagnostics: read.diagnostics })
   return refuseFile(path, read.diagnostics, 'correct these lines; nothing starts until then')
 }
 

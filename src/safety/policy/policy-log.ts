@@ -1,5 +1,5 @@
-// Who changed the user's rules, when, and how: one line of JSON for each change, beside the rules. Written before the change itself, so
-// that no rule is there that nobody is known to have made.
+// The log of changes of the user's rules: one line of JSON for each, beside the rules. Written before the change, so that every rule has a
+// known author.
 
 import { readPrivateFile, settingsFile, writePrivateFile } from '../files/private-file.ts'
 import { outsideOf, type SettingsPlace } from '../files/user-settings.ts'

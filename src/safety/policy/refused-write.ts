@@ -1,5 +1,4 @@
-// A file that a task is sure to write, and that a layer around its plan does not let be written: told before the plan starts, and the
-// reason why the task is not begun.
+// A file that a task will certainly write and a policy layer forbids: reported before the plan starts, and when the task would begin.
 
 import { posix } from 'node:path'
 import type { TaskDefinition } from '../../domain/plan.ts'
@@ -12,7 +11,7 @@ export interface RefusedWrite {
   readonly hint: string
 }
 
-/** The first of them; null when there is none. A path that is worked out later is judged then. */
+/** The first one; null for none. Computed paths are checked at run time. */
 export function refusedWrite(layers: readonly PolicyLayer[], task: TaskDefinition): RefusedWrite | null {
   const limits = layers.filter(({ policy }) => policy.write !== undefined)
   if (limits.length === 0) return null

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { tryBoxed } from './boxed-process.ts'
 import { bubblewrap } from './bubblewrap.ts'
 import type { SandboxRequest, Wrapped } from './sandbox.ts'
+import { tryBoxed } from './sandboxed-process.ts'
 
 const PATH = process.env.PATH ?? ''
 const standing = await bubblewrap({ environment: { PATH, HOME: '/nonexistent' }, outside: [] }).check()

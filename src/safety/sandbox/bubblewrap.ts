@@ -1,5 +1,4 @@
-// The sandbox by bubblewrap: the arguments that make it. It is tried once with a command that must not succeed in anything (`canary.ts`)
-// before the first command runs in it.
+// The sandbox by bubblewrap: its arguments. Before the first use it is tested with a command that must fail in everything (`canary.ts`).
 
 import { execFile } from 'node:child_process'
 import { existsSync, realpathSync, statSync } from 'node:fs'
@@ -17,11 +16,11 @@ import {
   INSTALL_HINT,
   type ProxiedNetwork,
   type Sandbox,
+  type SandboxCheck,
   type SandboxDoor,
   type SandboxLimits,
   type SandboxNetwork,
   type SandboxRequest,
-  type SandboxStanding,
   type Wrapped,
 } from './sandbox.ts'
 import { syscallFilter } from './syscall-filter.ts'
@@ -30,7 +29,7 @@ import { copyMounts, workspaceMounts } from './workspace-mounts.ts'
 const TMP_MAX_BYTES = 4 * 1024 ** 3
 const HOME_MAX_BYTES = 2 * 1024 ** 3
 
-/** Not `--die-with-parent`: killed while it makes the sandbox, bubblewrap leaves a process that waits forever. */
+/** Without `--die-with-parent`: if it is killed during the setup, bubblewrap would leave a process that waits forever. */
 const WALLS = [
   ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
   ...['--as-pid-1', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
@@ -38,27 +37,27 @@ const WALLS = [
 
 export interface BubblewrapOptions {
   readonly environment: { readonly [name: string]: string | undefined }
-  /** Folders in which no helper of ours is looked for: the workspace. */
+  /** Folders that are not searched for helpers: the workspace. */
   readonly outside: readonly string[]
 }
 
 export function bubblewrap(options: BubblewrapOptions): Sandbox {
-  let checked: Promise<SandboxStanding> | null = null
+  let checked: Promise<SandboxCheck> | null = null
   const sandbox: Sandbox = {
     check() {
       checked ??= tried(options)
       return checked
     },
     async wrap(request) {
-      const standing = await sandbox.check()
-      if (!standing.ok) return { ok: false, failure: standing.failure }
-      return await wrapped(standing.program, request, options.environment)
+      const checked = await sandbox.check()
+      if (!checked.ok) return { ok: false, failure: checked.failure }
+      return await wrapped(checked.program, request, options.environment)
     },
   }
   return sandbox
 }
 
-async function tried({ environment, outside }: BubblewrapOptions): Promise<SandboxStanding> {
+async function tried({ environment, outside }: BubblewrapOptions): Promise<SandboxCheck> {
   if (process.platform !== 'linux')
     return missing('there is no sandbox on this system', 'run Planfold in a Linux container or virtual machine')
   if (syscallFilter() === null)
@@ -72,15 +71,15 @@ async function tried({ environment, outside }: BubblewrapOptions): Promise<Sandb
   const key = [program, found?.dev, found?.ino, found?.size, found?.mtimeNs].join(' ')
   const trial = trials.get(key) ?? triedProgram(program, environment)
   trials.set(key, trial)
-  const standing = await trial
-  if (!standing.ok) trials.delete(key)
-  return standing
+  const checked = await trial
+  if (!checked.ok) trials.delete(key)
+  return checked
 }
 
-/** A trial that held is not repeated in this process. A replaced program, or one that did not hold, is tried again. */
-const trials = new Map<string, Promise<SandboxStanding>>()
+/** A successful trial is cached in this process. After a failure, or with another program, it is repeated. */
+const trials = new Map<string, Promise<SandboxCheck>>()
 
-async function triedProgram(program: string, environment: BubblewrapOptions['environment']): Promise<SandboxStanding> {
+async function triedProgram(program: string, environment: BubblewrapOptions['environment']): Promise<SandboxCheck> {
   const version = await versionOf(program)
   if (version === null) return missing(`${program} does not say its version`, INSTALL_HINT)
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -96,7 +95,7 @@ const REPAIR_HINT = 'fix what the message names, and try again'
 const SANDBOX_HINT =
   'allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)'
 
-const missing = (message: string, hint: string): SandboxStanding => ({
+const missing = (message: string, hint: string): SandboxCheck => ({
   ok: false,
   failure: failure('policy', message, hint),
 })
@@ -109,7 +108,7 @@ async function versionOf(program: string): Promise<string | null> {
   )
 }
 
-/** More arguments than this bubblewrap does not read. */
+/** The argument limit of this bubblewrap. */
 const ARGUMENTS_MAX = 9_000
 
 async function wrapped(program: string, request: SandboxRequest, inherited: BubblewrapOptions['environment']) {
@@ -141,7 +140,7 @@ async function wrapped(program: string, request: SandboxRequest, inherited: Bubb
       ...['--size', String(TMP_MAX_BYTES), '--tmpfs', '/dev/shm', '--size', String(TMP_MAX_BYTES), '--tmpfs', '/tmp'],
       ...['--symlink', '../tmp', '/var/tmp'],
       ...launcherMounts(),
-      // The outer one first: each may stand in the other.
+      // Outer folders first, because they may be nested.
       ...inMemory
         .toSorted((a, b) => a.length - b.length)
         .flatMap(folder =>
@@ -175,7 +174,7 @@ async function wrapped(program: string, request: SandboxRequest, inherited: Bubb
       env: {
         ...environmentInside(env, own, proxied ? network.port : null),
         ...(request.write === null ? {} : { PYTHONDONTWRITEBYTECODE: env.PYTHONDONTWRITEBYTECODE ?? '1' }),
-        // Tests that measure coverage write it beside what they test, and fail where they cannot.
+        // Tests that measure coverage write it beside the tested code, and fail if they cannot.
         ...(inScope(request.write, relative(root, join(request.cwd, '.coverage')))
           ? {}
           : { COVERAGE_FILE: env.COVERAGE_FILE ?? '/tmp/.coverage' }),
@@ -192,7 +191,7 @@ async function wrapped(program: string, request: SandboxRequest, inherited: Bubb
   })
 }
 
-/** The home of the person, for a command that they wrote; null where it has an empty one. */
+/** The user's home for their own command; null for an empty home. */
 function viewOf(
   { own, home, env, write, stateDir }: SandboxRequest,
   root: string,
@@ -202,10 +201,10 @@ function viewOf(
   return homeView({ home: env.HOME, root, write, stateDir, env, inherited, own })
 }
 
-/** Beyond what is allowed by a little: so the watcher sees that it is too much, and the kernel keeps it from becoming far more. */
+/** A little above the limit, so that the watcher detects the excess and the kernel bounds it. */
 const PROCESSES_BEYOND = 100
 
-/** Since Linux 5.14 processes are counted for each user namespace by itself; before, all of this user on the machine would count. */
+/** Since Linux 5.14 the limit applies per user namespace; before, to all processes of the user. */
 function processesMax({ processes }: SandboxLimits): number | null {
   const [major = 0, minor = 0] = release().split('.').map(Number)
   return major > 5 || (major === 5 && minor >= 14) ? processes + PROCESSES_BEYOND : null
@@ -214,7 +213,7 @@ function processesMax({ processes }: SandboxLimits): number | null {
 const PROXY_INSIDE = '/run/planfold/proxy'
 const doorInside = (port: number): string => `/run/planfold/door-${port}`
 
-/** What leads from the loopback inside to sockets outside; null when nothing does. */
+/** The forwarding from the loopback inside to sockets outside; null for none. */
 function forwardingFor(network: SandboxNetwork, doors: readonly SandboxDoor[]): Forwarding | null {
   const isProxied = typeof network === 'object'
   if (!isProxied && doors.length === 0) return null
@@ -248,20 +247,20 @@ function portsOf(
   return tcp
 }
 
-/** A home of its own at the usual place, unless the workspace is that place or around it. */
+/** An empty home at the usual path, unless the workspace is there or around it. */
 function homeOf(home: string | undefined, root: string): string {
   if (home === undefined || !home.startsWith('/') || home === '/' || isWithin(home, root)) return '/tmp/home'
   return home
 }
 
-/** Where a write beside the workspace would seem to succeed, on a disk of its own in memory; null where it fails anyway. */
+/** A folder in memory where a write beside the workspace would seem to succeed; null where it fails anyway. */
 function folderAround(root: string, home: string, shown: readonly string[]): string | null {
   const around = dirname(root)
   const isReadOnly = isSystem(around) || shown.some(folder => isWithin(around, folder))
   return ['/', '/tmp', '/dev/shm', home].includes(around) || isReadOnly ? null : around
 }
 
-/** Variables that name folders of the person mean nothing inside. */
+/** They name the user's folders, which do not exist inside. */
 const OF_THE_PERSON = /^(XDG_|TMP$|TEMP$|TMPDIR$)/
 
 function environmentInside(

@@ -1,5 +1,5 @@
-// Proves that the sandbox holds on this machine: a command in it tries what must fail. Writing outside, reaching an address of this
-// machine and one beyond it, reading a key, signalling a process outside. One success, and there is no sandbox.
+// Proves that the sandbox works on this machine: a command in it tries what must fail. Writing outside, connecting to this machine and
+// beyond, reading a key, signalling a process outside. A single success means there is no sandbox.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../environment.ts'
 import type { Answer } from '../safety-refusal.ts'
-import { tryBoxed } from './boxed-process.ts'
 import type { SandboxRequest, Wrapped } from './sandbox.ts'
+import { tryBoxed } from './sandboxed-process.ts'
 
 const CANARY_MAX_MS = 20_000
 
-/** `isMade`: there was a sandbox, and it failed in what a sandbox is for. */
+/** `isMade`: the sandbox started, but does not confine. */
 export interface CanaryFault {
   readonly fault: string
   readonly isMade: boolean
@@ -57,7 +57,7 @@ export async function canary(
   }
 }
 
-/** Each line that begins with `open:` is a wall that did not hold. */
+/** Each line that begins with `open:` is a missing restriction. */
 const TRIES = `
 echo yes > out/written || exit 1
 (echo no > outside) 2>/dev/null && echo 'open: the workspace is writable'

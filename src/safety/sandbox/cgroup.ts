@@ -1,7 +1,6 @@
-// A control group for one sandbox, where this user may make one: then the kernel itself keeps the limits, at once and to the byte. It is
-// looked for beside the group of this process and below it, only where memory and processes are already controlled: settings of others
-// are left alone. Of version 1 only processes are used: root needs that, whom no other limit of the kernel stops from forking. Where
-// no group can be made, which is usual for an ordinary user, the watcher is all there is.
+// A control group for one sandbox, where the user may create one: then the kernel enforces the limits exactly. It is created beside or
+// below the group of this process, and only where memory and processes are already controlled. With version 1 only the process limit is
+// used, for root, whom no other limit stops from forking. Otherwise, usually for ordinary users, only the watcher enforces limits.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -10,9 +9,9 @@ import { isWithin } from '../find-program.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
 export interface ControlGroup {
-  /** Takes a process in, and so all that it starts from then on. False: it could not. */
+  /** Moves a process into the group, with its future children. False if that failed. */
   enter(pid: number): boolean
-  /** The same without waiting for it: the kernel takes some 15 ms for the first process, and hardly any time for those that follow. */
+  /** Asynchronous: the kernel takes some 15 ms for the first process, and hardly any time for later ones. */
   enterLater(pid: number): Promise<void>
   excess(): 'memory' | 'processes' | null
   remove(): void
@@ -65,7 +64,7 @@ function unifiedIn({ mount, own }: ControlGroupPlace, { memoryBytes, processes }
   const here = join(mount, named)
   const settings = [
     ['memory.max', String(memoryBytes)],
-    // All processes go at once when there is too much: half a command is of no use.
+    // All processes are killed together, because half a command is useless.
     ['memory.oom.group', '1'],
     ['pids.max', String(processes)],
   ] as const
@@ -74,7 +73,7 @@ function unifiedIn({ mount, own }: ControlGroupPlace, { memoryBytes, processes }
     .map(parent => ({ parent, settings }))
 }
 
-/** Version 1, where processes have a tree of their own. */
+/** Version 1 has a separate tree for processes. */
 function processesIn({ mount, own }: ControlGroupPlace, { processes }: SandboxLimits): readonly Candidate[] {
   const named = /^\d+:pids:(\/.*)$/m.exec(readOrEmpty(own))?.[1]
   const parent = named === undefined ? null : join(mount, 'pids', named)
@@ -95,7 +94,7 @@ function excessIn(folder: string): 'memory' | 'processes' | null {
 const counted = (file: string, name: string): number =>
   Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(readOrEmpty(file))?.[1] ?? 0)
 
-/** One with processes in it cannot be removed; they are about to end. */
+/** A group with processes cannot be removed; they are about to end. */
 function remove(folder: string): void {
   if (!isRemoved(folder)) setTimeout(() => isRemoved(folder), REMOVE_AGAIN_MS).unref()
 }
@@ -111,7 +110,7 @@ function isWritten(act: () => void): boolean {
   }
 }
 
-/** Groups of processes of ours that were killed. Only empty ones can be removed. */
+/** Groups of killed processes of ours. Only empty ones can be removed. */
 function sweep(parent: string): void {
   for (const name of namesIn(parent)) {
     const maker = name.startsWith(NAME) ? Number(name.slice(NAME.length).split('-')[0]) : 0

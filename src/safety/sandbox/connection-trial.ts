@@ -1,12 +1,12 @@
-// One more wall, tried for real: a program in the sandbox tries to connect to a port of this machine at which somebody listens.
+// A real test of the network isolation: a program in the sandbox tries to connect to an open port of this machine.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnvironment, type Variables } from '../environment.ts'
-import { tryBoxed } from './boxed-process.ts'
 import type { Sandbox, SandboxNetwork } from './sandbox.ts'
+import { tryBoxed } from './sandboxed-process.ts'
 
 export type ConnectionTrial = { readonly reached: boolean } | { readonly fault: string; readonly lacks?: 'node' }
 
@@ -21,7 +21,7 @@ socket.on('error', error => console.log('refused ' + error.code))
 socket.setTimeout(5000, () => { console.log('refused late'); socket.destroy() })
 `
 
-/** `network`: `host` only to show that the trial itself works. */
+/** `network`: `host` only to show that the test itself works. */
 export async function tryConnection(
   sandbox: Sandbox,
   environment: Variables,

@@ -1,6 +1,6 @@
-// Where credentials are kept in a home: the one list of places that a sandboxed command does not see, although the rest of the home is
-// visible to it. Paths are relative to the home; whether each is a file or a folder is found out. What begins with `.config/`,
-// `.local/share/`, `.local/state/`, `.cache/` or `.cargo/` is also looked for where the variables of the person say those folders are.
+// The locations of credentials in a home, which a sandboxed command does not see although the rest of the home may be visible. Relative to
+// the home; files or folders. Paths below `.config/`, `.local/share/`, `.local/state/`, `.cache/` or `.cargo/` are also searched where the
+// user's variables move those folders.
 
 export const CREDENTIAL_PLACES: readonly string[] = [
   ...words(`.ssh .gnupg .pki .age .config/age .config/sops .minisign .signify .step .putty .1password .config/op .config/1Password
@@ -12,7 +12,7 @@ export const CREDENTIAL_PLACES: readonly string[] = [
     .passwd-s3fs .terraform.d .terraformrc .pulumi .chef .config/helm .databrickscfg .kaggle .huggingface .cache/huggingface/token
     .minikube .cloudflared .sentryclirc .expo .ngrok2 .ivy2/.credentials .sbt .argocd .config/argocd .config/openstack .gitcookies
     .docker/config.json .docker/contexts .config/containers/auth.json .snowsql .dbt .config/ngrok`),
-  // Sockets behind which a command would run outside.
+  // Sockets through which a command could run outside.
   ...words(`.docker/run .docker/desktop .colima .lima .orbstack .rd .multipass .screen .emacs.d/server`),
   ...words(`.netrc .git-credentials .config/git/credentials .config/gh .config/hub .config/glab-cli .config/tea .subversion/auth .hgrc
     .pypirc .config/pypoetry .cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/gem/credentials .bundle/config
@@ -30,17 +30,17 @@ export const CREDENTIAL_PLACES: readonly string[] = [
   ...words(`.lesshst .viminfo .histfile .local/share/fish/fish_history .local/share/atuin .zsh_sessions`),
 ]
 
-/** Names directly in the home that are one of these, too: `.bash_history`, `.python_history`, … */
+/** Also hidden in the home: `.bash_history`, `.python_history`, … */
 export const isHistory = (name: string): boolean => /^\..*_history$/.test(name)
 
-/** Shown as copies without the lines that hold credentials: without the rest, package managers and git would not find their servers. */
+/** Shown without the lines that contain credentials, because package managers and git need the rest. */
 export const CONFIG_PLACES =
   words(`.npmrc .yarnrc .yarnrc.yml .bunfig.toml .config/pnpm/rc .gitconfig .config/git/config .pip/pip.conf
   .config/pip/pip.conf .config/uv/uv.toml .condarc .cargo/config .cargo/config.toml`)
 
 /**
- * The text without credentials: lines with keys that are called so (`_authToken=`, `token =`, `password:`), what npm knows of one host
- * (`//host/:…`), and the user in addresses (`https://me:word@host/` becomes `https://host/`; `ssh://git@host/` stays).
+ * Removes credentials: lines with such keys (`_authToken=`, `token =`, `password:`), npm's settings for a host (`//host/:…`), and users in
+ * addresses (`https://me:word@host/` becomes `https://host/`; `ssh://git@host/` stays).
  */
 export function withoutCredentials(text: string): string {
   return (
@@ -48,7 +48,7 @@ export function withoutCredentials(text: string): string {
       .split('\n')
       .filter(line => !NAMED.test(line) && !OF_A_HOST.test(line))
       .join('\n')
-      // The address stays: without it a package manager would ask the public registry instead.
+      // The address stays, or a package manager would use the public registry.
       .replace(USER_OF, '://')
   )
 }

@@ -16,10 +16,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Boxed, spawnBoxed } from './boxed-process.ts'
 import { bubblewrap } from './bubblewrap.ts'
 import { withoutCredentials } from './credential-places.ts'
 import type { SandboxRequest } from './sandbox.ts'
+import { type Boxed, spawnBoxed } from './sandboxed-process.ts'
 
 const PATH = `${dirname(process.execPath)}:/usr/bin:/bin`
 const standing = await bubblewrap({ environment: { PATH, HOME: '/nonexistent' }, outside: [] }).check()

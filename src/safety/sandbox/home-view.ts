@@ -1,6 +1,5 @@
-// The home of the person as a sandboxed command of their own sees it: read-only, with nothing at each place of credentials, and with
-// copies of configuration from which the lines with credentials are gone. Package managers, which would write into the home, are told by
-// their own variables to keep their caches in a private folder.
+// The user's home as their own sandboxed command sees it: read-only, with credentials hidden, and with configuration files without the
+// lines that contain credentials. Variables direct the caches of package managers to a private folder.
 
 import {
   lstatSync,
@@ -24,7 +23,7 @@ type Variables = { readonly [name: string]: string }
 
 export interface HomeView {
   readonly folder: string
-  /** Before the workspace is mounted: the home, and what hides places that the workspace lies in. */
+  /** Mounted before the workspace: the home, and what hides folders around the workspace. */
   readonly before: readonly string[]
   readonly after: readonly string[]
   readonly env: Variables
@@ -36,7 +35,7 @@ interface Whose {
   readonly write: Patterns
   readonly stateDir: string
   readonly env: Variables
-  /** What the person's own environment says: a variable that the task sets itself is left alone. */
+  /** The inherited environment: variables that the task sets stay. */
   readonly inherited: { readonly [name: string]: string | undefined }
   readonly own: OwnView
 }
@@ -47,7 +46,7 @@ export function homeView({ home, root, write, stateDir, env, inherited, own }: W
   const caches = cacheFolders(own.caches)
   const isShown = (path: string): boolean => shown.some(one => isWithin(path, one))
   const shown = own.show.flatMap(path => realOrNull(path) ?? []).filter(path => isWithin(path, folder))
-  // Only a pattern that names it shows a place in the workspace, not one that means everything.
+  // A pattern shows a place in the workspace only by its name, not by a wildcard.
   const isWritten = (path: string): boolean =>
     isWithin(path, root) && (write ?? []).some(one => !/^[*?.]*$/.test(one) && covers([one], relative(root, path)))
   const find = (place: string): readonly string[] =>
@@ -60,7 +59,7 @@ export function homeView({ home, root, write, stateDir, env, inherited, own }: W
       ...(state !== null && isWithin(state, folder) && !isWithin(state, root) ? [state] : []),
     ]),
   ]
-  // A workspace that is itself such a place is shown: it was chosen.
+  // A workspace that is itself such a place stays visible, because it was chosen.
   const masks = hidden.filter(path => path !== root && !hidden.some(outer => outer !== path && isWithin(path, outer)))
   const isAround = (path: string): boolean => isWithin(root, path)
   const mask = (path: string): readonly string[] =>
@@ -92,7 +91,7 @@ export function homeView({ home, root, write, stateDir, env, inherited, own }: W
   }
 }
 
-/** Of paths that are links: a place that hides the link gets what it leads to. */
+/** For symbolic links: hiding a link hides its target. */
 function linksTo(paths: readonly string[]): readonly { readonly from: string; readonly to: string }[] {
   return paths.flatMap(path => {
     const [from, parent] = [realOrNull(path), realOrNull(dirname(path))]
@@ -125,11 +124,11 @@ const CACHE_VARIABLES: { readonly [name: string]: string } = {
   PUB_CACHE: 'pub',
 }
 
-/** `shown` is not writable inside: it holds what is mounted over files of the home. */
+/** `shown` is not writable inside, because it contains the files mounted over the home's. */
 function cacheFolders(caches: string) {
   const shown = join(caches, 'shown')
   for (const folder of [shown, join(caches, 'cargo')]) {
-    // A command may have put a link or a file there.
+    // An earlier command may have put a link or a file there.
     if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) unlinkSync(folder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
@@ -151,7 +150,7 @@ const ELSEWHERE: readonly (readonly [string, string])[] = [
   ['.cargo/', 'CARGO_HOME'],
 ]
 
-/** Where it really is below the home, links followed; nothing when it is not there. */
+/** Its real path below the home; empty when it does not exist. */
 function placesOf(place: string, home: string, inherited: Whose['inherited']): readonly string[] {
   const other = ELSEWHERE.find(([usual]) => place.startsWith(usual))
   const set = other === undefined ? undefined : inherited[other[1]]
@@ -174,12 +173,12 @@ function copied(path: string, to: string): readonly { readonly from: string; rea
   return [{ from: to, to: path }]
 }
 
-/** By rename, because another command may be about to mount it. */
+/** By rename, because another command may be mounting it. */
 function write(path: string, text: string): void {
   try {
     if (readFileSync(path, 'utf8') === text) return
   } catch {
-    // It is not there yet.
+    // It does not exist yet.
   }
   const temporary = `${path}.${process.pid}.tmp`
   writeFileSync(temporary, text, { mode: 0o600 })
@@ -203,6 +202,6 @@ function statOrNull(path: string): Stats | null {
   return statSync(path, { throwIfNoEntry: false }) ?? null
 }
 
-/** Is the folder around the workspace one that the home shows already? */
+/** Does the home view already show the folder around the workspace? */
 export const isInHome = (root: string, view: HomeView | null): boolean =>
   view !== null && isWithin(dirname(root), view.folder)

@@ -1,5 +1,5 @@
-// What of this machine a sandboxed command sees, all of it read-only: an allow list of system folders, and the toolchains that are on
-// PATH. Homes, sockets, other people's files and the rest of /etc are not there. Nothing of the list need exist.
+// The folders of this machine that a sandboxed command sees, all read-only: an allow list of system folders, and the toolchains on PATH.
+// Not homes, sockets, other users' files, or the rest of /etc. Missing ones are skipped.
 
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -8,14 +8,14 @@ import { isWithin } from '../find-program.ts'
 
 const SYSTEM = ['/usr', '/opt', '/nix/store', '/gnu/store']
 const ALIASES = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
-/** Of /etc only what programs need to start: never shadow, keys, or the configuration of services. */
+/** From /etc only what programs need to start: never shadow, keys, or service configuration. */
 const ETC = [
   ...['passwd', 'group', 'hosts', 'nsswitch.conf', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives'],
   ...['ssl/certs', 'ssl/openssl.cnf', 'ca-certificates', 'pki/tls/certs', 'pki/ca-trust/extracted', 'crypto-policies'],
   ...['localtime', 'timezone', 'locale.conf', 'mime.types', 'protocols', 'services', 'os-release', 'debian_version'],
   ...['java-17-openjdk', 'java-21-openjdk', 'python3', 'perl', 'fonts', 'magic', 'terminfo', 'gitattributes'],
 ]
-/** Folders of a home that hold programs and what they load, when PATH leads into them; each with what must not be seen of it. */
+/** Toolchain folders of a home, if PATH leads into them, each with the parts to hide. */
 const TOOLCHAINS: readonly (readonly [string, readonly string[]])[] = [
   ...['.nvm', '.pyenv', '.rbenv', '.nodenv', '.goenv', '.asdf', '.volta', '.sdkman', '.deno', '.bun', '.ghcup'].map(
     folder => [folder, []] as const,
@@ -45,7 +45,7 @@ export interface Seen {
   readonly path: string
   readonly home: string
   readonly readable: readonly string[]
-  /** What lies in one of these is left out: the workspace, and Planfold's state. */
+  /** Excluded: the workspace, and Planfold's state. */
   readonly not: readonly string[]
 }
 
@@ -54,12 +54,12 @@ export interface Toolchains {
   readonly shown: readonly string[]
 }
 
-/** Inside, these are the sandbox's own. */
+/** The sandbox has its own. */
 const OWN = ['/proc', '/dev', '/tmp', '/etc', '/run']
 
 /**
- * The toolchains that PATH leads into. Of a folder around the home, the workspace or a folder of the sandbox's own, only the programs
- * directly in it are seen: mounted as a whole it would lie over those, and show whatever else a home holds.
+ * The toolchains on PATH. From a folder around the home, the workspace or one of the sandbox's own folders, only the programs directly in it
+ * are shown: mounting all of it would cover those, and expose the rest of a home.
  */
 export function toolchainMounts({ path, home, readable, not }: Seen): Toolchains {
   const mounts: string[] = []
@@ -84,7 +84,7 @@ export function toolchainMounts({ path, home, readable, not }: Seen): Toolchains
       else prefixOf(place, home).forEach(showPrograms)
     }
   }
-  // Its programs only pass on to those in the other.
+  // Cargo's programs only delegate to those of rustup.
   if (shown.has(join(home, '.cargo'))) show(join(home, '.rustup'))
   for (const folder of readable) if (!isSystem(folder)) showPrograms(folder)
   return { mounts, shown: [...shown] }
@@ -103,7 +103,7 @@ function programsIn(folder: string): readonly string[] {
   }
 }
 
-/** A folder of programs, and beside it what they load, as `make install` puts it; never a home or the root themselves. */
+/** A folder of programs with its libraries beside it, as by `make install`; never a home or the root. */
 function prefixOf(place: string, home: string): readonly string[] {
   const parent = dirname(place)
   if (basename(place) !== 'bin' || parent === '/' || isWithin(home, parent)) return [place]

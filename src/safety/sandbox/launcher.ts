@@ -1,12 +1,12 @@
-// What runs first inside a sandbox, as its process 1: a few lines of shell. It says that it is ready, waits for the word to go, starts
-// the command, says how that ended, and stays until its lifeline is cut: then it ends, and the kernel ends everything with it. So
-// nothing runs before its parent has answered, and nothing outlives it, also when the parent is killed while the sandbox is made.
+// The first process inside a sandbox, a few lines of shell. It reports that it is ready, waits for the start, runs the command, reports its
+// exit, and stays until its lifeline closes: then it exits, and the kernel kills everything else. So nothing runs before its parent has
+// checked the sandbox, and nothing outlives the parent, even if that is killed during the setup.
 //
 //   descriptor 3: the lifeline, held open by the parent    4: `ready`, then `exit N`
 //   read by bubblewrap, and closed: 5: its arguments    6: the filter of system calls    7: the shell
 //
-// The shell is a copy that may be executed and not read. The kernel lets nobody trace such a process, or look into its memory, who has
-// no power over the namespace; and signals from inside do not reach process 1. So nothing inside can stop it from ending.
+// The shell is an executable but unreadable copy. The kernel forbids tracing such a process, or reading its memory, without privileges over
+// the namespace; and signals from inside do not reach process 1. So nothing inside can keep it alive.
 
 export const LIFELINE = 3
 export const STATUS = 4
@@ -20,7 +20,7 @@ export const launcherMounts = (): readonly string[] => [
   ...['--perms', '0111', '--file', String(SHELL), SHELL_INSIDE, '--seccomp', String(FILTER)],
 ]
 
-/** The command keeps its own three streams and gets none of ours; process 1 holds none of the command's. */
+/** The command has only its own three streams; process 1 has none of them. */
 const LAUNCH = `
 exec 9<&0 </dev/null
 [ "$1" = 0 ] || ulimit -u "$1" 2>/dev/null || ulimit -p "$1" 2>/dev/null || :
@@ -34,8 +34,8 @@ exit 137
 `
 
 /**
- * Passes connections to ports of the sandbox's loopback on to sockets outside (the proxy, the model gateway), and starts the command when
- * it listens. A connection to a port of `tcp` becomes a tunnel to the address it stands for; whether there is one is up to the proxy.
+ * Forwards ports of the sandbox's loopback to sockets outside (the proxy, the model gateway), and starts the command when it listens. A
+ * port of `tcp` becomes a proxy tunnel to its address, which the proxy may refuse.
  */
 const FORWARD = `
 const net = require('net'), { spawn } = require('child_process'), { constants } = require('os')
@@ -87,7 +87,7 @@ export interface Forwarding {
   readonly tcp: readonly { readonly host: string; readonly port: number; readonly proxy: string }[]
 }
 
-/** `processesMax`: as far as the kernel counts those of one sandbox by themselves; null where it does not. */
+/** `processesMax`: null where the kernel does not count per sandbox. */
 export function launching(
   argv: readonly string[],
   forwarding: Forwarding | null,
@@ -97,12 +97,12 @@ export function launching(
   return [SHELL_INSIDE, '-c', LAUNCH, 'sh', String(processesMax ?? 0), ...command]
 }
 
-const forwarded = ({ node, ...told }: Forwarding, argv: readonly string[]): readonly string[] => [
+const forwarded = ({ node, ...ports }: Forwarding, argv: readonly string[]): readonly string[] => [
   node,
   '-e',
   FORWARD,
-  // Nothing behind it is an option of Node.
+  // Ends Node's own options.
   '--',
-  JSON.stringify(told),
+  JSON.stringify(ports),
   ...argv,
 ]

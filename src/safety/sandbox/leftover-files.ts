@@ -1,5 +1,5 @@
-// Files that a command left in folders that end with its sandbox: the private /tmp, and a home in memory. They are looked at from
-// outside after the command has ended and before the sandbox is ended. Processes that it left behind may still run, so no link is followed.
+// Files that a command left in temporary folders of its sandbox: /tmp, and a home in memory. Read from outside after the command and before
+// the sandbox ends. Its processes may still run, so links are not followed.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,16 +12,15 @@ export interface Leftover {
 const NAMES_MAX = 5
 const LOOKED_AT_MAX = 2_000
 const DEPTH_MAX = 6
-/** What common tools leave in temporary folders, and a user does not miss. */
 const DROPPINGS =
   /^(\.|node-compile-cache|v8-compile-cache|npm-|yarn--|pnpm-|bunx-|tsx-|jiti|vitest|vite-|pytest-of-|pip-|uv-|go-build|cargo-|rustc|hsperfdata_|core-js|esbuild-|xfs-|ansible|phantomjs|puppeteer|playwright)/
 
-/** `first`: process 1 of the sandbox. Null when nothing is left that somebody would miss. */
+/** `first`: process 1 of the sandbox. Null when nothing of interest is left. */
 export function leftoverFiles(first: number, folders: readonly string[]): Leftover | null {
   const names: string[] = []
   let count = 0
   let seen = 0
-  // What is mounted there from outside is no leftover: it is on another device.
+  // Mounts from outside are on another device.
   const look = (at: string, folder: string, depth: number, device: number | null): void => {
     let held: number
     try {
@@ -42,7 +41,7 @@ export function leftoverFiles(first: number, folders: readonly string[]): Leftov
         if (++count <= NAMES_MAX) names.push(path)
       }
     } catch {
-      // It went while it was looked at.
+      // It was removed meanwhile.
     } finally {
       closeSync(held)
     }

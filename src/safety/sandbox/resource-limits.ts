@@ -1,5 +1,5 @@
-// How much memory and how many processes a sandbox may use: what this machine allows unless told otherwise, what the person says for it
-// (PLANFOLD_MEMORY_MAX, PLANFOLD_PROCESSES_MAX), and what a plan says for its commands.
+// The memory and process limits of a sandbox: defaults for this machine, the user's settings (PLANFOLD_MEMORY_MAX, PLANFOLD_PROCESSES_MAX),
+// and the limits of a plan.
 
 import { totalmem } from 'node:os'
 import { readSize } from '../../format/text/units.ts'
@@ -10,7 +10,7 @@ const MEMORY_MIN_BYTES = 1024 ** 3
 const PROCESSES_DEFAULT = 2_000
 export const PROCESSES_MAX = 1_000_000
 
-/** Half of the memory this process may have: a command that takes more leaves too little for everybody else. */
+/** Half of the memory available to this process, so that enough is left for others. */
 export function defaultLimits(): SandboxLimits {
   const allowed = process.constrainedMemory()
   const memory = allowed > 0 ? Math.min(allowed, totalmem()) : totalmem()
@@ -19,7 +19,6 @@ export function defaultLimits(): SandboxLimits {
 
 export interface MachineLimits {
   readonly limits: SandboxLimits
-  /** Variables that cannot be read, each in a sentence; the default holds in their place. */
   readonly faults: readonly string[]
 }
 

@@ -1,33 +1,32 @@
-// Looks at how many processes a sandbox has and how much memory they use, from outside, while it runs. Who uses more than it may is
-// ended, all at once: process 1 is killed, and the kernel kills the rest. The names of the processes are read often, because a fork
-// bomb is quick and slows down whoever watches; what each uses is read seldom, and sooner the nearer it is to the limit.
+// Measures the processes and the memory of a running sandbox from outside. If it exceeds a limit, process 1 is killed, and the kernel kills
+// the rest. Processes are listed often, because a fork bomb is quick and slows the watcher down; memory is measured less often, and sooner
+// the nearer it is to the limit.
 //
-// Memory is what only these processes have: pages of their own, shared pages once, and what they wrote into folders that are in memory.
-// What is read from files is the kernel's, which takes it back when it needs it.
+// Memory means private pages, shared pages once, and files in memory. Page cache is not counted, because the kernel can reclaim it.
 
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import type { Failure } from '../../domain/result.ts'
 import type { SandboxLimits } from './sandbox.ts'
 
 export interface Watched {
-  /** Process 1 of the sandbox, as this machine numbers it. */
+  /** Process 1 of the sandbox, as a pid of this machine. */
   readonly first: number
-  /** Folders that are in memory, as the sandbox calls them; one that turns out to be on a disk, or this machine's, does not count. */
+  /** Folders in memory, by their path inside; one that is on a disk, or this machine's, does not count. */
   readonly inMemory: readonly string[]
   readonly limits: SandboxLimits
-  /** What the kernel has met already, where it keeps the limits itself. */
+  /** The limit that the kernel has enforced already, if it does. */
   readonly met?: () => 'memory' | 'processes' | null
 }
 
 const COUNT_EVERY_MS = 50
 const MEASURE_MAX_MS = 250
-/** As fast as one core can fill memory, rounded up. */
+/** An upper bound for one core. */
 const FILLS_BYTES_PER_MS = 8_000_000
-/** For each process, so that measuring takes a small part of the time: a look is some microseconds, an exact one a millisecond and more. */
+/** For each process, to bound the cost: a rough measurement takes some microseconds, an exact one a millisecond and more. */
 const PAUSE_MS = { rough: 1, exact: 50 } as const
 const PAUSE_MAX_MS = 1_000
 
-/** Calls back once, with what was too much; returns how to stop. */
+/** Calls back once with the excess; returns how to stop. */
 export function watchResources(watched: Watched, onExcess: (failure: Failure) => void): () => void {
   const { limits } = watched
   const folders = memoryOf(watched)
@@ -57,7 +56,7 @@ export function watchResources(watched: Watched, onExcess: (failure: Failure) =>
   return () => clearInterval(timer)
 }
 
-/** Its own process list, as the sandbox numbers them; it holds no other processes. */
+/** From its own process list, which has no other processes. */
 function processesIn(first: number): readonly string[] {
   try {
     return readdirSync(`/proc/${first}/root/proc`).filter(name => /^\d+$/.test(name))
@@ -76,12 +75,12 @@ function measure({ first, limits }: Watched, inside: readonly string[], folders:
     own += (field(status, 'RssAnon') + field(status, 'RssShmem') + field(status, 'VmSwap')) * 1024
   }
   const files = folders.reduce((sum, folder) => sum + usedIn(folder), 0)
-  // Pages that several have are in the sum several times. Only when it seems too much it is worth knowing better.
+  // The sum counts shared pages several times, so it is refined only when it exceeds the limit.
   if (own + files <= limits.memoryBytes) return { threads, bytes: own + files, how: 'rough' as const }
   return { threads, bytes: exact(root, inside, files), how: 'exact' as const }
 }
 
-/** Counts each page once. Mapped files in memory are in both sums; the larger one counts. */
+/** Counts each page once. Mapped files in memory are in both sums, so the larger one counts. */
 function exact(root: string, inside: readonly string[], files: number): number {
   let own = 0
   let shared = 0
@@ -99,7 +98,7 @@ function field(text: string, name: string): number {
 
 const TMPFS = 0x01021994
 
-/** Folders in the memory of this sandbox, each file system once. Mounts of disks or of this machine do not count. */
+/** In-memory file systems of this sandbox, each once. Mounts of disks or of this machine do not count. */
 export function memoryOf({ first, inMemory }: Pick<Watched, 'first' | 'inMemory'>): readonly string[] {
   const found = new Map<number, string>()
   for (const folder of inMemory) {
@@ -109,7 +108,7 @@ export function memoryOf({ first, inMemory }: Pick<Watched, 'first' | 'inMemory'
       if (statfsSync(inside).type !== TMPFS || dev === statSync(folder, { throwIfNoEntry: false })?.dev) continue
       if (!found.has(dev)) found.set(dev, inside)
     } catch {
-      // It is not there, or cannot be looked at.
+      // Missing or unreadable.
     }
   }
   return [...found.values()]

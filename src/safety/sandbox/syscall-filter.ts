@@ -1,8 +1,8 @@
-// The filter of system calls that every process of a sandbox has: a small program for the kernel (classic BPF), handed to bubblewrap.
-// It refuses what a build or a test never needs and what attacks on a kernel begin with. Tracing is not among it: debuggers and leak
-// checkers need it, and process 1 is kept from being traced in another way (`launcher.ts`).
+// The system call filter of every process in a sandbox: a program for the kernel (classic BPF), passed to bubblewrap. It refuses calls that
+// builds and tests do not need and that kernel exploits begin with. Tracing is allowed: debuggers and leak checkers need it, and process 1
+// is protected otherwise (`launcher.ts`).
 
-/** Name of the call: its number on x86-64, and on 64-bit ARM; null where there is none. */
+/** System call numbers on x86-64 and 64-bit ARM; null where it does not exist. */
 const REFUSED: { readonly [name: string]: readonly [x64: number, arm64: number | null] } = {
   add_key: [248, 217],
   request_key: [249, 218],
@@ -48,15 +48,15 @@ const REFUSED: { readonly [name: string]: readonly [x64: number, arm64: number |
   ioperm: [173, null],
 }
 
-/** Requests of `ioctl` that put words into somebody's terminal. */
+/** Requests of `ioctl` that inject input into a terminal. */
 const REFUSED_REQUESTS = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c } as const
 
 interface Machine {
-  /** As the kernel calls it to the filter (AUDIT_ARCH_…). */
+  /** The kernel's AUDIT_ARCH_… constant. */
   readonly architecture: number
   readonly ioctl: number
   readonly refused: readonly number[]
-  /** Calls from here on are those of a second interface, whose numbers mean the same under another name. */
+  /** The first number of a second interface (x32), where the same calls have other numbers. */
   readonly secondFrom: number | null
 }
 
@@ -85,13 +85,13 @@ const errno = (number: number): number => 0x00050000 | number
 const EPERM = 1
 const ENOSYS = 38
 
-// Where the kernel puts them: the number of the call, the architecture, and the lower half of the second argument. Of a request of
-// `ioctl` the kernel itself looks at the lower half only.
+// Offsets in the kernel's data: the number of the call, the architecture, and the lower half of the second argument, which is all that
+// `ioctl` uses of a request.
 const CALL = 0
 const ARCHITECTURE = 4
 const REQUEST = 24
 
-/** The filter for this kind of processor; null where the numbers of its calls are not known, and there is no sandbox. */
+/** Null for a processor whose system call numbers are unknown; then there is no sandbox. */
 export function syscallFilter(arch: string = process.arch): Buffer | null {
   const machine = MACHINES[arch]
   if (machine === undefined) return null
@@ -102,7 +102,7 @@ export function syscallFilter(arch: string = process.arch): Buffer | null {
   ]
   return Buffer.concat([
     instruction(LOAD, ARCHITECTURE),
-    // Programs for another kind of processor (32 bits) have other numbers: none of them is run.
+    // 32-bit programs have other numbers, so they are refused.
     instruction(IF_EQUAL, architecture, 1, 0),
     instruction(RETURN, KILL),
     instruction(LOAD, CALL),

@@ -1,12 +1,12 @@
-// The workspace as a sandboxed command sees it: all of it read-only, and over that what may be written.
+// The workspace as a sandboxed command sees it: read-only, with writable mounts on top.
 //
-//   `dist/**`, own task   the folder that holds `dist` is writable, and every other name in it is mounted read-only over it: `dist` can
-//                         be removed, replaced and made again
-//   `dist/**`, otherwise  `dist` is made if it is not there, and is the only writable place; so, too, where too many names are beside it
-//   `VERSION`, `*.md`     the folder they stand in is writable, and everything else in it is mounted read-only over it
+//   `dist/**`, own task   the parent of `dist` is writable, and every other name in it is mounted read-only: `dist` can be removed,
+//                         replaced and made again
+//   `dist/**`, otherwise  `dist` is created if necessary, and is the only writable folder; also if it has too many siblings
+//   `VERSION`, `*.md`     their folder is writable, and everything else in it is mounted read-only
 //
-// In a folder that is writable for some names only, new names can be made, and a read-only mount falls off when somebody outside replaces
-// the name it lies on (an editor that saves by rename). So both are looked for when the command has ended.
+// In a folder that is writable for some names only, new names can be created, and a read-only mount disappears when a process outside
+// replaces its name (an editor that saves by rename). So both are checked when the command has ended.
 
 import {
   type BigIntStats,
@@ -25,30 +25,30 @@ import { writerOf } from '../files/regular-file.ts'
 import { isWithin } from '../find-program.ts'
 import { refuse } from '../safety-refusal.ts'
 import { covers, inScope, mayHold, type Patterns } from '../scope.ts'
-import { isMadeFolder, MadeFolders } from './made-folders.ts'
+import { isMadeFolder, MadeFolders } from './mount-points.ts'
 import type { Beyond, OwnView, WorkspaceCopy } from './sandbox.ts'
 
 export interface WorkspaceMounts {
   readonly mounts: readonly string[]
   readonly writable: readonly string[]
-  /** To be done when nothing is mounted in it any more: the folder that hides Planfold's state is made read-only. */
+  /** Applied last, after everything inside is mounted: hides Planfold's state by a read-only folder. */
   readonly last: readonly string[]
-  /** Folders in memory that lie over caches of tools in the workspace. */
+  /** In-memory folders over caches of tools in the workspace. */
   readonly scratch: readonly string[]
   lookAfter(): Beyond
   release(): void
 }
 
-/** Each closed name is a mount: a thousand take a second, and bubblewrap takes about three thousand. */
+/** Each read-only name is a mount: a thousand take a second, and bubblewrap supports about three thousand. */
 const CLOSED_MAX = 2_000
-/** With more names beside a folder than this, the folder itself is mounted, and cannot be removed. */
+/** With more siblings than this, the folder itself is mounted, and cannot be removed. */
 const BESIDE_MAX = 200
-/** So many names are looked at for protected places in a folder that is writable as a whole, level by level; deeper ones are not looked for. */
+/** The limit of names to search for protected paths in a writable folder, level by level; deeper levels are skipped. */
 const LOOKED_AT_MAX = 50_000
 
 /**
- * Closed to a command, whatever its patterns match: protected places, and instructions for agents that no pattern names. A pattern that
- * names such a file is asked about before the task begins (`plan-rules/impact.ts`); a wildcard is not, so it does not stand for it.
+ * Read-only even if the patterns match: protected paths, and agent instructions that no pattern names. Naming such a file in a pattern needs
+ * an approval (`plan-rules/impact.ts`); a wildcard does not, so it does not include them.
  */
 export function isClosed(write: Patterns, path: string): boolean {
   if (protectedBy(path.split('/'), null) !== null) return true
@@ -62,7 +62,7 @@ interface Place {
   readonly write: Patterns
   readonly read?: readonly string[]
   readonly scratch?: readonly string[]
-  /** The person wrote the command: what it may write, it may also remove and make again. */
+  /** The user's own command may also remove and recreate what it may write. */
   readonly own?: Pick<OwnView, 'isLimited'>
 }
 
@@ -76,7 +76,7 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
     survey.look()
     const mounts = ['--ro-bind', root, root]
     for (const folder of survey.writable) mounts.push('--bind', join(root, folder), join(root, folder))
-    // One that somebody has removed since must not keep a command of the person's own from starting: it is found afterwards, as one that changed.
+    // A name that was removed meanwhile must not prevent the user's own command; it is reported afterwards as changed.
     const bind = isOwn ? '--ro-bind-try' : '--ro-bind'
     for (const path of survey.closed.keys()) mounts.push(bind, join(root, path), join(root, path))
     const hidden = place.read === undefined ? [] : hiddenFiles(root, place.read, place.write)
@@ -96,7 +96,7 @@ export function workspaceMounts(place: Place, lookedAtMax = LOOKED_AT_MAX): Work
   }
 }
 
-/** An empty folder in memory, and in it what is shared. Nothing of the workspace itself can be written, so nothing is looked at afterwards. */
+/** An empty in-memory folder with the shared paths. The workspace itself cannot be written, so nothing is checked afterwards. */
 export function copyMounts(root: string, { shared, maxBytes }: WorkspaceCopy): WorkspaceMounts {
   const places = shared.map(path => join(root, path))
   return {
@@ -115,20 +115,19 @@ export function copyMounts(root: string, { shared, maxBytes }: WorkspaceCopy): W
 
 const SCRATCH_MAX_BYTES = 2 * 1024 ** 3
 const NODE_CACHES = ['.cache', '.vite', '.vite-temp']
-/** Files of which one says that tests are run with pytest, whose cache stands beside them. */
+/** Files that indicate pytest, whose cache is beside them. */
 const PYTHON_MARKS = ['pyproject.toml', 'pytest.ini', 'setup.cfg', 'setup.py', 'tox.ini', 'conftest.py']
 const PACKAGES_MAX = 200
 const SCRATCH = new RegExp(
   `(^|/)(node_modules/(${NODE_CACHES.map(name => name.replace('.', '\\.')).join('|')})|\\.pytest_cache|target)$`,
 )
 
-/** May the folder be there only because a command needs it for its caches? */
+/** May the folder exist only because a command needs it for its caches? */
 export const isScratch = (path: string): boolean => SCRATCH.test(path)
 
 /**
- * Caches that tools write into the workspace, whatever the task declares: they get an empty folder in memory. Looked for where the
- * command begins, in the folders above it, and in packages up to two levels below the root. `__pycache__` needs none: Python is told
- * not to write it.
+ * Caches that tools write into the workspace, whatever the task declares: they get an in-memory folder. Searched in the working directory,
+ * its parents, and packages up to two levels below the root. `__pycache__` is disabled by a variable instead.
  */
 function scratchFolders(root: string, place: Place, folders: MadeFolders): readonly string[] {
   const { cwd = root, read, write } = place
@@ -143,25 +142,24 @@ function scratchFolders(root: string, place: Place, folders: MadeFolders): reado
     if (isDirectory(modules)) for (const name of NODE_CACHES) add(join(modules, name))
     if (PYTHON_MARKS.some(name => lstatSync(join(folder, name), NO_ENTRY) !== undefined))
       add(join(folder, '.pytest_cache'))
-    // Cargo builds whatever it tests.
+    // Tests in Rust build first.
     if (lstatSync(join(folder, 'Cargo.lock'), NO_ENTRY) !== undefined) add(join(folder, 'target'))
   }
   for (const pattern of scratchIn(root, place)) {
     const at = join(root, pattern.slice(0, -'/**'.length))
     const isNew = lstatSync(at, NO_ENTRY) === undefined || isMadeFolder(at)
-    // One that somebody has stays as it is.
+    // An existing folder stays as it is.
     if (pattern.endsWith('/**') && !/[*?]/.test(at) && isNew) add(at)
   }
   return found
 }
 
-/** The patterns of `scratch` as they are below the root. */
 function scratchIn(root: string, { cwd = root, scratch = [] }: Place): readonly string[] {
   const folder = relative(root, realOrNull(cwd) ?? root)
   return scratch.map(pattern => below(folder, pattern))
 }
 
-/** What the program was expected to leave is told apart, so that it is no fault. Only names that were not there before. */
+/** Separates expected new names from unexpected ones. */
 function withoutScratch(beyond: Beyond, root: string, place: Place): Beyond {
   const scratch = scratchIn(root, place)
   const left = beyond.appeared.filter(path => inScope(scratch, path))
@@ -208,13 +206,13 @@ function hiddenFiles(root: string, read: readonly string[], write: Patterns): re
   return mounts
 }
 
-/** Planfold's state is not there, except a workspace that stands in it: a worktree of a plan. */
+/** Hides Planfold's state, except a workspace inside it: a worktree of a plan. */
 function hiddenState(root: string, stateDir: string): readonly string[] {
   const state = realOrNull(stateDir)
   return state !== null && state !== root && isWithin(state, root) ? ['--tmpfs', state] : []
 }
 
-/** A worktree names the repository it belongs to in a file; git inside must be able to read that. */
+/** A worktree names its repository in a file; git inside must be able to read that. */
 function repositoryMounts(root: string): readonly string[] {
   const mounts: string[] = []
   const git = join(root, '.git')
@@ -224,7 +222,7 @@ function repositoryMounts(root: string): readonly string[] {
     const own = named === undefined ? null : realOrNull(resolve(root, named.trim()))
     if (own !== null) {
       const common = commonFolder(own)
-      // Only what refers back to this folder is its repository.
+      // The repository must refer back to this folder.
       const back = readOrNull(join(own, 'gitdir'))
       if (back !== null && realOrNull(dirname(back.trim())) === root) mounts.push('--ro-bind', common, common)
     }
@@ -237,7 +235,7 @@ function commonFolder(own: string): string {
   return named === null ? own : (realOrNull(resolve(own, named.trim())) ?? own)
 }
 
-/** What is writable, what in it is closed, and which names stood there; all relative to the root, which is ''. */
+/** The writable folders, the read-only names in them, and the existing names; relative to the root, which is ''. */
 class Survey {
   readonly #root: string
   readonly #write: Patterns
@@ -245,15 +243,15 @@ class Survey {
   readonly #folders: MadeFolders
   readonly #scratch: ReadonlySet<string>
   readonly writable: string[] = []
-  readonly closed = new Map<string, Standing>()
-  /** Folders that hold declared files beside others, with the names they had and where their links led. */
+  readonly closed = new Map<string, FileStamp>()
+  /** Folders with declared files among others, with their names and the targets of their links. */
   readonly #partly = new Map<string, ReadonlyMap<string, string | null>>()
-  /** Folders that are writable as a whole, and how many levels of them were looked through. */
+  /** Fully writable folders, and how many of their levels were searched. */
   readonly #guarded = new Map<string, number>()
   readonly #lookedAtMax: number
-  /** What may not be written and was there before: it is never taken for new. */
-  readonly #stood = new Set<string>()
-  readonly #mounted = new Map<string, Standing>()
+  /** Existing read-only paths, which are never reported as new. */
+  readonly #existed = new Set<string>()
+  readonly #mounted = new Map<string, FileStamp>()
 
   constructor(options: {
     readonly root: string
@@ -261,7 +259,7 @@ class Survey {
     readonly isOwn: boolean
     readonly lookedAtMax: number
     readonly folders: MadeFolders
-    /** Absolute: something in memory lies over them, so they need not be closed. */
+    /** Absolute: they are covered by in-memory folders, so they need not be read-only. */
     readonly scratch: ReadonlySet<string>
   }) {
     this.#root = options.root
@@ -277,7 +275,7 @@ class Survey {
       this.#open('')
     } else {
       const folders = new Set(this.#write.map(pattern => this.#folderOf(pattern)))
-      // The outer ones first: an inner one lies over it.
+      // Outer folders first: inner mounts cover them.
       for (const folder of [...folders].sort()) {
         if (folder === null || this.writable.some(outer => isBelow(folder, outer))) continue
         if (covers(this.#write, folder)) this.#open(folder)
@@ -287,10 +285,10 @@ class Survey {
         }
       }
     }
-    for (const folder of this.writable) this.#mounted.set(folder, standingAt(join(this.#root, folder)))
+    for (const folder of this.writable) this.#mounted.set(folder, stampAt(join(this.#root, folder)))
   }
 
-  /** The folder that is mounted writable for a pattern, made where it is missing; null when a link or a file is in the way. */
+  /** The folder to mount writable for a pattern, created if missing; null when a link or a file is in the way. */
   #folderOf(pattern: string): string | null {
     const parts = pattern.split('/').filter(part => part !== '.' && part !== '')
     const wild = parts.findIndex(part => /[*?]/.test(part))
@@ -304,7 +302,7 @@ class Survey {
     if (there === null) return null
     const known = this.#existing(holding)!
     const isSmall = this.#entries(known).length <= BESIDE_MAX
-    // Made below a folder that was there, and written through that one: it stays, whoever removes the others.
+    // Created below an existing folder and written through that one, so it stays if other mount points are removed.
     if (this.#isOwn && isSmall) {
       this.#make(holding)
       return known
@@ -317,7 +315,7 @@ class Survey {
     return isDirectory(join(this.#root, path))
   }
 
-  /** The nearest folder on the way that is there; null when a link or a file is in the way. */
+  /** The nearest existing folder on the way; null when a link or a file is in the way. */
   #existing(parts: readonly string[]): string | null {
     let folder = ''
     for (const part of parts) {
@@ -329,7 +327,7 @@ class Survey {
     return folder
   }
 
-  /** False when one of them cannot be made, or would be at a protected place. */
+  /** False when one of them cannot be created, or would be protected. */
   #make(parts: readonly string[]): boolean {
     return parts.every((_, at) => {
       const path = parts.slice(0, at + 1).join('/')
@@ -342,7 +340,7 @@ class Survey {
     this.#guard(folder)
   }
 
-  /** A folder with declared files in it: the others are closed one by one. */
+  /** A folder with declared files: all other names become read-only. */
   #divide(folder: string): void {
     const names = new Map<string, string | null>()
     for (const entry of this.#entries(folder)) {
@@ -363,7 +361,7 @@ class Survey {
     this.#guarded.set(folder, levels)
   }
 
-  /** Level by level, so that the places near the top are found in the largest folder. A level is looked through as a whole. */
+  /** Level by level, so that protected paths near the top are found even in the largest folder. A level is searched completely. */
   #protectedIn(
     folder: string,
     max: { readonly names: number; readonly levels: number },
@@ -388,10 +386,10 @@ class Survey {
   }
 
   #close(path: string, entry: Dirent): void {
-    this.#stood.add(path)
-    // A link cannot be mounted over; beside declared files, where it leads is compared afterwards.
+    this.#existed.add(path)
+    // A link cannot be a mount point; beside declared files, its target is compared afterwards.
     if (entry.isSymbolicLink() || isOurs(entry.name) || this.#scratch.has(join(this.#root, path))) return
-    this.closed.set(path, standingAt(join(this.#root, path)))
+    this.closed.set(path, stampAt(join(this.#root, path)))
     if (this.closed.size > CLOSED_MAX)
       refuse(
         'policy',
@@ -408,15 +406,15 @@ class Survey {
         if (!names.has(entry.name)) this.#judgeNew(below(folder, entry.name), entry, appeared)
       for (const [name, was] of names) {
         const path = below(folder, name)
-        if (was !== null && this.#stood.has(path) && linkAt(join(this.#root, path)) !== was) changed.push(path)
+        if (was !== null && this.#existed.has(path) && linkAt(join(this.#root, path)) !== was) changed.push(path)
       }
     }
     for (const [folder, levels] of this.#guarded)
       for (const [path] of this.#protectedIn(folder, { names: Number.POSITIVE_INFINITY, levels }).places)
-        if (!this.#stood.has(path)) appeared.push(path)
+        if (!this.#existed.has(path)) appeared.push(path)
     for (const [path, was] of [...this.closed, ...this.#mounted]) {
       const at = join(this.#root, path)
-      const now = standingAt(at)
+      const now = stampAt(at)
       const isRemovedByUs = now === GONE && this.#folders.made.has(at)
       if (now !== was && !isRemovedByUs) changed.push(path === '' ? '.' : path)
     }
@@ -441,17 +439,17 @@ class Survey {
   }
 }
 
-/** What tells whether a name is still what it was, as text. Equal texts are equal files: nobody can set the time of a change back. */
-type Standing = string
-const GONE: Standing = ''
+/** Identifies a version of a file, as text. The ctime cannot be forged, so equal texts mean an unchanged file. */
+type FileStamp = string
+const GONE: FileStamp = ''
 
-/** Of a folder only which one it is: a mount on it holds for all below, whatever others change there. */
-function standingAt(path: string): Standing {
+/** For a folder only its identity: a mount on it covers everything below, despite changes by others. */
+function stampAt(path: string): FileStamp {
   let stat: BigIntStats | undefined
   try {
     stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   } catch {
-    // Nobody may look there any more.
+    // It is no longer readable.
   }
   if (stat === undefined) return GONE
   const { dev, ino, birthtimeNs, size, mtimeNs, ctimeNs } = stat

@@ -1,10 +1,9 @@
 // Secrets never leave in a prompt and never arrive in a journal, a log or a recording: every text that is sent, stored or shown passes
-// here. What is found in any of the forms of `written-forms.ts`, or as a part of one, is replaced. This is a net, not a wall: a program
-// that has a secret can always write it in a way nobody thought of.
+// here. A secret is found as it is and as programs commonly write it: in JSON, in an address, in base64, in hexadecimal, in capitals,
+// reversed, spaced out; or a part of it. This is a net, not a wall: a program that has a secret can always write it in another way.
 
 import { StringDecoder } from 'node:string_decoder'
 import type { Json } from '../../domain/json.ts'
-import { type WrittenForm, writtenForms } from './written-forms.ts'
 
 export const REDACTED = '[redacted]'
 const MARK = Buffer.from(REDACTED)
@@ -216,4 +215,59 @@ class Search {
         longest = length
     return longest
   }
+}
+
+/** A way of writing the value, and how many bytes of it say something of its own. */
+interface WrittenForm {
+  readonly bytes: Buffer
+  readonly part: number
+}
+
+/** Fewer characters than these could be anything. */
+const PART = 8
+
+function writtenForms(secret: string, inParts: boolean): readonly WrittenForm[] {
+  const raw = Buffer.from(secret)
+  // A short value is only looked for whole.
+  const isWhole = !inParts || raw.length < PART
+  const forms = new Map<string, WrittenForm>()
+  for (const [width, write] of FORMS)
+    for (const text of write(secret, raw)) {
+      const bytes = Buffer.from(text)
+      const perByte = width ?? Math.max(1, bytes.length / raw.length)
+      const part = isWhole ? bytes.length : Math.min(bytes.length, Math.ceil(PART * perByte))
+      if (text !== '' && (forms.get(text)?.part ?? Number.POSITIVE_INFINITY) > part) forms.set(text, { bytes, part })
+    }
+  return [...forms.values()]
+}
+
+/** Bytes for one byte of the value. Null: by the length of the whole, so that no part is only what escapes have added. */
+type Form = readonly [width: number | null, write: (secret: string, raw: Buffer) => readonly string[]]
+
+const FORMS: readonly Form[] = [
+  [null, text => [text, text.trim(), text.replaceAll('\n', '\r\n')]],
+  [null, text => [text.toUpperCase(), text.toLowerCase(), [...text].reverse().join('')]],
+  [null, text => [quoted(text), quoted(quoted(text)), quoted(text).replaceAll('/', '\\/')]],
+  [null, text => [percent(text), percent(text).replaceAll('%20', '+'), percent(percent(text))]],
+  [null, text => [percent(text).replace(/%../g, code => code.toLowerCase()), encodeURI(wellFormed(text))]],
+  [4 / 3, (_, raw) => base64(raw)],
+  [2, (_, raw) => [raw.toString('hex'), raw.toString('hex').toUpperCase()]],
+  [2, text => [[...text].join(' ')]],
+]
+
+const quoted = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** Half a character cannot be written in an address. */
+const wellFormed = (text: string): string => Buffer.from(text).toString('utf8')
+
+const percent = (text: string): string =>
+  encodeURIComponent(wellFormed(text)).replace(/[!'()*]/g, one => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** The digits that depend on nothing but the value, wherever in a longer text it stands. */
+function base64(raw: Buffer): readonly string[] {
+  return [0, 1, 2].flatMap(before => {
+    const encoded = Buffer.concat([Buffer.alloc(before), raw]).toString('base64')
+    const own = encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + raw.length) * 8) / 6))
+    return [own, own.replaceAll('+', '-').replaceAll('/', '_')]
+  })
 }

@@ -1,4 +1,4 @@
-// The secrets a task names, fetched when it begins from where the user's settings say. Nothing of a value is ever written down.
+// The secrets of a task, fetched at its start from the sources in the user's settings. Values are never stored.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ export async function readSecretSources(
   })
 }
 
-/** Null takes it away. False: nothing was different from what was there. */
+/** Null removes the source. False: nothing changed. */
 export async function changeSecretSource(
   place: SecretsPlace,
   name: string,
@@ -57,7 +57,7 @@ export async function changeSecretSource(
   })
 }
 
-/** The values of these names. An error never contains a value. */
+/** An error never contains a value. */
 export async function fetchSecrets(place: SecretsPlace, names: readonly string[]): Promise<Answer<Secrets>> {
   return await answering('reading your secrets', async () => {
     const sources = await FILE.read(place)
@@ -118,7 +118,7 @@ async function secretFrom(name: string, source: SecretSource, place: SecretsPlac
   return await printedBy(name, source.command, place)
 }
 
-/** Run with the person's rights and outside the sandbox, in the root folder: what lies in the workspace has no say in it. */
+/** Runs with the user's permissions outside the sandbox, in the root folder, so that the workspace has no influence. */
 function printedBy(name: string, [program = '', ...words]: readonly string[], place: SecretsPlace): Promise<string> {
   return new Promise((resolve, reject) => {
     const env = {

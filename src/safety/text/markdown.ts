@@ -1,5 +1,5 @@
-// Text that others wrote on its way into a Markdown document: it stays text. It cannot become a heading, a link, an image, HTML or
-// another line, and what moves, hides or turns text is shown instead of done, as on a terminal.
+// Escapes foreign text for a Markdown document: it cannot become a heading, a link, an image, HTML or another line, and control characters
+// are shown.
 
 import { escapeForTerminal } from './terminal.ts'
 
@@ -14,7 +14,7 @@ export function markdownText(text: string, max: number = TEXT_MAX): string {
     .replace(/^(\d+)\./, '$1\\.')
 }
 
-// Signs a backslash does not take the meaning from everywhere.
+// Characters that a backslash does not escape everywhere.
 const NAMED: { readonly [sign: string]: string } = {
   '<': '&lt;',
   '>': '&gt;',
@@ -22,7 +22,7 @@ const NAMED: { readonly [sign: string]: string } = {
   '@': '&#64;',
 }
 
-/** A code span, in more backquotes than the text has in a row. */
+/** A code span with more backquotes than any run in the text. */
 export function markdownCode(text: string, max: number = CODE_MAX): string {
   const line = cut(visible(text), max)
   const longest = Math.max(0, ...Array.from(line.matchAll(/`+/g), ([run]) => run.length))
@@ -31,13 +31,13 @@ export function markdownCode(text: string, max: number = CODE_MAX): string {
   return `${fence}${pad}${line}${pad}${fence}`
 }
 
-/** For a cell of a table, where even a code span ends at a bar. */
+/** For a table cell, where even a code span ends at a bar. */
 export const inCell = (markdown: string): string => markdown.replace(/(?<!\\)\|/g, '\\|')
 
 // Our own escapes, and code spans, in which nothing is escaped.
 const WRITTEN = /(?<!\\)(`+)(?!`)([\s\S]*?[^`])\1(?!`)|\\([\\`*_{}[\]()#+!|~=.-])|&(lt|gt|amp|#64|#58|#46);/g
 
-/** What `markdownText` wrote, as it reads: for a terminal, which shows no Markdown. Code spans stay as they are. */
+/** Reverses `markdownText`, for a terminal. Code spans stay as they are. */
 export function plainText(markdown: string): string {
   return markdown.replace(WRITTEN, (all, _fence, _code, sign: string | undefined, name: string | undefined) =>
     name === undefined ? (sign ?? all) : SIGNS[name]!,

@@ -301,11 +301,10 @@ describe('every answer of every test is held against it', () => {
 })
 
 describe('the page', () => {
-  test('shows every route and schema, loads nothing and runs nothing', async () => {
+  test('shows every route, loads nothing and runs nothing', async () => {
     const { status, headers, body } = await service.ask('GET', '/docs')
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    for (const { operation } of operations) expect(body).toContain(`id="${operation.operationId}"`)
-    for (const name of Object.keys(document.components.schemas!)) expect(body).toContain(`id="schema-${name}"`)
+    for (const { name } of operations) expect(body).toContain(`<td>${name.replace(' ', '</td><td><code>')}</code></td>`)
     expect(body).not.toMatch(/<script|<link|<img|<iframe|javascript:|\son\w+=|@import|url\(/i)
     const style = /<style>([^<]*)<\/style>/.exec(body)![1]!
     const policy = headers.get('content-security-policy')!
@@ -330,7 +329,7 @@ describe('the page', () => {
         content: { 'application/json': { schema: { type: 'string', description: evil } } },
       },
     }
-    const { text } = await apiPage({
+    const { text } = apiPage({
       ...document,
       tags: [{ name: 'n' }],
       paths: { [evil]: { get: operation } },

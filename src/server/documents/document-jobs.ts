@@ -3,7 +3,7 @@
 
 import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import type { MergeMode, Standing } from '../../domain/revisions/merge.ts'
+import type { MergeMode, RunStatus } from '../../domain/revisions/merge.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
 import { type ProposedPlan, proposedPlan } from '../../extras/planners/goals/plan-goal.ts'
 import type { Looked, PastPlan, PlanComment } from '../../extras/planners/planner.ts'
@@ -31,7 +31,7 @@ export interface ReviseInput {
   readonly text: string
   readonly current: PlanDefinition
   readonly status: PlanStatus
-  readonly standings: readonly (readonly [TaskName, Standing])[]
+  readonly standings: readonly (readonly [TaskName, RunStatus])[]
   readonly mode: MergeMode
 }
 

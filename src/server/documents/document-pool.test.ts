@@ -107,7 +107,7 @@ test('a long plan is made, revised, printed, drawn and analysed by the service, 
   })
   expect(again.status).toBe(201)
   expect((await service.ask('GET', '/plans/long/analyze')).body).toMatchObject({ total_steps: 1_200 })
-  expect((await service.ask('GET', '/plans/long/graph?as=dot')).body).toContain('t1199')
+  expect((await service.ask('GET', '/plans/long/graph?as=tree')).body).toContain('t1199')
   const revised = await service.ask('POST', '/plans/long/revisions', {
     document: { planfold: 1, name: 'long', tasks: tasks.slice(0, 1_000) },
     rationale: 'fewer',

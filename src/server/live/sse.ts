@@ -5,11 +5,11 @@ import type { PlanId } from '../../domain/id.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import type { PlanState } from '../../domain/state/state.ts'
 import {
+  type AnnouncedEntry,
   type Announcement,
   announcements,
   type PlanFacts,
   RESYNC,
-  type ToldEntry,
 } from '../../domain/views/announcement.ts'
 import { lastSpend } from '../../domain/views/pages/agent-lines.ts'
 import type { PlanProgress } from '../../engine/engine.ts'
@@ -30,7 +30,7 @@ export interface Cursor {
 export interface Naming {
   readonly key: string
   /** `before` is the state before the entry, which the call may advance; null if unavailable. */
-  announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
+  announce(entry: AnnouncedEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[]
   output(log: ShownLog, facts: PlanFacts): Announcement
   /** How far a plan has come, or that its inbox changed. */
   progress(name: ProgressName, plan: PlanId, facts: PlanFacts, now: PlanProgress, at: string): Announcement

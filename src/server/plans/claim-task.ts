@@ -2,13 +2,13 @@
 // being trusted.
 
 import type { PlanId, TaskName } from '../../domain/id.ts'
+import { defined } from '../../domain/json.ts'
 import { haltedBy } from '../../domain/phrases.ts'
 import { claimable } from '../../operations/claim-task.ts'
 import { findPlan } from '../find-plan.ts'
 import { isProblem, type Problem, problem } from '../problem.ts'
 import { type Accepted, type Asking, answerOf, gone, order, orderAlso } from '../submit-order.ts'
 import { onWire } from '../wire-names.ts'
-import { presentFields } from './patch.ts'
 import { showTask } from './show-task.ts'
 
 export interface ClaimAsk {
@@ -37,7 +37,7 @@ async function claimBody(call: Asking, claimed: Accepted, { agent }: ClaimAsk) {
   const { plan, claim } = claimed
   if (claim === undefined) throw new Error('bug: a claim was accepted without a token')
   const { task, token, expiresInMs } = claim
-  const kept = presentFields({ agent_id: agent, claim_key: call.once })
+  const kept = defined({ agent_id: agent, claim_key: call.once })
   if (Object.keys(kept).length > 0 && claimed.replayed === undefined) {
     const annotated = await orderAlso(call, plan, { type: 'annotate', task, set: kept }, 'agent')
     if (isProblem(annotated)) return annotated

@@ -1,15 +1,9 @@
 // PATCH bodies of plans and tasks: what was sent, what is new, and whether the caller saw the latest version.
 
-import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import { invalidRequest, type Problem, problem, refused } from '../problem.ts'
 import type { Asking } from '../submit-order.ts'
-
-type Given<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
-
-export function presentFields<T extends object>(value: T): Given<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Given<T>
-}
 
 // The changes in a PATCH. Clients may send the whole body back: unchanged fields are ignored, and changes of read-only fields are
 // refused. Keys of `extra` may be sent inside or outside of it.
@@ -86,7 +80,7 @@ export function clientSaid(
   before: JsonObject,
   said: { readonly started_at: string | null | undefined; readonly completed_at: string | null | undefined },
 ): JsonObject {
-  const times = presentFields(said)
+  const times = defined(said)
   if (Object.keys(times).length === 0) return {}
   return { client: merged((isMap(before.client) ? before.client : {}) as JsonObject, times as JsonObject) }
 }

@@ -3,6 +3,7 @@
 //   draft ─active→ (steps become tasks) start      active ⇄ paused      open ─completed|failed→ finish      open ─cancelled→ cancel
 
 import type { PlanId } from '../../domain/id.ts'
+import { defined } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Refusal } from '../../domain/refusal.ts'
 import type { PlanStatus } from '../../domain/status.ts'
@@ -14,7 +15,6 @@ import { isEmptyPlan } from '../../operations/steps-to-tasks.ts'
 import { faulty } from '../documents/read-document.ts'
 import { isProblem, type Problem, problem, refused } from '../problem.ts'
 import { type Accepted, type Asking, engineOf, gone, submit } from '../submit-order.ts'
-import { presentFields } from './patch.ts'
 
 const FROM: { readonly [status in PlanStatus]: readonly PlanStatus[] } = {
   draft: ['active', 'completed', 'failed', 'cancelled'],
@@ -148,7 +148,7 @@ export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expecte
 async function inWords(call: Asking, plan: PlanId, what: Order): Promise<Accepted | Problem> {
   const { expectedVersion } = call
   const once = call.once === undefined ? undefined : `${call.once}/${what.type}`
-  const submitted = await submit(call, plan, what, presentFields({ expectedVersion, once }))
+  const submitted = await submit(call, plan, what, defined({ expectedVersion, once }))
   return submitted.ok ? submitted : await inTheirWords(call, plan, submitted.refusal, wordOf(what))
 }
 

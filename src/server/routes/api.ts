@@ -52,5 +52,5 @@ function documentsOf({ routes, version }: RouteRooms): Promise<ApiDocuments> {
 
 async function makeDocuments(routes: readonly ListedRoute[], version: string): Promise<ApiDocuments> {
   const document = await openApiSlowly(routes, { version })
-  return { document: JSON.stringify(document), page: await apiPage(document) }
+  return { document: JSON.stringify(document), page: apiPage(document) }
 }

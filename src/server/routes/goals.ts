@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Sha256 } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { defined, type JsonObject } from '../../domain/json.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { goalParts, keepPart } from '../../extras/planners/goals/decompose-goal.ts'
 import { goalProgress } from '../../extras/planners/goals/goal-progress.ts'
@@ -12,7 +12,6 @@ import type { DecomposedGoal, Goal, GoalItem } from '../../format/wire/answers/g
 import * as wire from '../../format/wire/goals.ts'
 import type { GoalEvent, GoalRow } from '../../stores/store.ts'
 import { inTokenWords } from '../auth/denial-text.ts'
-import { presentFields } from '../plans/patch.ts'
 import { planItem } from '../plans/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import type { Call } from '../request.ts'
@@ -61,8 +60,8 @@ export const goalRoutes = [
     handle: async call => {
       const { status, parent_id: parent, limit, cursor } = call.query
       const page = await call.engine.goals.list({
-        where: presentFields({ status, parent }),
-        ...presentFields({ limit, cursor }),
+        where: defined({ status, parent }),
+        ...defined({ limit, cursor }),
       })
       return ok({ items: page.items.map(goalItem), next: page.next })
     },
@@ -108,7 +107,7 @@ export const goalRoutes = [
       const { engine } = call
       const goal = call.params.goal!
       const { limit, cursor } = call.query
-      const page = await engine.ask({ type: 'plans', goal, archived: false, ...presentFields({ limit, cursor }) })
+      const page = await engine.ask({ type: 'plans', goal, archived: false, ...defined({ limit, cursor }) })
       // A token with a scope sees the plans of a goal, but not the goal.
       const isKnown = page.items.length > 0 || cursor !== undefined || engine.caller.scope !== null
       if (!isKnown && (await engine.goals.get(goal)) === null) return unknown(goal)
@@ -217,7 +216,7 @@ async function change(call: PatchCall): Promise<Answer> {
   const expectedVersion = expected_version ?? call.expectedVersion
   const refusal = parent_id === undefined ? null : await refuseParent(engine, id, parent_id)
   if (refusal !== null) return refusal
-  const changes = presentFields({ title, parent: parent_id, priority, criteria: success_criteria }) as JsonObject
+  const changes = defined({ title, parent: parent_id, priority, criteria: success_criteria }) as JsonObject
   const events: GoalEvent[] = []
   if (status === 'open' && row.status !== 'open')
     events.push({
@@ -230,7 +229,7 @@ async function change(call: PatchCall): Promise<Answer> {
   if (Object.keys(changes).length > 0) events.push({ type: 'goal.changed', changes })
   if (status !== undefined && status !== 'open' && status !== row.status)
     events.push({ type: 'goal.closed', status, reason })
-  const done = await engine.goals.append(id, events, presentFields({ expectedVersion }))
+  const done = await engine.goals.append(id, events, defined({ expectedVersion }))
   if (!done.ok) return refused(done.refusal)
   const shown = await showGoal(call, id)
   return isProblem(shown) ? shown : ok(shown, shown.version)

@@ -1,10 +1,10 @@
 // Health, metrics, the halt of all plans, and reserved routes for memory.
 
+import { defined } from '../../domain/json.ts'
 import { haltBody } from '../../format/wire/audit.ts'
 import { memoryBody, memoryQuery, searchQuery, stepsQuery } from '../../format/wire/health.ts'
 import type { ReadBy } from '../../format/wire/wire.ts'
 import { findPlan } from '../find-plan.ts'
-import { presentFields } from '../plans/patch.ts'
 import { isProblem, problem } from '../problem.ts'
 import { type AnyRoute, ok, route } from '../route.ts'
 import { onWire } from '../wire-names.ts'
@@ -37,7 +37,7 @@ export const observingRoutes = [
       if (found !== null && isProblem(found)) return found
       const page = await call.engine.ask({
         type: 'steps',
-        ...presentFields(asked),
+        ...defined(asked),
         ...(found === null ? {} : { plan: found.plan }),
         agent: agent_id,
       })
@@ -63,7 +63,7 @@ export const observingRoutes = [
       const page = await call.engine.ask({
         type: 'search',
         text,
-        ...presentFields(asked),
+        ...defined(asked),
         ...(found === null ? {} : { plan: found.plan }),
       })
       const items = page.items.map(({ plan, name, at, ...hit }) => ({

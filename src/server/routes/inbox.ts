@@ -1,7 +1,7 @@
 // The inbox over HTTP: list what waits for a person, answer it; proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../domain/json.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
@@ -24,7 +24,6 @@ import { inTokenWords } from '../auth/denial-text.ts'
 import { findPlan, findTask } from '../find-plan.ts'
 import { hintText } from '../hint-text.ts'
 import { LIMITS } from '../limits.ts'
-import { presentFields } from '../plans/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { options as optionsOf } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
@@ -328,7 +327,7 @@ export const proposalRoutes: readonly AnyRoute[] = [
         const before = call.once === undefined ? null : await call.engine.answered(call.once, asked)
         if (before !== null && !before.ok) return refused(before.refusal, { plan })
         if (before !== null) return await replannedAgain(call, before)
-        const wanted = { plan, why, choice: presentFields(named) }
+        const wanted = { plan, why, choice: defined(named) }
         const found = await replanGoal<Problem>(call.engine, wanted, async ({ goal, choice, ...earlier }) => {
           const proposed = await proposeFor(call, goal, { ...choice, budget, look }, earlier)
           return isProblem(proposed) ? { problem: proposed } : proposed.proposal

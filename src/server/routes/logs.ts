@@ -1,11 +1,11 @@
 // Paged logs from the store: journal entries, output chunks, attempts.
 
 import type { TaskName } from '../../domain/id.ts'
+import { defined } from '../../domain/json.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import * as wire from '../../format/wire/events.ts'
 import type { Entry, StoredLog } from '../../stores/store.ts'
 import { findTask } from '../find-plan.ts'
-import { presentFields } from '../plans/patch.ts'
 import { isProblem } from '../problem.ts'
 import { withoutTokens } from '../remote/remote-orders.ts'
 import { type Answer, type AnyRoute, ok } from '../route.ts'
@@ -66,7 +66,7 @@ export const logRoutes: readonly AnyRoute[] = [
     query: wire.attemptQuery,
     answers: { 200: { about: 'a page of them', body: 'AttemptPage' } },
     handle: async (call, { plan }) => {
-      const page = await call.engine.ask({ type: 'attempts', plan, ...presentFields(call.query) })
+      const page = await call.engine.ask({ type: 'attempts', plan, ...defined(call.query) })
       return ok(onWire(page))
     },
   }),
@@ -78,7 +78,7 @@ export const logRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'a page of them', body: 'AttemptPage' } },
     handle: async call =>
       await withTask(call, async ({ plan, task }) =>
-        ok(onWire(await call.engine.ask({ type: 'attempts', plan, task, ...presentFields(call.query) }))),
+        ok(onWire(await call.engine.ask({ type: 'attempts', plan, task, ...defined(call.query) }))),
       ),
   }),
 ]
@@ -117,7 +117,7 @@ async function logsOf(
   const most = tail ?? limit
   // One extra item shows whether there are more.
   const back = isBack ? { before: before ?? Number.MAX_SAFE_INTEGER, limit: most + 1 } : { limit }
-  const found = await engine.ask({ type: 'logs', plan, after, ...back, ...presentFields({ task }) })
+  const found = await engine.ask({ type: 'logs', plan, after, ...back, ...defined({ task }) })
   if (found === null) return gone()
   const chunks = isBack ? found.slice(-most) : found
   const items = chunks

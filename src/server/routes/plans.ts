@@ -1,7 +1,7 @@
 // Plans over HTTP: create, list, show, change, archive, export, measure.
 
 import { isPlanName, type PlanId, type TaskName } from '../../domain/id.ts'
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { outlinedBy, type PlanChanges } from '../../domain/revisions/merge.ts'
 import type { Card } from '../../domain/views/board.ts'
@@ -23,16 +23,7 @@ import type { MetricRow } from '../../stores/store.ts'
 import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
-import {
-  changedFields,
-  clientSaid,
-  type News,
-  presentFields,
-  removedKeys,
-  stale,
-  unsaid,
-  withoutEcho,
-} from '../plans/patch.ts'
+import { changedFields, clientSaid, type News, removedKeys, stale, unsaid, withoutEcho } from '../plans/patch.ts'
 import { becomes, checker, notStarted, refuseStatus } from '../plans/set-plan-status.ts'
 import { showDraft, withoutSeverity } from '../plans/show-draft.ts'
 import { overviewItem, showPlan, showProgress } from '../plans/show-plan.ts'
@@ -64,11 +55,11 @@ export async function makePlan(call: Asking, wanted: Wanted): Promise<Answer> {
     type: 'create',
     definition,
     taken: 'number',
-    ...presentFields({ goal, agent, session, source: document?.source, imported: document?.imported }),
-    ...presentFields({ written: wanted.written }),
+    ...defined({ goal, agent, session, source: document?.source, imported: document?.imported }),
+    ...defined({ written: wanted.written }),
   } as const
   const done = await createPlan(engineOf(call), create, {
-    submit: { ...options(call), ...presentFields({ asked }) },
+    submit: { ...options(call), ...defined({ asked }) },
     start: start ? { check, once: call.once } : undefined,
   })
   if (done.status === 'refused') return refused(done.refusal)
@@ -230,20 +221,15 @@ async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   if (outline !== null) {
     const said = {
       rationale: reason ?? 'changed by a client',
-      ...presentFields({ expectedRevision: expected_revision }),
+      ...defined({ expectedRevision: expected_revision }),
     }
-    const revised = await submit(
-      call,
-      plan,
-      { type: 'outline', ...outline, ...said },
-      presentFields({ expectedVersion }),
-    )
+    const revised = await submit(call, plan, { type: 'outline', ...outline, ...said }, defined({ expectedVersion }))
     if (!revised.ok) return unsaid(revised.refusal)
     expectedVersion = undefined
   }
   const set = annotated(summary.annotations, news)
   if (Object.keys(set).length > 0) {
-    const kept = await submit(call, plan, { type: 'annotate', set }, presentFields({ expectedVersion }))
+    const kept = await submit(call, plan, { type: 'annotate', set }, defined({ expectedVersion }))
     if (!kept.ok) return unsaid(kept.refusal)
     expectedVersion = undefined
   }
@@ -257,8 +243,8 @@ function outlineOf(
   { fields, others }: News<wire.PlanPatch>,
 ): { readonly set: PlanChanges; readonly extra: JsonObject } | null {
   const { title, description: goal, owner, labels, plan_type, steps } = fields
-  const set = presentFields({ title, goal, owner, labels })
-  const extra = { ...presentFields({ plan_type, steps }), ...removedKeys(definition.extra, others) } as JsonObject
+  const set = defined({ title, goal, owner, labels })
+  const extra = { ...defined({ plan_type, steps }), ...removedKeys(definition.extra, others) } as JsonObject
   return Object.keys(set).length + Object.keys(extra).length === 0 ? null : { set, extra }
 }
 
@@ -266,7 +252,7 @@ function annotated(before: JsonObject, { fields, others }: News<wire.PlanPatch>)
   const { current_step, started_at, completed_at } = fields
   return {
     ...others,
-    ...presentFields({ current_step }),
+    ...defined({ current_step }),
     ...clientSaid(before, { started_at, completed_at }),
   } as JsonObject
 }
@@ -352,7 +338,7 @@ export const planRoutes = [
     handle: async call => {
       const { goal_id: goal, agent_id: agent, session_id, conversation_id, q: text, sort: order, ...said } = call.query
       const session = session_id ?? conversation_id
-      const query = presentFields({ goal, agent, session, text, order, ...said })
+      const query = defined({ goal, agent, session, text, order, ...said })
       const { statuses: states, ...page } = await call.engine.ask({ type: 'overview', archived: false, ...query })
       return ok({ ...page, states, items: page.items.map(overviewItem) })
     },

@@ -2,7 +2,7 @@
 
 import type { Event } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
-import { isMap, type Json } from '../../domain/json.ts'
+import { defined, isMap, type Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
 import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
@@ -21,7 +21,6 @@ import { type PreparedRevision, readCurrentPlan } from '../../operations/revise-
 import type { ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
-import { presentFields } from '../plans/patch.ts'
 import { showPlan } from '../plans/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { options } from '../request.ts'
@@ -217,9 +216,9 @@ export const revisionRoutes: readonly AnyRoute[] = [
       const remarks = comments.map(({ task = null, text, field, line }) => ({
         task,
         text,
-        ...(field === undefined && line === undefined ? {} : { place: presentFields({ field, line }) }),
+        ...(field === undefined && line === undefined ? {} : { place: defined({ field, line }) }),
       }))
-      const asked = { plan, newComments: remarks, choice: presentFields(choice) }
+      const asked = { plan, newComments: remarks, choice: defined(choice) }
       const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
         const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
         return isProblem(proposed) ? { problem: proposed } : proposed.proposal

@@ -1,12 +1,12 @@
 // Sessions: what groups the plans and messages of one conversation.
 
+import { defined } from '../../domain/json.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
 import { pauseBody } from '../../format/wire/plans.ts'
 import { messageQuery, newMessage, newSession, sessionQuery } from '../../format/wire/sessions.ts'
 import { pauseSession, resumeSession, type SessionMoved, type SessionRoom } from '../../operations/session-plans.ts'
 import type { SessionRow } from '../../stores/store.ts'
 import { findSession, isSessionKnown, noSession, onceFor, sessionIdFault } from '../find-session.ts'
-import { presentFields } from '../plans/patch.ts'
 import { isProblem, problem, refused } from '../problem.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
 import { type Asking, submit } from '../submit-order.ts'
@@ -54,7 +54,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       const { status, ...page } = query
       const { items, next } = await engine.sessions.list({
         where: status === undefined ? undefined : { status },
-        ...presentFields(page),
+        ...defined(page),
       })
       return ok({ items: items.map(shown), next })
     },
@@ -89,7 +89,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       const { role, text, data } = body
       const event = { type: 'message.added', role, text, ...(data === undefined ? {} : { data }) } as const
       const appended = await engine.sessions.append(row.id, [event], {
-        ...presentFields({ expectedVersion }),
+        ...defined({ expectedVersion }),
         ...onceFor(call, { session: row.id, ...event }),
       })
       if (!appended.ok) return refused(appended.refusal)
@@ -107,7 +107,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
     answers: { 200: { about: 'what was done to which plan', body: 'SessionMoved' } },
     handle: async call => {
       const { reason, force } = call.body
-      const said = { ...presentFields({ reason }), ...(force === true ? { force } : {}) } as const
+      const said = { ...defined({ reason }), ...(force === true ? { force } : {}) } as const
       return await moveSession(call, 'paused', room => pauseSession(room, call.params.session!, said))
     },
   }),
@@ -131,7 +131,7 @@ export const sessionRoutes: readonly AnyRoute[] = [
       if (isProblem(before)) return before
       if (before.status === 'closed') return ok(shown(before), before.version)
       const appended = await engine.sessions.append(before.id, [{ type: 'session.closed' }], {
-        ...presentFields({ expectedVersion }),
+        ...defined({ expectedVersion }),
         ...onceFor(call, { close: before.id }),
       })
       if (!appended.ok) return refused(appended.refusal)
@@ -196,7 +196,7 @@ function shownMessage(session: string, { version, at, actor, event }: Entry) {
     session_id: session,
     role,
     text,
-    ...presentFields({ data, plan_id: plan }),
+    ...defined({ data, plan_id: plan }),
     by: actor,
     at: iso(at),
   }

@@ -639,15 +639,6 @@ describe('several at once, in any order', () => {
     }
   })
 
-  test('a long chain the wrong way round is no trouble', async () => {
-    const of = await plan()
-    const tasks = Array.from({ length: 500 }, (_, at) => ({
-      name: `t${at}`,
-      depends_on: at === 499 ? [] : [`t${at + 1}`],
-    }))
-    expect((await add(of, tasks)).status).toBe(201)
-  })
-
   test('a cycle is told with its way, two of a name with their places; nothing is added', async () => {
     const of = await plan()
     const circle = [
@@ -671,20 +662,4 @@ describe('several at once, in any order', () => {
     })
     expect((await ask('GET', `/tasks?plan_id=${of.id}`)).body.items).toEqual([])
   })
-})
-
-describe('strange text', () => {
-  test.each(['\u0000', '\ud800', '\u202e', '🙂', "'; DROP TABLE plans; --", '{{x}}', '../../etc/passwd'])(
-    '%j is text like any other, or refused',
-    async text => {
-      const of = await plan()
-      const answers = [
-        await ask('POST', '/tasks', { plan_id: of.id, description: text, agent_id: text, input_data: { text } }),
-        await ask('POST', '/plans', { goal_id: text, title: text }),
-        await ask('GET', `/plans?goal_id=${encodeURIComponent(text === '\ud800' ? 'x' : text)}`),
-        await ask('GET', `/tasks/${encodeURIComponent(text === '\ud800' ? 'x' : text)}`),
-      ]
-      for (const { status } of answers) expect(status).toBeLessThan(500)
-    },
-  )
 })

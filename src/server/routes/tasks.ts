@@ -2,7 +2,7 @@
 
 import type { Evaluation } from '../../domain/event.ts'
 import type { PlanId, TaskName } from '../../domain/id.ts'
-import type { JsonObject } from '../../domain/json.ts'
+import { defined, type JsonObject } from '../../domain/json.ts'
 import { SATISFIES } from '../../domain/status.ts'
 import type { TaskChanges, TaskRecord } from '../../engine/engine.ts'
 import type { Evaluation as EvaluationShown } from '../../format/wire/answers/tasks.ts'
@@ -18,7 +18,6 @@ import {
   clientSaid,
   merged,
   type News,
-  presentFields,
   removedKeys,
   stale,
   unsaid,
@@ -99,12 +98,12 @@ export const evaluationRoutes = [
     answers: { 201: { about: 'the evaluation', body: 'Evaluation', tag: true } },
     handle: async (call, found) => {
       const { score, passed, metrics, notes, evaluator } = call.body
-      const data = presentFields({ metrics, notes, evaluator }) as JsonObject
+      const data = defined({ metrics, notes, evaluator }) as JsonObject
       const kept = Object.keys(data).length === 0 ? undefined : data
       const done = await order(call, found.plan, {
         type: 'evaluate',
         task: found.task,
-        ...presentFields({ score, passed, data: kept }),
+        ...defined({ score, passed, data: kept }),
       })
       if (isProblem(done)) return done
       const event = done.events.find(one => one.type === 'task.evaluated')
@@ -169,16 +168,16 @@ async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Acce
       type: 'change',
       task,
       ...changes,
-      ...presentFields({ expectedRevision: expected_revision }),
+      ...defined({ expectedRevision: expected_revision }),
     } as const
-    const changed = await submit(call, plan, what, presentFields({ expectedVersion }))
+    const changed = await submit(call, plan, what, defined({ expectedVersion }))
     if (!changed.ok) return unsaid(changed.refusal)
     expectedVersion = undefined
   }
   const beside = annotated(record.card.annotations, news)
   if (Object.keys(beside).length > 0) {
     const order = { type: 'annotate', task, set: beside } as const
-    const noted = await submit(call, plan, order, presentFields({ expectedVersion }))
+    const noted = await submit(call, plan, order, defined({ expectedVersion }))
     if (!noted.ok) return unsaid(noted.refusal)
     expectedVersion = undefined
   }
@@ -208,7 +207,7 @@ async function changesOf(
   const { sequence_order } = fields
   const offered = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
   const extra = {
-    ...presentFields({ sequence_order }),
+    ...defined({ sequence_order }),
     // Earlier releases kept data that looked like an expression here.
     ...(input_data === undefined ? {} : { input_data: null }),
     ...removedKeys(definition.extra, others),
@@ -217,8 +216,8 @@ async function changesOf(
   const isOther = JSON.stringify(merged(before, extra)) !== JSON.stringify(before)
   const inputs = input_data == null ? null : changedInputs(input_data as JsonObject, definition.inputs ?? {})
   const set = {
-    ...presentFields({ assignee: agent_id, title, description, kind: task_type, labels }),
-    ...presentFields({ priority: fields.priority ?? offered }),
+    ...defined({ assignee: agent_id, title, description, kind: task_type, labels }),
+    ...defined({ priority: fields.priority ?? offered }),
     ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
     ...(input_data === undefined ? {} : { inputs }),
   }
@@ -229,14 +228,10 @@ async function changesOf(
 function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>): JsonObject {
   const { status, output_data, error, started_at, completed_at } = fields
   const isFinal = status === 'completed' || status === 'failed'
-  const outputs = isFinal
-    ? before.output_data === undefined
-      ? {}
-      : { output_data: null }
-    : presentFields({ output_data })
+  const outputs = isFinal ? (before.output_data === undefined ? {} : { output_data: null }) : defined({ output_data })
   return {
     ...others,
-    ...(isFinal ? {} : presentFields({ error })),
+    ...(isFinal ? {} : defined({ error })),
     ...outputs,
     ...clientSaid(before, { started_at, completed_at }),
   } as JsonObject
@@ -418,8 +413,8 @@ async function listTasks(call: Call<wire.TaskList>): Promise<Answer> {
   const plan = plan_id === undefined ? null : await findPlan(call, plan_id)
   if (plan !== null && isProblem(plan)) return plan
   const where = plan === null ? ({ order: 'recent' } as const) : ({ order: 'sequence', plan: plan.plan } as const)
-  const query = { ...where, archived: false, limit, ...presentFields({ assignee, statuses }) }
-  const { items, next } = await call.engine.ask({ type: 'tasks', ...query, ...presentFields({ cursor }) })
+  const query = { ...where, archived: false, limit, ...defined({ assignee, statuses }) }
+  const { items, next } = await call.engine.ask({ type: 'tasks', ...query, ...defined({ cursor }) })
   return ok({ items: await wholeTasks(call, items), next })
 }
 

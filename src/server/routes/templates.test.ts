@@ -17,17 +17,17 @@ afterAll(async () => {
 const ask: Served['ask'] = (...given) => service.ask(...given)
 type Body = Asked['body']
 
-const GREET = `planfold-template: 1
+const GREET = `planfold-template: 2
 name: greet
 title: Greets somebody
 parameters:
   who: { about: 'whom to greet', required: true }
   loudly: { type: boolean, about: 'in capitals', default: false }
 plan:
-  name: greet-<< params.who >>
+  name: greet-\${{ params.who }}
   tasks:
     - id: hello
-      title: 'Hello << params.who >>'
+      title: 'Hello \${{ params.who }}'
 `
 
 const shelve = async (name: string, text: string): Promise<void> => {
@@ -39,7 +39,7 @@ const shelve = async (name: string, text: string): Promise<void> => {
 describe('templates', () => {
   test('are listed, the stock ones and one’s own; a broken one says why, and not where it lies', async () => {
     await shelve('greet', GREET)
-    await shelve('broken', 'planfold-template: 1\nname: broken\nplan: 5\n')
+    await shelve('broken', 'planfold-template: 2\nname: broken\nplan: 5\n')
     await shelve('misnamed', GREET)
     const { body } = await ask('GET', '/templates')
     expect(body.next).toBe(null)

@@ -336,7 +336,6 @@ export class Packs {
     }
   }
 
-  /** The time of last use. */
   timeOf(name: Sha256): Millis | null {
     for (const path of this.#pathsOf(name)) {
       const stat = statSync(path, { throwIfNoEntry: false })

@@ -16,7 +16,6 @@ export interface Harness {
 
 export type Setup = (options?: { readonly foldEvery: number }) => Promise<Harness>
 
-/** One process with its own storage. */
 export async function one(setup: Setup) {
   const harness = await setup()
   return { ...harness, store: await harness.open() }

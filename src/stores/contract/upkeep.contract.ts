@@ -146,7 +146,6 @@ export function upkeepContract(what: string, setup: Setup): void {
   })
 }
 
-/** Folds every entry from the first. */
 async function fullFold(store: Store, id: PlanId) {
   const state = newState()
   for (let after = 0; ; after = state.version) {

@@ -7,7 +7,7 @@ import type { Command } from '../../domain/command.ts'
 import type { Event } from '../../domain/event.ts'
 import type { Actor, Millis, PlanId, Sha256 } from '../../domain/id.ts'
 import { PAYLOAD_MAX_BYTES } from '../../domain/limits.ts'
-import { knowsRules, RULES } from '../../domain/rules-number.ts'
+import { knowsRules, RULES } from '../../domain/rules-version.ts'
 import { type Entry, type Position, StoreDamaged } from '../store.ts'
 
 /** The columns of an entry. Exactly one of `body` and `blob` is set: large bodies are compressed in the content store. */

@@ -38,7 +38,7 @@ export async function prune(
   const due = transactions.read(tables => tables.upkeep.prunable(options.before))
   const notes = [...(blobs.pins?.() ?? [])]
   const numbers = transactions.read(tables => due.filter(no => !isRestorable({ tables, blobs, notes, now }, no)))
-  const gone = new Set(numbers)
+  const prunable = new Set(numbers)
   const pruned: PlanId[] = []
   let entries = 0
   let bytes = 0
@@ -50,7 +50,7 @@ export async function prune(
     await transactions.write(tables => {
       // Checked again under the lock: a plan may have changed since.
       for (const no of tables.upkeep.prunable(options.before)) {
-        if (!gone.has(no)) continue
+        if (!prunable.has(no)) continue
         const plan = tables.journal.planOf(no)
         if (plan !== null) pruned.push(plan.id)
         const removed = tables.upkeep.prune(no, now)
@@ -66,7 +66,7 @@ export async function prune(
   // Listed before references are collected, so that newer blobs are no candidates.
   const candidates = [...blobs.ids()].filter(id => (blobs.storedAt(id) ?? blobsBefore) < blobsBefore)
   // Collected after plans are removed: a plan that changed just in time still keeps its blobs.
-  const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? gone : new Set()))
+  const reachable = transactions.read(tables => reach(tables, blobs, options.dryRun ? prunable : new Set()))
   let count = 0
   for (const id of candidates) {
     if (reachable.has(id)) continue
@@ -91,7 +91,6 @@ function isRestorable(
   const { tables, blobs, notes, now } = room
   const plan = tables.journal.planOf(no)
   let keptMs = RESTORED_KEPT_MS
-  /** The limit from the policy layers. */
   let keptMaxMs = Number.POSITIVE_INFINITY
   let last: Millis | null = null
   let moved: Millis | null = null
@@ -113,12 +112,12 @@ function isRestorable(
     if (page.length === 0) break
   }
   // A restore that was interrupted before it was journaled was no later than the last entry.
-  if (plan !== null && notesOf(notes, plan.id).some(([, note]) => !isTold(note, saved))) last = moved
+  if (plan !== null && notesOf(notes, plan.id).some(([, note]) => !isRecorded(note, saved))) last = moved
   return last !== null && last + Math.min(keptMs, keptMaxMs) > now
 }
 
 /** Is the note recorded in the journal? For an unreadable note that is unknown. */
-function isTold(note: string, saved: ReadonlySet<Sha256>): boolean {
+function isRecorded(note: string, saved: ReadonlySet<Sha256>): boolean {
   try {
     return (JSON.parse(note) as readonly RestoreNote[]).every(one => saved.has(one.saved))
   } catch {
@@ -134,7 +133,7 @@ const SETS_BACK: ReadonlySet<Event['type']> = new Set(['workspace.restored', 'ro
 
 const hasOverwritten = (event: Event): boolean => 'result' in event && event.result.wrote?.overwrote !== undefined
 
-function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): ReadonlySet<Sha256> {
+function reach(tables: Tables, blobs: PruneBlobs, removed: ReadonlySet<number>): ReadonlySet<Sha256> {
   const found = new Set<Sha256>()
   const name = (text: string) => {
     for (const [word] of text.matchAll(WORD))
@@ -142,7 +141,7 @@ function reach(tables: Tables, blobs: PruneBlobs, gone: ReadonlySet<number>): Re
   }
   for (const no of tables.upkeep.plans()) {
     const plan = tables.journal.planOf(no)
-    if (plan === null || gone.has(no)) continue
+    if (plan === null || removed.has(no)) continue
     for (let after = 0; ; ) {
       const page = tables.journal.entries(no, after, Number.MAX_SAFE_INTEGER, PAGE)
       if (page.length === 0) break

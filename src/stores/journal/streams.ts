@@ -145,9 +145,9 @@ export function sessionMessages(
     ...(isNew ? [{ type: 'session.opened', title } as const] : []),
     ...(message === undefined ? [] : [{ type: 'message.added', ...message, plan } as const]),
   ]
-  const told = appendToStream(tables, { kind: 'session', fold: foldSession, clock }, session, events, { actor })
+  const appended = appendToStream(tables, { kind: 'session', fold: foldSession, clock }, session, events, { actor })
   // The plan is written already, and must not be committed without its messages.
-  if (!told.ok) throw new Error(`bug: session ${session} took no message: ${told.refusal.message}`)
+  if (!appended.ok) throw new Error(`bug: session ${session} took no message: ${appended.refusal.message}`)
 }
 
 type Unsealed = Omit<StreamEntry, 'hash'>

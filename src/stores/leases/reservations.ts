@@ -39,7 +39,7 @@ export function reservationsOn({ transactions }: { readonly transactions: Transa
     held: async plan =>
       transactions.read(tables => {
         const no = tables.journal.planNo(plan)
-        return no === null ? [] : tables.reservations.of(no).map(row => told(tables, row))
+        return no === null ? [] : tables.reservations.of(no).map(row => holderOf(tables, row))
       }),
   }
 }
@@ -51,7 +51,7 @@ export function granted(tables: Tables, no: number, command: Command): Command |
     const [holder] = holdersOf(tables, no, reserves)
     if (holder !== undefined) return reservedBy(command.task ?? null, holder)
     const [row] = endedMeanwhile(tables, no, reserves)
-    return row === undefined ? command : reservedMeanwhile(command.task ?? null, told(tables, row, reserves.paths))
+    return row === undefined ? command : reservedMeanwhile(command.task ?? null, holderOf(tables, row, reserves.paths))
   }
   if (command.type !== 'turn' || command.prepared === undefined) return command
   const held = command.prepared.flatMap(({ task, prepared: { reserves } }) =>
@@ -169,7 +169,7 @@ function holdersOf(tables: Tables, no: number | null, wanted: Omit<Reserves, 'se
   return tables.reservations
     .active(wanted.root)
     .filter(row => isInTheWay(tables, no, wanted, row))
-    .map(row => told(tables, row, wanted.paths))
+    .map(row => holderOf(tables, row, wanted.paths))
 }
 
 function isInTheWay(
@@ -184,7 +184,7 @@ function isInTheWay(
   return plan === null || !within.includes(plan.id)
 }
 
-function told(tables: Tables, row: ReservationRow, wanted?: readonly string[]): ScopeHolder {
+function holderOf(tables: Tables, row: ReservationRow, wanted?: readonly string[]): ScopeHolder {
   const plan = tables.journal.planOf(row.no)!
   const { paths } = row.reserves
   return {

@@ -56,7 +56,7 @@ export class PlanIndexing {
             attempt,
             startedAt: now,
             agent: keptText(claim?.by ?? ENGINE),
-            ...this.#meant(task),
+            ...this.#definedBy(task),
           })
           break
         }
@@ -68,7 +68,7 @@ export class PlanIndexing {
           const key = keyOf(event)
           const open = this.#steps.get(key) ?? this.#source.step(task, visit, attempt)
           // An end without a start does both.
-          const step = open ?? { task, visit, attempt, startedAt: now, agent: ENGINE, ...this.#meant(task) }
+          const step = open ?? { task, visit, attempt, startedAt: now, agent: ENGINE, ...this.#definedBy(task) }
           const result = event.type === 'attempt.lost' ? null : event.result
           this.#keep({ ...step, ended: endOf(result, now, now - step.startedAt) })
           break
@@ -134,7 +134,7 @@ export class PlanIndexing {
     this.#steps.set(keyOf(step), { ...step, ended: step.ended ?? null })
   }
 
-  #meant(task: TaskName): Pick<Step, 'kind' | 'capabilities'> {
+  #definedBy(task: TaskName): Pick<Step, 'kind' | 'capabilities'> {
     const doc = this.#doc(task)
     return { kind: doc?.kind ?? null, capabilities: doc?.capabilities ?? [] }
   }
@@ -173,9 +173,9 @@ const textOf = (...parts: readonly (string | undefined)[]): string =>
 
 function endOf(result: Result | null, at: Millis, between: number): StepEnd {
   const outputs = result?.outputs ?? {}
-  const said = result?.model === undefined ? reportedUse(outputs) : countedUse(result.model)
-  const tokensIn = whole(said.input_tokens)
-  const tokensOut = whole(said.output_tokens)
+  const use = result?.model === undefined ? reportedUse(outputs) : countedUse(result.model)
+  const tokensIn = whole(use.input_tokens)
+  const tokensOut = whole(use.output_tokens)
   const sum = tokensIn === null && tokensOut === null ? null : (tokensIn ?? 0) + (tokensOut ?? 0)
   return {
     at,
@@ -185,8 +185,8 @@ function endOf(result: Result | null, at: Millis, between: number): StepEnd {
     bytes: whole(result?.log?.bytes) ?? 0,
     tokensIn,
     tokensOut,
-    tokens: whole(said.tokens) ?? sum,
-    cost: amount(said.cost_usd) ?? amount(said.cost),
+    tokens: whole(use.tokens) ?? sum,
+    cost: amount(use.cost_usd) ?? amount(use.cost),
     tools: names(outputs.tools ?? outputs.tools_used),
   }
 }

@@ -60,7 +60,6 @@ export function snippetOf(text: string, words: readonly string[]): Snippet {
   }
 }
 
-/** Not inside a surrogate pair. */
 const wholeCharacter = (text: string, at: number): number => ((text.charCodeAt(at) & 0xfc00) === 0xdc00 ? at - 1 : at)
 
 const folded = (word: string): string => word.normalize('NFD').replaceAll(/\p{M}/gu, '').normalize('NFC').toLowerCase()

@@ -68,8 +68,8 @@ export class Commits implements Transactions {
 
   /** One consistent snapshot, on a connection that no writer can block. */
   read<T>(work: (tables: Tables) => T): T {
-    const gone = this.#gone()
-    if (gone !== null) throw gone
+    const missing = this.#missingFile()
+    if (missing !== null) throw missing
     const { connection, tables } = this.#room.reader
     connection.exec('BEGIN')
     try {
@@ -183,10 +183,10 @@ export class Commits implements Transactions {
   #commit(): Error | null {
     const { writer, failpoint } = this.#room
     failpoint?.('store.commit:before')
-    const gone = this.#gone()
-    if (gone !== null) {
+    const missing = this.#missingFile()
+    if (missing !== null) {
       this.#rollback()
-      return gone
+      return missing
     }
     try {
       writer.connection.commit()
@@ -210,7 +210,7 @@ export class Commits implements Transactions {
     return error
   }
 
-  #gone(): Error | null {
+  #missingFile(): Error | null {
     if (this.#broken instanceof StoreGone) return this.#broken
     const now = this.#room.clock.monotonic()
     if (now - this.#lookedAt < LOOK_EVERY_MS) return null

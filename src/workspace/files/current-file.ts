@@ -5,10 +5,10 @@ import { codeOf } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'
 import type { TreeEntry } from '../workspace.ts'
-import { type HeldFolder, LEFT, readSteady } from './held-folder.ts'
+import { LEFT, type OpenFolder, readSteady } from './open-folder.ts'
 import { pathText } from './path-text.ts'
 
-export type Standing =
+export type CurrentFile =
   | { readonly entry: TreeEntry | null; readonly bytes?: Uint8Array; readonly links?: number; readonly stamp?: Stamp }
   /** There is something that cannot be stored. */
   | { readonly blocked: string }
@@ -17,7 +17,7 @@ export type Standing =
 export const ANY_TIME = Number.POSITIVE_INFINITY
 
 /** The `bytes` of a file are valid only until the next file is read. */
-export function standingAt(root: HeldFolder, path: BytePath, now: number): Standing {
+export function readCurrentFile(root: OpenFolder, path: BytePath, now: number): CurrentFile {
   try {
     return within(root, path, (folder, name) => fileStateIn(folder, name, now)) ?? { entry: null }
   } catch (error) {
@@ -26,7 +26,7 @@ export function standingAt(root: HeldFolder, path: BytePath, now: number): Stand
   }
 }
 
-export function fileStateIn(folder: HeldFolder, name: BytePath, now: number): Standing {
+export function fileStateIn(folder: OpenFolder, name: BytePath, now: number): CurrentFile {
   const stat = folder.look(name)
   if (stat === null) return { entry: null }
   if (stat.isDirectory()) return { entry: { type: 'directory', mode: Number(stat.mode & 0o7777n) } }
@@ -39,7 +39,7 @@ export function fileStateIn(folder: HeldFolder, name: BytePath, now: number): St
   return { entry: { type: 'file', mode: stamp.mode, size: bytes.length, sha256 }, bytes, links, stamp }
 }
 
-export function lookAt(root: HeldFolder, path: BytePath): BigIntStats | null {
+export function lookAt(root: OpenFolder, path: BytePath): BigIntStats | null {
   try {
     return within(root, path, (folder, name) => folder.look(name))
   } catch (error) {
@@ -48,19 +48,19 @@ export function lookAt(root: HeldFolder, path: BytePath): BigIntStats | null {
   }
 }
 
-export function modeAt(root: HeldFolder, path: BytePath): number {
+export function modeAt(root: OpenFolder, path: BytePath): number {
   const stat = lookAt(root, path)
   return stat?.isDirectory() ? Number(stat.mode & 0o7777n) : 0o755
 }
 
 /** Calls `act` in the parent folder; null when that does not exist. Symbolic links on the way count as missing. */
-export function within<T>(root: HeldFolder, path: BytePath, act: (folder: HeldFolder, name: BytePath) => T): T | null {
+export function within<T>(root: OpenFolder, path: BytePath, act: (folder: OpenFolder, name: BytePath) => T): T | null {
   const names = path.split('/')
   const leaf = names.pop()!
   let here = root
   try {
     for (const name of names) {
-      let next: HeldFolder
+      let next: OpenFolder
       try {
         next = here.enter(name)
       } catch (error) {
@@ -76,7 +76,7 @@ export function within<T>(root: HeldFolder, path: BytePath, act: (folder: HeldFo
   }
 }
 
-export function heldFolder(root: HeldFolder, path: BytePath): HeldFolder | null {
+export function openFolderAt(root: OpenFolder, path: BytePath): OpenFolder | null {
   if (path === '') return root.again()
   return within(root, path, (folder, name) => {
     try {

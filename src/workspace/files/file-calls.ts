@@ -5,7 +5,7 @@ import { codeOf } from '../../safety/safety-refusal.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import type { Stamp } from '../snapshots/stat-cache.ts'
 import type { TreeEntry } from '../workspace.ts'
-import { type HeldFolder, stampOf } from './held-folder.ts'
+import { type OpenFolder, stampOf } from './open-folder.ts'
 
 // Operations on files in an open folder whose error is an answer: the name is taken, or there is no file.
 
@@ -36,7 +36,7 @@ const FORBIDDEN: { readonly [code: string]: string } = {
   ENAMETOOLONG: 'its name is too long',
 }
 
-export function typeAt(folder: HeldFolder, name: BytePath): TreeEntry['type'] | 'special' | null {
+export function typeAt(folder: OpenFolder, name: BytePath): TreeEntry['type'] | 'special' | null {
   const stat = folder.look(name)
   if (stat === null) return null
   if (stat.isFile()) return 'file'
@@ -45,7 +45,7 @@ export function typeAt(folder: HeldFolder, name: BytePath): TreeEntry['type'] | 
 }
 
 /** By descriptor, so that a symbolic link placed there meanwhile is not followed. */
-export function changeMode(folder: HeldFolder, name: BytePath, mode: number): void {
+export function changeMode(folder: OpenFolder, name: BytePath, mode: number): void {
   const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
   const isLinux = process.platform === 'linux'
   const file = fs.openSync(folder.at(name), (isLinux ? O_PATH : O_RDONLY | O_NONBLOCK) | O_NOFOLLOW)
@@ -57,12 +57,12 @@ export function changeMode(folder: HeldFolder, name: BytePath, mode: number): vo
   }
 }
 
-export function makeFolder(parent: HeldFolder, name: BytePath): HeldFolder {
+export function makeFolder(parent: OpenFolder, name: BytePath): OpenFolder {
   attempt(['EEXIST'], () => fs.mkdirSync(parent.at(name), 0o700))
   return parent.enter(name)
 }
 
-export const dropFolder = (parent: HeldFolder, name: BytePath): boolean =>
+export const dropFolder = (parent: OpenFolder, name: BytePath): boolean =>
   attempt(['ENOTEMPTY', 'EEXIST', 'ENOENT'], () => fs.rmdirSync(parent.at(name)))
 
 /** Makes renames, links and removals in a folder durable, where the file system supports that. */
@@ -95,7 +95,7 @@ export interface Fresh {
 }
 
 export async function writeFresh(
-  folder: HeldFolder,
+  folder: OpenFolder,
   name: BytePath,
   {
     bytes,

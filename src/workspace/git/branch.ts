@@ -44,8 +44,8 @@ export async function createTag(repository: Repository, request: TagRequest): Pr
   const isSame = (tip === commit) === (request.message === undefined) && (await repository.commitOf(ref)) === commit
   if (tip !== null && (tip !== made || !isSame)) {
     const hint = 'choose another name; a tag is never moved from here'
-    const whose = tip === made ? 'on another commit or of another kind' : 'which this plan did not make'
-    refuse('policy', `there is a tag ${request.name} already, ${whose}`, hint)
+    const why = tip === made ? 'on another commit or of another kind' : 'which this plan did not make'
+    refuse('policy', `there is a tag ${request.name} already, ${why}`, hint)
   }
   const after = tip ?? (request.message === undefined ? commit : await tagObject(repository, request, commit))
   if (made !== after) await swapRef(repository, { ref: mark, before: made, after, why: `mark of ${request.name}` })

@@ -10,7 +10,7 @@ import { branchOf, checkedOutIn, madeRef, swapRef, tipsOf } from './refs.ts'
 
 import type { Repository } from './repository.ts'
 import { fields } from './run-git.ts'
-import { buildTree, indexChanges, indexInfo, type TreeChange, told } from './tree-content.ts'
+import { buildTree, indexChanges, indexInfo, listed, type TreeChange } from './tree-content.ts'
 
 export async function commitPaths(repository: Repository, request: CommitRequest): Promise<Committed> {
   const { ref, tip, base } = await ourBranch(repository, request)
@@ -112,7 +112,7 @@ export function trailersOf(request: Owner & Pick<CommitRequest, 'actor' | 'key' 
 export function refuseCheckedOut(ref: string, places: readonly string[]): never {
   const branch = ref.replace('refs/heads/', '')
   const hint = `switch to another branch there (git switch -), or finish the rebase or bisect, and try again`
-  refuse('policy', `${branch} is checked out in ${told(places)}; moving it would confuse the files there`, hint)
+  refuse('policy', `${branch} is checked out in ${listed(places)}; moving it would confuse the files there`, hint)
 }
 
 function record(request: CommitRequest, ref: string, before: Oid, after: Oid): RefOperation {
@@ -148,7 +148,11 @@ async function stage(repository: Repository, place: string, tip: Oid, changes: r
   const others = staged.filter(({ path, oid }) => wanted.has(path) && wanted.get(path)!.oid !== oid)
   if (others.length > 0) {
     const hint = 'commit or unstage them first: git restore --staged'
-    refuse('policy', `other content is staged in ${place} for ${told(others.map(({ path }) => pathText(path)))}`, hint)
+    refuse(
+      'policy',
+      `other content is staged in ${place} for ${listed(others.map(({ path }) => pathText(path)))}`,
+      hint,
+    )
   }
   await repository.git(['update-index', '-z', '--index-info'], { cwd: place, stdin: indexInfo(changes) })
 }

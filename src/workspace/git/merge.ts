@@ -44,7 +44,7 @@ export async function mergeTrees(repository: Repository, ours: Oid, theirs: Oid)
   if (output.code > 1) {
     const old = output.code === 129
     const hint = old ? 'install git 2.38 or newer, or merge manually' : 'merge manually: git merge'
-    refuse('logic', old ? 'this git cannot merge without a working tree' : said(output.stderr), hint)
+    refuse('logic', old ? 'this git cannot merge without a working tree' : mergeFault(output.stderr), hint)
   }
   const [tree = '', ...paths] = output.stdout.toString('latin1').split('\0')
   if (output.code === 0) return { status: 'clean', tree }
@@ -74,4 +74,4 @@ export async function revertedTree(
   return await mergeTrees(repository, await bare(tip, [base]), await bare(before, [base]))
 }
 
-const said = (stderr: string): string => `git did not merge: ${stderr.trim().split('\n')[0]?.slice(0, 300) ?? ''}`
+const mergeFault = (stderr: string): string => `git did not merge: ${stderr.trim().split('\n')[0]?.slice(0, 300) ?? ''}`

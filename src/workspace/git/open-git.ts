@@ -26,9 +26,9 @@ import { addWorktree, allWorktrees, demandNoFilters, listWorktrees } from './wor
 // The state of a repository for the journal after every task: HEAD, the index and the number of uncommitted files. Called often, so it
 // needs only one process, and none where there is no repository.
 
-type Standing = () => Promise<GitStanding | null>
+type ReadState = () => Promise<GitStanding | null>
 
-function openStanding(options: RepositoryOptions, known: KnownSettings): Standing {
+function openStateReader(options: RepositoryOptions, known: KnownSettings): ReadState {
   return async () => {
     const root = await realpath(options.root)
     const place = await repositoryAround(root, options.environment.GIT_CEILING_DIRECTORIES)
@@ -40,8 +40,8 @@ function openStanding(options: RepositoryOptions, known: KnownSettings): Standin
     const output = await runGit(STATUS, { cwd: place.top, env, cutOff: 'keep' })
     const lines = fields(output)
     if (settings.filters.size > 0 && lines.some(line => /^[12] .[MT]/.test(line))) return await standingOf(options)
-    const said = (word: string) => lines.find(line => line.startsWith(`# branch.${word} `))?.slice(word.length + 10)
-    const [commit, branch] = [said('oid'), said('head')]
+    const field = (word: string) => lines.find(line => line.startsWith(`# branch.${word} `))?.slice(word.length + 10)
+    const [commit, branch] = [field('oid'), field('head')]
     return {
       head: commit === undefined || commit === '(initial)' ? null : commit,
       branch: branch === undefined || branch === '(detached)' ? null : Buffer.from(branch, 'latin1').toString('utf8'),
@@ -227,7 +227,7 @@ export function openGit(options: RepositoryOptions): Git {
       return { ok: false, failure, list: [...error.files.keys()], files: error.files }
     }
   }
-  const standing = openStanding(options, known)
+  const standing = openStateReader(options, known)
   return {
     ground: () => ask(async repository => ({ top: repository.top, commit: await repository.commitOf('HEAD') })),
     standing: () => answered(standing),

@@ -67,8 +67,8 @@ export function prText(facts: PrFacts): PrText {
 }
 
 function taskLine({ name, title, status }: PrTask): string {
-  const told = title === undefined || oneLine(title) === '' ? '' : ` ${escaped(title)}`
-  return `- [${status === 'completed' ? 'x' : ' '}] ${code(name)}${told}${status === 'completed' ? '' : ` (${escaped(status)})`}`
+  const titleText = title === undefined || oneLine(title) === '' ? '' : ` ${escaped(title)}`
+  return `- [${status === 'completed' ? 'x' : ' '}] ${code(name)}${titleText}${status === 'completed' ? '' : ` (${escaped(status)})`}`
 }
 
 function checkLines({ name, criteria = [] }: PrTask): readonly string[] {

@@ -103,9 +103,9 @@ export async function swapRef(repository: Repository, swap: Swap): Promise<void>
     const hint = `look at it with git log ${ref}, then try again: it starts from what stands there now`
     refuse('transient', `${ref} was changed by somebody else in the meantime`, hint)
   }
-  const said = output.stderr.trim().slice(-500)
-  const hint = /\.lock/.test(said) ? 'if no other git runs, remove the lock file it names' : 'look at the repository'
-  refuse(/\.lock/.test(said) ? 'transient' : 'logic', `git did not change ${ref}: ${said}`, hint)
+  const stderr = output.stderr.trim().slice(-500)
+  const hint = /\.lock/.test(stderr) ? 'if no other git runs, remove the lock file it names' : 'look at the repository'
+  refuse(/\.lock/.test(stderr) ? 'transient' : 'logic', `git did not change ${ref}: ${stderr}`, hint)
 }
 
 /** The working trees that have a branch checked out, or in a rebase or bisect. */

@@ -13,7 +13,7 @@ import { backupRef, branchOf, gitDirAt, swapRef } from './refs.ts'
 import { isOid, type Repository } from './repository.ts'
 import { type StatusLine, statusLines, underWay } from './repository-state.ts'
 import { fields } from './run-git.ts'
-import { indexChanges, told } from './tree-content.ts'
+import { indexChanges, listed } from './tree-content.ts'
 import { allWorktrees, isOurs, type ListedWorktree, reasonOf } from './worktree.ts'
 
 export class InTheWay extends Refused {
@@ -62,7 +62,7 @@ export async function removeWorktree(
     const changed = await setAside(path, plan, request.stored.judged)
     if (changed.length > 0) {
       const hint = 'nothing was removed; try again when nobody works there'
-      refuse('transient', `${told(changed)} changed in ${path} while it was being removed`, hint)
+      refuse('transient', `${listed(changed)} changed in ${path} while it was being removed`, hint)
     }
     await forgetAndDelete(repository, request, found)
     return { operations: [operation] }
@@ -116,7 +116,7 @@ async function demandCommitted(
   if (files.size === 0) return
   const hint =
     'commit them on the branch, copy them elsewhere, or name ignored ones that can be made again as expendable'
-  throw new InTheWay(`the worktree ${path} contains the only copy of ${told([...files.keys()])}`, hint, files)
+  throw new InTheWay(`the worktree ${path} contains the only copy of ${listed([...files.keys()])}`, hint, files)
 }
 
 const knownOf = ({ code }: StatusLine): LoneFile =>

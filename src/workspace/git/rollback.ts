@@ -16,7 +16,7 @@ import { backupRef, markOf, refTarget, swapRef } from './refs.ts'
 import { removeWorktree } from './remove-worktree.ts'
 import type { Repository } from './repository.ts'
 import { isRevert, planRollback } from './rollback-plan.ts'
-import { told } from './tree-content.ts'
+import { listed } from './tree-content.ts'
 import { stageInOurs } from './worktree.ts'
 
 export async function rollback(repository: Repository, request: RollbackRequest): Promise<RolledBack> {
@@ -89,22 +89,22 @@ async function foundDone(
   step: RollbackStep,
 ): Promise<readonly GitOperation[]> {
   const { target: ref, from } = step
-  const told = lastShown(request, ref)
-  if (told === null) return []
+  const previous = lastShown(request, ref)
+  if (previous === null) return []
   const { plan, name, at } = request
   const isTag = ref.startsWith('refs/tags/')
   const record = (type: RefOperation['type']): RefOperation => ({
     type,
     plan,
     ref,
-    before: told.after,
+    before: previous.after,
     after: from,
     at,
   })
-  if (told.after === null) return from === null ? [] : [record(isTag ? 'tag.created' : 'branch.created')]
+  if (previous.after === null) return from === null ? [] : [record(isTag ? 'tag.created' : 'branch.created')]
   if (from !== null && (await isRevert(repository, request, ref, from))) return [record('commit.reverted')]
   const backup = backupRef(name, at, ref)
-  if ((await refTarget(repository, backup)) !== told.after) return []
+  if ((await refTarget(repository, backup)) !== previous.after) return []
   const type = from !== null ? 'branch.moved' : isTag ? 'tag.deleted' : 'branch.deleted'
   if (type !== 'branch.moved') await putAwayMark(repository, request, ref)
   return [{ ...record(type), backup }]
@@ -140,7 +140,7 @@ async function revert(repository: Repository, request: RollbackRequest, step: Ro
   const reverted = await revertedTree(repository, { before, after, tip })
   if (reverted.status === 'conflict') {
     const hint = `revert manually: git revert --no-edit ${before.slice(0, 12)}..${after.slice(0, 12)}`
-    refuse('logic', `reverting conflicts with later changes in ${told(reverted.paths)}`, hint)
+    refuse('logic', `reverting conflicts with later changes in ${listed(reverted.paths)}`, hint)
   }
   const list = chainOf(request.operations, ref).filter(each => each.before !== null)
   const body = list.map(each => `This reverts commit ${each.after}.`).join('\n')

@@ -111,12 +111,16 @@ function start(argv: readonly string[], run: GitRun): Promise<GitOutput> {
         if (ended === 'late') {
           refuse(
             'transient',
-            `git ${told(argv)} did not end in time`,
+            `git ${shownArgs(argv)} did not end in time`,
             'check whether another program locks the repository',
           )
         }
         if (ended === 'long' && run.cutOff !== 'keep') {
-          refuse('resource', `git ${told(argv)} answered with more than ${max} bytes`, 'work on fewer paths at once')
+          refuse(
+            'resource',
+            `git ${shownArgs(argv)} answered with more than ${max} bytes`,
+            'work on fewer paths at once',
+          )
         }
         const stdout = Buffer.concat(chunks)
         resolve({ code: ended === 'long' ? 0 : (code ?? 128), stdout, stderr, cutOff: ended === 'long' })
@@ -136,23 +140,23 @@ function missing(): Error {
   }
 }
 
-function told(argv: readonly string[]): string {
+function shownArgs(argv: readonly string[]): string {
   return argv[SETTINGS.length] ?? argv[0] ?? ''
 }
 
 export function complain(args: readonly string[], output: GitOutput): never {
-  const said = output.stderr.trim().split('\n').slice(-3).join(' ').slice(0, 600)
-  const what = `git ${args[0] ?? ''} said: ${said === '' ? `exit ${output.code}` : said}`
-  if (/dubious ownership/.test(said)) {
+  const stderr = output.stderr.trim().split('\n').slice(-3).join(' ').slice(0, 600)
+  const what = `git ${args[0] ?? ''} said: ${stderr === '' ? `exit ${output.code}` : stderr}`
+  if (/dubious ownership/.test(stderr)) {
     const hint = 'if you trust it: git config --global --add safe.directory <the folder>'
     refuse('policy', 'the repository belongs to another user of this machine', hint)
   }
-  if (/not a git repository|cannot use bare repository|safe\.bareRepository/.test(said)) {
+  if (/not a git repository|cannot use bare repository|safe\.bareRepository/.test(stderr)) {
     const hint = 'run it inside the working tree of a repository, or make one with git init'
     refuse('logic', 'there is no repository with a working tree here', hint)
   }
-  if (/\.lock'?: File exists/.test(said)) {
-    const lock = /'([^']+\.lock)'/.exec(said)?.[1] ?? 'the lock file'
+  if (/\.lock'?: File exists/.test(stderr)) {
+    const lock = /'([^']+\.lock)'/.exec(stderr)?.[1] ?? 'the lock file'
     const hint = `wait for the other git; if none runs, a killed one left ${lock} behind: remove that file`
     refuse('transient', 'another git process locks the repository, or one was killed there', hint)
   }

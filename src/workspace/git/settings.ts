@@ -72,8 +72,8 @@ export async function readSettings(cwd: string, env: { readonly [name: string]: 
       'look at it: git config --list --show-origin',
     )
   }
-  const told = [...remotes].map(([name, url]) => ({ name, url }))
-  return { filters, remotes: told, autocrlf, user, overrides, includes, worktree }
+  const named = [...remotes].map(([name, url]) => ({ name, url }))
+  return { filters, remotes: named, autocrlf, user, overrides, includes, worktree }
 }
 
 export function settingsEnvironment(settings: Settings): { readonly [name: string]: string } {

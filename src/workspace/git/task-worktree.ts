@@ -168,13 +168,13 @@ async function droppedBranch(
   if (backup !== undefined) await swapRef(repository, { ref: backup, before: null, after: tip, why: 'backup' })
   await swapRef(repository, { ref, before: tip, after: null, why: isMerged ? 'merged' : 'set aside' })
   await swapRef(repository, { ref: madeRef(plan, branch), before: base, after: null, why: 'branch is gone' })
-  const gone: RefOperation = { type: 'branch.deleted', plan, task, ref, before: tip, after: null, at }
-  return backup === undefined ? gone : { ...gone, backup }
+  const deleted: RefOperation = { type: 'branch.deleted', plan, task, ref, before: tip, after: null, at }
+  return backup === undefined ? deleted : { ...deleted, backup }
 }
 
 async function resultOf(repository: Repository, commit: Oid): Promise<string | null> {
   const format = '%(trailers:key=Planfold-Result,valueonly,separator=%x2C)'
-  const said = await repository.line([
+  const line = await repository.line([
     'log',
     '--max-count=1',
     '--no-patch',
@@ -182,7 +182,7 @@ async function resultOf(repository: Repository, commit: Oid): Promise<string | n
     `--format=${format}`,
     commit,
   ])
-  return /^[0-9a-f]{64}$/.test(said.trim()) ? said.trim() : null
+  return /^[0-9a-f]{64}$/.test(line.trim()) ? line.trim() : null
 }
 
 const exists = async (path: string): Promise<boolean> =>

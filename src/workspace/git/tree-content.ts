@@ -53,7 +53,7 @@ export async function buildTree(
     const strays = found.filter(({ path }) => !wanted.has(path)).map(({ path }) => pathText(path))
     if (strays.length > 0) {
       const hint = 'name them too if they may go, or choose another path'
-      refuse('policy', `the commit would also take away ${told(strays)}, which were not named`, hint)
+      refuse('policy', `the commit would also take away ${listed(strays)}, which were not named`, hint)
     }
     return { tree, changes: found, left: left.map(pathText) }
   })
@@ -108,7 +108,7 @@ export function indexInfo(entries: readonly TreeChange[]): Buffer {
 /** NUL-terminated. Paths are bytes, one character for each. */
 export const joined = (paths: readonly BytePath[]): Buffer => bytesOf(paths.map(path => `${path}\0`).join(''))
 
-export function told(paths: readonly string[]): string {
+export function listed(paths: readonly string[]): string {
   const shown = paths.slice(0, 5).map(path => JSON.stringify(path))
   return paths.length > 5 ? `${shown.join(', ')} and ${paths.length - 5} more` : shown.join(', ')
 }

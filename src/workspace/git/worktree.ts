@@ -14,7 +14,7 @@ import { branchOf, checkedOutIn, gitDirAt, workTrees } from './refs.ts'
 import { isOid, type Repository } from './repository.ts'
 import { statusLines } from './repository-state.ts'
 import { fields } from './run-git.ts'
-import { changesBetween, filteredPaths, indexChanges, indexInfo, told } from './tree-content.ts'
+import { changesBetween, filteredPaths, indexChanges, indexInfo, listed } from './tree-content.ts'
 
 export async function addWorktree(
   repository: Repository,
@@ -34,7 +34,7 @@ export async function addWorktree(
   if (known === undefined) {
     const places = await checkedOutIn(repository, ref)
     if (places.length > 0) {
-      refuse('policy', `${branch} is checked out in ${told(places)}`, 'switch to another branch there: git switch -')
+      refuse('policy', `${branch} is checked out in ${listed(places)}`, 'switch to another branch there: git switch -')
     }
     await checkOutNew(repository, { plan, path, branch, tip })
   }
@@ -161,7 +161,7 @@ export async function fill(repository: Repository, path: string, plan: PlanId): 
   const odd = statusLines(await repository.git(args, { cwd: path })).map(line => pathText(line.path))
   if (odd.length > 0) {
     const hint = `if nobody worked there, delete these files in ${path} and try again`
-    refuse('logic', `the worktree was left half made: ${told(odd)} are not as committed`, hint)
+    refuse('logic', `the worktree was left half made: ${listed(odd)} are not as committed`, hint)
   }
   await writeFile(join(gitDir, FILLED), plan)
 }

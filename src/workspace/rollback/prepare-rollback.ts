@@ -7,7 +7,7 @@ import type { Sha256 } from '../../domain/id.ts'
 import { failure, refuse } from '../../safety/safety-refusal.ts'
 import { parentOf } from '../files/current-file.ts'
 import { attempt, typeAt } from '../files/file-calls.ts'
-import type { HeldFolder } from '../files/held-folder.ts'
+import type { OpenFolder } from '../files/open-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import { type Part, writePartial } from '../snapshots/partial-snapshot.ts'
@@ -109,7 +109,7 @@ function save(look: Look, batch: Batch, assessed: readonly Assessed[]): Sha256 {
 type Look = (folder: BytePath) => fs.Stats | null
 
 /** Caches the mode of a folder for many steps. Used for reading only. */
-function onceEach(root: HeldFolder): Look {
+function onceEach(root: OpenFolder): Look {
   const seen = new Map<BytePath, fs.Stats | null>()
   return path => {
     const known = seen.get(path)
@@ -142,8 +142,8 @@ async function withFolders(room: Preparing, look: Look, steps: readonly Step[]):
     if (want === null) continue
     for (let above = parentOf(pathBytes(path)); above !== ''; above = parentOf(above)) {
       if (all.has(above) || look(above) !== null) continue
-      const said = await lookUp({ ...room.target, only: null }, above, room.state)
-      const mode = 'entry' in said && said.entry?.type === 'directory' ? said.entry.mode : 0o755
+      const recorded = await lookUp({ ...room.target, only: null }, above, room.state)
+      const mode = 'entry' in recorded && recorded.entry?.type === 'directory' ? recorded.entry.mode : 0o755
       all.set(above, { path: pathText(above), have: null, want: { type: 'directory', mode } })
     }
   }
@@ -155,7 +155,7 @@ const apartOf = ({ have }: Assessed): Pick<Step, 'apart'> =>
   'entry' in have && have.links !== undefined && have.links > 1 ? { apart: true } : {}
 
 /** A rollback that has begun must be able to end, so its aside folder is checked first. */
-function demandAside(root: HeldFolder): void {
+function demandAside(root: OpenFolder): void {
   const { R_OK, W_OK, X_OK } = fs.constants
   const type = typeAt(root, ASIDE)
   if (type !== null && type !== 'directory')

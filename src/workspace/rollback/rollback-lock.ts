@@ -44,7 +44,7 @@ export async function holdRollbacks(place: { readonly root: string; readonly sta
   }
   try {
     for (let look = 0; ; look++) {
-      const others = standing(folder, name)
+      const others = otherSigns(folder, name)
       const [first] = others
       if (first === undefined) return { name, release }
       // Of several waiting processes, all but the last yield at once, so that one proceeds soon.
@@ -86,7 +86,7 @@ export const waitForRollbacks = (place: { readonly root: string; readonly stateD
 
 /** After the longest wait the capture proceeds, and reports what it cannot store. */
 async function quiet(folder: string): Promise<void> {
-  for (let look = 0; look < WAIT_LOOKS && lastSign(folder) !== null && standing(folder, '').length > 0; look++)
+  for (let look = 0; look < WAIT_LOOKS && lastSign(folder) !== null && otherSigns(folder, '').length > 0; look++)
     await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))
 }
 
@@ -96,7 +96,7 @@ function lastSign(folder: string): bigint | null {
 }
 
 /** The lock files of other live processes; deletes those of dead ones. */
-function standing(folder: string, mine: string): readonly Sign[] {
+function otherSigns(folder: string, mine: string): readonly Sign[] {
   return fs.readdirSync(folder).flatMap(name => {
     const [, pid, started] = /^(\d+)-([0-9a-z]+)-\d+$/.exec(name) ?? []
     if (pid === undefined || started === undefined || name === mine) return []

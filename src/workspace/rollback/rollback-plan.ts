@@ -2,24 +2,24 @@
 // that equals neither of the others was edited since.
 
 import { codeOf } from '../../safety/safety-refusal.ts'
-import { ANY_TIME, parentOf, type Standing, standingAt, within } from '../files/current-file.ts'
-import { type HeldFolder, LEFT } from '../files/held-folder.ts'
+import { ANY_TIME, type CurrentFile, parentOf, readCurrentFile, within } from '../files/current-file.ts'
+import { LEFT, type OpenFolder } from '../files/open-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { BytePath } from '../snapshots/manifest.ts'
 import { isSafeRelativePath } from '../snapshots/partial-snapshot.ts'
-import { isSameEntry, lookUp, type Said, type Side } from '../snapshots/read-snapshot.ts'
+import { isSameEntry, lookUp, type Recorded, type Side } from '../snapshots/read-snapshot.ts'
 import type { Conflict, Preview, TreeEntry, WriteSet } from '../workspace.ts'
 
 export interface Assessed {
   readonly path: BytePath
   readonly left: TreeEntry | null
-  readonly have: Standing
-  readonly want: Said
+  readonly have: CurrentFile
+  readonly want: Recorded
   readonly preview: Preview
 }
 
 export interface Assessing {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly target: Side
   readonly state: readonly string[] | null
   readonly now: () => number
@@ -35,7 +35,7 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
     if (!isSafeRelativePath(path)) continue
     const want = await lookUp(room.target, path, room.state)
     const wasLeft = left.get(path) ?? null
-    const have = standing(room, path, wasLeft)
+    const have = currentEntry(room, path, wasLeft)
     if ('entry' in have && have.entry?.type === 'file') room.keep?.(have.entry, have.bytes!)
     const found = 'entry' in have ? withoutBytes(have) : have
     const preview = previewOf(room, left, path, wasLeft, found, want)
@@ -45,13 +45,13 @@ export async function assess(room: Assessing, writeSet: WriteSet): Promise<reado
   return assessed
 }
 
-const withoutBytes = ({ bytes: _, ...have }: Extract<Standing, { readonly entry: unknown }>): Standing => have
+const withoutBytes = ({ bytes: _, ...have }: Extract<CurrentFile, { readonly entry: unknown }>): CurrentFile => have
 
 /** When it is what the plan left, one read is enough: a torn read does not match its hash. */
-function standing({ root, now }: Assessing, path: BytePath, left: TreeEntry | null): Standing {
-  const have = standingAt(root, path, ANY_TIME)
+function currentEntry({ root, now }: Assessing, path: BytePath, left: TreeEntry | null): CurrentFile {
+  const have = readCurrentFile(root, path, ANY_TIME)
   const isOther = 'entry' in have && have.entry?.type === 'file' && !isSameEntry(have.entry, left)
-  return isOther ? standingAt(root, path, now()) : have
+  return isOther ? readCurrentFile(root, path, now()) : have
 }
 
 function previewOf(
@@ -59,8 +59,8 @@ function previewOf(
   writeSet: ReadonlyMap<BytePath, TreeEntry | null>,
   path: BytePath,
   left: TreeEntry | null,
-  have: Standing,
-  want: Said,
+  have: CurrentFile,
+  want: Recorded,
 ): Preview {
   const shown = pathText(path)
   if ('left' in want) return { path: shown, will: 'leave', why: want.left }
@@ -109,7 +109,7 @@ function inTheWay(
   return null
 }
 
-function namesIn(root: HeldFolder, path: BytePath): readonly BytePath[] | typeof LEFT.unreadable {
+function namesIn(root: OpenFolder, path: BytePath): readonly BytePath[] | typeof LEFT.unreadable {
   try {
     const names = within(root, path, (folder, name) => {
       const held = folder.enter(name)

@@ -12,12 +12,12 @@ import * as fs from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'
 import {
   ANY_TIME,
+  type CurrentFile,
   fileStateIn,
-  heldFolder,
   lookAt,
+  openFolderAt,
   parentOf,
-  type Standing,
-  standingAt,
+  readCurrentFile,
   within,
 } from '../files/current-file.ts'
 import {
@@ -33,7 +33,7 @@ import {
   writeDurably,
   writeFresh,
 } from '../files/file-calls.ts'
-import { type HeldFolder, stampOf } from '../files/held-folder.ts'
+import { type OpenFolder, stampOf } from '../files/open-folder.ts'
 import { untilClosed } from '../files/open-writers.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import { type BytePath, bytesOf } from '../snapshots/manifest.ts'
@@ -61,8 +61,8 @@ function isSwap(step: Step): boolean {
 const needsFresh = (step: Step): boolean =>
   step.want?.type === 'file' && (step.have?.type !== 'file' || isReplaced(step))
 
-const isWanted = (standing: Standing, want: TreeEntry | null): boolean =>
-  'entry' in standing && isSameEntry(standing.entry, want)
+const isWanted = (current: CurrentFile, want: TreeEntry | null): boolean =>
+  'entry' in current && isSameEntry(current.entry, want)
 
 /** The same bytes or target; the mode may have changed, which loses nothing. */
 function isSameKind(a: TreeEntry | null, b: TreeEntry | null): boolean {
@@ -80,7 +80,7 @@ const contentOf = (blobs: SnapshotBlobs, id: Sha256): Promise<Uint8Array | null>
   blobs.get(id).catch(error => ((error as Error).name === 'StoreDamaged' ? null : Promise.reject(error)))
 
 export interface Stepping {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly blobs: SnapshotBlobs
   readonly now: () => number
   readonly yieldTurn: () => Promise<void>
@@ -122,7 +122,7 @@ type Numbered = Step & { readonly at: BytePath; readonly number: number }
 class Steps {
   readonly #room: Stepping
   readonly #intent: Intent
-  readonly #aside: HeldFolder
+  readonly #aside: OpenFolder
   readonly #steps: readonly Numbered[]
   readonly #left = new Map<BytePath, string>()
   readonly #kept: { path: string; sha256: Sha256 }[] = []
@@ -130,7 +130,7 @@ class Steps {
   readonly #resuming: boolean
   readonly #asidePath: string
 
-  constructor(room: Stepping, intent: Intent, aside: HeldFolder) {
+  constructor(room: Stepping, intent: Intent, aside: OpenFolder) {
     this.#room = room
     this.#intent = intent
     this.#aside = aside
@@ -223,7 +223,7 @@ class Steps {
     if (step.want !== null) this.#leave(step.at, NO_FOLDER)
   }
 
-  #moveAside(step: Numbered, folder: HeldFolder, name: BytePath): 'aside' | 'not' {
+  #moveAside(step: Numbered, folder: OpenFolder, name: BytePath): 'aside' | 'not' {
     const { at, have, want } = step
     if (this.#resuming) {
       if (this.#aside.look(asideName(step)) !== null) return 'aside'
@@ -259,8 +259,8 @@ class Steps {
   /** The moved file is the expected one, or is put back. */
   #judgeAside(step: Numbered): void {
     if (this.#isAsSeen(step)) return
-    const standing = fileStateIn(this.#aside, asideName(step), ANY_TIME)
-    if ('entry' in standing && isSameKind(standing.entry, step.have)) return
+    const current = fileStateIn(this.#aside, asideName(step), ANY_TIME)
+    if ('entry' in current && isSameKind(current.entry, step.have)) return
     this.#leave(step.at, EDITED)
     this.#putBack(step)
   }
@@ -290,12 +290,12 @@ class Steps {
   /** Stores and names the bytes of the file that was moved aside; only then may it be dropped. */
   async #store(step: Numbered): Promise<void> {
     const name = asideName(step)
-    const standing = fileStateIn(this.#aside, name, this.#room.now())
-    if ('entry' in standing && standing.entry?.type === 'file') {
-      const sha256 = await this.#room.blobs.put(Buffer.from(standing.bytes!))
+    const current = fileStateIn(this.#aside, name, this.#room.now())
+    if ('entry' in current && current.entry?.type === 'file') {
+      const sha256 = await this.#room.blobs.put(Buffer.from(current.bytes!))
       // Again, because storing takes time and not every writer can be detected.
       const again = fileStateIn(this.#aside, name, this.#room.now())
-      if (!('entry' in again) || !isSameKind(again.entry, standing.entry)) return await this.#store(step)
+      if (!('entry' in again) || !isSameKind(again.entry, current.entry)) return await this.#store(step)
       this.#kept.push({ path: step.path, sha256 })
       fs.unlinkSync(this.#aside.at(name))
     } else this.#leave(step.at, `the previous file is in ${this.#asidePath}/${name}`)
@@ -313,7 +313,7 @@ class Steps {
   }
 
   /** By a hard link, which fails if the name is taken. */
-  #place(step: Numbered, folder: HeldFolder, name: BytePath): void {
+  #place(step: Numbered, folder: OpenFolder, name: BytePath): void {
     if (this.#resuming && isWanted(fileStateIn(folder, name, ANY_TIME), step.want)) return
     const placed = attempt(['EEXIST', 'ENOENT'], () => {
       if (step.want?.type === 'link') fs.symlinkSync(bytesOf(pathBytes(step.want.target)), folder.at(name))
@@ -324,7 +324,7 @@ class Steps {
 
   #isThere({ at, want, number }: Numbered): boolean {
     const fresh = this.#fresh.get(number)
-    if (fresh === undefined) return isWanted(standingAt(this.#room.root, at, ANY_TIME), want)
+    if (fresh === undefined) return isWanted(readCurrentFile(this.#room.root, at, ANY_TIME), want)
     // Our own file: it need not be read again.
     const stat = lookAt(this.#room.root, at)
     return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
@@ -353,7 +353,7 @@ class Steps {
     const done = this.#steps.filter(({ at }) => !this.#left.has(at))
     const parents = [...new Set(done.map(({ at }) => parentOf(at)))]
     for (let at = 0; at < parents.length; at += AT_ONCE) {
-      const held = parents.slice(at, at + AT_ONCE).flatMap(path => heldFolder(this.#room.root, path) ?? [])
+      const held = parents.slice(at, at + AT_ONCE).flatMap(path => openFolderAt(this.#room.root, path) ?? [])
       try {
         // The first sync makes most file systems flush everything, so the others are cheap.
         for (const folder of held.slice(0, 1)) await synced(folder.fd)
@@ -370,8 +370,8 @@ class Steps {
     // Asynchronous, because deleting may wait for the disk.
     if (needsFresh(step)) await removeName(this.#aside.at(freshName(step)))
     if (!isReplaced(step)) return
-    const standing = fileStateIn(this.#aside, name, ANY_TIME)
-    if ('entry' in standing && standing.entry === null) return
+    const current = fileStateIn(this.#aside, name, ANY_TIME)
+    if ('entry' in current && current.entry === null) return
     if (this.#left.has(step.at) && this.#putBack(step)) return
     if (open.has(name)) {
       return this.#leave(
@@ -379,7 +379,7 @@ class Steps {
         `a program still writes to the previous file, which is now in ${this.#asidePath}/${name}`,
       )
     }
-    if ('entry' in standing && isSameKind(standing.entry, step.have)) await removeName(this.#aside.at(name))
+    if ('entry' in current && isSameKind(current.entry, step.have)) await removeName(this.#aside.at(name))
     else await this.#store(step)
   }
 

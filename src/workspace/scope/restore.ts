@@ -8,12 +8,12 @@
 import type { Directory } from '../../safety/files/directory.ts'
 import { removeFile, replaceFile } from '../../safety/files/regular-file.ts'
 import { ignoring, refuse } from '../../safety/safety-refusal.ts'
-import type { Change, Difference, Standing } from '../snapshots/difference.ts'
+import type { Change, CurrentFiles, Difference } from '../snapshots/difference.ts'
 import { type BytePath, bytesOf, type Entry, textOf } from '../snapshots/manifest.ts'
 
 export interface Restoring {
   readonly root: Directory
-  readonly scan: Standing
+  readonly scan: CurrentFiles
   readonly contentOf: (file: Entry & { readonly type: 'file' }) => Promise<Uint8Array>
 }
 
@@ -89,12 +89,12 @@ async function make(parent: Directory, name: Buffer, { have, want }: Change, res
       await parent.makeLink(name, bytesOf(want.target))
       return await parent.sync()
     case 'file': {
-      const stands = have?.type === 'file' ? have : null
+      const current = have?.type === 'file' ? have : null
       // A mode applies to all hard links of a file, and only one of them is ours to change.
-      const alone = stands?.sha256 === want.sha256 && (await parent.look(name))?.nlink === 1n
+      const alone = current?.sha256 === want.sha256 && (await parent.look(name))?.nlink === 1n
       if (alone) return await parent.chmod(name, want.mode)
       const bytes = await restoring.contentOf(want)
-      return await replaceFile(parent, name, { bytes, mode: want.mode, expect: stands?.sha256 ?? null, links: 'part' })
+      return await replaceFile(parent, name, { bytes, mode: want.mode, expect: current?.sha256 ?? null, links: 'part' })
     }
     default:
       want satisfies never

@@ -10,7 +10,7 @@ import { protectedBy } from '../../safety/files/protected-path.ts'
 import { writerOf } from '../../safety/files/regular-file.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { inScope, mayHold } from '../../safety/scope.ts'
-import { type HeldFolder, LEFT, readSteady } from '../files/held-folder.ts'
+import { LEFT, type OpenFolder, readSteady } from '../files/open-folder.ts'
 import { type BytePath, bytesOf, type Left, textOf } from '../snapshots/manifest.ts'
 import { isSameStat, quickStatsOf } from '../snapshots/quick-stat.ts'
 import { type CachedDirectory, type CachedFile, isUnchanged, type StatCache } from '../snapshots/stat-cache.ts'
@@ -33,7 +33,7 @@ export interface ScopeTree {
 }
 
 export interface ScanOptions {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly patterns: readonly string[]
   readonly state: readonly string[] | null
   readonly cache: StatCache
@@ -44,7 +44,7 @@ export interface ScanOptions {
   /** The manifest's tree. A path that changed its type is in scope with everything in it. */
   readonly expected?: ScopeTree
   readonly now: () => number
-  readonly tell?: ((entries: number) => void) | undefined
+  readonly report?: ((entries: number) => void) | undefined
 }
 
 export interface Scan {
@@ -125,7 +125,7 @@ class ScopeScan {
     return this.#changedAt.get(path) ?? (file === undefined ? undefined : Number(file.ctimeNs / 1_000_000n))
   }
 
-  async #directory(folder: HeldFolder, place: ScanPosition): Promise<Made> {
+  async #directory(folder: OpenFolder, place: ScanPosition): Promise<Made> {
     const known = this.#before.get(place.path)
     const raw = folder.names()
     const listed = isSameList(raw, known?.listed?.raw) ? known!.listed! : { raw, sorted: raw.toSorted() }
@@ -174,7 +174,7 @@ class ScopeScan {
   }
 
   async #row(
-    folder: HeldFolder,
+    folder: OpenFolder,
     place: ScanPosition,
     name: BytePath,
     known: CachedDirectory | undefined,
@@ -188,8 +188,8 @@ class ScopeScan {
     const path = joined(place.path, name)
     const text = textOf(path)
     const expected = place.expected?.get(name)
-    const meant = inScope(patterns, text)
-    const inside = place.whole || meant || (expected !== undefined && expected.type !== 'left')
+    const matched = inScope(patterns, text)
+    const inside = place.whole || matched || (expected !== undefined && expected.type !== 'left')
     const above = place.whole || mayHold(patterns, text)
     if (!inside && !above) return null
     if (protectedBy(text.split('/'), state) !== null) {
@@ -209,7 +209,7 @@ class ScopeScan {
       })
     }
     if (!inside) return null
-    if (stat.isFile()) return this.#file(folder, { place, path, name, meant, stat, known })
+    if (stat.isFile()) return this.#file(folder, { place, path, name, matched, stat, known })
     this.#changedAt.set(path, Number(stat.ctimeMs))
     if (!stat.isSymbolicLink()) {
       this.#special.push({ path, reason: LEFT.special })
@@ -224,19 +224,19 @@ class ScopeScan {
   }
 
   #file(
-    folder: HeldFolder,
+    folder: OpenFolder,
     {
       place,
       path,
       name,
-      meant,
+      matched,
       stat,
       known,
     }: {
       readonly place: ScanPosition
       readonly path: BytePath
       readonly name: BytePath
-      readonly meant: boolean
+      readonly matched: boolean
       readonly stat: fs.BigIntStats
       readonly known: CachedDirectory | undefined
     },
@@ -247,7 +247,7 @@ class ScopeScan {
     const cached = own ?? (isWide ? cache.directories.get(place.path)?.files.get(name) : undefined)
     if (cached?.settled === true && isUnchanged(cached, stat) && this.#isTrusted(cached)) {
       this.#reuse(path, cached, Number(stat.nlink))
-      return this.#known(path, cached, meant)
+      return this.#known(path, cached, matched)
     }
     const read = readSteady(folder, name, now())
     if (read === null) return null
@@ -260,12 +260,12 @@ class ScopeScan {
     const file = { ...stamp, row, settled }
     const learned = this.#learned.get(place.path) ?? new Map<BytePath, CachedFile>()
     if (settled && name !== ASIDE) this.#learned.set(place.path, learned.set(name, file))
-    return this.#known(path, file, meant)
+    return this.#known(path, file, matched)
   }
 
   /** Paths that only the manifest has are not in the cache, which is keyed by patterns. */
-  #known(path: BytePath, file: CachedFile, meant: boolean): TreeRow | CachedFile {
-    if (meant) return file
+  #known(path: BytePath, file: CachedFile, matched: boolean): TreeRow | CachedFile {
+    if (matched) return file
     this.#changedAt.set(path, Number(file.ctimeNs / 1_000_000n))
     return file.row
   }
@@ -299,7 +299,7 @@ class ScopeScan {
   }
 
   async #below(
-    folder: HeldFolder,
+    folder: OpenFolder,
     { path, depth, whole }: ScanPosition,
     name: BytePath,
     about: { readonly mode: number; readonly isEntered: boolean; readonly expected: Sha256 | null },
@@ -312,7 +312,7 @@ class ScopeScan {
       return nothing()
     }
     if (depth >= DEPTH_MAX) return leave(`deeper than ${DEPTH_MAX} directories`)
-    let below: HeldFolder
+    let below: OpenFolder
     try {
       below = folder.enter(name)
     } catch (error) {
@@ -335,7 +335,7 @@ class ScopeScan {
 
   async #yieldTurn(): Promise<void> {
     this.#worked = 0
-    this.#options.tell?.(this.#entries)
+    this.#options.report?.(this.#entries)
     await this.#options.batch?.room()
     await new Promise<void>(resolve => setImmediate(resolve))
   }
@@ -348,7 +348,7 @@ const joined = (above: BytePath, name: BytePath): BytePath => (above === '' ? na
 const isSameList = (raw: readonly BytePath[], before: readonly BytePath[] | undefined): boolean =>
   before !== undefined && before.length === raw.length && raw.every((name, at) => name === before[at])
 
-function sweep(folder: HeldFolder, name: BytePath): void {
+function sweep(folder: OpenFolder, name: BytePath): void {
   try {
     process.kill(writerOf(bytesOf(name))!, 0)
     return

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { type ReadFile, readSteady } from '../files/held-folder.ts'
+import { type ReadFile, readSteady } from '../files/open-folder.ts'
 import {
   clearTree,
   dir,

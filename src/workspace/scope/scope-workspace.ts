@@ -8,7 +8,7 @@ import { Directory } from '../../safety/files/directory.ts'
 import { stateInside } from '../../safety/files/path-gate.ts'
 import { type Answer, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
-import { HeldFolder, LEFT } from '../files/held-folder.ts'
+import { LEFT, OpenFolder } from '../files/open-folder.ts'
 import { pathText } from '../files/path-text.ts'
 import { mergeText } from '../rollback/merge-text.ts'
 import { type Difference, differenceOf, type Found, madeDirectories, unknownOf } from '../snapshots/difference.ts'
@@ -70,9 +70,9 @@ export function openWorkspace(options: WorkspaceOptions): Workspace {
 
 interface Room {
   readonly root: Directory
-  readonly folder: HeldFolder
+  readonly folder: OpenFolder
   readonly state: readonly string[] | null
-  readonly tell: (entries: number) => void
+  readonly report: (entries: number) => void
 }
 
 /** An opened manifest; for the first format version the trees are built in memory. */
@@ -91,7 +91,7 @@ class WorkspaceOfFolder {
     const captured = await this.#working('capturing the write scope', async room => {
       checkPatterns(patterns)
       const { scan, stored } = await this.#scan(room, patterns)
-      return { manifest: stored, files: scan.files, bytes: scan.bytes, left: told(leftIn(scan)) }
+      return { manifest: stored, files: scan.files, bytes: scan.bytes, left: asLeftOut(leftIn(scan)) }
     })
     return captured.ok ? { ok: true, ...captured.value } : captured
   }
@@ -103,15 +103,15 @@ class WorkspaceOfFolder {
 
   async compare(saved: Sha256, to: Sha256): Promise<Differences> {
     const compared = await storing('reading what was set back', async () => {
-      const [stood, made] = [await this.#open(saved), await this.#open(to)]
-      const { entries, found } = await unequal(stood, made)
+      const [before, made] = [await this.#open(saved), await this.#open(to)]
+      const { entries, found } = await unequal(before, made)
       const changes: Change[] = []
       for (const path of [...new Set([...entries.keys(), ...found.keys()])].sort()) {
         const [before, after] = [entries.get(path) ?? null, found.get(path) ?? null]
         if (after?.type === 'special' || JSON.stringify(before) === JSON.stringify(after)) continue
         changes.push({ path: pathText(path), before: toldEntry(before), after: toldEntry(after) })
       }
-      return { changes, left: told(stood.left) }
+      return { changes, left: asLeftOut(before.left) }
     })
     return compared.ok ? { ok: true, ...compared.value } : compared
   }
@@ -158,17 +158,17 @@ class WorkspaceOfFolder {
 
     const contentOf = async (file: Entry & { readonly type: 'file' }) =>
       (await blobs.get(file.sha256)) ?? missing(file.sha256)
-    const standing = { found, left: scan.left }
-    const changed = await carryOut(difference, { root: room.root, scan: standing, contentOf })
+    const current = { found, left: scan.left }
+    const changed = await carryOut(difference, { root: room.root, scan: current, contentOf })
 
     const checked = await scanScope({ ...this.#scanning(room, patterns, manifest), batch: null, distrust: new Set() })
-    const stands = await unequal(target, sideOf(checked))
-    const rest = differenceOf({ ...target, entries: stands.entries }, { found: stands.found, left: checked.left })
+    const remaining = await unequal(target, sideOf(checked))
+    const rest = differenceOf({ ...target, entries: remaining.entries }, { found: remaining.found, left: checked.left })
     if (rest.unknown.length > 0) cannot('restore everything', rest.unknown)
     // The file is being edited now: a restore starts again.
     const moved = rest.changes.map(({ path }) => ({ path, reason: 'changed again' }))
     if (moved.length > 0) cannot('restore everything', moved, 'transient')
-    return { saved, changed: changed.map(pathText), manifest: target.id, left: told(manifest.left) }
+    return { saved, changed: changed.map(pathText), manifest: target.id, left: asLeftOut(manifest.left) }
   }
 
   /** All files of the scope and the manifest are durable on return. */
@@ -198,7 +198,7 @@ class WorkspaceOfFolder {
     }
   }
 
-  #scanning({ folder, state, tell }: Room, patterns: readonly string[], expected?: ScopeTree) {
+  #scanning({ folder, state, report }: Room, patterns: readonly string[], expected?: ScopeTree) {
     const { now, cache, stateDir, root } = this.#options
     this.#cache ??= cache?.() ?? new StatCache(stateDir, realpathSync(root))
     return {
@@ -207,7 +207,7 @@ class WorkspaceOfFolder {
       patterns,
       cache: this.#cache,
       now: now ?? NEVER_SETTLED,
-      tell,
+      report,
       ...(expected && { expected }),
     }
   }
@@ -252,10 +252,10 @@ class WorkspaceOfFolder {
     return await storing(doing, async () => {
       const root = await Directory.open(this.#options.root)
       try {
-        const folder = HeldFolder.open(this.#options.root)
+        const folder = OpenFolder.open(this.#options.root)
         try {
           const state = await stateInside(this.#options)
-          return await reportWork(this.#options.onProgress, tell => work({ root, folder, state, tell }))
+          return await reportWork(this.#options.onProgress, report => work({ root, folder, state, report }))
         } finally {
           folder.close()
         }
@@ -286,7 +286,7 @@ async function changesIn(manifest: Opened, scan: Scan) {
     if (have?.type === 'special') left.push({ path, reason: 'special file' })
     else changes.push({ path: pathText(path), before: toldEntry(want), after: toldEntry(have) })
   }
-  return { changes, left: told(left), changedAt }
+  return { changes, left: asLeftOut(left), changedAt }
 }
 
 function unjudged(judged: readonly Change[], now: readonly Change[]): readonly Left[] {
@@ -349,7 +349,7 @@ function changeTime({ changedAt }: Scan, path: BytePath): Millis {
 const toldEntry = (entry: Entry | null): TreeEntry | null =>
   entry?.type === 'link' ? { type: 'link', target: pathText(entry.target) } : entry
 
-const told = (left: readonly Left[]): readonly LeftOut[] =>
+const asLeftOut = (left: readonly Left[]): readonly LeftOut[] =>
   left.map(({ path, reason }) => ({ path: pathText(path), reason }))
 
 /** The target: the manifest, with kept or replaced files. */

@@ -8,7 +8,7 @@ import { type BytePath, type Entry, type Left, type Manifest, textOf } from './m
 
 export type Found = Entry | { readonly type: 'special' }
 
-export interface Standing {
+export interface CurrentFiles {
   readonly found: ReadonlyMap<BytePath, Found>
   readonly left: readonly Left[]
 }
@@ -26,7 +26,7 @@ export interface Difference {
   readonly unknown: readonly Left[]
 }
 
-export function differenceOf(manifest: Manifest, scan: Standing): Difference {
+export function differenceOf(manifest: Manifest, scan: CurrentFiles): Difference {
   const wasLeft = new Set(manifest.left.filter(isUnread).map(({ path }) => path))
   const unknown = scan.left.filter(left => isUnread(left) && !isBelowOne(left.path, wasLeft))
   const isUnknown = new Set(unknown.map(({ path }) => path))
@@ -52,8 +52,8 @@ export function madeDirectories(
   const made = new Set<BytePath>()
   const holding = new Set(changes.filter(({ have }) => have !== null).flatMap(({ path }) => above(path)))
   for (const path of extraDirectories.toReversed()) {
-    const meant = covers(patterns, textOf(path)) || inScope(patterns, textOf(path))
-    if (!meant && !holding.has(path) && !empty.has(path)) continue
+    const matched = covers(patterns, textOf(path)) || inScope(patterns, textOf(path))
+    if (!matched && !holding.has(path) && !empty.has(path)) continue
     made.add(path)
     for (const each of above(path)) holding.add(each)
   }

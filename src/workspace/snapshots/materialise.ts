@@ -9,7 +9,7 @@ import type { Sha256 } from '../../domain/id.ts'
 import { removeTree } from '../../safety/files/directory.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { attempt, changeMode, synced } from '../files/file-calls.ts'
-import { HeldFolder } from '../files/held-folder.ts'
+import { OpenFolder } from '../files/open-folder.ts'
 import { pathBytes, pathText } from '../files/path-text.ts'
 import type { Blobs, TreeEntry } from '../workspace.ts'
 import { type BytePath, bytesOf, type Left } from './manifest.ts'
@@ -36,9 +36,9 @@ export async function materialise(room: Materialising, folder: string): Promise<
   const place = resolve(folder)
   const mode = demandEmpty(place)
   fs.mkdirSync(dirname(place), { recursive: true })
-  const growing = makeBeside(place)
+  const growing = makeTemporary(place)
   try {
-    const held = HeldFolder.open(growing)
+    const held = OpenFolder.open(growing)
     const writing = new Writing(room)
     try {
       await writing.folder(held, '', room.from.tree, insteadTree(room.instead))
@@ -61,7 +61,7 @@ export async function materialise(room: Materialising, folder: string): Promise<
 let number = 0
 
 /** Skips names left by an earlier process with our pid. */
-function makeBeside(place: string): string {
+function makeTemporary(place: string): string {
   for (;;) {
     const growing = join(dirname(place), `${basename(place)}.tmp-${process.pid}-${++number}`)
     if (attempt(['EEXIST'], () => fs.mkdirSync(growing, { mode: 0o700 }))) return growing
@@ -112,7 +112,7 @@ class Writing {
     this.#room = room
   }
 
-  async folder(held: HeldFolder, path: BytePath, tree: Sha256 | null, instead: Instead | null): Promise<void> {
+  async folder(held: OpenFolder, path: BytePath, tree: Sha256 | null, instead: Instead | null): Promise<void> {
     const rows = tree === null ? new Map() : await this.#room.from.load(tree)
     const leaves: [BytePath, TreeEntry & { readonly type: 'file' | 'link' }][] = []
     for (const name of new Set([...rows.keys(), ...(instead?.below.keys() ?? [])])) {
@@ -138,7 +138,7 @@ class Writing {
   }
 
   async #below(
-    held: HeldFolder,
+    held: OpenFolder,
     name: BytePath,
     path: BytePath,
     mode: number,
@@ -155,7 +155,7 @@ class Writing {
     changeMode(held, name, mode)
   }
 
-  async #leaf(held: HeldFolder, name: BytePath, entry: TreeEntry & { readonly type: 'file' | 'link' }): Promise<void> {
+  async #leaf(held: OpenFolder, name: BytePath, entry: TreeEntry & { readonly type: 'file' | 'link' }): Promise<void> {
     if (entry.type === 'link') return await symlink(bytesOf(pathBytes(entry.target)), held.at(name))
     const bytes = await this.#room.blobs.get(entry.sha256)
     if (bytes === null)

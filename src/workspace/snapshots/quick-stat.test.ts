@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Sha256 } from '../../domain/id.ts'
-import { HeldFolder, stampOf } from '../files/held-folder.ts'
+import { OpenFolder, stampOf } from '../files/open-folder.ts'
 import { dir, file, tree } from '../tree.fixture.ts'
 import { isSameStat, quickStatsOf } from './quick-stat.ts'
 import { makeGround, open } from './snapshots.fixture.ts'
@@ -45,7 +45,7 @@ test('times are rounded as Node rounds them, long ago and far ahead, and any dif
 
 test('a folder that was moved is still looked at; at its old place one only glances', () => {
   const { root } = makeGround(tree({ d: dir({ f: file('mine') }), e: dir({ f: file('another') }) }))
-  const top = HeldFolder.open(root)
+  const top = OpenFolder.open(root)
   const held = top.enter('d')
   fs.renameSync(join(root, 'd'), join(root, 'away'))
   expect([held.look('f')?.size, held.glance('f')]).toEqual([4n, null])

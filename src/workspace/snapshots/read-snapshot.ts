@@ -12,7 +12,7 @@ import { isNeverCaptured } from './tree-walk.ts'
 
 export const NOT_CAPTURED = 'not captured by this snapshot'
 
-export type Said = { readonly entry: TreeEntry | null } | { readonly left: string }
+export type Recorded = { readonly entry: TreeEntry | null } | { readonly left: string }
 
 export interface Side {
   readonly tree: Sha256
@@ -46,7 +46,7 @@ export async function openSnapshot(
 }
 
 /** Below a missing parent the path is absent; below a left-out one it is unknown. */
-export async function lookUp(side: Side, path: BytePath, state: readonly string[] | null): Promise<Said> {
+export async function lookUp(side: Side, path: BytePath, state: readonly string[] | null): Promise<Recorded> {
   if (side.only !== null && !side.only.has(path)) return { left: NOT_CAPTURED }
   const names = path.split('/')
   let tree = await side.load(side.tree)

@@ -7,7 +7,7 @@ import { stateInside } from '../../safety/files/path-gate.ts'
 import { type Answer, Refused, refuse } from '../../safety/safety-refusal.ts'
 import { patternError } from '../../safety/scope.ts'
 import { fileStateIn, modeAt, within } from '../files/current-file.ts'
-import { HeldFolder } from '../files/held-folder.ts'
+import { OpenFolder } from '../files/open-folder.ts'
 import { notesOf, pathBytes, pathText } from '../files/path-text.ts'
 import { prepare } from '../rollback/prepare-rollback.ts'
 import { forgetIntent, readIntent, writeIntent } from '../rollback/rollback-intent.ts'
@@ -55,11 +55,11 @@ export function openSnapshots(options: SnapshotsOptions): door.Snapshots {
 }
 
 interface Room {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly state: readonly string[] | null
   readonly now: () => number
   readonly yieldTurn: () => Promise<void>
-  readonly tell: (entries: number) => void
+  readonly report: (entries: number) => void
 }
 
 class SnapshotsOfFolder implements door.Snapshots {
@@ -93,7 +93,7 @@ class SnapshotsOfFolder implements door.Snapshots {
           if (manifest !== null) {
             this.#cache?.save()
             const { files, bytes } = walked.totals
-            return { manifest, files, bytes, stored, left: told(walked.left) }
+            return { manifest, files, bytes, stored, left: asLeftOut(walked.left) }
           }
           if (tried > WALKS_MAX * 2)
             refuse('transient', 'the files and their stored contents do not come to rest', 'try again in a while')
@@ -117,7 +117,7 @@ class SnapshotsOfFolder implements door.Snapshots {
         const after =
           b === 'now' ? await this.#asItIs(room, before.scopes) : await openSnapshot(blobs, b, this.#recall())
         const { changes, left } = await differences(before, after, options.paths ?? null)
-        return { changes, left: told(left) }
+        return { changes, left: asLeftOut(left) }
       }),
     )
   }
@@ -148,7 +148,7 @@ class SnapshotsOfFolder implements door.Snapshots {
         if (from.only !== null)
           refuse('logic', 'this snapshot contains only some paths', 'begin with one of the whole workspace')
         const written = await materialise({ blobs, from, instead: checkedParts(instead, null), yieldTurn }, folder)
-        return { files: written.files, left: told(written.left) }
+        return { files: written.files, left: asLeftOut(written.left) }
       }),
     )
   }
@@ -159,8 +159,10 @@ class SnapshotsOfFolder implements door.Snapshots {
         const side = await openSnapshot(this.#options.blobs, snapshot, this.#recall())
         const entries = []
         for (const path of paths) {
-          const said = await lookUp(side, pathBytes(path), state)
-          entries.push('entry' in said ? { path, entry: said.entry } : { path, entry: null, left: said.left })
+          const recorded = await lookUp(side, pathBytes(path), state)
+          entries.push(
+            'entry' in recorded ? { path, entry: recorded.entry } : { path, entry: null, left: recorded.left },
+          )
         }
         return { entries }
       }),
@@ -279,7 +281,7 @@ class SnapshotsOfFolder implements door.Snapshots {
   }
 
   async #walk(
-    { root, state, now, tell }: Room,
+    { root, state, now, report }: Room,
     scopes: readonly string[],
     batch: door.Batch | null,
     doubts: Pick<WalkOptions, 'distrust' | 'unstable'>,
@@ -296,7 +298,7 @@ class SnapshotsOfFolder implements door.Snapshots {
       batch,
       now,
       maxBytes,
-      tell,
+      report,
     })
     const recalled = this.#recall()
     for (const [id, rows] of walked.trees) recalled.set(id, rows)
@@ -313,12 +315,12 @@ class SnapshotsOfFolder implements door.Snapshots {
     const mine = (async () => {
       await before
       return await storing(doing, async () => {
-        const root = HeldFolder.open(this.#options.root)
+        const root = OpenFolder.open(this.#options.root)
         try {
           // Without a clock no file counts as settled.
           const now = this.#options.now ?? (() => Number.NEGATIVE_INFINITY)
           const state = await stateInside(this.#options)
-          return await reportWork(this.#options.onProgress, tell => work({ root, state, now, yieldTurn, tell }))
+          return await reportWork(this.#options.onProgress, report => work({ root, state, now, yieldTurn, report }))
         } finally {
           root.close()
         }
@@ -340,8 +342,8 @@ async function changedAgain({ root }: Room, { fresh, entries }: Walked, pauseMs:
     const same = within(root, path, (folder, name) => {
       const stat = folder.look(name)
       if (stat === null || !isUnchanged(file, stat)) return false
-      const standing = fileStateIn(folder, name, Number.POSITIVE_INFINITY)
-      return 'entry' in standing && standing.entry?.type === 'file' && standing.entry.sha256 === file.row.sha256
+      const current = fileStateIn(folder, name, Number.POSITIVE_INFINITY)
+      return 'entry' in current && current.entry?.type === 'file' && current.entry.sha256 === file.row.sha256
     })
     if (same !== true) moved.push(path)
   }
@@ -352,7 +354,7 @@ function flat<T extends object>(answer: Answer<T>) {
   return answer.ok ? { ok: true as const, ...answer.value } : answer
 }
 
-const told = (left: Walked['left']): readonly door.LeftOut[] =>
+const asLeftOut = (left: Walked['left']): readonly door.LeftOut[] =>
   left.map(({ path, reason }) => ({ path: pathText(path), reason }))
 
 function checkPatterns(patterns: readonly string[]): void {

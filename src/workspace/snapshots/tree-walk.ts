@@ -9,8 +9,8 @@ import { fold } from '../../safety/files/protected-path.ts'
 import { writerOf } from '../../safety/files/regular-file.ts'
 import { codeOf, refuse } from '../../safety/safety-refusal.ts'
 import { covers, inScope, mayHold } from '../../safety/scope.ts'
-import { type HeldFolder, LEFT, type ReadFile, readOnceSteady, readSteady } from '../files/held-folder.ts'
 import { type IgnoreRules, isIgnored, readRules } from '../files/ignore-rules.ts'
+import { LEFT, type OpenFolder, type ReadFile, readOnceSteady, readSteady } from '../files/open-folder.ts'
 import { type Batch, IGNORED } from '../workspace.ts'
 import { type BytePath, bytesOf, type Left, textOf } from './manifest.ts'
 import { type Glances, isSameStat, quickStatsOf } from './quick-stat.ts'
@@ -29,7 +29,7 @@ const YIELD_BYTES = 2 * 1024 * 1024
 const ENTRY_COSTS_BYTES = 8 * 1024
 
 export interface WalkOptions {
-  readonly root: HeldFolder
+  readonly root: OpenFolder
   readonly state: readonly string[] | null
   readonly scopes: readonly string[]
   readonly cache: StatCache
@@ -41,7 +41,7 @@ export interface WalkOptions {
   readonly batch: Batch | null
   readonly now: () => number
   readonly maxBytes: number
-  readonly tell?: ((entries: number) => void) | undefined
+  readonly report?: ((entries: number) => void) | undefined
 }
 
 export interface Walked {
@@ -102,7 +102,7 @@ class TreeWalk {
     }
   }
 
-  async #directory(folder: HeldFolder, above: TreePosition): Promise<NonNullable<CachedDirectory['made']>> {
+  async #directory(folder: OpenFolder, above: TreePosition): Promise<NonNullable<CachedDirectory['made']>> {
     const { cache } = this.#options
     const known = cache.directories.get(above.path)
     const listed = sortedOnce(folder.names(), known)
@@ -154,7 +154,7 @@ class TreeWalk {
     return before?.known === known.files ? before : quickStatsOf(names, known.files, before)
   }
 
-  #atAGlance(folder: HeldFolder, glances: Glances | null, name: BytePath, at: number): CachedFile | null {
+  #atAGlance(folder: OpenFolder, glances: Glances | null, name: BytePath, at: number): CachedFile | null {
     const file = glances?.files[at] ?? null
     if (file === null) return null
     const { distrust } = this.#options
@@ -173,7 +173,7 @@ class TreeWalk {
 
   /** The entry of a name; `enter` for a directory to walk, null for none. */
   #row(
-    folder: HeldFolder,
+    folder: OpenFolder,
     { path: above, rules, ignored }: TreePosition,
     name: BytePath,
     known: CachedDirectory | undefined,
@@ -227,10 +227,10 @@ class TreeWalk {
     }
   }
 
-  async #below(folder: HeldFolder, place: TreePosition, name: BytePath, stat: BigIntStats): Promise<TreeRow | null> {
+  async #below(folder: OpenFolder, place: TreePosition, name: BytePath, stat: BigIntStats): Promise<TreeRow | null> {
     const path = place.path === '' ? name : `${place.path}/${name}`
     if (place.depth >= DEPTH_MAX) return this.#leave(path, `deeper than ${DEPTH_MAX} directories`)
-    let below: HeldFolder | null = null
+    let below: OpenFolder | null = null
     try {
       below = folder.enter(name)
       const ignored = place.ignored || isIgnored(place.rules, path, true)
@@ -249,7 +249,7 @@ class TreeWalk {
 
   /** As in git, a symbolic link is not followed. */
   #rulesIn(
-    folder: HeldFolder,
+    folder: OpenFolder,
     { path, rules }: TreePosition,
     names: readonly BytePath[],
     known: CachedDirectory | undefined,
@@ -277,7 +277,7 @@ class TreeWalk {
 
   async #yieldTurn(): Promise<void> {
     this.#worked = 0
-    this.#options.tell?.(this.#entries)
+    this.#options.report?.(this.#entries)
     await this.#options.batch?.room()
     await new Promise<void>(resolve => setImmediate(resolve))
   }

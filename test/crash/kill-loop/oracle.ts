@@ -315,7 +315,7 @@ async function judgePerson({ episode, found }: Case): Promise<void> {
 // ── the store ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function judgeStore({ episode, found }: Case): Promise<void> {
-  const check = await episode.cli.say('check', '--read-data')
+  const check = await episode.cli.say('doctor', 'store', '--read-data')
   if (check.code !== 0) found('the store is sound', tail(check))
   const audit = await episode.cli.say('audit', 'verify', '--all')
   if (audit.code !== 0) found('the journal is sound', tail(audit))

@@ -70,7 +70,7 @@ export class People {
         const isSentBack = item.answers.some(({ answer }) => answer === 'push-back') && !this.#sentBack.has(name)
         if (isSentBack && this.#random.chance(0.15)) {
           this.#sentBack.add(name)
-          await this.#orKilled('push-back', ...of, '-m', 'once more')
+          await this.#orKilled('answer', '--push-back', ...of, '-m', 'once more')
         } else await this.#orKilled('approve', ...of)
         return
       }
@@ -82,7 +82,7 @@ export class People {
         await this.#orKilled('answer', ...of, 'host=example')
         return
       case 'decision':
-        await this.#orKilled('choose', ...of, this.#random.pick(asks.options ?? [])?.id ?? 'one')
+        await this.#orKilled('answer', ...of, this.#random.pick(asks.options ?? [])?.id ?? 'one')
         return
       case 'unknown-outcome': {
         const [plan, , visit] = item.key.split('/')
@@ -115,7 +115,7 @@ export class People {
     const file = join(this.#workspace, task.file)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, `by the agent: ${task.id}\n`)
-    await this.#orKilled('done', ...of)
+    await this.#orKilled('report', '--status', 'done', ...of)
     return 1
   }
 

@@ -1,5 +1,5 @@
 // Can a version of a file that is no longer in place be got back by a documented command? The one place that knows which
-// commands these are: `planfold restore PLAN` must list it, and `planfold checkpoints cat` must give exactly its bytes. A build
+// commands these are: `planfold restore PLAN` must list it, and `planfold checkpoint cat` must give exactly its bytes. A build
 // without `restore` is held to the second alone.
 
 import { createHash } from 'node:crypto'
@@ -16,10 +16,10 @@ export async function recoverable(episode: Episode, version: Version): Promise<s
       refusals.push(`planfold restore ${name} does not list it`)
       continue
     }
-    const call = await episode.cli.probe('checkpoints', 'cat', name, version.sha256 ?? '')
+    const call = await episode.cli.probe('checkpoint', 'cat', name, version.sha256 ?? '')
     const [answer] = answersOf(call)
     if (call.code === 0 && hashOf(answer) === version.sha256) return null
-    refusals.push(`planfold checkpoints cat ${name}: ${answer?.error?.message ?? `exit ${call.code}`}`)
+    refusals.push(`planfold checkpoint cat ${name}: ${answer?.error?.message ?? `exit ${call.code}`}`)
   }
   return refusals.join('; ')
 }

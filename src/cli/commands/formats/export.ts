@@ -1,5 +1,5 @@
 // `planfold export PLAN`: the plan as a document of any dialect, with where its tasks stand now; the text it was made of,
-// verbatim; or its whole journal as JSON lines. What a dialect cannot say is told, never dropped in silence.
+// verbatim; or its whole journal as JSON lines. What a dialect cannot express is listed, never dropped silently.
 
 import { join, resolve } from 'node:path'
 import type { Composed } from '../../../compose.ts'
@@ -47,6 +47,8 @@ export interface ExportOptions {
   readonly out?: string
   readonly original?: boolean
   readonly mirror?: MirrorOption
+  readonly schema?: boolean
+  readonly http?: boolean
 }
 
 const LOST_MAX = 20
@@ -73,6 +75,8 @@ export async function exportPlan(
   word: string | undefined,
   options: ExportOptions = {},
 ): Promise<number> {
+  if (options.schema === true) return await (await import('./schema.ts')).schema(context, options)
+  if (options.http === true) throw usage('--http needs --schema', 'add --schema')
   if (options.mirror !== undefined) return await exportMirror(context, word, options.mirror)
   const format = options.to ?? options.format ?? 'yaml'
   if (options.original === true && (options.to ?? options.format) !== undefined)
@@ -96,16 +100,16 @@ function unexported(format: string, done: Exclude<PlanExport, { readonly status:
     case 'no-format':
       return usage(
         `unknown format '${format}'`,
-        done.near === null ? 'see `planfold formats`' : `did you mean '${done.near}'?`,
+        done.near === null ? 'see `planfold import --formats`' : `did you mean '${done.near}'?`,
       )
     case 'read-only':
-      return usage(`${format} can only be imported`, '`planfold formats` shows which formats can be exported')
+      return usage(`${format} can only be imported`, '`planfold import --formats` shows which formats can be exported')
     case 'refused':
       return usage(done.message, done.hint)
     case 'unreadable':
       return usage(
         `as ${format}, this plan could not be read again: ${done.message ?? 'it is not understood'}`,
-        'choose another format: see `planfold formats`',
+        'choose another format: see `planfold import --formats`',
       )
     default:
       return done satisfies never
@@ -124,7 +128,7 @@ async function original(
       `revision ${done.revision} of '${target.name}' was not created from a file`,
       done.last === null
         ? `print it instead: planfold export ${target.name}`
-        : `the last revision with a file is ${done.last}: planfold revisions show ${target.name} ${done.last} --original`,
+        : `the last revision with a file is ${done.last}: planfold revise show ${target.name} ${done.last} --original`,
     )
   return await give(context, done.document, out)
 }

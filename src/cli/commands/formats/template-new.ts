@@ -1,5 +1,5 @@
-// `planfold template new NAME`: a plan document made of a template and the given values. It asks nothing; whatever is missing
-// or wrong is told at once.
+// `planfold template new NAME`: a plan document made of a template and the given values. It asks nothing, and lists all
+// missing and wrong values at once.
 
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -141,7 +141,7 @@ export async function readFilledIn(context: Context, path: string, options: SetO
     if (!isSet) return await readPlanFile(context, path)
     throw usage(
       `${path} is a plan without parameters, so nothing can be set in it`,
-      'parameters are declared by a template (planfold-template: 1); `planfold template show NAME` shows one',
+      'parameters are declared by a template (planfold-template: 2); `planfold template show NAME` shows one',
     )
   }
   const { readTemplate } = await import('../../../operations/templates.ts')

@@ -73,13 +73,13 @@ const own = (name: string, text: string) =>
   mkdir(join(folder, '.planfold/templates'), { recursive: true }).then(() =>
     writeFile(join(folder, '.planfold/templates', name), text),
   )
-const OWN = `planfold-template: 1
+const OWN = `planfold-template: 2
 name: mine
 parameters: { who: { about: whom to greet, required: true } }
 plan:
   tasks:
     - id: greet
-      run: [echo, hello << params.who >>]
+      run: [echo, "hello \${{ params.who }}"]
       effect: pure
 `
 
@@ -87,7 +87,7 @@ describe('template list and show', () => {
   it('tell the stock templates and one’s own, and which of one name is used', async () => {
     await own('mine.yaml', OWN)
     await own('debug.yaml', OWN.replace('name: mine', 'name: debug'))
-    await own('broken.yaml', 'planfold-template: 1\nname: broken\nplan: 7\n')
+    await own('broken.yaml', 'planfold-template: 2\nname: broken\nplan: 7\n')
     await own('Not A Name.yaml', OWN)
     const { items } = await data('template', 'list')
     const seen = items.map(
@@ -116,8 +116,8 @@ describe('template list and show', () => {
     expect(stdout).toMatch(/^soak +duration, at least 1m +"1h" /m)
     expect(stdout).toMatch(/^service +string +required /m)
     expect(stdout).toContain('planfold template new staged-rollout --set service=notes-api')
-    expect(stdout).not.toContain('planfold-template: 1')
-    expect((await planfold('template', 'show', 'staged-rollout')).stdout).toContain('planfold-template: 1')
+    expect(stdout).not.toContain('planfold-template: 2')
+    expect((await planfold('template', 'show', 'staged-rollout')).stdout).toContain('planfold-template: 2')
     const shown = await data('template', 'show', 'debug', '--parameters')
     expect(shown.parameters[0]).toMatchObject({ name: 'symptom', type: 'string', required: true })
     expect(shown.text).toBeUndefined()
@@ -183,11 +183,11 @@ describe('template new', () => {
   })
 
   it('tells faults of the template with file, line, column, the text and a hint', async () => {
-    await own('mine.yaml', OWN.replace('[echo, hello << params.who >>]', 'echo << params.who >>'))
+    await own('mine.yaml', OWN.replace('hello ${{ params.who }}', 'hello ${{ params.whom }}'))
     const said = await planfold('template', 'new', 'mine', '--set', 'who=a')
     expect(said.code).toBe('invalid-template')
-    expect(said.stderr).toContain('7:17 << params.who >> would be spliced into a script [run: echo << params.who >>]')
-    expect(said.stderr).toContain('env: { VALUE: << params.x >> }')
+    expect(said.stderr).toContain("there is no parameter 'whom'")
+    expect(said.stderr).toContain("did you mean 'params.who'?")
   })
 
   it('runs the plan at once when asked, and the value is one argument', async () => {
@@ -212,7 +212,7 @@ tasks:
     const said = await planfold('template', 'save', 'hello', '--name', 'greet', '--parameter', 'whom=world')
     expect(said).toMatchObject({ exit: 0, stderr: "note: the deadline 2026-01-31 of 'greet' is left out\n" })
     const text = await readFile(join(folder, '.planfold/templates/greet.yaml'), 'utf8')
-    expect(text).toContain('title: Greet << params.whom >>')
+    expect(text).toContain('title: Greet ${{ params.whom }}')
     expect(text).not.toMatch(/2026|status|completed/)
     const made = await data('template', 'new', 'greet', '--set', 'whom=Ana')
     expect(made.text).toMatch(/- hello Ana\n/)

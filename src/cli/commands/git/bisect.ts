@@ -1,5 +1,5 @@
 // `planfold bisect … -- COMMAND`: which commit, which setting, which input is the first bad one? The search is a plan of its own
-// (operations/bisection.ts), so it can be killed and asked again; here the question is read, and every try and the answer are told.
+// (operations/bisection.ts), so it can be interrupted and continued; this file reads the options and prints each probe and the result.
 
 import { createHash } from 'node:crypto'
 import { readFile, realpath, stat } from 'node:fs/promises'

@@ -1,20 +1,11 @@
-// The options and help of the commands for git: `planfold pr` and `planfold bisect`.
+// The options and help of `planfold bisect`.
 
 import type { Command } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues, duration, OPTIONAL_PLAN } from '../option-values.ts'
+import { collectValues, duration } from '../option-values.ts'
 
 export function addRepository(program: Command, act: Act): void {
-  program
-    .command('pr')
-    .description('write title and body of a pull request for a plan')
-    .argument('[plan]', OPTIONAL_PLAN)
-    .option('--write <file>', 'write the text to this file (default: standard output)')
-    .option('--create', 'create the pull request with gh; the branch must be pushed already')
-    .option('--base <branch>', 'with --create: target branch')
-    .action(act(async () => (await import('./pr.ts')).pr))
-
   program
     .command('bisect')
     .description('find the first bad commit, setting or input by binary search')

@@ -42,7 +42,7 @@ const said = (options: PrOptions, more: { json?: boolean; path?: string } = {}) 
     environment: more.path === undefined ? undefined : { PATH: more.path },
   })
 
-describe('planfold pr', () => {
+describe('planfold summary --form pr', () => {
   test('tells title and body, from the journal and the branch; nothing is changed', async () => {
     await ran()
     const refs = git('for-each-ref')
@@ -57,7 +57,7 @@ describe('planfold pr', () => {
     // What is printed is what is written: the sign that keeps it from being a mention is there, and is not spelt out.
     expect(stdout).toContain('@\u2060everyone')
     expect(stdout).not.toContain('u{2060}')
-    await said({ write: 'pr.md' })
+    await said({ out: 'pr.md' })
     expect(await place.read('pr.md')).toBe(stdout)
     expect(git('for-each-ref')).toBe(refs)
     const { data } = JSON.parse((await said({}, { json: true })).stdout)
@@ -74,7 +74,7 @@ describe('planfold pr', () => {
 
   test('writes it to a file', async () => {
     await ran()
-    expect((await said({ write: 'pr.md' })).stdout).toMatch(/written to .*pr\.md/)
+    expect((await said({ out: 'pr.md' })).stdout).toMatch(/written to .*pr\.md/)
     expect(await place.read('pr.md')).toMatch(/^Upgrade: <b>all<\/b> .*\n\nBe on version 2/)
   })
 

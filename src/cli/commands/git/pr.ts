@@ -1,4 +1,4 @@
-// `planfold pr PLAN`: title and body of a pull request for what the plan did. Printed, or written to a file; only with --create,
+// `planfold summary PLAN --form pr`: title and body of a pull request for what the plan did. Printed, or written to a file; only with --create,
 // and only where `gh` is present, is one made of it. Nothing is ever pushed from here.
 
 import { spawn } from 'node:child_process'
@@ -13,7 +13,7 @@ import { CliError, EXIT } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
 
 export interface PrOptions {
-  readonly write?: string
+  readonly out?: string
   readonly create?: boolean
   readonly base?: string
 }
@@ -24,14 +24,14 @@ const SAID_MAX = 4_000
 export async function pr(context: Context, word: string | undefined, options: PrOptions): Promise<number> {
   return await withState(context, { create: false }, async ({ engine, root }) => {
     const { plan, name } = await findPlan(engine, word, { looking: true })
-    const told = await engine.ask({ type: 'pullRequest', plan })
-    if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
-    const { branch, lacks } = told
-    const text = `${told.title}\n\n${told.body}`
-    const written = options.write === undefined ? null : resolve(context.cwd, options.write)
+    const request = await engine.ask({ type: 'pullRequest', plan })
+    if (request === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    const { branch, lacks } = request
+    const text = `${request.title}\n\n${request.body}`
+    const written = options.out === undefined ? null : resolve(context.cwd, options.out)
     if (written !== null) await writeFile(written, text)
     if (options.create !== true) {
-      answerDocument(context, { plan, name, ...told, written, url: null }, () =>
+      answerDocument(context, { plan, name, ...request, written, url: null }, () =>
         written === null ? shown(text) : `written to ${written}`,
       )
       if (lacks !== null) printNote(context, `without commits and files: ${lacks}`)
@@ -39,14 +39,14 @@ export async function pr(context: Context, word: string | undefined, options: Pr
     }
     if (branch === null || lacks !== null)
       throw new CliError(EXIT.refused, 'no-branch', `there is nothing to ask for: ${lacks ?? 'no branch'}`, NO_BRANCH)
-    const said = await createWithGh(context, root, { ...told, branch }, options)
-    if (said === 'missing') throw noGh(context, told, branch, text)
+    const said = await createWithGh(context, root, { ...request, branch }, options)
+    if (said === 'missing') throw noGh(context, request, branch, text)
     if (said.exit !== 0) {
       const hint = `push the branch first if you have not: git push -u origin ${branch}`
       throw new CliError(EXIT.refused, 'gh', `gh pr create ended with exit ${said.exit}: ${said.stderr.trim()}`, hint)
     }
     const url = said.stdout.trim().split('\n').at(-1) ?? ''
-    answer(context, { plan, name, ...told, written, url }, () => escapeForTerminal(url))
+    answer(context, { plan, name, ...request, written, url }, () => escapeForTerminal(url))
     return EXIT.done
   })
 }

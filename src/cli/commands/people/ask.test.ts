@@ -7,7 +7,7 @@ import { show } from '../plans/show.ts'
 
 import { audit } from '../records/audit.ts'
 import { handoff } from '../records/handoff.ts'
-import { answerQuestion, review } from './approve.ts'
+import { answerQuestion, review } from './answer.ts'
 import { ask, fieldOf } from './ask.ts'
 import { valuesFor } from './form-values.ts'
 import { answerInbox, inbox } from './inbox.ts'
@@ -213,7 +213,7 @@ tasks:
     const [gate] = await items()
     await answerAs('bo', gate!.id, 'approve', { message: 'good' })
     const end = await here.say(context => resume(context, 'p', {}))
-    expect(end).toMatchObject({ exit: 0, stdout: expect.stringContaining('planfold handoff p') })
+    expect(end).toMatchObject({ exit: 0, stdout: expect.stringContaining('planfold summary p --form handoff') })
     expect(await here.say(context => handoff(context, 'p', { out: 'handed' }))).toMatchObject({ exit: 0 })
     const postmortem = await here.read('handed/POSTMORTEM.md')
     expect(postmortem).toContain('## Questions')

@@ -6,7 +6,8 @@ import type { Context, Terminal } from '../../context.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { run } from '../plans/run.ts'
 import { approve } from './approve.ts'
-import { fail, retry } from './claim.ts'
+import { retry } from './claim.ts'
+import { report } from './report.ts'
 
 let place: Place
 beforeEach(async () => {
@@ -83,7 +84,7 @@ it('a failure with undo steps names the command that runs them', async () => {
     'planfold: 1\nname: u\ntasks:\n  - { id: up, run: echo up, effect: idempotent, compensate: { run: echo down } }\n  - { id: ext, needs: [up] }\n',
   )
   await place.say(context => run(context, 'u.yaml', { start: true }))
-  const said = await place.say(context => fail(context, 'u', 'ext', { message: 'nope' }))
+  const said = await place.say(context => report(context, 'u', 'ext', { status: 'failed', message: 'nope' }))
   expect(said.stderr).toContain('Next: planfold resume u')
   const refused = await place.say(context => retry(context, 'u', 'ext', {}))
   expect(refused.stderr).toContain('the plan failed and its undo steps have not ended')

@@ -1,46 +1,24 @@
-// The commands for work on a task: claim, heartbeat, done, fail, and the two that get a task moving again, retry and skip.
+// The commands for the claim of a task, and the two that get a task moving again, retry and skip.
 
 import type { Composed } from '../../../compose.ts'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import { REPEAT } from '../../../domain/rules/unsafe-repeat.ts'
 import type { Unaccepted } from '../../../domain/views/board.ts'
 import { type ClaimAsk, claimTask, claimWhenReady } from '../../../operations/claim-task.ts'
-import type { TaskTarget } from '../../../operations/find-target.ts'
-import { keepClaim, reportTask, type TaskReported, type WorkReport } from '../../../operations/report-task.ts'
+import { keepClaim } from '../../../operations/report-task.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, type Context, EXIT, printNote, refused, usage, withDir, withState } from '../../command.ts'
 import { findPlanOrTask, findTask } from '../../find-target.ts'
-import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn, sendNotifications } from '../../order.ts'
+import { type Accepted, orderAndTell, printAccepted, remarkHowToGoOn } from '../../order.ts'
 import { refuseUnreadablePolicy } from '../../plan-file.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { elapsed } from '../../terminal/elapsed-time.ts'
 import { briefingLines } from '../../text/briefing-text.ts'
 import { hintText } from '../../text/hint-text.ts'
 
-export async function heartbeat(
-  context: Context,
-  first: string,
-  second: string | undefined,
-  options: { readonly token: string; readonly lease?: number },
-): Promise<number> {
-  return await withState(context, { create: false }, async composed => {
-    const { plan, task } = await findTask(composed.engine, first, second)
-    const { token, lease } = options
-    const kept = await keepClaim(composed.engine, { plan, task }, { token, leaseMs: lease })
-    if (kept.status === 'refused') throw refused(kept.refusal)
-    const { expiresInMs } = kept
-    answer(
-      context,
-      { plan, task, expiresInMs },
-      () => `${task} is yours${expiresInMs === null ? '' : ` for another ${elapsed(expiresInMs)}`}`,
-    )
-    return EXIT.done
-  })
-}
-
-// `planfold retry PLAN TASK`: once more, for an ended task (a new visit, which opens an ended plan again), for one that waits
-// for its next attempt, and for one whose outcome nobody knows. Before completed work of unsafe effect is done a second time, the
-// person at the terminal is asked; without one, `--repeat` says that it is meant.
+// `planfold retry PLAN TASK`: runs again an ended task (a new visit, which reopens an ended plan), one that waits for its next
+// attempt, and one whose outcome is unknown. Before completed unsafe work is repeated, it asks at the terminal; without one it needs
+// `--repeat`.
 
 export async function retry(
   context: Context,
@@ -51,8 +29,8 @@ export async function retry(
   return await withState(context, { create: false }, async composed => {
     const { plan, task } = await findTask(composed.engine, first, second)
     const again = { type: 'retry', task, reason } as const
-    const order = async (isMeant: boolean) =>
-      await composed.engine.submit(plan, isMeant ? { ...again, repeat: true } : again)
+    const order = async (mayRepeat: boolean) =>
+      await composed.engine.submit(plan, mayRepeat ? { ...again, repeat: true } : again)
     let done = await order(repeat)
     if (!done.ok && done.refusal.allowed?.includes(REPEAT) === true) {
       const { message } = done.refusal
@@ -68,27 +46,6 @@ export async function retry(
   })
 }
 
-export interface FailOptions {
-  readonly message: string
-  readonly token?: string
-  readonly retryable?: boolean
-  readonly mode?: string
-}
-
-export async function fail(
-  context: Context,
-  first: string,
-  second: string | undefined,
-  options: FailOptions,
-): Promise<number> {
-  const { message, retryable, mode, token } = options
-  return await withState(context, { create: false }, async composed => {
-    const target = await findTask(composed.engine, first, second)
-    await report(context, composed, target, { status: 'failed', why: { message, retryable }, mode }, token)
-    return EXIT.done
-  })
-}
-
 export interface DoneOptions {
   readonly token?: string
   /** `name=value`; a value that is JSON is taken as such. */
@@ -96,28 +53,6 @@ export interface DoneOptions {
   readonly outputs?: string
   readonly outcome?: string
   readonly notMine?: readonly string[]
-}
-
-export async function done(
-  context: Context,
-  first: string,
-  second: string | undefined,
-  options: DoneOptions,
-): Promise<number> {
-  const outputs = await outputsOf(context, options)
-  return await withState(context, { create: false }, async composed => {
-    const target = await findTask(composed.engine, first, second)
-    const { task } = target
-    const { outcome, notMine } = options
-    const said = { status: 'done', outcome, notMine, outputs: outputs ?? undefined } as const
-    const { accepted, unaccepted } = await report(context, composed, target, said, options.token)
-    if (unaccepted === null) return EXIT.done
-    const { name, claim } = accepted
-    const again = `planfold done ${name} ${task}${claim === undefined ? '' : ` --token ${claim.token}`}`
-    remarkUnaccepted(context, unaccepted, { name, task, claim, again })
-    // A report that was not accepted is a failure, and a script must see it.
-    return EXIT.failed
-  })
 }
 
 export function remarkUnaccepted(
@@ -144,23 +79,7 @@ export function remarkUnaccepted(
   if (failure.hint !== undefined && verdicts.length === 0) printNote(context, `hint: ${hintText(failure.hint)}`)
   const long = claim === undefined ? '' : ` for ${elapsed(claim.expiresInMs)}`
   printNote(context, `${task} is still yours${long}: fix it, then report again. Next: ${again}`)
-  printNote(context, `or give it back: planfold release ${name} ${task}`)
-}
-
-async function report(
-  context: Context,
-  composed: Composed,
-  target: TaskTarget,
-  said: WorkReport,
-  token: string | undefined,
-): Promise<Extract<TaskReported, { readonly status: 'recorded' }>> {
-  const done = await reportTask(composed.engine, target, said, { token })
-  if (done.status === 'refused') throw refused(done.refusal)
-  printAccepted(context, done.accepted)
-  // Whose report is not accepted reports again, whether or not the plan runs.
-  if (done.unaccepted?.kept === true) await sendNotifications(composed, done.accepted.plan)
-  else await remarkHowToGoOn(context, composed, done.accepted.plan)
-  return done
+  printNote(context, `or give it back: planfold unclaim ${name} ${task}`)
 }
 
 export async function outputsOf(
@@ -202,7 +121,7 @@ function pair(text: string): readonly [string, Json] {
   }
 }
 
-export async function release(
+export async function unclaim(
   context: Context,
   first: string,
   second: string | undefined,
@@ -232,6 +151,8 @@ export interface ClaimOptions {
   readonly lease?: number
   readonly wait?: boolean
   readonly timeout?: number
+  readonly extend?: boolean
+  readonly token?: string
 }
 
 export async function claim(
@@ -240,11 +161,13 @@ export async function claim(
   second: string | undefined,
   options: ClaimOptions,
 ): Promise<number> {
+  if (options.extend === true) return await extend(context, first, second, options)
+  if (options.token !== undefined) throw usage('--token needs --extend', 'a new claim gets a new token')
   return await withState(context, { create: false }, async composed => {
-    const meant = first === undefined ? null : await findPlanOrTask(composed.engine, first, second)
+    const target = first === undefined ? null : await findPlanOrTask(composed.engine, first, second)
     const claimed = await claimNow(context, composed, options, {
-      ...(meant === null ? {} : { plan: meant.plan }),
-      ...(meant === null || meant.task === null ? {} : { task: meant.task }),
+      ...(target === null ? {} : { plan: target.plan }),
+      ...(target === null || target.task === null ? {} : { task: target.task }),
       leaseMs: options.lease,
     })
     if (typeof claimed === 'number') return claimed
@@ -257,23 +180,52 @@ export async function claim(
       from === 'report' ? [` --output ${escapeForTerminal(output)}=…`] : [],
     )
     const of = `${name} ${held.task} --token ${held.token}`
-    const keep = `planfold heartbeat ${of}`
+    const keep = `planfold claim ${name} ${held.task} --extend --token ${held.token}`
     const next = [
       keep,
       `planfold report ${of} --status done -m 'how you know'${reported.join('')}`,
       `planfold report ${of} --status failed -m 'what went wrong'`,
     ].map(line => withDir(context, line))
     answer(context, { plan, name, version, ...held, card, briefing, place, next }, () => [
-      ...(meant === null ? [`plan   ${name}`] : []),
+      ...(target === null ? [`plan   ${name}`] : []),
       `task   ${held.task}${card?.title == null ? '' : `  ${escapeForTerminal(card.title)}`}`,
       `token  ${held.token}`,
       ...(place === null ? [] : [`folder ${escapeForTerminal(place)}`]),
       ...(briefing === null ? [] : briefingLines(briefing, context.paint)),
     ])
     printNote(context, `yours for ${elapsed(held.expiresInMs)}; keep it with: ${keep}`)
-    printNote(context, `report with: planfold done ${of}${reported.join('')}`)
+    printNote(
+      context,
+      `report with: planfold report ${name} ${held.task} --status done --token ${held.token}${reported.join('')}`,
+    )
     const mode = briefing === null || briefing.failureModes.length === 0 ? '' : ' [--mode MODE]'
-    printNote(context, `or with: planfold fail ${of} -m 'what went wrong'${mode}`)
+    printNote(
+      context,
+      `or with: planfold report ${name} ${held.task} --status failed --token ${held.token} -m 'what went wrong'${mode}`,
+    )
+    return EXIT.done
+  })
+}
+
+async function extend(
+  context: Context,
+  first: string | undefined,
+  second: string | undefined,
+  { token, lease }: ClaimOptions,
+): Promise<number> {
+  if (first === undefined)
+    throw usage('name the task that you claimed', 'planfold claim [plan] <task> --extend --token TOKEN')
+  if (token === undefined) throw usage('--extend needs the token of the claim', 'add --token TOKEN')
+  return await withState(context, { create: false }, async composed => {
+    const { plan, task } = await findTask(composed.engine, first, second)
+    const kept = await keepClaim(composed.engine, { plan, task }, { token, leaseMs: lease })
+    if (kept.status === 'refused') throw refused(kept.refusal)
+    const { expiresInMs } = kept
+    answer(
+      context,
+      { plan, task, expiresInMs },
+      () => `${task} is yours${expiresInMs === null ? '' : ` for another ${elapsed(expiresInMs)}`}`,
+    )
     return EXIT.done
   })
 }

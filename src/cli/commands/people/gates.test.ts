@@ -5,7 +5,8 @@ import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { resume } from '../plans/resume.ts'
 import { run } from '../plans/run.ts'
 import { status } from '../plans/status.ts'
-import { answerQuestion, approve, choose, pushBack, reject } from './approve.ts'
+import { answerAny, answerQuestion, choose, pushBack } from './answer.ts'
+import { approve, reject } from './approve.ts'
 import { claim } from './claim.ts'
 
 let place: Place
@@ -87,11 +88,46 @@ tasks:
   })
 })
 
+describe('answer', () => {
+  const PLAN = `planfold: 1
+name: p
+tasks:
+  - { id: size, gate: { type: decision, options: [{ id: small }, { id: large }] } }
+  - { id: place, gate: { type: question, question: Where?, form: [{ name: host }] } }
+  - { id: ok, gate: approval }
+`
+  const answers = (...words: readonly string[]) => says(context => answerAny(context, words, {}))
+
+  it('chooses or fills in by what is asked, with or without the plan', async () => {
+    await place.write('plan.yaml', PLAN)
+    await says(context => run(context, 'plan.yaml', { start: true }))
+    expect((await answers('p', 'size')).stdout).toBe("options of 'size':\n  small\n  large\n")
+    expect((await answers('size', 'large')).stdout).toContain('chose large')
+    expect(await answers('place')).toMatchObject({ exit: 'usage', stderr: expect.stringContaining('missing answer') })
+    expect((await answers('place', 'host=h1')).exit).toBe(0)
+    expect((await answers('p', 'ok', 'yes')).exit).toBe('illegal-transition')
+    expect(await answers('p', 'nosuch', 'x=1')).toMatchObject({
+      exit: 'not-found',
+      stderr: expect.stringContaining("plan 'p' has no task or question 'nosuch'"),
+    })
+  })
+
+  it('refuses options that do not go together', async () => {
+    const refused = (words: readonly string[], options: Parameters<typeof answerAny>[2]) =>
+      says(context => answerAny(context, words, options))
+    expect(await refused([], {})).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { approve: true })).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { all: true })).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { pushBack: true })).toMatchObject({ exit: 'usage' })
+    expect(await refused(['p', 'ok'], { to: 'a' })).toMatchObject({ exit: 'usage' })
+  })
+})
+
 describe('a gate', () => {
   const reach = async () => {
     await begin()
-    const { done } = await import('./claim.ts')
-    await says(context => done(context, 'p', 'find', {}))
+    const { report } = await import('./report.ts')
+    await says(context => report(context, 'p', 'find', { status: 'done' }))
   }
 
   it('asks without anybody driving, and shows what there is to look at', async () => {
@@ -99,7 +135,7 @@ describe('a gate', () => {
     const { stdout } = await says(context => status(context, 'p'))
     expect(stdout).toContain('review waits for approval')
     expect(stdout).toContain('see: diff')
-    expect(stdout).toContain("planfold push-back p review -m 'what to change'")
+    expect(stdout).toContain("planfold answer p review --push-back -m 'what to change'")
   })
 
   it('is sent back with words that whoever takes the work up reads', async () => {

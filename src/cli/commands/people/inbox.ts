@@ -46,9 +46,8 @@ export async function inbox(context: Context, options: { readonly for?: string }
   })
 }
 
-// `planfold inbox answer ID ANSWER`: answers one question by its id, and no other: what is ordered holds only for the plan as it
-// stood when the id was looked up. When the plan has moved, the id is looked up again; when it waits no longer, what became of it
-// is told and nothing is ordered.
+// `planfold inbox answer ID ANSWER`: answers one request by its id. The order is for the version of the plan in which the id was
+// found. If the plan has changed, the id is looked up again; if the request is gone, the error says what became of it.
 
 export interface InboxAnswerOptions extends Pick<DoneOptions, 'output' | 'outputs' | 'outcome'> {
   readonly message?: string

@@ -11,7 +11,8 @@ import { run } from '../plans/run.ts'
 import { show } from '../plans/show.ts'
 import { status } from '../plans/status.ts'
 import { revise } from '../revisions/revise.ts'
-import { claim, done, type FailOptions, fail, retry } from './claim.ts'
+import { claim, retry } from './claim.ts'
+import { type ReportOptions, report } from './report.ts'
 
 const EXTRAS = await extraCommands()
 
@@ -93,7 +94,9 @@ tasks:
       await place.say(context => next(context, 'p', 'probe/1', {})),
     ]
     const claimed = await place.say(context => claim(context, 'p', 'probe/1', {}))
-    expect(claimed.stderr).toMatch(/planfold done p probe\/1 --token \S+ --output leaks=…\n.*--mode MODE/)
+    expect(claimed.stderr).toMatch(
+      /planfold report p probe\/1 --status done --token \S+ --output leaks=…\n.*--mode MODE/,
+    )
     const texts = [(await shows('probe/1')).stdout, ...nexts.map(said => said.stdout), claimed.stdout]
     for (const text of texts) for (const line of LINES) expect(text).toContain(line)
     expect(claimed.stdout).toMatch(/^task {3}probe\/1 {2}Read it \(a\.ts\)\ntoken {2}\S+\n/)
@@ -153,8 +156,8 @@ tasks:
     )
     await runs()
   })
-  const fails = (options: Omit<FailOptions, 'message'>): Promise<Said> =>
-    place.say(context => fail(context, 'p', 'read', { message: 'no', ...options }))
+  const fails = (options: Omit<Partial<ReportOptions>, 'message'>): Promise<Said> =>
+    place.say(context => report(context, 'p', 'read', { status: 'failed', message: 'no', ...options }))
 
   it('leads where its mode recovers', async () => {
     expect(await fails({ mode: 'gone' })).toMatchObject({ exit: 0, stdout: expect.stringContaining('→ search') })
@@ -186,7 +189,7 @@ describe('a task that a revision removed', () => {
       'planfold: 1\nname: p\ntasks: [{ id: a, title: First }, { id: b, needs: [a] }, { id: c }]\n',
     )
     await runs()
-    await place.say(context => done(context, 'p', 'a', { output: ['n=1'] }))
+    await place.say(context => report(context, 'p', 'a', { status: 'done', output: ['n=1'] }))
     await place.write('plan.yaml', 'planfold: 1\nname: p\ntasks: [{ id: b }]\n')
     expect(await place.say(context => revise(context, 'p', 'plan.yaml', { message: 'less' }))).toMatchObject({
       exit: 0,
@@ -215,7 +218,7 @@ describe('a task that a revision removed', () => {
   })
 
   it('cannot be worked on, and a name that never was is no removed task', async () => {
-    expect(await place.say(context => done(context, 'p', 'a', {}))).toMatchObject({
+    expect(await place.say(context => report(context, 'p', 'a', { status: 'done' }))).toMatchObject({
       exit: 'not-found',
       stderr: expect.stringContaining('revision 2 removed it'),
     })

@@ -3,8 +3,7 @@
 import { type Command, Option } from 'commander'
 import type { Act } from '../../context.ts'
 import { usage } from '../../exit.ts'
-import { collectValues, count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
-import type { ChooseOptions } from './approve.ts'
+import { collectValues, count, duration, OPTIONAL_PLAN } from '../option-values.ts'
 
 const TASK = 'name of the task'
 
@@ -24,7 +23,7 @@ const withTask = (command: Command, words: string): Command =>
       )
     })
 
-const DECIDING: ReadonlySet<string> = new Set(['approve', 'reject', 'push-back', 'choose'])
+const DECIDING: ReadonlySet<string> = new Set(['approve', 'reject'])
 
 export function addDeciding(program: Command, act: Act): void {
   const taskCommand = (name: string, description: string): Command =>
@@ -38,49 +37,26 @@ export function addDeciding(program: Command, act: Act): void {
     .option('--lease <duration>', 'the claim expires after this time without a heartbeat, e.g. 10m', duration)
     .option('-w, --wait', 'wait until a task can be claimed')
     .option('--timeout <duration>', 'stop waiting after this time, e.g. 10m (exit 4)', duration)
+    .option('--extend', 'extend your claim of this task instead (a heartbeat); needs --token')
+    .option('--token <token>', 'with --extend: token of the claim')
     .addHelpText(
       'after',
       `
 Examples:
   planfold claim                       the next task of any plan
   planfold claim release notes --lease 30m
-  planfold done release notes --token TOKEN --output text=...`,
+  planfold claim release notes --extend --token TOKEN
+  planfold report release notes --token TOKEN --status done --output text=...`,
     )
     .action(act(async () => (await import('./claim.ts')).claim))
 
-  taskCommand('heartbeat', 'extend a claim')
-    .requiredOption('--token <token>', 'token of the claim')
-    .option('--lease <duration>', 'extend it by this time, e.g. 10m', duration)
-    .action(act(async () => (await import('./claim.ts')).heartbeat))
-
-  taskCommand('done', 'report an external task as completed (short for `report --status done`)')
-    .option('--token <token>', 'token of the claim')
-    .option('--output <name=value>', 'set an output; repeat for more', collectValues)
-    .option('--outputs <file>', 'read outputs from a JSON file')
-    .option('--not-mine <path>', 'changed outside its write scope, but not by you; repeat for more', collectValues)
-    .option('--outcome <name>', 'outcome to report; selects the next task, see `on:` in the plan')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  planfold done release notes --token TOKEN
-  planfold done release notes --token TOKEN --output file=NOTES.md --output words=250
-
-If nobody has claimed the task, it is claimed for you. Planfold then runs its acceptance checks. If one fails, the report is
-refused: fix the work and report again.`,
-    )
-    .action(act(async () => (await import('./claim.ts')).done))
-
-  taskCommand('fail', 'report an external task as failed (short for `report --status failed`)')
-    .requiredOption('-m, --message <text>', 'what went wrong')
-    .option('--token <token>', 'token of the claim')
-    .option('--retryable', 'a retry may help')
-    .option('--mode <name>', 'which of the `failure_modes` of the task occurred')
-    .action(act(async () => (await import('./claim.ts')).fail))
+  taskCommand('unclaim', 'give up a claim (also one of somebody else), so that the task can be claimed again')
+    .option('-m, --message <text>', 'why')
+    .action(act(async () => (await import('./claim.ts')).unclaim))
 
   program
     .command('report')
-    .description('report a claimed task as done or failed, with evidence')
+    .description('report an external task as done or failed, with evidence')
     .argument('[plan]', 'name or UUID of the plan (default: the plan of the task you claimed)')
     .argument('[task]', 'name of the task (default: the one you claimed)')
     .addOption(new Option('--status <status>', 'how it ended').choices(['done', 'failed']).makeOptionMandatory())
@@ -103,18 +79,22 @@ refused: fix the work and report again.`,
 Examples:
   planfold next --claim --json
   planfold report --status done -m 'all 12 tests pass' --tick 1 --output tests=12
+  planfold report release notes --status done --output file=NOTES.md --output words=250
   planfold report release notes --status failed -m 'no access to the tracker' --retryable
 
-Planfold runs the acceptance checks of the task first. If one fails, the report is refused: fix the work and report again.
+If the task is not claimed, it is claimed for you. Planfold runs its acceptance checks first. If one fails, the report is
+refused: fix the work and report again.
 --tick is only recorded; the checks still run.`,
     )
     .action(act(async () => (await import('./report.ts')).report))
 
   const seen = ['--hash <hash>', 'decide only if the request still has this hash'] as const
 
-  taskCommand(
-    'approve',
-    'approve a request; for an interrupted task: confirm that it succeeded (it does not run again)',
+  withTask(
+    program
+      .command('approve')
+      .description('approve a request or a proposal; for an interrupted task: confirm that it succeeded'),
+    '[plan] <task-or-proposal>',
   )
     .option('-m, --message <text>', 'why')
     .option('--edit <file>', 'approve with changes: this plan file becomes the next revision')
@@ -125,51 +105,25 @@ Planfold runs the acceptance checks of the task first. If one fails, the report 
 Examples:
   planfold show release review                    what is asked
   planfold approve release review -m 'looks good'
-  planfold approve release publish                confirm that the interrupted task succeeded`,
+  planfold approve release publish                confirm that the interrupted task succeeded; it does not run again
+  planfold approve release 7k3m9x2v               accept a proposed change`,
     )
     .action(act(async () => (await import('./approve.ts')).approve))
 
-  taskCommand('reject', 'reject a request; for an interrupted task: record that it failed')
-    .option('-m, --message <text>', 'why')
+  withTask(
+    program
+      .command('reject')
+      .description('reject a request or a proposal; for an interrupted task: record that it failed'),
+    '[plan] <task-or-proposal>',
+  )
+    .option('-m, --message <text>', 'why; needed for a proposal')
     .option(...seen)
     .action(act(async () => (await import('./approve.ts')).reject))
-
-  taskCommand('push-back', 'request changes: run an earlier task again, with your comment')
-    .requiredOption('-m, --message <text>', 'what to change; the task gets this text')
-    .option('--to <task>', 'task to run again, with all tasks after it (default: the one before the gate)')
-    .option(...seen)
-    .action(act(async () => (await import('./approve.ts')).pushBack))
-
-  withTask(
-    program.command('choose').description('choose an option of a decision, or what to do with files you edited'),
-    '[plan] <task> [option]',
-  )
-    .argument('[option]', 'the option; leave it out to list the options. For edits: keep, take or merge')
-    .option('-m, --message <text>', 'why')
-    .option(...seen)
-    .option('--keep <path>', 'keep your edit of this file; repeat for more', collectValues)
-    .option('--take <path>', 'take the version of this file from before the task', collectValues)
-    .option('--merge <path>', 'keep your edit of this file, remove what the task wrote', collectValues)
-    .action(
-      act(async () => {
-        const { choose } = await import('./approve.ts')
-        return (context, plan?: string, task?: string, option?: string, options: ChooseOptions = {}) =>
-          choose(
-            context,
-            [plan, task, option].filter(word => word !== undefined),
-            options,
-          )
-      }),
-    )
 
   taskCommand('retry', 'let a task run again; `resume` runs it')
     .option('-m, --message <text>', 'why')
     .option('--repeat', 'also re-run completed tasks that are unsafe to repeat')
     .action(act(async () => (await import('./claim.ts')).retry))
-
-  taskCommand('release', 'give up a claim (also one of somebody else), so that the task can be claimed again')
-    .option('-m, --message <text>', 'why')
-    .action(act(async () => (await import('./claim.ts')).release))
 
   taskCommand('skip', 'skip a task')
     .requiredOption('-m, --message <text>', 'why')
@@ -215,21 +169,32 @@ Examples:
 
   program
     .command('answer')
-    .description('answer a question')
-    .argument('<plan>', PLAN)
-    .argument('<question>', 'task that asks, or id of the question')
-    .argument('[values...]', 'NAME=VALUE for each field; only VALUE if there is one field')
+    .description('answer a question, choose an option, or send work back; with --all: all approvals of a plan')
+    .usage('[options] [plan] <task-or-question> [answer...]')
+    .argument(
+      '[words...]',
+      'plan, task or id of the question, and the answer: an option, or NAME=VALUE for each field (only VALUE if there is one); without an answer, options are listed',
+    )
     .option('-m, --message <text>', 'why')
-    .option('--hash <hash>', 'answer only if the question still has this hash')
-    .action(act(async () => (await import('./approve.ts')).answerQuestion))
+    .option('--hash <hash>', 'answer only if the request still has this hash')
+    .option('--push-back', 'request changes: run an earlier task again, with your comment (-m)')
+    .option('--to <task>', 'with --push-back: task to run again, with all after it (default: the one before the gate)')
+    .option('--keep <path>', 'keep your edit of this file; repeat for more', collectValues)
+    .option('--take <path>', 'take the version of this file from before the task', collectValues)
+    .option('--merge <path>', 'keep your edit of this file, remove what the task wrote', collectValues)
+    .option('--all', 'show all pending approvals of a plan, to decide them together')
+    .option('--approve', 'with --all: approve all of them')
+    .option('--reject', 'with --all: reject all of them')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold answer release database postgres -m 'we know it'     choose an option
+  planfold answer release deploy region=eu copies=3             fill in a form
+  planfold answer release review --push-back -m 'add a test'
+  planfold answer release --all --approve -m 'looks good'
 
-  program
-    .command('review')
-    .description('review all pending approvals of a plan and decide them together')
-    .argument('[plan]', OPTIONAL_PLAN)
-    .option('--approve', 'approve all of them')
-    .option('--reject', 'reject all of them')
-    .option('-m, --message <text>', 'why')
-    .option('--hash <hash>', 'decide only if the list still has this hash')
-    .action(act(async () => (await import('./approve.ts')).review))
+For files that you edited, the options are keep, take and merge.`,
+    )
+    .action(act(async () => (await import('./answer.ts')).answerAny))
 }

@@ -44,7 +44,7 @@ it('next --claim answers with the task, its inputs, checks and scope, the token,
     expiresInMs: 600_000,
     briefing: { inputs: { size: 3 }, write: ['src/**'], accept: [{ type: 'expect' }, { type: 'prose' }] },
     next: [
-      `planfold heartbeat feature build --token ${token}`,
+      `planfold claim feature build --extend --token ${token}`,
       `planfold report feature build --token ${token} --status done -m 'how you know' --output tests=…`,
       `planfold report feature build --token ${token} --status failed -m 'what went wrong'`,
     ],

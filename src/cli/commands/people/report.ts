@@ -2,10 +2,11 @@
 // one command. Without a task, the one that the caller has claimed. For agents that have no other tools than a shell.
 
 import type { Composed } from '../../../compose.ts'
+import type { JsonObject } from '../../../domain/json.ts'
 import { claimedTasks } from '../../../operations/agents/claimed-tasks.ts'
-import { setStatus } from '../../../operations/agents/set-status.ts'
 import { tickCriteria } from '../../../operations/agents/tick-criteria.ts'
 import type { TaskTarget } from '../../../operations/find-target.ts'
+import { reportTask, type WorkReport } from '../../../operations/report-task.ts'
 import { answer, type Context, EXIT, refused, usage, withDir, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { acceptedLines, remarkHowToGoOn, sendNotifications } from '../../order.ts'
@@ -34,11 +35,13 @@ export async function report(
     const { plan, task } = target
     const ticked = tick.length === 0 ? null : await tickCriteria(engine, target, tick, { evidence: message })
     if (ticked?.status === 'refused') throw refused(ticked.refusal)
-    const said = status === 'done' ? { evidence: message, outcome, notMine } : { reason: message, retryable, mode }
-    const done = await setStatus(engine, target, { status, outputs, token, ...said })
+    const work: WorkReport =
+      status === 'done'
+        ? { status, outcome, notMine, outputs: withEvidence(outputs, message) }
+        : { status, mode, outputs, why: { message: message ?? '', retryable } }
+    const done = await reportTask(engine, target, work, { token })
     if (done.status === 'refused') throw refused(done.refusal)
-    if (done.status === 'unchanged') throw new Error('bug: a report changes its task')
-    const { done: accepted, unaccepted } = done
+    const { accepted, unaccepted } = done
     const { name, version, events, claim } = accepted
     const isKept = unaccepted?.kept === true
     const again = `planfold report ${name} ${task} --status done${claim === undefined ? '' : ` --token ${claim.token}`}`
@@ -65,6 +68,9 @@ export async function report(
     return EXIT.failed
   })
 }
+
+const withEvidence = (outputs: JsonObject | undefined, evidence: string | undefined) =>
+  evidence === undefined || outputs?.evidence !== undefined ? outputs : { ...outputs, evidence }
 
 function checkOptions({ status, message, outcome, retryable, mode }: ReportOptions): void {
   if (status === 'failed' && message === undefined)

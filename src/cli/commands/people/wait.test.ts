@@ -13,11 +13,12 @@ import { show } from '../plans/show.ts'
 import { status } from '../plans/status.ts'
 import { audit } from '../records/audit.ts'
 import { handoff } from '../records/handoff.ts'
-import { accept, decline, propose } from '../revisions/proposals.ts'
-import { answerQuestion, review } from './approve.ts'
+import { propose } from '../revisions/proposals.ts'
+import { answerQuestion, review } from './answer.ts'
+import { approve, reject } from './approve.ts'
 import { ask } from './ask.ts'
-import { done } from './claim.ts'
 import { inbox } from './inbox.ts'
+import { report } from './report.ts'
 
 let here: Place
 beforeEach(async () => {
@@ -80,7 +81,7 @@ describe('a question that is open when its plan ends', () => {
     const asked = await here.say(context => ask(context, ['p', 'which one?'], {}), { json: true })
     const { id } = (JSON.parse(asked.stdout) as { data: AskedQuestion }).data
     const waiting = here.say(context => ask(context, ['p'], { id, wait: true, timeout: 120_000 }))
-    await here.say(context => done(context, 'p', 'work', {}))
+    await here.say(context => report(context, 'p', 'work', { status: 'done' }))
     await here.say(context => resume(context, 'p', {}))
     const over = { exit: 'ended', stderr: expect.stringContaining(`question '${id}' was not answered`) }
     expect(await waiting).toMatchObject(over)
@@ -105,14 +106,14 @@ describe('a proposal', () => {
 
   it('needs no id while it is the only one; accepting it is a decision, and what it makes void is told', async () => {
     await start('tasks: [{ id: work }]\n')
-    expect(await here.say(context => accept(context, 'p', undefined, {}))).toMatchObject({ exit: 'not-found' })
+    expect(await here.say(context => approve(context, 'p', undefined, {}))).toMatchObject({ exit: 'usage' })
     const first = await proposed('one')
-    const said = await here.say(context => decline(context, 'p', undefined, { message: 'not yet' }))
+    const said = await here.say(context => reject(context, 'p', undefined, { message: 'not yet' }))
     expect(said).toMatchObject({ exit: 0, stdout: expect.stringContaining(first) })
     const [second, third] = [await proposed('two'), await proposed('three')]
-    const several = await here.say(context => accept(context, 'p', undefined, {}))
+    const several = await here.say(context => approve(context, 'p', undefined, {}))
     expect(several).toMatchObject({ exit: 'usage', stderr: expect.stringContaining(`${second}, ${third}`) })
-    expect(await here.say(context => accept(context, 'p', second, { message: 'yes' }))).toMatchObject({ exit: 0 })
+    expect(await here.say(context => approve(context, 'p', second, { message: 'yes' }))).toMatchObject({ exit: 0 })
 
     const readme = await out(context => handoff(context, 'p', {}))
     expect(readme).toMatch(new RegExp(`## Decisions\n[\\s\\S]*?proposal \`${first}\` declined: not yet`))

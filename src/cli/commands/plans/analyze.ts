@@ -1,4 +1,4 @@
-// `planfold analyze FILE|PLAN`: what can be known before anything runs, and what is wrong or risky. Writes nothing.
+// `planfold show FILE|PLAN --analysis`: what can be known before anything runs, and what is wrong or risky. Writes nothing.
 
 import type { Analysis, Finding, Severity } from '../../../domain/analysis/analyze.ts'
 import { numberOf, spoken } from '../../../domain/phrases.ts'
@@ -45,7 +45,7 @@ function report(
     '',
     ...facts(analysis, paint, columns),
     '',
-    ...told(findings, paint),
+    ...findingLines(findings, paint),
   ]
 }
 
@@ -103,7 +103,7 @@ function costs({ tasks, unsaid, plan }: Analysis['cost']): string {
   return `${sums}${tasks.length > 0 && unsaid > 0 ? `, ${number(unsaid, 'task')} not declared` : ''}${plan === null ? '' : `; the plan allows ${printMoney(plan)}`}`
 }
 
-function told(findings: readonly Placed[], paint: Paint): readonly string[] {
+function findingLines(findings: readonly Placed[], paint: Paint): readonly string[] {
   if (findings.length === 0) return [`${paint.green('✔')} no problems found`]
   const byCode = new Map<string, Placed[]>()
   for (const finding of findings) {

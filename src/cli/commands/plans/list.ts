@@ -32,9 +32,14 @@ export interface ListOptions {
   readonly text?: string
   readonly archived?: boolean
   readonly all?: boolean
+  readonly goals?: true | string
 }
 
-export async function list(context: Context, options: ListOptions): Promise<number> {
+export async function list(context: Context, { goals, ...options }: ListOptions): Promise<number> {
+  if (goals !== undefined) {
+    const shown = await import('../../../extras/planners/commands/goals.ts')
+    return await shown.goals(context, goals === true ? undefined : goals, options)
+  }
   const { status: word, all, archived = all === true ? undefined : false, ...rest } = options
   if (all === true && options.archived === true)
     throw usage('--all and --archived cannot be used together', 'use one of them')

@@ -43,7 +43,7 @@ export interface LogOptions {
   readonly failed?: boolean
 }
 
-interface Told {
+interface Selection {
   readonly plan: PlanId
   readonly name: string
   readonly task: TaskName | null
@@ -85,19 +85,19 @@ export async function log(
       (from === null || moment.at >= from) &&
       (grep === undefined || holds(moment.text, grep) || holds(moment.actor, grep)) &&
       (options.failed !== true || isSetback(event))
-    const told: Told = { ...target, after, wants }
-    return stays ? await follow(context, composed, told) : await past(context, composed, told)
+    const selection: Selection = { ...target, after, wants }
+    return stays ? await follow(context, composed, selection) : await past(context, composed, selection)
   })
 }
 
 const holds = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase())
 
-async function past(context: Context, { engine }: Composed, told: Told): Promise<number> {
-  const { plan, task } = told
+async function past(context: Context, { engine }: Composed, selection: Selection): Promise<number> {
+  const { plan, task } = selection
   const moments = []
-  for await (const entries of readJournal(engine, plan, told.after)) {
-    if (context.settings.json) moments.push(...entries.flatMap(entry => momentsOf(entry, told)))
-    else tell(context, entries, told)
+  for await (const entries of readJournal(engine, plan, selection.after)) {
+    if (context.settings.json) moments.push(...entries.flatMap(entry => momentsOf(entry, selection)))
+    else tell(context, entries, selection)
     if (context.hangup.aborted) break
   }
   const removed = task === null ? null : await engine.ask({ type: 'removed', plan, task })
@@ -105,17 +105,17 @@ async function past(context: Context, { engine }: Composed, told: Told): Promise
   return EXIT.done
 }
 
-async function follow(context: Context, { engine }: Composed, told: Told): Promise<number> {
-  const { plan } = told
+async function follow(context: Context, { engine }: Composed, selection: Selection): Promise<number> {
+  const { plan } = selection
   const stop = stopping(context)
   let end = (): void => {}
   const ended = new Promise<void>(resolve => {
     end = resolve
   })
-  const follower = new Follower(engine, plan, told.after, entry => {
+  const follower = new Follower(engine, plan, selection.after, entry => {
     if (context.settings.json)
-      for (const moment of momentsOf(entry, told)) context.stdout.write(envelope({ data: moment }))
-    else tell(context, [entry], told)
+      for (const moment of momentsOf(entry, selection)) context.stdout.write(envelope({ data: moment }))
+    else tell(context, [entry], selection)
     if (entry.events.some(event => event.type === 'plan.finished')) end()
   })
   const summary = await engine.ask({ type: 'summary', plan })
@@ -126,10 +126,10 @@ async function follow(context: Context, { engine }: Composed, told: Told): Promi
   return EXIT.done
 }
 
-function tell(context: Context, entries: readonly Entry[], told: Told): void {
+function tell(context: Context, entries: readonly Entry[], selection: Selection): void {
   const { paint } = context
   const lines = entries
-    .flatMap(entry => momentsOf(entry, told))
+    .flatMap(entry => momentsOf(entry, selection))
     .map(
       ({ at, version, actor, text }) =>
         `${paint.dim(`${String(version).padStart(4)} ${dateAndTime(at)}`)} ${withDir(context, indentedLines(text, 25))} ${paint.dim(`[${escapeForTerminal(actor === 'janitor' ? 'system' : actor)}]`)}\n`,
@@ -137,7 +137,7 @@ function tell(context: Context, entries: readonly Entry[], told: Told): void {
   if (lines.length > 0) context.stdout.write(lines.join(''))
 }
 
-const momentsOf = (entry: Entry, { name, task, wants }: Told) =>
+const momentsOf = (entry: Entry, { name, task, wants }: Selection) =>
   timeline(entry, wordsFor(name)).filter((moment, at) => {
     const event = entry.events[at]!
     return (task === null || moment.task === task || tasksOf(event).includes(task)) && wants(moment, event)

@@ -41,9 +41,9 @@ export async function next(
     const open = first === undefined ? await openPlans(engine, PLANS_MAX) : []
     const several = open.length > 1 ? open.map(({ id, name }) => ({ plan: id, name, task: null })) : null
     several?.sort((a, b) => (a.plan < b.plan ? -1 : 1))
-    const meant = several ?? [await findPlanOrTask(engine, first, second, { looking: true })]
+    const targets = several ?? [await findPlanOrTask(engine, first, second, { looking: true })]
     const looks: Look[] = []
-    for (const one of meant) looks.push(await look(engine, one, options))
+    for (const one of targets) looks.push(await look(engine, one, options))
     const [only] = looks
     if (
       several === null &&
@@ -64,9 +64,9 @@ export async function next(
       ...explained,
     }
     answer(context, data, () => {
-      const told = looks.filter(each => several === null || each.explain || each.ready.length + each.held.length > 0)
-      if (told.length === 0) return ['no task is ready in any plan. Why: planfold next PLAN --explain']
-      return told.flatMap(each => [...(several === null ? [] : [each.name]), ...lines(context, each)])
+      const shown = looks.filter(each => several === null || each.explain || each.ready.length + each.held.length > 0)
+      if (shown.length === 0) return ['no task is ready in any plan. Why: planfold next PLAN --explain']
+      return shown.flatMap(each => [...(several === null ? [] : [each.name]), ...lines(context, each)])
     })
     return EXIT.done
   })

@@ -1,4 +1,4 @@
-// `planfold note [PLAN] [TASK] -m …`: a remark in the journal, for whoever reads it later.
+// `planfold note [PLAN] [TASK] -m …`: a remark in the journal.
 
 import { indentedLines } from '../../../safety/text/terminal.ts'
 import { answer, type Context, EXIT, withState } from '../../command.ts'

@@ -7,7 +7,8 @@ import { standing } from '../../../safety/sandbox/needs-sandbox.fixture.ts'
 import { withDir } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
-import { choose, reject } from '../people/approve.ts'
+import { choose } from '../people/answer.ts'
+import { reject } from '../people/approve.ts'
 import { showBudget } from '../policy/budget.ts'
 import { handoff } from '../records/handoff.ts'
 import { names } from '../upkeep/completion.ts'
@@ -154,7 +155,7 @@ describe('choose without an option', () => {
       expect(said, words.join(' ')).toEqual({
         exit: 0,
         stdout: "options of 'db':\n  postgres: PostgreSQL; + solid; - heavy; costs 20 USD a month\n  sqlite: + small\n",
-        stderr: "Next: planfold choose shop db postgres -m 'why'\n",
+        stderr: "Next: planfold answer shop db postgres -m 'why'\n",
       })
     }
     expect((await data(context => choose(context, ['db'], {}))).options).toMatchObject([
@@ -306,7 +307,7 @@ describe('names for the shell', () => {
     expect((await lines('plan', undefined)).toSorted()).toEqual(['hello', 'shop'])
     expect(await lines('task', 'shop')).toEqual(['db', 'use'])
     // One plan is open: its tasks can be named without it.
-    expect((await lines('meant', undefined)).toSorted()).toEqual(['db', 'hello', 'shop', 'use'])
+    expect((await lines('target', undefined)).toSorted()).toEqual(['db', 'hello', 'shop', 'use'])
     expect(await lines('checkpoint', 'hello')).toEqual([expect.stringMatching(/^cp-greet-/)])
     expect(await lines('where', 'hello')).toEqual(['greet', expect.stringMatching(/^cp-greet-/)])
   })

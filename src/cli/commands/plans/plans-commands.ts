@@ -14,6 +14,8 @@ export function addLooking(program: Command, act: Act): void {
     .description('show progress and what a plan waits for')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('--session <id>', 'show the running plan of this session')
+    .option('--drift', 'show commits and files that changed outside the plan instead')
+    .option('--all', 'with --drift: include what the tasks of the plan wrote')
     .action(act(async () => (await import('./status.ts')).status))
 
   program
@@ -21,7 +23,23 @@ export function addLooking(program: Command, act: Act): void {
     .description('show a plan and its tasks, or one task in detail')
     .argument('[plan]', OPTIONAL_PLAN)
     .argument('[task]', 'name of the task')
-    .option('--all', 'show the full approval request')
+    .option('--all', 'show the full approval request; with --compare: include tasks with the same outcome')
+    .option('--checks', 'list the acceptance checks with their latest results instead')
+    .option('--open', 'with --checks: only failed and pending checks')
+    .option('--compare <plan>', 'compare with this plan: tasks, outcomes, times, outputs')
+    .option('--analysis', 'show stages, critical path, estimates and risks instead; also of a plan file')
+    .option('--strict', 'with --analysis: treat warnings as errors (exit 2)')
+    .option('--assume <duration>', 'with --analysis: duration of tasks without an estimate (default: 1m)', duration)
+    .option('--max-tasks <n>', 'with --analysis: warn if there are more top-level tasks (default: 7)', count)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  planfold show release build                  one task in detail
+  planfold show release --checks
+  planfold show plan.yaml --analysis
+  planfold show release --compare release-fork`,
+    )
     .action(act(async () => (await import('./show.ts')).show))
 
   program
@@ -31,7 +49,8 @@ export function addLooking(program: Command, act: Act): void {
     .option('--session <id>', 'only plans of this session')
     .option('--text <text>', 'only plans whose name, title or goal contains it')
     .option('--archived', 'only archived plans')
-    .option('--all', 'include archived plans')
+    .option('--all', 'include archived plans; with --goals: include achieved and dropped goals')
+    .option('--goals [goal]', 'list goals instead, or show one with its sub-goals, plans and progress')
     .option('--limit <n>', 'print at most this many', count)
     .option('--cursor <cursor>', 'continue where the last page ended')
     .action(act(async () => (await import('./list.ts')).list))
@@ -65,15 +84,6 @@ Examples:
     .option('--claim', 'claim the next external task, as `planfold claim` does')
     .option('--lease <duration>', 'with --claim: it expires after this time without a heartbeat, e.g. 10m', duration)
     .action(act(async () => (await import('./next.ts')).next))
-
-  program
-    .command('analyze')
-    .description('show stages, critical path, estimates and risks of a plan')
-    .argument('[plan-or-file]', 'name or UUID of a plan, or a plan file')
-    .option('--strict', 'treat warnings as errors (exit 2)')
-    .option('--assume <duration>', 'duration of tasks without an estimate (default: 1m)', duration)
-    .option('--max-tasks <n>', 'warn if there are more top-level tasks (default: 7)', count)
-    .action(act(async () => (await import('./analyze.ts')).analyze))
 
   program
     .command('graph')

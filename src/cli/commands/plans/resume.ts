@@ -93,7 +93,7 @@ async function resumeAll(
   return worst
 }
 
-/** Takes over whatever loses its process, now and every few seconds, until interrupted. */
+/** Takes over plans whose process died, now and every few seconds, until interrupted. */
 async function watchOver(context: Context, composed: Composed): Promise<number> {
   const stop = new AbortController()
   const unlisten = context.onSignal(() => stop.abort())

@@ -123,11 +123,11 @@ export async function refuseRepository({ engine, git }: Composed, file: PlanFile
   const { gitFaults, usesGit } = await import('../../../operations/check-plan.ts')
   if (!usesGit(file.definition)) return
   if ((await engine.ask({ type: 'summary', plan: file.definition.name })) !== null) return
-  const told = (await gitFaults(git, file.definition)).map(file.locate)
-  const [first] = told
+  const faults = (await gitFaults(git, file.definition)).map(file.locate)
+  const [first] = faults
   if (first === undefined) return
   const message = `${first.file}:${first.line}:${first.column}: ${first.message}`
-  throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, told)
+  throw new CliError(EXIT.usage, 'invalid-plan', message, first.hint, faults)
 }
 
 /** As `--json` tells it; the place is missing where it is about no line of a file. */
@@ -231,10 +231,10 @@ async function tellAsYou(context: Context, { engine }: Composed, plan: PlanId): 
 /** Warns that the tasks' limits are not enforced here; how to install a sandbox is said once for each machine. */
 async function warnNoSandbox(context: Context, { engine, sandbox }: Composed, plan: PlanId): Promise<void> {
   const cards = (await engine.ask({ type: 'board', plan })) ?? []
-  const isMeant = ({ runs, author, status }: Card) => runs === 'held' && author === 'person' && !ENDED.has(status)
+  const isUnheld = ({ runs, author, status }: Card) => runs === 'held' && author === 'person' && !ENDED.has(status)
   const { policy } = (await engine.ask({ type: 'definition', plan }))?.definition ?? {}
   if (policy?.sandbox === 'required') return
-  if (!cards.some(isMeant)) return
+  if (!cards.some(isUnheld)) return
   const standing = await sandbox.check()
   if (standing.ok) return
   const { isFirstTime } = await import('../../../operations/upkeep/first-time.ts')
@@ -278,7 +278,7 @@ export async function setMoving(context: Context, composed: Composed, { plan, na
         EXIT.usage,
         'invalid-plan',
         `plan '${name}' cannot work: ${first?.message}${more}`,
-        `${first?.hint === undefined ? '' : `${hintText(first.hint)}; `}planfold analyze ${name} shows all problems, planfold revise ${name} FILE fixes them`,
+        `${first?.hint === undefined ? '' : `${hintText(first.hint)}; `}planfold show ${name} --analysis shows all problems, planfold revise ${name} FILE fixes them`,
       )
     }
     case 'empty':
@@ -386,9 +386,9 @@ async function show(
   warnings: readonly Warning[] = [],
 ): Promise<number> {
   const { dryRun: dryRunOf } = await import('../../../operations/dry-run.ts')
-  const told = await dryRunOf(composed.engine, plan)
-  if (told === null) throw new Error(`the plan ${plan} has gone`)
-  const would = told.map(({ decides, ...each }) => ({
+  const steps = await dryRunOf(composed.engine, plan)
+  if (steps === null) throw new Error(`the plan ${plan} has gone`)
+  const would = steps.map(({ decides, ...each }) => ({
     ...each,
     preview: each.preview ?? (decides === null ? null : `decides by ${decides}`),
     gate: each.gate === null ? null : gateWords(each.gate, each.asks.join(', ')),

@@ -16,7 +16,7 @@ import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
 import { formOf, gateAnswers } from '../../../domain/views/gate-answers.ts'
 import { type AgentSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
-import { spelled } from '../../../domain/views/pages/spelled-text.ts'
+import { spelled } from '../../../domain/views/pages/foreign-text.ts'
 import type { Summary, Waiting } from '../../../domain/views/summary.ts'
 import { testLines } from '../../../domain/views/test-changes.ts'
 import type { Engine } from '../../../engine/engine.ts'
@@ -24,7 +24,7 @@ import { printMoney } from '../../../format/text/units.ts'
 import { spentSoFar } from '../../../operations/agents/agent-spend.ts'
 import { escapeForTerminal, indentedLines, shellWord } from '../../../safety/text/terminal.ts'
 import type { AttemptRow } from '../../../stores/store.ts'
-import { answer, type Context, EXIT, withState } from '../../command.ts'
+import { answer, type Context, EXIT, usage, withState } from '../../command.ts'
 import { findPlanOrTask } from '../../find-target.ts'
 import { dateAndTime, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief, briefLines } from '../../terminal/one-line.ts'
@@ -46,9 +46,14 @@ import { isInterrupted, liftedReason, shownState } from '../../text/plan-state.t
 import { rollbackLine } from '../../text/rollback-result.ts'
 import { noSandboxLine } from '../../text/run-mode-text.ts'
 import { taskWord } from '../../text/run-summary.ts'
+import type { ContractOptions } from '../records/contract.ts'
+import type { AnalyzeCommandOptions } from './analyze.ts'
 
-export interface ShowOptions {
+export interface ShowOptions extends AnalyzeCommandOptions, ContractOptions {
   readonly all?: boolean
+  readonly checks?: boolean
+  readonly compare?: string
+  readonly analysis?: boolean
 }
 
 export async function show(
@@ -57,6 +62,13 @@ export async function show(
   second: string | undefined,
   options: ShowOptions = {},
 ): Promise<number> {
+  const other = viewOf(options)
+  if (other !== null) {
+    if (second !== undefined) throw usage(`${other} is about a whole plan, not a task`, 'name only the plan')
+    if (other === '--analysis') return await (await import('./analyze.ts')).analyze(context, first, options)
+    if (other === '--checks') return await (await import('../records/contract.ts')).contract(context, first, options)
+    return await (await import('../undo/compare.ts')).compare(context, first, options.compare!, options)
+  }
   return await withState(context, { create: false }, async composed => {
     if (first !== undefined && second !== undefined && (await showQuestion(context, composed.engine, first, second)))
       return EXIT.done
@@ -65,6 +77,17 @@ export async function show(
     else await showTask(context, composed, plan, task, options)
     return EXIT.done
   })
+}
+
+/** The option that asks for another view than that of the tasks. */
+function viewOf({ analysis, checks, compare, ...options }: ShowOptions): string | null {
+  const views = [analysis && '--analysis', checks && '--checks', compare && '--compare'].filter(one => Boolean(one))
+  if (views.length > 1) throw usage(`${views[0]} and ${views[1]} cannot be used together`, 'use one of them')
+  if (options.open === true && checks !== true) throw usage('--open needs --checks', 'add --checks')
+  const isAnalysis = options.strict === true || options.assume !== undefined || options.maxTasks !== undefined
+  if (isAnalysis && analysis !== true)
+    throw usage('--strict, --assume and --max-tasks need --analysis', 'add --analysis')
+  return views[0] || null
 }
 
 const NARROW = 100
@@ -344,9 +367,9 @@ function taskLines(
   const lines = [`${symbol(paint, sign)} ${paint.bold(card.name)} ${state.tint(state.text)}`]
   for (const [name, text] of fields)
     if (text !== null && text !== '') lines.push(`  ${paint.dim(name.padEnd(8))} ${indentedLines(text, 11)}`)
-  const told = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
-  if (told !== null) lines.push(...briefingLines(told, paint, isFree))
-  if (told !== null && card.status === 'ready') lines.push(...leftLines(told, { plan, visit: card.visit }, paint))
+  const briefed = briefing !== null && ENDED.has(card.status) ? { ...briefing, earlier: [] } : briefing
+  if (briefed !== null) lines.push(...briefingLines(briefed, paint, isFree))
+  if (briefed !== null && card.status === 'ready') lines.push(...leftLines(briefed, { plan, visit: card.visit }, paint))
   if (attempts.length > 0) {
     const rows = attempts.map(each => [
       String(each.visit),

@@ -9,7 +9,7 @@ import { openPlans } from '../../../operations/find-target.ts'
 import { activePlan } from '../../../operations/session-plans.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import type { Holder } from '../../../stores/store.ts'
-import { answer, type Context, EXIT, notFound, withState } from '../../command.ts'
+import { answer, type Context, EXIT, notFound, usage, withState } from '../../command.ts'
 import { demandSession, findPlan } from '../../find-target.ts'
 import { ago, elapsed } from '../../terminal/elapsed-time.ts'
 import { brief } from '../../terminal/one-line.ts'
@@ -28,8 +28,13 @@ type Held = Summary & { readonly holder: Holder | null }
 export async function status(
   context: Context,
   asked: string | undefined,
-  { session }: { readonly session?: string } = {},
+  { session, drift, all }: { readonly session?: string; readonly drift?: boolean; readonly all?: boolean } = {},
 ): Promise<number> {
+  if (drift === true) {
+    if (session !== undefined) throw usage('--drift and --session cannot be used together', 'name the plan')
+    return await (await import('../revisions/drift.ts')).drift(context, asked, { all })
+  }
+  if (all === true) throw usage('--all needs --drift', 'all plans: planfold list')
   return await withState(context, { create: false }, async ({ engine }) => {
     const word = session === undefined ? asked : await activeOf(engine, session, asked)
     const open = word === undefined ? await openPlans(engine, 50, 'overview') : []
@@ -49,8 +54,8 @@ export async function status(
     const more = [...scopeWaitLines(held, context.paint), ...[stopped, moved].filter(line => line !== null)]
     const board = (await engine.ask({ type: 'board', plan })) ?? []
     const left = summary === null || context.settings.json ? [] : await halfMade(engine, summary, board, context)
-    const told = summary === null ? null : { ...summary, held }
-    const data = word === undefined ? { items: [told], halted } : told === null ? null : { ...told, halted }
+    const shown = summary === null ? null : { ...summary, held }
+    const data = word === undefined ? { items: [shown], halted } : shown === null ? null : { ...shown, halted }
     answer(context, data, () =>
       summary === null
         ? []
@@ -164,8 +169,9 @@ async function rollbackStopped(engine: Engine, { id, endedAt }: Held, { paint }:
 async function movedLine(engine: Engine, { id, name, status, startedAt }: Held): Promise<string | null> {
   if (startedAt === null || status === 'completed' || status === 'cancelled') return null
   const drift = await engine.ask({ type: 'drift', plan: id, files: false })
-  if (drift?.commit?.by === 'somebody') return `  changed  the repository has new commits; see: planfold drift ${name}`
-  return (drift?.unmet.length ?? 0) > 0 ? `  failed   a check did not pass; see: planfold contract ${name}` : null
+  if (drift?.commit?.by === 'somebody')
+    return `  changed  the repository has new commits; see: planfold status ${name} --drift`
+  return (drift?.unmet.length ?? 0) > 0 ? `  failed   a check did not pass; see: planfold show ${name} --checks` : null
 }
 
 const canMove = (status: PlanStatus): boolean => status === 'active' || status === 'paused' || status === 'draft'

@@ -1,4 +1,5 @@
 // Steps that name tools, carried out: only where the plan says so, all of them after one approval, data never as code.
+// Needs the extras: dialects
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -125,7 +125,7 @@ tasks:
 
   it('is not warned of when there is one, stock or own', async () => {
     await mkdir(join(place.folder, '.planfold/templates'), { recursive: true })
-    await place.write('.planfold/templates/mine.yaml', 'planfold-template: 1\n')
+    await place.write('.planfold/templates/mine.yaml', 'planfold-template: 2\n')
     for (const name of ['debug', 'mine']) {
       await place.write('plan.yaml', planBy(name))
       expect((await place.say(context => validate(context, ['plan.yaml']))).stdout).not.toContain('warning')
@@ -173,14 +173,14 @@ it('init says nothing when it is to be quiet', async () => {
 })
 
 describe('run --set', () => {
-  const TEMPLATE = `planfold-template: 1
+  const TEMPLATE = `planfold-template: 2
 name: greet
 parameters:
   who: { about: whom to greet, required: true }
 plan:
   name: greet-one
   tasks:
-    - { id: hello, edit: { file: hello.txt, create: << params.who >> } }
+    - { id: hello, edit: { file: hello.txt, create: "\${{ params.who }}" } }
 `
 
   it('runs a template with its parameters set; missing ones and strange ones are told', async () => {

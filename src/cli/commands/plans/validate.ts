@@ -19,7 +19,7 @@ import { printDiagnostics } from '../../text/diagnostics.ts'
 import { asYouLine, noSandboxLine, writerOfFile } from '../../text/run-mode-text.ts'
 
 // Every criterion of a plan, and which of the three ways it is judged: by an expression, by a command, or by a critic or a
-// person who must give a verdict. Nothing is ever taken for true because nobody could judge it.
+// person. A criterion that could not be judged is never taken for true.
 
 interface ShownCriterion {
   /** Null for the plan's own definition of done. */

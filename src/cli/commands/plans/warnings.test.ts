@@ -1,6 +1,7 @@
 // What stands in the environment and cannot be followed is told once, in one line, by whoever drives plans; it stops nobody.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { lacks } from '../../../composition/missing-extra.fixture.ts'
 import type { Context } from '../../context.ts'
 import { newPlace } from '../../place.fixture.ts'
 import { serveStore } from '../service/serve.ts'
@@ -40,32 +41,38 @@ test.each([
   expect(said.stderr.match(WARNING)).toHaveLength(1)
 })
 
-test('what run warns about is told with --json, too: as lines before the events, or with the one answer', async () => {
-  const text =
-    'planfold: 1\nname: w\npolicy: { sandbox: off }\ntasks:\n  - { id: a, run: "true", secrets: [NOT_THERE] }\n'
-  await place.write('w.yaml', text)
-  const lines = async (body: (context: Context) => Promise<number>) =>
-    (await place.say(body, { json: true })).stdout
-      .trimEnd()
-      .split('\n')
-      .map(line => (JSON.parse(line) as { data: { type?: string; warnings?: unknown } }).data)
-  const off = { severity: 'warning', message: 'policy.sandbox is off: commands of this plan run with your permissions' }
-  const secret = { severity: 'warning', file: 'w.yaml', line: 5, message: expect.stringContaining('NOT_THERE') }
-  const warnings = expect.arrayContaining([expect.objectContaining(off), expect.objectContaining(secret)])
-  expect(await lines(one => run(one, 'w.yaml', { start: false }))).toMatchObject([{ status: 'draft', warnings }])
-  expect(await lines(one => run(one, 'w.yaml', { start: true, dryRun: true }))).toMatchObject([
-    { dryRun: true, warnings: [secret] },
-  ])
-  const told = await lines(one => run(one, 'w.yaml', { start: true }))
-  expect(told.slice(0, 2)).toMatchObject([
-    { type: 'warning', ...off },
-    { type: 'warning', ...secret },
-  ])
-  expect(told.slice(2).map(({ type }) => type)).toEqual([...told.slice(3).map(() => 'event'), 'summary'])
-  expect((await place.say(one => run(one, 'w.yaml', { start: true, again: true }))).stderr).toContain(
-    `warning: ${off.message}`,
-  )
-})
+test.skipIf(lacks('publishers'))(
+  'what run warns about is told with --json, too: as lines before the events, or with the one answer',
+  async () => {
+    const text =
+      'planfold: 1\nname: w\npolicy: { sandbox: off }\ntasks:\n  - { id: a, run: "true", secrets: [NOT_THERE] }\n'
+    await place.write('w.yaml', text)
+    const lines = async (body: (context: Context) => Promise<number>) =>
+      (await place.say(body, { json: true })).stdout
+        .trimEnd()
+        .split('\n')
+        .map(line => (JSON.parse(line) as { data: { type?: string; warnings?: unknown } }).data)
+    const off = {
+      severity: 'warning',
+      message: 'policy.sandbox is off: commands of this plan run with your permissions',
+    }
+    const secret = { severity: 'warning', file: 'w.yaml', line: 5, message: expect.stringContaining('NOT_THERE') }
+    const warnings = expect.arrayContaining([expect.objectContaining(off), expect.objectContaining(secret)])
+    expect(await lines(one => run(one, 'w.yaml', { start: false }))).toMatchObject([{ status: 'draft', warnings }])
+    expect(await lines(one => run(one, 'w.yaml', { start: true, dryRun: true }))).toMatchObject([
+      { dryRun: true, warnings: [secret] },
+    ])
+    const told = await lines(one => run(one, 'w.yaml', { start: true }))
+    expect(told.slice(0, 2)).toMatchObject([
+      { type: 'warning', ...off },
+      { type: 'warning', ...secret },
+    ])
+    expect(told.slice(2).map(({ type }) => type)).toEqual([...told.slice(3).map(() => 'event'), 'summary'])
+    expect((await place.say(one => run(one, 'w.yaml', { start: true, again: true }))).stderr).toContain(
+      `warning: ${off.message}`,
+    )
+  },
+)
 
 test('with --json, run and resume say nothing of it, as the guide says', async () => {
   for (const body of [(one: Context) => run(one, 'p.yaml', { start: true }), (one: Context) => resume(one, 'p', {})]) {

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newPlace, type Place } from '../../place.fixture.ts'
-import { answerQuestion } from '../people/approve.ts'
+import { answerQuestion } from '../people/answer.ts'
 import { run } from '../plans/run.ts'
 import { addToBudget, showBudget } from './budget.ts'
 

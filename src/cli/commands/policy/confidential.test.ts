@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { lacks } from '../../../composition/missing-extra.fixture.ts'
 import type { Card } from '../../../domain/views/board.ts'
 import { taskLine } from '../../../mcp/plan-text.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
@@ -66,7 +67,7 @@ describe('what a confidential task was given and left', () => {
     }
   })
 
-  it('is in no notification, no webhook and no trace; that it failed is', async () => {
+  it.skipIf(lacks('publishers'))('is in no notification, no webhook and no trace; that it failed is', async () => {
     const traces = await collector()
     const hooks = await collector()
     const said = await start(

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { lacks } from '../../../composition/missing-extra.fixture.ts'
 import { type Context, withState } from '../../context.ts'
 import type { CliError } from '../../exit.ts'
 import { findPlan } from '../../find-target.ts'
@@ -94,11 +95,13 @@ describe('policy show', () => {
     expect(journal.stdout).toContain(organisationFile())
   })
 
-  it('--egress lists what leaves the machine, without what may be secret in an address', async () => {
-    await organisation('data: { traces: deny }\nnetwork: { allow: ["*.example"], unknown: ask }\nsandbox: off\n')
-    await place.write(
-      'p.yaml',
-      `planfold: 1
+  it.skipIf(lacks('publishers'))(
+    '--egress lists what leaves the machine, without what may be secret in an address',
+    async () => {
+      await organisation('data: { traces: deny }\nnetwork: { allow: ["*.example"], unknown: ask }\nsandbox: off\n')
+      await place.write(
+        'p.yaml',
+        `planfold: 1
 name: p
 notify: [{ webhook: "https://hooks.example/services/T0/KEY" }]
 policy: { network: [a.example] }
@@ -106,27 +109,28 @@ tasks:
   - { id: a, run: [echo, a] }
   - { id: m, model: { use: local/m }, instruction: What? }
 `,
-    )
-    await say(context => run(context, 'p.yaml', { start: false }))
-    const otlp = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://u:pw@127.0.0.1:4318' }
-    const shown = await place.say(context => showPolicy(context, 'p', { egress: true }), {
-      json: true,
-      environment: { ...environment(), ...otlp },
-    })
-    const { egress } = JSON.parse(shown.stdout).data
-    expect(
-      egress.map(({ kind, address, from }: { kind: string; address: string; from: string }) => [kind, address, from]),
-    ).toEqual([
-      ['model', expect.stringContaining('127.0.0.1'), 'task m'],
-      ['webhook', 'https://hooks.example/…', 'notify of the plan'],
-      ['traces', 'http://127.0.0.1:4318/v1/traces', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
-      ['network', 'at most *.example', expect.stringContaining(organisationFile())],
-      ['network', 'at most others when a person allows them', expect.stringContaining(organisationFile())],
-      ['network', 'a.example', 'policy of the plan'],
-    ])
-    expect(egress[2].denied).toContain(organisationFile())
-    expect(shown.stdout).not.toMatch(/KEY|pw/)
-  })
+      )
+      await say(context => run(context, 'p.yaml', { start: false }))
+      const otlp = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://u:pw@127.0.0.1:4318' }
+      const shown = await place.say(context => showPolicy(context, 'p', { egress: true }), {
+        json: true,
+        environment: { ...environment(), ...otlp },
+      })
+      const { egress } = JSON.parse(shown.stdout).data
+      expect(
+        egress.map(({ kind, address, from }: { kind: string; address: string; from: string }) => [kind, address, from]),
+      ).toEqual([
+        ['model', expect.stringContaining('127.0.0.1'), 'task m'],
+        ['webhook', 'https://hooks.example/…', 'notify of the plan'],
+        ['traces', 'http://127.0.0.1:4318/v1/traces', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+        ['network', 'at most *.example', expect.stringContaining(organisationFile())],
+        ['network', 'at most others when a person allows them', expect.stringContaining(organisationFile())],
+        ['network', 'a.example', 'policy of the plan'],
+      ])
+      expect(egress[2].denied).toContain(organisationFile())
+      expect(shown.stdout).not.toMatch(/KEY|pw/)
+    },
+  )
 })
 
 describe('a policy that cannot be used refuses to start', () => {
@@ -335,7 +339,7 @@ describe('what leaves the machine', () => {
     server.close()
   })
 
-  it('is held back where the policy says so: webhooks, models, traces', async () => {
+  it.skipIf(lacks('publishers'))('is held back where the policy says so: webhooks, models, traces', async () => {
     const plan = (name: string, policy = '') => `planfold: 1
 name: ${name}
 ${policy}notify: [{ on: completed, webhook: "http://127.0.0.1:${port}/hook" }]

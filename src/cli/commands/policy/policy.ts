@@ -110,9 +110,12 @@ const COMMANDS = ['show', 'allow', 'ask', 'deny', 'remove', 'log']
 async function planIn(context: Context, word: string): Promise<FoundPlan> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
     const { plan, name } = await findPlan(engine, word, { looking: true })
-    const [found, told] = [await engine.ask({ type: 'definition', plan }), await engine.ask({ type: 'summary', plan })]
-    if (found === null || told === null) throw new Error(`the plan ${plan} has gone`)
-    const layers = told.status === 'draft' ? null : (found.policy ?? [])
+    const [found, summary] = [
+      await engine.ask({ type: 'definition', plan }),
+      await engine.ask({ type: 'summary', plan }),
+    ]
+    if (found === null || summary === null) throw new Error(`the plan ${plan} has gone`)
+    const layers = summary.status === 'draft' ? null : (found.policy ?? [])
     return { name, definition: found.definition, layers }
   })
 }

@@ -18,7 +18,7 @@ import { cut } from '../../terminal/table.ts'
 import { momentOf, type Since } from '../plans/log.ts'
 
 // `planfold audit verify PLAN|--all`: is the chain of the journal whole? And with --seal: does the journal still hold the entry
-// that was sealed? Somebody who can write the whole database can make a new chain, but no seal for it.
+// that was sealed? An attacker who can write the whole database can make a new chain, but no seal for it.
 
 export interface VerifyOptions {
   readonly all?: boolean
@@ -156,8 +156,8 @@ export async function keyOf(context: Context, { stateDir, root }: Composed, path
   return read.key
 }
 
-// `planfold audit seal PLAN --key-file KEY`: a seal over the journal as it is now, to be kept where whoever can write the store
-// cannot. Only a journal whose chain is whole is sealed.
+// `planfold audit seal PLAN --key-file KEY`: a seal over the journal as it is now, to be kept where a writer of the store
+// cannot change it. Only a journal whose chain is whole is sealed.
 
 export interface SealOptions {
   readonly keyFile: string

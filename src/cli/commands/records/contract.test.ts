@@ -30,7 +30,7 @@ const start = () => here.say(context => run(context, 'p.yaml', { start: true }))
 const tidy = (text: string): string =>
   text.replace(/ · (?:just now|\d+\w+ ago)/g, ' · NOW').replace(/output [0-9a-f]{12}/g, 'output HASH')
 
-describe('planfold contract', () => {
+describe('planfold show --checks', () => {
   it('lists every criterion with verdict, evidence, time and entry; what was written by others is escaped', async () => {
     await here.write('p.yaml', PLAN)
     expect((await start()).exit).not.toBe(0)

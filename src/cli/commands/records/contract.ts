@@ -1,4 +1,4 @@
-// `planfold contract [PLAN]`: every criterion of a plan, and how each was judged last: evidence, by whom, when, in which entry.
+// `planfold show [PLAN] --checks`: every criterion of a plan, and how each was judged last: evidence, by whom, when, in which entry.
 // Nothing is judged anew, and nothing is written.
 
 import type { ContractLine } from '../../../domain/views/contract.ts'
@@ -23,12 +23,12 @@ export async function contract(context: Context, word: string | undefined, optio
     const found = await engine.ask({ type: 'contract', plan })
     if (found === null) throw new Error(`the plan ${plan} has gone`)
     const lines = options.open === true ? found.lines.filter(({ holds }) => holds !== true) : found.lines
-    answer(context, { ...found, lines }, () => told(context, found, lines))
+    answer(context, { ...found, lines }, () => contractLines(context, found, lines))
     return EXIT.done
   })
 }
 
-function told(context: Context, found: Contract, lines: readonly ContractLine[]): readonly string[] {
+function contractLines(context: Context, found: Contract, lines: readonly ContractLine[]): readonly string[] {
   const { paint } = context
   const { name, revision, counts } = found
   const parts = [

@@ -1,4 +1,4 @@
-// `planfold digest [PLAN…]`: progress and blockers since a time, of some plans or of all that are open or have moved. Nothing is
+// `planfold summary [PLAN…]`: progress and blockers since a time, of some plans or of all that are open or have moved. Nothing is
 // written.
 
 import type { Composed } from '../../../compose.ts'
@@ -35,10 +35,10 @@ export async function digest(context: Context, words: readonly string[], options
     const unreadable: { plan: PlanId; name: string; why: string }[] = []
     for (const { plan, name } of plans) {
       try {
-        const told = await composed.engine.ask({ type: 'digest', plan, since })
+        const summary = await composed.engine.ask({ type: 'digest', plan, since })
         const state = await stateNow(composed.engine, plan)
-        if (told === null || state === null) continue
-        items.push(told)
+        if (summary === null || state === null) continue
+        items.push(summary)
         states.set(plan, state)
       } catch (error) {
         // One damaged plan must not hide the others; named on the command line, it is reported as an error.
@@ -78,58 +78,63 @@ async function moving(
 
 const isOpen = ({ status }: PlanRow): boolean => status === 'active' || status === 'blocked' || status === 'paused'
 
-function digestLines(context: Context, told: Digest, { word, sign }: ShownState): readonly string[] {
+function digestLines(context: Context, summary: Digest, { word, sign }: ShownState): readonly string[] {
   const { paint } = context
   const now = context.now()
-  const { progress } = told
-  const why = told.reason === null || told.reason === '' ? '' : paint.dim(` (${escapeForTerminal(told.reason)})`)
+  const { progress } = summary
+  const why =
+    summary.reason === null || summary.reason === '' ? '' : paint.dim(` (${escapeForTerminal(summary.reason)})`)
   const line = (word: string, text: string): string => `  ${word.padEnd(10)} ${text}`
   const red = (word: string, text: string): string => `  ${paint.red(word.padEnd(10))} ${text}`
   const list = (word: string, tasks: readonly { readonly task: TaskName }[]): readonly string[] =>
     tasks.length === 0 ? [] : [line(word, few(tasks.map(({ task }) => task)))]
   return [
-    `${symbol(paint, sign)} ${paint.bold(told.name)} ${tint(paint, sign)(word)} ${progress.done}/${progress.total}${why}`,
-    ...(told.title === null ? [] : [`  ${escapeForTerminal(told.title)}`]),
-    ...list('completed', told.completed),
-    ...told.failed.map(({ task, message, handled }) =>
+    `${symbol(paint, sign)} ${paint.bold(summary.name)} ${tint(paint, sign)(word)} ${progress.done}/${progress.total}${why}`,
+    ...(summary.title === null ? [] : [`  ${escapeForTerminal(summary.title)}`]),
+    ...list('completed', summary.completed),
+    ...summary.failed.map(({ task, message, handled }) =>
       red('failed', `${task}: ${escapeForTerminal(message)}${handled ? paint.dim(' (handled)') : ''}`),
     ),
-    ...list('skipped', told.skipped),
-    ...told.setbacks.map(({ task, times, last }) =>
+    ...list('skipped', summary.skipped),
+    ...summary.setbacks.map(({ task, times, last }) =>
       line('again', `${task} failed or was interrupted ${times}×: ${escapeForTerminal(last)}`),
     ),
-    ...told.decided.map(({ task, verdict, by, rationale }) =>
+    ...summary.decided.map(({ task, verdict, by, rationale }) =>
       line(
         'decided',
         `${task} ${verdict} by ${escapeForTerminal(by)}${rationale === '' ? '' : `: ${escapeForTerminal(rationale)}`}`,
       ),
     ),
-    ...told.answered.map(({ text, by }) => line('answered', `${escapeForTerminal(text)}: by ${escapeForTerminal(by)}`)),
-    ...told.escalated.map(({ task, why, to }) =>
+    ...summary.answered.map(({ text, by }) =>
+      line('answered', `${escapeForTerminal(text)}: by ${escapeForTerminal(by)}`),
+    ),
+    ...summary.escalated.map(({ task, why, to }) =>
       red('escalated', `${task}: ${escapeForTerminal(to ?? 'somebody')} was called (${why})`),
     ),
-    ...told.untold.map(({ to, kind, failure }) =>
+    ...summary.untold.map(({ to, kind, failure }) =>
       red('untold', `${escapeForTerminal(to)}: ${kind}: ${escapeForTerminal(failure)}`),
     ),
-    ...told.revised.map(({ revision, by, rationale }) =>
+    ...summary.revised.map(({ revision, by, rationale }) =>
       line('revised', `to ${revision} by ${escapeForTerminal(by)}: ${escapeForTerminal(rationale)}`),
     ),
-    ...told.rolledBack.map(({ how, by }) => line('rollback', `${how}, by ${escapeForTerminal(by)}`)),
-    ...told.running.map(({ task, since, by }) =>
+    ...summary.rolledBack.map(({ how, by }) => line('rollback', `${how}, by ${escapeForTerminal(by)}`)),
+    ...summary.running.map(({ task, since, by }) =>
       line(
         word === 'interrupted' && by === null ? word : 'running',
         `${task}${by === null ? '' : ` by ${escapeForTerminal(by)}`}${since === null ? '' : `, ${ago(since, now)}`}`,
       ),
     ),
-    ...told.waiting.map(item => {
+    ...summary.waiting.map(item => {
       const whose = assignees(item)
       const who = whose.length === 0 ? '' : ` ${whose.join(', ')}`
       return `  ${paint.yellow('waits'.padEnd(10))} ${askedWords(item)}${who}, since ${ago(item.since, now)}`
     }),
-    ...told.blocked.slice(0, SHOWN_MAX).map(({ why: because }) => red('blocked', escapeForTerminal(hintText(because)))),
-    ...(told.status === 'draft'
-      ? [line('next', `not started: planfold run ${escapeForTerminal(told.name)}`)]
-      : told.next.slice(0, SHOWN_MAX).map(({ why: because }) => line('next', escapeForTerminal(hintText(because))))),
+    ...summary.blocked
+      .slice(0, SHOWN_MAX)
+      .map(({ why: because }) => red('blocked', escapeForTerminal(hintText(because)))),
+    ...(summary.status === 'draft'
+      ? [line('next', `not started: planfold run ${escapeForTerminal(summary.name)}`)]
+      : summary.next.slice(0, SHOWN_MAX).map(({ why: because }) => line('next', escapeForTerminal(hintText(because))))),
   ]
 }
 

@@ -1,4 +1,4 @@
-// `planfold handoff PLAN`: a short readme and a postmortem, made from the journal. Printed, or written into a folder; files that
+// `planfold summary PLAN --form handoff`: a short readme and a postmortem, made from the journal. Printed, or written into a folder; files that
 // are not ours are never written over unasked.
 
 import { mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
@@ -12,19 +12,18 @@ import { findPlan } from '../../find-target.ts'
 
 export interface HandoffOptions {
   readonly out?: string
-  readonly write?: string
   readonly force?: boolean
 }
 
 export async function handoff(context: Context, word: string | undefined, options: HandoffOptions): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine, stateDir }) => {
     const { plan } = await findPlan(engine, word, { looking: true })
-    const out = options.out ?? options.write
-    const told = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
-    if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    const { out } = options
+    const report = await engine.ask({ type: 'handoff', plan, links: out !== undefined })
+    if (report === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const documents = [
-      ['README.md', told.readme],
-      ['POSTMORTEM.md', told.postmortem],
+      ['README.md', report.readme],
+      ['POSTMORTEM.md', report.postmortem],
     ] as const
     const written: string[] = []
     if (out !== undefined) {
@@ -36,9 +35,9 @@ export async function handoff(context: Context, word: string | undefined, option
         await replace(join(folder, file), text)
         written.push(join(folder, file))
       }
-      written.push(...(await writeArtifacts(engine, folder, artifactFiles(told))))
+      written.push(...(await writeArtifacts(engine, folder, artifactFiles(report))))
     }
-    answer(context, { ...told, written }, () =>
+    answer(context, { ...report, written }, () =>
       written.length > 0
         ? written.map(file => `written: ${escapeForTerminal(file)}`)
         : documents.flatMap(([, text]) => printed(text)),

@@ -1,9 +1,9 @@
-// The options and help of the commands that report: inbox, audit, digest, contract, handoff.
+// The options and help of the commands that report: inbox, audit, summary.
 
 import { type Command, Option } from 'commander'
 
 import type { Act } from '../../context.ts'
-import { collectValues, OPTIONAL_PLAN } from '../option-values.ts'
+import { collectValues, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 import type { InboxAnswerOptions } from '../people/inbox.ts'
 import { since } from '../plans/log.ts'
 
@@ -23,45 +23,41 @@ export function addAuditing(program: Command, act: Act): void {
   addAudit(program, act)
 
   program
-    .command('digest')
-    .description('summarize progress and blockers since a time')
-    .argument('[plans...]', 'names or UUIDs of plans (default: all that are unfinished or changed)')
+    .command('summary')
+    .description('summarize plans: what happened since a time, a report to hand over, or a pull request')
+    .argument(
+      '[plans...]',
+      'names or UUIDs of plans (default: digest: all unfinished or changed ones; else the only one)',
+    )
     .addOption(
-      new Option('--since <when>', 'since when: 7d (ago) or a timestamp')
+      new Option(
+        '--form <form>',
+        'digest: progress and blockers since a time; handoff: README and postmortem; pr: title and body of a pull request',
+      )
+        .choices(['digest', 'handoff', 'pr'])
+        .default('digest'),
+    )
+    .addOption(
+      new Option('--since <when>', 'digest: since when, 7d (ago) or a timestamp')
         .argParser(since)
         .default({ agoMs: DAY_MS }, '24h'),
     )
+    .option('--out <path>', 'handoff: write README.md, POSTMORTEM.md and artifacts to this folder; pr: to this file')
+    .addOption(new Option('--write <path>', 'the same as --out').hideHelp())
+    .option('-f, --force', 'handoff: overwrite files that Planfold did not write')
+    .option('--create', 'pr: create the pull request with gh; the branch must be pushed already')
+    .option('--base <branch>', 'pr: with --create: target branch')
     .addHelpText(
       'after',
       `
 Examples:
-  planfold digest
-  planfold digest release --since 7d
-  planfold digest --since 2026-11-15T08:30:00Z --json`,
+  planfold summary
+  planfold summary release --since 7d
+  planfold summary --since 2026-11-15T08:30:00Z --json
+  planfold summary release --form handoff --out docs/release
+  planfold summary release --form pr --create`,
     )
-    .action(act(async () => (await import('./digest.ts')).digest))
-
-  program
-    .command('contract')
-    .description('list the acceptance checks of a plan with their latest results')
-    .argument('[plan]', OPTIONAL_PLAN)
-    .option('--open', 'only failed and pending checks')
-    .action(act(async () => (await import('./contract.ts')).contract))
-
-  program
-    .command('handoff')
-    .description('write a summary and a postmortem of a plan')
-    .argument('[plan]', OPTIONAL_PLAN)
-    .option('--out <folder>', 'write README.md, POSTMORTEM.md and the artifacts to this folder')
-    .addOption(new Option('--write <folder>', 'the same as --out').hideHelp())
-    .option('-f, --force', 'overwrite files that `handoff` did not write')
-    .addHelpText(
-      'after',
-      `
-Example:
-  planfold handoff release --out docs/release`,
-    )
-    .action(act(async () => (await import('./handoff.ts')).handoff))
+    .action(act(async () => (await import('./summary.ts')).summary))
 }
 
 function addInbox(program: Command, act: Act): void {
@@ -82,6 +78,10 @@ Examples:
   word('list', 'list requests with their ids and the commands that answer them', { isDefault: true })
     .option('--for <name>', 'only requests for this person or role, and requests for everyone')
     .action(act(async () => (await import('../people/inbox.ts')).inbox))
+  word('proposals', 'list proposed changes of a plan, or show one')
+    .argument('[plan]', OPTIONAL_PLAN)
+    .argument('[id]', 'id of the proposal, as listed')
+    .action(act(async () => (await import('../revisions/proposals.ts')).proposals))
   word('answer', 'answer a request by its id')
     .argument('<id>', 'id, as listed')
     .argument(
@@ -106,7 +106,7 @@ Examples:
 function addAudit(program: Command, act: Act): void {
   const audit = program
     .command('audit')
-    .description('show, verify or sign the audit trail of a plan')
+    .description('show, verify, replay or sign the audit trail of a plan')
     .addHelpText(
       'after',
       `
@@ -129,6 +129,9 @@ Examples:
     .option('--seal <file>', 'file with signatures from `audit seal`, one per line')
     .option('--key-file <file>', KEY)
     .action(act(async () => (await import('./audit.ts')).verify))
+  word('replay', 'replay the event log and check that it leads to the same state; runs nothing')
+    .argument('<plan>', PLAN)
+    .action(act(async () => (await import('./replay.ts')).replay))
   word('seal', 'sign the current log; store the signature outside this machine')
     .argument('[plan]', OPTIONAL_PLAN)
     .requiredOption('--key-file <file>', KEY)

@@ -26,7 +26,7 @@ async function made(name: string, say: string, more = ''): Promise<void> {
 
 const dataOf = (stdout: string) => (JSON.parse(stdout) as { data: Record<string, unknown> }).data
 
-describe('planfold replay', () => {
+describe('planfold audit replay', () => {
   it('says that it is the same again, what was re-enacted, and carries nothing out', async () => {
     await made('one', 'hello')
     const said = await here.say(context => replay(context, 'one'))

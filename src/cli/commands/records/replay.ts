@@ -1,5 +1,5 @@
-// `planfold replay PLAN`: is the journal what happened? Proves the chain, decides every entry again, drives the loop through its
-// own past with nothing but the record in its hands. Writes nothing, runs nothing.
+// `planfold audit replay PLAN`: verifies the hash chain, decides every entry again, and runs the loop again with the recorded
+// results only. Writes nothing, runs no task.
 
 import type { Json } from '../../../domain/json.ts'
 import type { Replay, ReplayFault } from '../../../engine/engine.ts'
@@ -14,29 +14,29 @@ export async function replay(context: Context, word: string): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
     const { plan } = await findPlan(engine, word, { looking: true })
     const began = performance.now()
-    const told = await engine.ask({ type: 'replay', plan })
-    if (told === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
+    const replayed = await engine.ask({ type: 'replay', plan })
+    if (replayed === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     const durationMs = Math.round(performance.now() - began)
-    answer(context, { ...told, durationMs }, () => lines(context, told, durationMs))
-    return told.ok ? EXIT.done : EXIT.failed
+    answer(context, { ...replayed, durationMs }, () => lines(context, replayed, durationMs))
+    return replayed.ok ? EXIT.done : EXIT.failed
   })
 }
 
-function lines(context: Context, told: Replay, durationMs: number): readonly string[] {
+function lines(context: Context, replayed: Replay, durationMs: number): readonly string[] {
   const { paint } = context
-  const { fault, reenacted } = told
-  const name = escapeForTerminal(told.name)
+  const { fault, reenacted } = replayed
+  const name = escapeForTerminal(replayed.name)
   const head =
     fault === null
-      ? `${paint.green('✔ replay matches')}: ${count(told.entries, 'entry', 'entries')} of ${name} lead to the same state again (${durationMs} ms).`
+      ? `${paint.green('✔ replay matches')}: ${count(replayed.entries, 'entry', 'entries')} of ${name} lead to the same state again (${durationMs} ms).`
       : `${paint.red(`✖ ${HEADS[fault.type]}`)} at entry ${fault.version} of ${name}${fault.position === null ? '' : ` (position ${fault.position})`}`
   return [
     head,
-    ...(fault === null ? [] : faultLines(context, fault, told)),
+    ...(fault === null ? [] : faultLines(context, fault, replayed)),
     ...(reenacted.entries === 0
       ? []
       : [`  ${count(reenacted.attempts, 'recorded attempt was', 'recorded attempts were')} reused; nothing was run.`]),
-    paint.dim(`  trace ${told.trace}`),
+    paint.dim(`  trace ${replayed.trace}`),
   ]
 }
 
@@ -64,7 +64,7 @@ function faultLines({ paint }: Context, fault: ReplayFault, { entries }: Replay)
 }
 
 const HINTS: Readonly<Record<ReplayFault['type'], string>> = {
-  chain: 'keep this data folder as it is, and compare it with a copy; `planfold check` looks at all plans',
+  chain: 'keep this data folder as it is, and compare it with a copy; `planfold doctor store` looks at all plans',
   unknown: 'use the Planfold version that wrote it; entries from here on were not checked',
   diverged: 'the event log was altered with valid hashes, or the rules changed: keep it and report it',
 }

@@ -1,5 +1,5 @@
 // `planfold converge PLAN|FILE`: rounds of judging the definition of done and adding tasks for what does not hold
-// (operations/converge-plan.ts), told as they go. Whoever calls it again goes on where it was.
+// (operations/converge-plan.ts), printed as they go. Calling it again continues.
 
 import type { Composed } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'

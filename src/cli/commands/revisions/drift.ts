@@ -1,4 +1,4 @@
-// `planfold drift [PLAN]`: what has moved since the plan became what it is, by whose hand, and what was expected and did not hold.
+// `planfold status [PLAN] --drift`: what has moved since the plan became what it is, by whose hand, and what was expected and did not hold.
 
 import type { AnswerOf } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -41,10 +41,10 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
         ]),
     ...shown
       .slice(0, FILES_SHOWN_MAX)
-      .map(({ path, what, by, tasks }) => `  ${what.padEnd(8)} ${escapeForTerminal(path)}${handOf(by, tasks)}`),
+      .map(({ path, what, by, tasks }) => `  ${what.padEnd(8)} ${escapeForTerminal(path)}${authorOf(by, tasks)}`),
     ...(shown.length > FILES_SHOWN_MAX ? [`  … and ${shown.length - FILES_SHOWN_MAX} more`] : []),
     ...(own > 0 && options.all !== true
-      ? [paint.dim(`  ${own} more changed by the plan's own tasks: planfold drift ${name} --all`)]
+      ? [paint.dim(`  ${own} more changed by the plan's own tasks: planfold status ${name} --drift --all`)]
       : []),
     ...(basis === 'whole' && lacks === null
       ? []
@@ -57,14 +57,14 @@ function lines({ paint, now }: Context, name: string, found: Drift, options: Dri
       ({ task, output, file, what }) =>
         `  ${paint.red('output')}   ${task}: '${escapeForTerminal(output)}' is ${what} (${escapeForTerminal(file)}); planfold retry ${name} ${task} rebuilds it`,
     ),
-    ...(hasDrifted(found) ? ['', `To change the plan: planfold propose ${name} FILE -m 'why'`] : []),
+    ...(hasDrifted(found) ? ['', `To change the plan: planfold revise ${name} FILE --propose -m 'why'`] : []),
   ]
 }
 
 const where = ({ head, branch }: { readonly head: string | null; readonly branch: string | null }): string =>
   `${head?.slice(0, 10) ?? 'no commits yet'}${branch === null ? '' : ` (${escapeForTerminal(branch)})`}`
 
-function handOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
+function authorOf(by: 'plan' | 'somebody', tasks: readonly string[]): string {
   if (by === 'plan') return `, by ${tasks.join(', ')}`
   return tasks.length === 0 ? ', by someone else' : `: written by ${tasks.join(', ')}, then changed by someone else`
 }

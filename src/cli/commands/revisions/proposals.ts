@@ -1,4 +1,4 @@
-// `planfold propose`, `planfold proposals` and `planfold decline`: revisions that wait for somebody to agree.
+// Proposed revisions: `planfold revise --propose`, `planfold inbox proposals`, and what `approve` and `reject` do with one.
 
 import type { Composed } from '../../../compose.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
@@ -9,7 +9,7 @@ import { fateWords, type ProposalCard } from '../../../domain/views/proposals.ts
 import type { Engine, Order } from '../../../engine/engine.ts'
 import { shownCommands } from '../../../extras/planners/commands/proposal-text.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
-import type { PlanTarget } from '../../../operations/find-target.ts'
+import { lookUpTaskWords, openPlans, type PlanTarget } from '../../../operations/find-target.ts'
 import { type CurrentPlan, type PreparedRevision, readCurrentPlan } from '../../../operations/revise-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, type Context, declined, EXIT, notFound, printNote, usage, withState } from '../../command.ts'
@@ -18,7 +18,7 @@ import { remarkHowToGoOn, sendNotifications, submit } from '../../order.ts'
 import { askYesNo } from '../../terminal/confirm.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
 import { printDiagnostics } from '../../text/diagnostics.ts'
-import { currentOf, prepare, readRevisionFile, told, writtenAs } from './revise.ts'
+import { changeLines, currentOf, prepare, readRevisionFile, writtenAs } from './revise.ts'
 
 export async function proposals(context: Context, word: string | undefined, id: string | undefined): Promise<number> {
   return await withState(context, { create: false }, async ({ engine }) => {
@@ -47,8 +47,8 @@ async function showProposal(context: Context, engine: Engine, plan: PlanTarget, 
   const fates = current === null ? [] : fatesOf(base.definition, card.definition, current.standings)
   const rewritten = rewrittenTasks(base.definition, card.definition)
   const runs = shownCommands(card.definition, task => rewritten.includes(task)).lines
-  const { definition: _, source: __, ...told } = card
-  answer(context, { plan: plan.plan, name: plan.name, ...told, summary: summarise(diff), diff, fates }, () => [
+  const { definition: _, source: __, ...shown } = card
+  answer(context, { plan: plan.plan, name: plan.name, ...shown, summary: summarise(diff), diff, fates }, () => [
     `${context.paint.bold(card.id)} for revision ${card.on} of ${plan.name}, by ${escapeForTerminal(card.by)} ${ago(card.since, context.now())}`,
     `  why      ${escapeForTerminal(card.rationale)}`,
     ...(card.cause === undefined ? [] : [`  because  ${escapeForTerminal(card.cause)}`]),
@@ -61,7 +61,7 @@ async function showProposal(context: Context, engine: Engine, plan: PlanTarget, 
     ...(runs.length === 0 ? [] : ['', 'it would run:', ...runs.map(line => `  ${escapeForTerminal(line)}`), '']),
     ...fates.filter(({ fate }) => fate !== 'kept').map(({ task, why }) => `  ${task} ${escapeForTerminal(why)}`),
     ...(card.fate.status === 'waiting'
-      ? ['', `planfold accept ${plan.name} ${card.id}   or: planfold decline ${plan.name} ${card.id} -m 'why'`]
+      ? ['', `planfold approve ${plan.name} ${card.id}   or: planfold reject ${plan.name} ${card.id} -m 'why'`]
       : []),
   ])
   return EXIT.done
@@ -74,7 +74,7 @@ export async function findProposal(engine: Engine, { plan, name }: PlanTarget, w
   const near = cards.filter(({ id, fate }) => id.startsWith(word) && fate.status === 'waiting')
   const found = exact ?? (near.length === 1 ? near[0] : undefined)
   if (found === undefined)
-    throw notFound(`plan '${name}' has no proposal '${word}'`, `planfold proposals ${name} lists them`)
+    throw notFound(`plan '${name}' has no proposal '${word}'`, `planfold inbox proposals ${name} lists them`)
   return found
 }
 
@@ -83,30 +83,28 @@ function statusOf({ paint }: Context, card: ProposalCard): string {
   return card.fate.status === 'waiting' ? paint.yellow(words) : paint.dim(words)
 }
 
-// `planfold accept PLAN ID` and `planfold decline PLAN ID`: what becomes of a proposed revision. Whoever decides agrees to the hash
-// they were shown; when the plan has become another one meanwhile, nothing happens.
+// `planfold approve PLAN ID` and `planfold reject PLAN ID`: the decision is bound to the hash of the proposal that was shown; if the
+// plan has changed meanwhile, nothing happens.
 
 export interface JudgeOptions {
   readonly message?: string
   readonly hash?: string
 }
 
-export const accept = (context: Context, plan: string, id: string | undefined, options: JudgeOptions) =>
-  decide(context, plan, id, 'accepted', options)
-
-export const decline = (context: Context, plan: string, id: string | undefined, options: JudgeOptions) =>
-  decide(context, plan, id, 'declined', options)
-
-async function decide(
+/** Null if the words name no proposal. A task takes precedence over a proposal. */
+export async function decideProposal(
   context: Context,
   first: string,
   second: string | undefined,
   verdict: 'accepted' | 'declined',
   options: JudgeOptions,
-): Promise<number> {
+): Promise<number | null> {
   return await withState(context, { create: false }, async composed => {
     const { engine } = composed
-    const { plan, card } = await meant(engine, first, second)
+    if ((await lookUpTaskWords(engine, first, second)).ok || !(await isProposal(engine, first, second))) return null
+    if (verdict === 'declined' && options.message === undefined)
+      throw usage('to decline a proposal, say why', "add -m 'why'")
+    const { plan, card } = await resolveProposal(engine, first, second)
     if (options.hash !== undefined && !card.hash.startsWith(options.hash))
       throw usage(`proposal ${card.id} has the hash ${card.hash}`, 'look at it again, then decide')
     const shown = verdict === 'accepted' ? await showCommands(context, engine, plan.plan, card) : {}
@@ -145,12 +143,24 @@ async function showCommands(
   printNote(context, 'it would run:')
   for (const line of lines) printNote(context, `  ${escapeForTerminal(line)}`)
   if (!(await askYesNo(context, 'Accept it, with these commands as your own?')))
-    throw declined(`nothing was changed; to turn it down: planfold decline ${current.definition.name}`)
+    throw declined(`nothing was changed; to turn it down: planfold reject ${current.definition.name}`)
   return { shown: tasks }
 }
 
+/** A plan alone stands for its proposal only where nothing else in it waits for a person. */
+async function isProposal(engine: Engine, first: string, second: string | undefined): Promise<boolean> {
+  const found = await engine.ask({ type: 'find', reference: first })
+  const plan = found?.plan ?? (await openPlans(engine)).at(0)?.id
+  if (plan === undefined) return false
+  const cards = (await engine.ask({ type: 'proposals', plan })) ?? []
+  const word = second ?? (found === null ? first : null)
+  if (word !== null) return cards.some(({ id }) => id.startsWith(word))
+  const waiting = (await engine.ask({ type: 'summary', plan }))?.waiting ?? []
+  return waiting.length === 0 && cards.some(({ fate }) => fate.status === 'waiting')
+}
+
 /** `PLAN ID`, `ID` of the only open plan, or `PLAN` when one proposal for it waits. */
-async function meant(engine: Engine, first: string, second: string | undefined) {
+async function resolveProposal(engine: Engine, first: string, second: string | undefined) {
   const found = second === undefined ? await engine.ask({ type: 'find', reference: first }) : null
   if (found === null) {
     const plan = await findPlan(engine, second === undefined ? undefined : first)
@@ -161,11 +171,11 @@ async function meant(engine: Engine, first: string, second: string | undefined) 
   const open = cards.filter(({ fate }) => fate.status === 'waiting')
   const [card, other] = open
   if (card === undefined)
-    throw notFound(`no proposal for '${name}' waits for a decision`, `planfold proposals ${name} lists them all`)
+    throw notFound(`no proposal for '${name}' waits for a decision`, `planfold inbox proposals ${name} lists them all`)
   if (other !== undefined)
     throw usage(
       `${open.length} proposals for '${name}' wait: ${open.map(({ id }) => id).join(', ')}`,
-      `say which: planfold proposals ${name} tells what each would change`,
+      `say which: planfold inbox proposals ${name} ID shows what it would change`,
     )
   return { plan: { plan, name }, card }
 }
@@ -192,7 +202,7 @@ export async function propose(context: Context, word: string, file: string, opti
     const data = { plan: plan.plan, name: plan.name, on: current.revision, hash, summary, diff, fates }
     if (options.dryRun === true) {
       answer(context, { dryRun: true, ...data }, () => [
-        ...told(context, revision),
+        ...changeLines(context, revision),
         context.paint.dim('nothing was written'),
       ])
       return EXIT.done
@@ -244,9 +254,9 @@ export async function submitProposal(
       : made !== undefined
         ? `proposed as ${id}, for revision ${current.revision} of ${plan.name}: ${escapeForTerminal(summary)}`
         : `this very revision is proposed already, as ${id}`,
-    ...told(context, revision).slice(1),
+    ...changeLines(context, revision).slice(1),
     ...(taken === undefined
-      ? ['', `decide with: planfold accept ${plan.name} ${id}   or: planfold decline ${plan.name} ${id} -m 'why'`]
+      ? ['', `decide with: planfold approve ${plan.name} ${id}   or: planfold reject ${plan.name} ${id} -m 'why'`]
       : []),
   ])
   // No process drives the plan, so this one has to send the notification.

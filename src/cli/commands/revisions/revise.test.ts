@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Composed } from '../../../compose.ts'
+import { lacks } from '../../../composition/missing-extra.fixture.ts'
 import type { TaskName } from '../../../domain/id.ts'
 import type { OpenOptions } from '../../context.ts'
 import { type Context, withState } from '../../context.ts'
@@ -193,7 +194,7 @@ describe('revise', () => {
     expect((await next('Mine')).exit).toBe(0)
     expect(await next('Yours')).toMatchObject({
       exit: 'conflict',
-      stderr: expect.stringContaining('planfold revisions diff p 1'),
+      stderr: expect.stringContaining('planfold revise diff p 1'),
     })
     expect((await list()).map(({ revision }) => revision)).toEqual([1, 2])
   })
@@ -275,21 +276,24 @@ describe('revise', () => {
       expect(await revising(PLAN.replace('Old', 'New'), { dryRun })).toMatchObject({ exit: 'ended', stdout: '' })
   })
 
-  it("takes an agent's markdown: tasks are known by title, and its ticks change no status", async () => {
-    await make()
-    await run('a')
-    const text = '# Plan: whatever\n\n## Steps\n\n- [ ] First\n- [x] Second\n- [ ] Something new\n'
-    await write(text, 'plan.md')
-    const said = await say(context => revise(context, 'p', 'plan.md', { merge: true }))
-    expect(said.exit).toBe(0)
-    expect(said.stdout).toContain("note: the text says 'b' is completed; here it is ready, and stays so")
-    const now = await statuses()
-    expect(now).toMatchObject({ a: 'completed', b: 'ready', c: 'pending' })
-    expect(Object.keys(now)).toHaveLength(4)
-    expect((await say(context => showRevision(context, 'p', 2, { original: true }))).stdout).toBe(text)
-  })
+  it.skipIf(lacks('dialects'))(
+    "takes an agent's markdown: tasks are known by title, and its ticks change no status",
+    async () => {
+      await make()
+      await run('a')
+      const text = '# Plan: whatever\n\n## Steps\n\n- [ ] First\n- [x] Second\n- [ ] Something new\n'
+      await write(text, 'plan.md')
+      const said = await say(context => revise(context, 'p', 'plan.md', { merge: true }))
+      expect(said.exit).toBe(0)
+      expect(said.stdout).toContain("note: the text says 'b' is completed; here it is ready, and stays so")
+      const now = await statuses()
+      expect(now).toMatchObject({ a: 'completed', b: 'ready', c: 'pending' })
+      expect(Object.keys(now)).toHaveLength(4)
+      expect((await say(context => showRevision(context, 'p', 2, { original: true }))).stdout).toBe(text)
+    },
+  )
 
-  it('is refused with a sketch, which nobody could run', async () => {
+  it.skipIf(lacks('dialects'))('is refused with a sketch, which nobody could run', async () => {
     await make()
     const sketch = 'plan_id: x\nnodes:\n  - id: a\n    title: <title>\n    kind: research|implement\n'
     expect(await revising(sketch, { merge: true })).toMatchObject({

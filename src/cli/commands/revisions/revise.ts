@@ -1,5 +1,5 @@
-// `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. What changes, and what
-// becomes of every task, is told; with --dry-run nothing else happens.
+// `planfold revise PLAN [FILE]`: a rewritten plan, or single changes by name, become the next revision. It prints what changes, and what
+// becomes of every task; with --dry-run nothing else happens.
 
 import type { PlanDefinition, PlanSource } from '../../../domain/plan.ts'
 import type { MergeMode, MergeNote } from '../../../domain/revisions/merge.ts'
@@ -61,6 +61,9 @@ export interface ReviseOptions {
   readonly remove?: string
   readonly order?: string
   readonly ids?: 'generated'
+  readonly propose?: boolean
+  readonly cause?: string
+  readonly task?: string
 }
 
 export async function revise(
@@ -69,6 +72,9 @@ export async function revise(
   file: string | undefined,
   options: ReviseOptions,
 ): Promise<number> {
+  if (options.propose === true) return await propose(context, word, file, options)
+  const [needless] = (['cause', 'task'] as const).filter(name => options[name] !== undefined)
+  if (needless !== undefined) throw usage(`--${needless} needs --propose`, 'add --propose')
   if (file === undefined && options.remove === undefined && options.order === undefined && options.ids === undefined)
     throw usage('what is to change?', 'name a file, or say --remove, --order or --ids generated')
   const mode: MergeMode = options.merge === true || file === undefined ? 'merge' : 'replace'
@@ -84,7 +90,7 @@ export async function revise(
     if (options.dryRun === true) {
       const next = hash === current.hash ? current.revision : current.revision + 1
       answer(context, { dryRun: true, ...data, revision: current.revision, next }, () => [
-        ...told(context, revision),
+        ...changeLines(context, revision),
         context.paint.dim('nothing was written'),
       ])
       return fates.some(({ fate }) => fate === 'refused') ? EXIT.refused : EXIT.done
@@ -106,11 +112,24 @@ export async function revise(
         ? ['no changes', ...notesText(notes)]
         : [
             `${plan.name} is now revision ${number}: ${escapeForTerminal(summary)}`,
-            ...told(context, revision).slice(1),
+            ...changeLines(context, revision).slice(1),
           ],
     )
     return EXIT.done
   })
+}
+
+async function propose(
+  context: Context,
+  word: string,
+  file: string | undefined,
+  { message, ...options }: ReviseOptions,
+): Promise<number> {
+  if (file === undefined || options.remove !== undefined || options.order !== undefined || options.ids !== undefined)
+    throw usage('a proposal is a changed plan file', 'planfold revise PLAN FILE --propose')
+  if (message === undefined) throw usage('a proposal needs a reason', "add -m 'why'")
+  const proposals = await import('./proposals.ts')
+  return await proposals.propose(context, word, file, { ...options, message })
 }
 
 export async function currentOf(
@@ -131,7 +150,7 @@ export async function currentOf(
   const { expectRevision } = options
   if (expectRevision !== undefined && expectRevision !== current.revision) {
     const message = `plan '${name}' is at revision ${current.revision}, not ${expectRevision}`
-    const hint = `see what changed: planfold revisions diff ${name} ${Math.min(expectRevision, current.revision)}`
+    const hint = `see what changed: planfold revise diff ${name} ${Math.min(expectRevision, current.revision)}`
     throw new CliError(EXIT.refused, 'conflict', message, hint)
   }
   return current
@@ -164,7 +183,7 @@ function defaultRationale(file: string | undefined, mode: MergeMode, options: Re
 const FATES_SHOWN_MAX = 60
 
 /** The diff, then what becomes of every task that does not simply stay as it is, then the notes. */
-export function told({ paint }: Context, { summary, diff, notes, fates }: PreparedRevision): readonly string[] {
+export function changeLines({ paint }: Context, { summary, diff, notes, fates }: PreparedRevision): readonly string[] {
   const text = escapeForTerminal(explainDiff(diff), { keepLines: true })
   const moved = fates.filter(({ fate }) => fate !== 'kept')
   const lines = moved.slice(0, FATES_SHOWN_MAX).map(({ task, fate, why }) => {

@@ -1,4 +1,4 @@
-// The options and help of the commands that change a plan: revise, propose, accept, drift, converge.
+// The options and help of the commands that change a plan: revise, converge.
 
 import { type Command, Option } from 'commander'
 
@@ -7,73 +7,7 @@ import { count, duration, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 
 const ROUNDS = 5
 
-export function addReplanning(program: Command, act: Act): void {
-  program
-    .command('propose')
-    .description('propose a change to a plan')
-    .argument('<plan>', PLAN)
-    .argument('<file>', 'changed plan file, in any known format; - reads standard input')
-    .requiredOption('-m, --message <text>', 'why')
-    .option('--merge', 'keep tasks and keys that the file does not mention')
-    .option('--cause <text>', 'the unexpected observation that led to this change')
-    .option('--task <task>', 'the task this is about')
-    .option('--expect-revision <n>', 'only if this is still the current revision', count)
-    .option('-n, --dry-run', 'show what would change; write nothing')
-    .addHelpText(
-      'after',
-      `
-Running tasks continue. A proposal is for the current revision; if the plan changes first, the proposal expires.
-\`policy.replan\` decides whether proposals wait for a person (ask), apply automatically (auto) or are refused (never).`,
-    )
-    .action(act(async () => (await import('./proposals.ts')).propose))
-
-  program
-    .command('replan')
-    .description('draft what is left of a started plan again, as a proposal')
-    .argument('<plan>', PLAN)
-    .option('-m, --message <text>', 'what should be different')
-    .option('--planner <name>', 'who drafts it: heuristic, model or agent (default: who drafted the plan)')
-    .option('--model <name>', 'draft with this model, PROVIDER/NAME')
-    .option('--budget <amount>', "limit for drafting with a model: '3 USD', '40 calls', '600k tokens'")
-    .option('--no-look', 'draft without running the tests, lint, type check and build first')
-    .option('--with <agent>', 'let your own coding agent draft it; it can only read')
-    .addHelpText(
-      'after',
-      `
-Tasks that are completed, skipped, running or waiting stay as they are; the rest is drafted from the goal, what was done, what
-failed and what you say. Nothing changes before \`planfold accept\`. A failed plan continues once the proposal is accepted.
-Without a model, failed tasks get what failed and what you say into their instructions.`,
-    )
-    .action(act(async () => (await import('../../../extras/planners/commands/replan.ts')).replan))
-
-  program
-    .command('proposals')
-    .description('list proposed changes, or show one')
-    .argument('[plan]', OPTIONAL_PLAN)
-    .argument('[id]', 'id of the proposal, as listed')
-    .action(act(async () => (await import('./proposals.ts')).proposals))
-
-  const judging = (name: 'accept' | 'decline', description: string): Command =>
-    program
-      .command(name)
-      .description(description)
-      .argument('<plan>', 'name or UUID of the plan; if only one plan is unfinished, the id alone is enough')
-      .argument('[id]', 'id of the proposal; optional if only one is pending')
-      .option('--hash <hash>', 'decide only if the proposal still has this hash')
-  judging('accept', 'accept a proposed change')
-    .option('-m, --message <text>', 'why')
-    .action(act(async () => (await import('./proposals.ts')).accept))
-  judging('decline', 'decline a proposed change')
-    .requiredOption('-m, --message <text>', 'why')
-    .action(act(async () => (await import('./proposals.ts')).decline))
-
-  program
-    .command('drift')
-    .description('show commits and files that changed outside the plan')
-    .argument('[plan]', OPTIONAL_PLAN)
-    .option('--all', 'include what the tasks of the plan wrote')
-    .action(act(async () => (await import('./drift.ts')).drift))
-
+export function addConverging(program: Command, act: Act): void {
   program
     .command('converge')
     .description('fix until the checks pass: run the final checks, add tasks for failed ones, run them, repeat')
@@ -107,9 +41,9 @@ Exit codes: 0 all checks pass and the plan is completed   1 checks still fail: n
 const together = (names: string, before?: string): string => (before === undefined ? names : `${before},${names}`)
 
 export function addRevisions(program: Command, act: Act): void {
-  program
+  const revise = program
     .command('revise')
-    .description('update a plan from a changed file')
+    .description('update a plan from a changed file, or propose that; list, show or compare its revisions')
     .argument('<plan>', PLAN)
     .argument('[file]', 'changed plan file, in any known format; - reads standard input')
     .addOption(new Option('--merge', 'keep tasks and keys that the file does not mention').conflicts('replace'))
@@ -124,28 +58,35 @@ export function addRevisions(program: Command, act: Act): void {
       ]),
     )
     .option('-n, --dry-run', 'show what would change for each task; write nothing')
+    .option('--propose', 'only propose the change; needs -m')
+    .option('--cause <text>', 'with --propose: the unexpected observation that led to this change')
+    .option('--task <task>', 'with --propose: the task this is about')
     .addHelpText(
       'after',
       `
 Examples:
   planfold revise release plan.yaml --dry-run
+  planfold revise release plan.yaml --propose -m 'the cache needs a lock'
+  planfold revise diff release
   planfold revise release plan.yaml -m 'tests come first'
   planfold revise release --remove docs,notes -m 'not needed'
 
 Tasks are matched by id, else by title. Recorded results win: a file cannot mark a task as completed, and completed tasks stay
 completed. A failed task that you change runs again. A plan that has failed is changed by running the changed file:
-planfold run FILE.`,
+planfold run FILE.
+
+A proposal is for the current revision; if the plan changes first, it expires. \`policy.replan\` decides whether proposals wait for a
+person (ask: \`planfold inbox\` lists them), apply automatically (auto) or are refused (never).`,
     )
     .action(act(async () => (await import('./revise.ts')).revise))
 
-  const revisions = program.command('revisions').description('list, show or compare the revisions of a plan')
-  const word = (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
-    revisions
-      .command(name, options)
+  const word = (name: string, description: string): Command =>
+    revise
+      .command(name)
       .description(description)
       .configureOutput({ writeErr: () => {} })
 
-  word('list', 'list revisions: when, by whom, why, and what changed', { isDefault: true })
+  word('list', 'list revisions: when, by whom, why, and what changed')
     .argument('[plan]', OPTIONAL_PLAN)
     .action(act(async () => (await import('./revisions.ts')).listRevisions))
   word('show', 'show a revision (default: the latest)')

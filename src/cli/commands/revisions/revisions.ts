@@ -1,4 +1,4 @@
-// `planfold revisions list|show|diff`: how a plan came to say what it says. Nothing here changes anything.
+// `planfold revise list|show|diff`: how a plan came to say what it says. Nothing here changes anything.
 
 import { numberOf } from '../../../domain/phrases.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
@@ -65,7 +65,7 @@ export async function showRevision(
     if (options.original === true && one.source === null)
       throw notFound(
         `the text of revision ${one.revision} was not kept`,
-        `the same content: planfold revisions show ${target.name} ${one.revision} --yaml`,
+        `the same content: planfold revise show ${target.name} ${one.revision} --yaml`,
       )
     const { definition, source } = one
     const before = revisions[revisions.indexOf(one) - 1]

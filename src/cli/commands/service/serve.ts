@@ -1,4 +1,4 @@
-// `planfold serve`: checks what was asked for, opens the service and runs it until it is told to stop.
+// `planfold serve`: checks the options, opens the service and runs it until it is stopped.
 
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -29,7 +29,7 @@ import type { ServerRooms } from '../../../server/service.ts'
 import { answer, CliError, type Context, EXIT, usage, withState } from '../../command.ts'
 import { VERSION } from '../../version.ts'
 
-// The service, with the engine inside, until it is told to stop.
+// The service, with the engine inside, until it is stopped.
 //
 //   serving ── SIGINT/SIGTERM ──→ stopping (/ready says 503, answers under way end, streams end, then the listener closes; plans come
 //                                 to rest and stay active)
@@ -124,7 +124,7 @@ function roomsOf(
 
 async function listen(rooms: ServerRooms, { host, port, tls, logLevel }: ServiceOptions): Promise<Serving> {
   // Only with the debug log, because it is called for every request.
-  const answered = ({ id, ...told }: Answered): void => rooms.log.debug({ id, ...told }, 'answered')
+  const answered = ({ id, ...answer }: Answered): void => rooms.log.debug({ id, ...answer }, 'answered')
   try {
     return await serve(rooms, {
       host,
@@ -175,12 +175,12 @@ async function guarded(
   return { guard, link: `#code=${browsers.invite(sha256Of(owner.secret)).code}` }
 }
 
-interface Told {
+interface Listening {
   readonly address: string
   readonly host: string
   readonly port: number
   readonly auth: boolean
-  /** What makes a link of the address; null when nobody is asked for anything. */
+  /** What makes a link of the address; null without authentication. */
   readonly fragment: string | null
 }
 
@@ -188,17 +188,17 @@ function tellAddress(
   context: Context,
   { root, stateDir, warnings }: Composed,
   log: Log,
-  { fragment, ...told }: Told,
+  { fragment, ...listening }: Listening,
 ): void {
-  const link = fragment === null ? null : `${told.address}/${fragment}`
+  const link = fragment === null ? null : `${listening.address}/${fragment}`
   const tokenFile = fragment === null ? null : ownerTokenFile(stateDir)
-  answer(context, { ...told, link, tokenFile, pid: process.pid, root, stateDir }, () => [
-    `planfold serves ${escapeForTerminal(root)} at ${told.address}`,
+  answer(context, { ...listening, link, tokenFile, pid: process.pid, root, stateDir }, () => [
+    `planfold serves ${escapeForTerminal(root)} at ${listening.address}`,
     ...(link === null ? [] : [`open ${link} (works once, within 10 minutes)`]),
     ...(tokenFile === null ? [] : [`programs use the token in ${escapeForTerminal(tokenFile)}`]),
   ])
   for (const warning of warnings) log.warn({}, warning)
-  if (!told.auth) log.warn({}, 'anybody on this machine may do everything here (--no-auth)')
+  if (!listening.auth) log.warn({}, 'anybody on this machine may do everything here (--no-auth)')
 }
 
 interface Stopped {

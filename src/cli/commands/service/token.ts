@@ -62,8 +62,8 @@ export async function tokenCreate(context: Context, name: string, options: Creat
       const [exit, code] = made.exists ? ([EXIT.refused, 'exists'] as const) : ([EXIT.usage, 'usage'] as const)
       throw new CliError(exit, code, made.message, made.hint)
     }
-    const { sha256: _, ...told } = made.token
-    answer(context, { ...told, token: made.secret }, () => made.secret)
+    const { sha256: _, ...shown } = made.token
+    answer(context, { ...shown, token: made.secret }, () => made.secret)
     printNote(context, `it is shown only once. To revoke it: planfold token revoke ${name}`)
     return EXIT.done
   })

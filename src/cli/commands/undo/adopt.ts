@@ -1,4 +1,4 @@
-// `planfold adopt FORK`: shows what a fork changed, brings it into the plan it was made from, and lets its folder go when
+// `planfold fork adopt FORK`: shows what a fork changed, brings it into the plan it was made from, and lets its folder go when
 // everything was taken or kept. `planfold undo` of that plan takes it back.
 
 import type { Composed } from '../../../compose.ts'
@@ -64,13 +64,13 @@ function adoptionLines({ paint }: Context, preview: Foreseen, choiceOf: ChoiceOf
     ...(open === 0 ? [] : [`${shareOf(open, files.length - same.length)}changed here as well`]),
     ...(same.length === 0 ? [] : [`${same.length} already the same here`]),
   ]
-  const told = files.filter(file => !same.includes(file))
+  const listed = files.filter(file => !same.includes(file))
   return [
     paint.bold(`adopt the work of ${escapeForTerminal(fork.name)} into ${escapeForTerminal(into.name)}`),
     line('from', SEEN[seen]),
     line('files', counts.length === 0 ? 'it changed nothing' : counts.join(', ')),
-    ...told.slice(0, FILES_MAX).map(file => fileLine(paint, file, choiceOf)),
-    ...(told.length > FILES_MAX ? [line('', `and ${numberOf(told.length - FILES_MAX, 'path')} more`)] : []),
+    ...listed.slice(0, FILES_MAX).map(file => fileLine(paint, file, choiceOf)),
+    ...(listed.length > FILES_MAX ? [line('', `and ${numberOf(listed.length - FILES_MAX, 'path')} more`)] : []),
     ...left.map(({ path, reason }) => line('missing', `${shownPath(path)}: ${reason}`)),
   ]
 }
@@ -129,7 +129,7 @@ function adoptedLines(
   })
   const kept = (end?.kept ?? []).flatMap(({ path, sha256 }) => [
     line('backup', `the previous version of ${shownPath(path)} is stored as ${sha256}`, paint.yellow),
-    line('', say(`checkpoints cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
+    line('', say(`checkpoint cat ${into.name} ${sha256} > ${shellWord(`${path.replaceAll('/', '-')}.kept`)}`)),
   ])
   const what =
     end === null ? 'nothing was left to adopt' : `adopted into ${into.name}; ${numberOf(end.paths, 'path')} changed`
@@ -225,7 +225,7 @@ async function carriedOut(
       EXIT.interrupted,
       'interrupted',
       `the adoption of '${name}' was interrupted and is not finished`,
-      `Next: ${say(`adopt ${name}`)}`,
+      `Next: ${say(`fork adopt ${name}`)}`,
     )
   const { status, into, end } = done
   const folder = status === 'adopted' ? { folder: done.folder, why: done.why } : {}
@@ -256,7 +256,7 @@ async function show(
     if (shown + lines.length > max) {
       print(context, [
         ...lines.slice(0, Math.max(0, max - shown)),
-        context.paint.dim(`  … the whole diff: planfold adopt ${name} --dry-run --patch`),
+        context.paint.dim(`  … the whole diff: planfold fork adopt ${name} --dry-run --patch`),
       ])
       return
     }
@@ -272,7 +272,7 @@ function wayLines({ paint }: Context, ways: ReturnType<typeof adoptionWays>): re
 
 const commandOf = (name: string, { into, keepFolder, removeIgnored }: AdoptOptions): string =>
   [
-    `adopt ${name}`,
+    `fork adopt ${name}`,
     ...(into === undefined ? [] : ['--into', shellWord(into)]),
     ...(keepFolder === true ? ['--keep-folder'] : []),
     ...(removeIgnored === true ? ['--remove-ignored'] : []),

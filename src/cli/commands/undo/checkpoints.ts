@@ -1,4 +1,4 @@
-// `planfold checkpoint` takes a checkpoint; `planfold checkpoints list|show|diff|cat` shows the places a plan can go back to.
+// `planfold checkpoint` takes a checkpoint; `planfold checkpoint list|show|diff|cat` shows the places a plan can go back to.
 
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -82,14 +82,14 @@ type Item = Happened & Change & { readonly patch?: Patch }
 
 function lines(
   { paint }: Context,
-  told: {
+  shown: {
     readonly from: string
     readonly to: string | undefined
     readonly diff: Extract<CheckpointDiff, { ok: true }>
     readonly items: readonly Item[]
   },
 ): readonly string[] {
-  const { from, to, diff, items } = told
+  const { from, to, diff, items } = shown
   const tints = { added: paint.green, removed: paint.red, changed: paint.yellow, mode: paint.cyan }
   const sides = `${escapeForTerminal(from)} → ${to === undefined ? 'now' : escapeForTerminal(to)}`
   const basis = diff.basis === 'whole' ? 'all files' : 'only what the plan wrote; not all files were stored'
@@ -173,7 +173,7 @@ export async function cat(context: Context, word: string, sha256: string): Promi
     else if (text === null || text.includes('\0'))
       throw usage(
         `it is not text (${numberOf(bytes.length, 'byte')})`,
-        `write them to a file: planfold checkpoints cat ${name} ${sha256} > FILE`,
+        `write them to a file: planfold checkpoint cat ${name} ${sha256} > FILE`,
       )
     else context.stdout.write(escapeForTerminal(text, { keepLines: true }))
     return EXIT.done
@@ -214,7 +214,7 @@ function listLines(
     standingShort(one.standing),
   ])
   return [
-    ...(earlier === 0 ? [] : [paint.dim(`… ${earlier} earlier ones: planfold checkpoints list ${name} --all`)]),
+    ...(earlier === 0 ? [] : [paint.dim(`… ${earlier} earlier ones: planfold checkpoint list ${name} --all`)]),
     ...table(paint, ['checkpoint', 'entry', 'when', 'created', 'wrote', 'saved'], rows, terminal?.columns() ?? null),
     paint.dim(`Roll back to one: planfold rollback ${name} --to CHECKPOINT (--dry-run shows what would happen)`),
   ]
@@ -255,6 +255,6 @@ function cardLines({ paint }: Context, plan: string, card: CheckpointCard): read
     ...(card.standing.snapshot === undefined && card.standing.lacks === undefined
       ? [line('files', 'stores only files written by the plan, not the others')]
       : []),
-    paint.dim(`  files since then: planfold checkpoints diff ${plan} ${escapeForTerminal(card.name)}`),
+    paint.dim(`  files since then: planfold checkpoint diff ${plan} ${escapeForTerminal(card.name)}`),
   ]
 }

@@ -1,4 +1,4 @@
-// `planfold compare A B`: two plans side by side. What they were told, how each task went, what came out. Only looks.
+// `planfold show A --compare B`: two plans side by side. Inputs, how each task went, outputs. Changes nothing.
 
 import { numberOf } from '../../../domain/phrases.ts'
 import { isEmpty } from '../../../domain/revisions/semantic-diff.ts'
@@ -21,12 +21,12 @@ const DIFF_LINES_MAX = 40
 
 export async function compare(
   context: Context,
-  first: string,
+  first: string | undefined,
   second: string,
   options: CompareOptions,
 ): Promise<number> {
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
-    const [a, b] = [await findPlan(engine, first), await findPlan(engine, second)]
+    const [a, b] = [await findPlan(engine, first, { looking: true }), await findPlan(engine, second)]
     const compared = await engine.ask({ type: 'compare', plan: a.plan, with: b.plan })
     if (compared === null) throw new Error(`bug: the plans ${a.plan} and ${b.plan} were found and are gone`)
     answer(context, compared, () => lines(context, compared, options))
@@ -74,7 +74,11 @@ function lines(context: Context, compared: Comparison, options: CompareOptions):
         ]),
     ...(definition.same
       ? []
-      : [paint.dim(`in full: planfold compare ${escapeForTerminal(a.name)} ${escapeForTerminal(b.name)} --json`)]),
+      : [
+          paint.dim(
+            `in full: planfold show ${escapeForTerminal(a.name)} --compare ${escapeForTerminal(b.name)} --json`,
+          ),
+        ]),
   ]
 }
 

@@ -1,12 +1,12 @@
-// `planfold fork PLAN --from WHERE`: a new plan that goes on from where another one stood, in a folder of its own with the files
-// of then. The other plan and its files stay as they are.
+// `planfold fork PLAN --from WHERE`: a new plan that continues from an earlier point of another one, in a folder of its own with the
+// files of that point. The other plan and its files do not change.
 
 import type { Json } from '../../../domain/json.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import type { Forked } from '../../../engine/engine.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { LeftOut } from '../../../workspace/workspace.ts'
-import { answer, type Context, EXIT, print, printNote, withState } from '../../command.ts'
+import { answer, type Context, EXIT, print, printNote, usage, withState } from '../../command.ts'
 import { findPlan } from '../../find-target.ts'
 import { submit } from '../../order.ts'
 
@@ -14,7 +14,7 @@ import type { PlanFile } from '../../plan-file.ts'
 import { halves } from '../formats/template-new.ts'
 
 export interface ForkOptions {
-  readonly from: string
+  readonly from?: string
   readonly name?: string
   readonly input?: readonly string[]
   readonly revision?: string
@@ -26,6 +26,8 @@ export interface ForkOptions {
 const NAMED_MAX = 5
 
 export async function fork(context: Context, word: string, options: ForkOptions): Promise<number> {
+  const { from } = options
+  if (from === undefined) throw usage("required option '--from <where>' not specified", 'see `planfold fork --help`')
   const file = options.revision === undefined ? null : await revisionOf(context, options.revision)
   const inputs = inputsOf(options.input ?? [])
   return await withState(context, { create: false }, async composed => {
@@ -33,7 +35,7 @@ export async function fork(context: Context, word: string, options: ForkOptions)
     const { name, model, here } = options
     const made = await submit(composed, plan, {
       type: 'fork',
-      from: options.from,
+      from,
       inputs,
       name,
       model,
@@ -41,12 +43,12 @@ export async function fork(context: Context, word: string, options: ForkOptions)
       ...(file === null ? {} : { definition: file.definition, source: file.source }),
     })
     const forked = made.fork
-    if (forked === undefined) throw new Error('bug: a fork was made, and nothing was told of it')
+    if (forked === undefined) throw new Error('bug: a fork was made, and the answer has no details')
     if (options.start !== true) {
       const data = { plan: made.plan, name: made.name, status: 'draft', origin: { plan, name: origin }, ...forked }
       answer(context, data, () => [
         ...lines(context, made.name, origin, forked),
-        ...(forked.works.in === 'workspace' ? [] : [`  Later, to merge its work: planfold adopt ${made.name}`]),
+        ...(forked.works.in === 'workspace' ? [] : [`  Later, to merge its work: planfold fork adopt ${made.name}`]),
         `  Next: planfold run ${made.name}`,
       ])
       return EXIT.done

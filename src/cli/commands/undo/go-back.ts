@@ -23,9 +23,9 @@ import { resolvePaths } from '../../text/path-text.ts'
 import {
   type Asked,
   doneWords,
-  type Foretold,
   nextCommandLines,
   nextCommands,
+  type Preview,
   previewLines,
   undecided,
 } from '../../text/rollback-preview.ts'
@@ -59,10 +59,10 @@ export interface GoBack {
 export async function goBack(context: Context, composed: Composed, wanted: GoBack): Promise<number> {
   const { ask, options } = wanted
   const said = { ...ask, ...(options.includeUnclaimed === true ? { includeUnclaimed: true as const } : {}) }
-  const first = await foretold(context, composed, wanted, said)
+  const first = await previewOf(context, composed, wanted, said)
   const isIncluded = await includesUnclaimed(context, first.preview, wanted)
   const { preview, chosen, asked, how } = isIncluded
-    ? await foretold(context, composed, wanted, { ...said, includeUnclaimed: true })
+    ? await previewOf(context, composed, wanted, { ...said, includeUnclaimed: true })
     : first
   if (options.dryRun === true) {
     const { plan, name } = wanted
@@ -85,7 +85,7 @@ const leftUnclaimed = (files: readonly FilePreview[]): ReadonlySet<string> =>
 
 async function includesUnclaimed(
   context: Context,
-  { files }: Foretold,
+  { files }: Preview,
   { options, isAnswered }: GoBack,
 ): Promise<boolean> {
   const left = leftUnclaimed(files)
@@ -94,10 +94,10 @@ async function includesUnclaimed(
   return await confirm(context, `revert ${numberOf(left.size, 'path')} as well that may be yours (see above)?`)
 }
 
-async function foretold(context: Context, { engine, root }: Composed, wanted: GoBack, ask: RollbackAsk) {
+async function previewOf(context: Context, { engine, root }: Composed, wanted: GoBack, ask: RollbackAsk) {
   const { plan, name, kind, options } = wanted
   const force = options.force === true ? { force: true as const } : {}
-  const look = async (more: RollbackAsk): Promise<Foretold> => {
+  const look = async (more: RollbackAsk): Promise<Preview> => {
     const found = await previewRollback(engine, { plan, kind, ask: { ...ask, ...force, ...more } })
     if (found === null) throw new Error(`bug: the plan ${plan} was found and is gone`)
     if (!found.ok) throw refused(found.refusal)
@@ -151,7 +151,7 @@ async function ordered(
   context: Context,
   composed: Composed,
   { plan, name, kind, ask }: GoBack,
-  preview: Foretold,
+  preview: Preview,
 ): Promise<CarriedOut> {
   const seeThrough = async ({ version }: { readonly version: number }): Promise<CarriedOut> => {
     const carried = await carryOut(context, composed, { plan, since: version }).catch((error: Error) => {
@@ -198,7 +198,7 @@ async function tell(
   const what = kind === 'undo' ? undone : doneWords(asked)
   const status = isLast === true ? 'cancelled' : (summary?.status ?? 'paused')
   const { type, ...outcome } = ended
-  const also = await unforetold(engine, asked, ended)
+  const also = await unlistedChanges(engine, asked, ended)
   const data = {
     plan,
     name,
@@ -226,7 +226,7 @@ async function tell(
     : EXIT.failed
 }
 
-async function unforetold(
+async function unlistedChanges(
   engine: Composed['engine'],
   { preview }: Asked,
   ended: RollbackEnd,

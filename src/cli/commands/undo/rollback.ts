@@ -1,5 +1,5 @@
-// `planfold rollback` sets files, tasks and git back to where the plan stood, after showing what will happen; `planfold undo`
-// takes the last rollback back.
+// `planfold rollback` reverts files, tasks and git to an earlier point of the plan, after a preview; `planfold undo` undoes the last
+// rollback.
 
 import type { Composed } from '../../../compose.ts'
 import type { RollbackAsk } from '../../../engine/engine.ts'

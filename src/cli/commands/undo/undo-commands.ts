@@ -1,4 +1,4 @@
-// The options and help of the commands that undo, recover and fork: checkpoints, rollback, undo, restore, fork, adopt, compare.
+// The options and help of the commands that undo, recover and fork: checkpoint, rollback, undo, restore, fork.
 
 import { type Command, Option } from 'commander'
 
@@ -6,25 +6,12 @@ import type { Act } from '../../context.ts'
 import { collectValues, OPTIONAL_PLAN, PLAN } from '../option-values.ts'
 
 export function addTime(program: Command, act: Act): void {
-  program
-    .command('replay')
-    .description('replay the event log and check that it leads to the same state; runs nothing')
-    .argument('<plan>', PLAN)
-    .action(act(async () => (await import('../records/replay.ts')).replay))
-
-  program
-    .command('compare')
-    .description('compare two plans: tasks, outcomes, times, outputs')
-    .argument('<a>', 'name or UUID of the first plan')
-    .argument('<b>', 'name or UUID of the second plan')
-    .option('--all', 'include tasks with the same outcome')
-    .action(act(async () => (await import('./compare.ts')).compare))
-
-  program
+  const fork = program
     .command('fork')
-    .description('copy a plan at a given point into its own worktree and continue there')
+    .description('copy a plan at a given point into its own worktree and continue there; merge it back with `adopt`')
     .argument('<plan>', PLAN)
-    .requiredOption('--from <where>', 'TASK (after it), before:TASK, a checkpoint, or the number of a log entry')
+    // Commander would ask `fork adopt` for it, too, if it were a required option.
+    .option('--from <where>', 'TASK (after it), before:TASK, a checkpoint, or the number of a log entry (required)')
     .option('--name <name>', 'name of the new plan (default: <plan>-fork)')
     .option('--input <task.key=value>', 'change an input of an unfinished task; repeat for more', collectValues)
     .option('--revision <file>', 'use this plan file, in any known format')
@@ -38,11 +25,11 @@ Examples:
   planfold fork release --from build --start
   planfold fork release --from before:pack --input pack.level=9
 
-The original plan does not change. \`planfold compare\` shows both side by side, \`planfold adopt\` merges the fork back.`,
+The original plan does not change. \`planfold show A --compare B\` shows both side by side.`,
     )
     .action(act(async () => (await import('./fork.ts')).fork))
 
-  program
+  fork
     .command('adopt')
     .description('merge the changes of a fork back into its plan; shows the diff first')
     .argument('<fork>', 'name or UUID of the fork')
@@ -58,8 +45,8 @@ The original plan does not change. \`planfold compare\` shows both side by side,
       'after',
       `
 Examples:
-  planfold adopt release-fork --dry-run             show what would happen
-  planfold adopt release-fork --merge notes.md      merge with changes made here since
+  planfold fork adopt release-fork --dry-run             show what would happen
+  planfold fork adopt release-fork --merge notes.md      merge with changes made here since
   planfold undo release                             undo the merge
 
 If a file changed on both sides, nothing happens until you choose. The worktree is removed when everything in it is merged
@@ -159,36 +146,27 @@ function withChoices(command: Command, other: string): Command {
 }
 
 function addCheckpoints(program: Command, act: Act): void {
-  program
+  const checkpoint = program
     .command('checkpoint')
-    .description('save all files and the state of the plan under a name')
+    .description('save all files and the state of the plan under a name; list, show or compare checkpoints')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('--name <name>', 'name of the checkpoint (default: plan and time)')
     .addHelpText(
       'after',
       `
-Example:
-  planfold checkpoint release --name before-the-rewrite`,
+Examples:
+  planfold checkpoint release --name before-the-rewrite
+  planfold checkpoint list release
+  planfold checkpoint diff release cp-build-20261115T083000123Z --patch`,
     )
     .action(act(async () => (await import('./checkpoints.ts')).checkpoint))
-
-  const checkpoints = program
-    .command('checkpoints')
-    .description('list, show or compare checkpoints, or print a stored file')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  planfold checkpoints release
-  planfold checkpoints diff release cp-build-20261115T083000123Z --patch`,
-    )
-  const word = (name: string, description: string, options: { readonly isDefault?: true } = {}): Command =>
-    checkpoints
-      .command(name, options)
+  const word = (name: string, description: string): Command =>
+    checkpoint
+      .command(name)
       .description(description)
       .configureOutput({ writeErr: () => {} })
 
-  word('list', 'list checkpoints, latest last', { isDefault: true })
+  word('list', 'list checkpoints, latest last')
     .argument('[plan]', OPTIONAL_PLAN)
     .option('-a, --all', 'list all, without a limit')
     .action(act(async () => (await import('./checkpoints.ts')).listCheckpoints))
@@ -204,6 +182,6 @@ Examples:
     .action(act(async () => (await import('./checkpoints.ts')).diffCheckpoints))
   word('cat', 'print a stored file by its hash')
     .argument('<plan>', PLAN)
-    .argument('<sha256>', 'hash, as printed by rollback or checkpoints')
+    .argument('<sha256>', 'hash, as printed by rollback or checkpoint')
     .action(act(async () => (await import('./checkpoints.ts')).cat))
 }

@@ -1,4 +1,4 @@
-// `planfold capabilities`: what tasks can do, and whether it works on this machine.
+// `planfold doctor capabilities`: what tasks can do, and whether it works on this machine.
 
 import { listRunners } from '../../../compose.ts'
 import { findExtra } from '../../../extras.ts'

@@ -1,4 +1,4 @@
-// `planfold check`: proves that the hash chains hold, that the query tables equal the fold of every
+// `planfold doctor store`: proves that the hash chains hold, that the query tables equal the fold of every
 // journal; with --read-data every stored blob is read too.
 
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'

@@ -12,8 +12,8 @@ import { answer, answerDocument, type Context, EXIT, withState } from '../../com
 export type Shell = 'bash' | 'zsh' | 'fish'
 export const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish']
 
-/** What `planfold names` lists. `where`: checkpoints, and tasks to go back to; `meant`: plans, and the tasks of the only open one. */
-export const NAME_KINDS = ['plan', 'meant', 'task', 'checkpoint', 'where'] as const
+/** What `planfold names` lists. `where`: checkpoints, and tasks to go back to; `target`: plans, and the tasks of the only open one. */
+export const NAME_KINDS = ['plan', 'target', 'task', 'checkpoint', 'where'] as const
 export type NameKind = (typeof NAME_KINDS)[number]
 
 interface Word {
@@ -50,7 +50,7 @@ function wordOf(program: Command, command: Command): Word {
     description: command.summary() || command.description(),
     options: [...command.options, ...program.options],
     // Where a task follows, the plan may be left out.
-    kinds: kinds.map((kind, at) => (kind === 'plan' && kinds[at + 1] === 'task' ? 'meant' : kind)),
+    kinds: kinds.map((kind, at) => (kind === 'plan' && kinds[at + 1] === 'task' ? 'target' : kind)),
     takesFile: first?.name().includes('file') === true,
     choices: first?.argChoices ?? [],
     words: command.commands.map(inner => wordOf(program, inner)),
@@ -60,7 +60,7 @@ function wordOf(program: Command, command: Command): Word {
 function kindOf(argument: Argument, command: Command): NameKind | null {
   const name = argument.name().toLowerCase()
   if (name === 'task' || name === 'checkpoint') return name
-  if (command.parent?.name() === 'checkpoints' && (name === 'from' || name === 'to')) return 'checkpoint'
+  if (command.parent?.name() === 'checkpoint' && (name === 'from' || name === 'to')) return 'checkpoint'
   return name.includes('plan') || ['a', 'b', 'fork'].includes(name) ? 'plan' : null
 }
 
@@ -200,7 +200,7 @@ export async function names(context: Context, kind: NameKind, word: string | und
 async function namesOf(engine: Engine, kind: NameKind, word: string | undefined): Promise<readonly string[]> {
   if (kind === 'plan') return await plans(engine)
   const plan = await planFor(engine, word)
-  if (kind === 'meant') return [...(await plans(engine)), ...(plan === null ? [] : await tasks(engine, plan))]
+  if (kind === 'target') return [...(await plans(engine)), ...(plan === null ? [] : await tasks(engine, plan))]
   if (plan === null) return []
   const points = async () =>
     ((await engine.ask({ type: 'checkpoints', plan })) ?? []).map(({ name }) => name).toReversed()

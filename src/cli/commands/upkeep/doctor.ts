@@ -43,7 +43,7 @@ export async function doctor(context: Context): Promise<number> {
   return report.ok ? EXIT.done : EXIT.failed
 }
 
-/** Whatever is thrown while a part is tried is what was found about it. */
+/** An exception while a part is examined is its finding. */
 async function tried<T>(work: () => Promise<T>): Promise<Tried<T>> {
   try {
     return { ok: true, value: await work() }

@@ -40,7 +40,7 @@ export async function prune(context: Context, options: PruneOptions): Promise<nu
     const verb = dryRun ? 'would be' : 'were'
     answer(context, { dryRun, archived, unadopted, ...pruned, moved: { ...pruned.moved, removed: isRemoved } }, () => [
       ...unadopted.map(
-        name => `${name} is a fork with unmerged work and was not archived. Next: planfold adopt ${name}`,
+        name => `${name} is a fork with unmerged work and was not archived. Next: planfold fork adopt ${name}`,
       ),
       ...(options.archive === true
         ? [

@@ -1,4 +1,4 @@
-// The options and help of the commands for formats and maintenance: import, export, schema, check, doctor, prune, completion.
+// The options and help of the commands for formats and maintenance: import, export, doctor, prune, completion.
 
 import { Argument, type Command, Option } from 'commander'
 
@@ -9,19 +9,7 @@ import { NAME_KINDS, type Shell } from './completion.ts'
 const MONTH_MS = 30 * 24 * 60 * 60_000
 
 export function addKeeping(program: Command, act: Act): void {
-  program
-    .command('schema')
-    .description('print the JSON Schema of plan files')
-    .option('--http', 'print the OpenAPI document of the server instead')
-    .action(act(async () => (await import('../formats/schema.ts')).schema))
-
-  program
-    .command('check')
-    .description('check the stored data for corruption (like git fsck)')
-    .option('--read-data', 'also read every stored file')
-    .action(act(async () => (await import('./check.ts')).check))
-
-  program
+  const doctor = program
     .command('doctor')
     .description('check this machine and the data folder, and say how to fix problems')
     .addHelpText(
@@ -31,8 +19,12 @@ It tests Node, SQLite, git, the sandbox, disk, clock, permissions and settings. 
 exit 0 if there are only warnings.`,
     )
     .action(act(async () => (await import('./doctor.ts')).doctor))
-
-  program
+  doctor
+    .command('store')
+    .description('check the stored data for corruption (like git fsck)')
+    .option('--read-data', 'also read every stored file')
+    .action(act(async () => (await import('./check.ts')).check))
+  doctor
     .command('capabilities')
     .description('list the kinds of tasks, with effects, risks and whether each works on this machine')
     .action(act(async () => (await import('./capabilities.ts')).listCapabilities))
@@ -41,7 +33,7 @@ exit 0 if there are only warnings.`,
     .command('export')
     .description('write a plan as a file in any format, or its event log as JSON lines')
     .argument('[plan]', OPTIONAL_PLAN)
-    .option('--to <format>', 'yaml (default), json, journal (the event log), or one of `planfold formats`')
+    .option('--to <format>', 'yaml (default), json, journal (the event log), or one of `planfold import --formats`')
     .option('--out <file>', 'file to write, or folder for formats of several files (default: standard output)')
     .option('--original', 'print the original file, unchanged')
     .option(
@@ -49,6 +41,8 @@ exit 0 if there are only warnings.`,
       'rewrite the state file of this plan, or of all plans, in this folder (default: plans)',
     )
     .addOption(new Option('--format <format>', 'the same as --to').hideHelp())
+    .option('--schema', 'only print the JSON Schema of plan files')
+    .option('--http', 'with --schema: print the OpenAPI document of the server instead')
     .addHelpText(
       'after',
       `

@@ -52,7 +52,6 @@ export function agentLineKinds(
   })
 }
 
-/** The kind of a line of an agent. */
 export function agentLineKind(stream: string, line: string): AgentLineKind {
   // Raw output of the agent, which may contain our markers.
   if (stream === 'stderr') return 'output'

@@ -10,7 +10,7 @@ import type { GitAction } from '../../plan.ts'
 import { IMPACT_WORDS } from '../../plan-rules/impact.ts'
 import { networkWords } from '../../plan-rules/network.ts'
 import type { Releases } from '../gate-releases.ts'
-import { spelled } from './spelled-text.ts'
+import { spelled } from './foreign-text.ts'
 
 /** Spans of plain text and text that a face may highlight. */
 export type ConsentLine = readonly ConsentSpan[]
@@ -82,7 +82,7 @@ function gateLines(shown: ShownGate, options: ConsentOptions): readonly ConsentL
     lines.push([`choosing ${say.visible(outcome)} starts ${listOf(to, 'nothing more', say)}`])
   const waits = new Map(releases?.waits.map(each => [each.task, each.for]))
   // The review is shown once.
-  const told = (one: ShownTask): readonly ConsentLine[] => {
+  const linesOf = (one: ShownTask): readonly ConsentLine[] => {
     const [first = [], ...rest] = taskLines({ ...one, reviewed: null }, options)
     const others = waits.get(one.task)
     const also: readonly ConsentLine[] = others === undefined ? [] : [['  ', yellow(alsoWaits(others, say))]]
@@ -93,12 +93,12 @@ function gateLines(shown: ShownGate, options: ConsentOptions): readonly ConsentL
   if (alone.length > 0 && leads !== undefined) lines.push(['depending on your choice, this runs:'])
   else if (alone.length > 0)
     lines.push([`if you approve, ${alone.length === 1 ? 'this runs' : `these ${alone.length} tasks run`}:`])
-  for (const one of alone) lines.push(...told(one))
+  for (const one of alone) lines.push(...linesOf(one))
   if (held.length > 0)
     lines.push([
       `${alone.length === 0 ? 'if you approve, you agree' : 'you also agree'} to ${held.length === 1 ? 'this task' : `these ${held.length} tasks`}; ${held.length === 1 ? 'it does' : 'they do'} not start yet:`,
     ])
-  for (const one of held) lines.push(...told(one))
+  for (const one of held) lines.push(...linesOf(one))
   const shownWhole = new Set<string>([...tasks.map(({ task }) => task), ...later])
   lines.push(...otherwiseLines(shown, releases, shownWhole, say))
   if (later.length > 0) lines.push([dim(`needs an approval of its own later: ${later.map(say.visible).join(', ')}`)])
@@ -224,10 +224,10 @@ function doneLines(
   if ('diff' in does) return [['  changes files like this:'], ...block(does.diff)]
   if ('git' in does) return [field('git', say.visible(gitText(does.git)))]
   if ('lines' in does) return [[`  ${factsOf(does).asks ?? 'asks this'}:`], ...block(does.lines.join('\n'))]
-  const told = (head: string) => (does.instruction === null ? [] : [[head], ...block(does.instruction)])
-  if (!('agent' in does)) return [['  is done by the agent or person that claims it'], ...told('  instruction:')]
+  const withHead = (head: string) => (does.instruction === null ? [] : [[head], ...block(does.instruction)])
+  if (!('agent' in does)) return [['  is done by the agent or person that claims it'], ...withHead('  instruction:')]
   const agent = typeof does.agent === 'string' ? does.agent : JSON.stringify(does.agent)
-  return [field('agent', say.visible(agent)), ...told('  is told:')]
+  return [field('agent', say.visible(agent)), ...withHead('  is told:')]
 }
 
 const factsOf = ({ to }: Extract<ShownAction, { readonly type: 'request' }>) => actionFacts({ type: to as ActionType })
@@ -293,7 +293,7 @@ function wordOf(word: string, { nonAscii, quotedWord }: SafeText): ConsentLine {
 function reviewLines(reviewed: readonly ShownChange[], options: ConsentOptions): readonly ConsentLine[] {
   const { say, all, contents, whole } = options
   const changes = changesIn(reviewed)
-  const told = toldChanges(reviewed, all)
+  const shown = toldChanges(reviewed, all)
   const lines: ConsentLine[] = [
     [
       changes.length === 0
@@ -301,13 +301,13 @@ function reviewLines(reviewed: readonly ShownChange[], options: ConsentOptions):
         : `changed by the plan so far, ${numberOf(changes.length, 'path')}:`,
     ],
   ]
-  for (const change of told) {
+  for (const change of shown) {
     lines.push([`  ${say.visible(change.path)} `, dim(hashesOf(change))])
     const patch = contents.patches.get(change.path) ?? NOT_STORED
     const shown = patch.type === 'text' ? patch.lines.flatMap(line => say.visibleLines(line)) : [`(${patch.why})`]
     lines.push(...blockOf(shown, options))
   }
-  if (told.length < changes.length) lines.push([`  … and ${changes.length - told.length} more paths: ${whole}`])
+  if (shown.length < changes.length) lines.push([`  … and ${changes.length - shown.length} more paths: ${whole}`])
   return lines
 }
 
@@ -327,10 +327,10 @@ function contentLines(hash: Sha256, { contents, say }: ConsentOptions): readonly
 }
 
 function blockOf(lines: readonly string[], { all, whole }: ConsentOptions): readonly ConsentLine[] {
-  const told = all ? lines : lines.slice(0, BLOCK_MAX)
-  const left = lines.length - told.length
+  const visible = all ? lines : lines.slice(0, BLOCK_MAX)
+  const left = lines.length - visible.length
   return [
-    ...told.map(line => ['    ', dim('│'), ` ${line}`]),
+    ...visible.map(line => ['    ', dim('│'), ` ${line}`]),
     ...(left === 0 ? [] : [[`    … ${numberOf(left, 'more line')}: ${whole}`]]),
   ]
 }
@@ -340,15 +340,15 @@ function authorLines(
   { title, description, rationale, risks = [] }: ShownWords,
   { visibleLines }: SafeText,
 ): readonly ConsentLine[] {
-  const said = [
+  const claims = [
     ...(title === undefined ? [] : [title]),
     ...(description === undefined ? [] : [description]),
     ...(rationale === undefined ? [] : [rationale]),
     ...risks.map(risk => `risk: ${risk}`),
   ]
-  if (said.length === 0) return []
+  if (claims.length === 0) return []
   return [
     [dim("from the plan's author (not verified):")],
-    ...said.flatMap(text => visibleLines(text)).map((line): ConsentLine => ['  ', dim('│'), ` ${line}`]),
+    ...claims.flatMap(text => visibleLines(text)).map((line): ConsentLine => ['  ', dim('│'), ` ${line}`]),
   ]
 }

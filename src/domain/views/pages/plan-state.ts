@@ -9,7 +9,6 @@ import type { Summary, Waiting } from '../summary.ts'
 export interface ShownState {
   /** In a sentence: `waiting for approval (review)`. */
   readonly words: string
-  /** In one word, for tables. */
   readonly word: string
   /** The status whose symbol and colour it has. */
   readonly sign: PlanStatus | TaskStatus | 'partly'

@@ -6,7 +6,7 @@ import type { Criterion, PlanDefinition, TaskDefinition } from '../../plan.ts'
 import { criterionText } from '../../plan-rules/criterion-text.ts'
 import { scopeOf } from '../../plan-rules/effect.ts'
 import { gatedImpact, IMPACT_WORDS } from '../../plan-rules/impact.ts'
-import { spelled } from './spelled-text.ts'
+import { spelled } from './foreign-text.ts'
 
 /** The worker of tasks that anyone may claim; null for none in particular. */
 export type Worker = string | null
@@ -38,10 +38,10 @@ function writesOf(definition: PlanDefinition, task: TaskDefinition): string | nu
 function proofOf(task: TaskDefinition): string | null {
   const { action, accept = [], postconditions = [], expect } = task
   const checks = action.type === 'gate' ? (action.checks ?? []) : []
-  const said = [...accept, ...postconditions, ...checks].map(proofText)
-  if (expect !== undefined && expect !== ANY_END) said.unshift(expect)
-  if (said.length === 0 && expect === ANY_END) return null
-  if (said.length > 0) return said.join('; ')
+  const proofs = [...accept, ...postconditions, ...checks].map(proofText)
+  if (expect !== undefined && expect !== ANY_END) proofs.unshift(expect)
+  if (proofs.length === 0 && expect === ANY_END) return null
+  if (proofs.length > 0) return proofs.join('; ')
   return actionFacts(action).proof ?? null
 }
 

@@ -7,7 +7,7 @@ import type { CountedDecision } from '../../network-decision.ts'
 import { type Failure, type Result, resultNotes, type Verdict } from '../../result.ts'
 import { amount } from '../reported-work.ts'
 
-export interface AttemptTold {
+export interface AttemptFacts {
   readonly visit: number
   readonly attempt: number
   readonly status: 'running' | 'succeeded' | 'failed' | 'lost'
@@ -18,7 +18,6 @@ export interface AttemptTold {
   readonly exit: number | null
   readonly outcome: string | null
   readonly failure: Failure | null
-  /** Why its outcome is unknown. */
   readonly lost: string | null
   readonly verdicts: readonly Verdict[]
   readonly outputs: JsonObject | null
@@ -43,7 +42,7 @@ export interface Used {
   readonly reported: boolean
 }
 
-export interface DecisionTold {
+export interface DecisionFacts {
   readonly verdict: string
   readonly by: string
   readonly at: Millis
@@ -63,9 +62,9 @@ interface JournalEntry {
 export function taskHistory(
   entries: Iterable<JournalEntry>,
   task: TaskName,
-): { readonly attempts: readonly AttemptTold[]; readonly decisions: readonly DecisionTold[] } {
-  const attempts: AttemptTold[] = []
-  const decisions: DecisionTold[] = []
+): { readonly attempts: readonly AttemptFacts[]; readonly decisions: readonly DecisionFacts[] } {
+  const attempts: AttemptFacts[] = []
+  const decisions: DecisionFacts[] = []
   for (const { version, now, actor, events } of entries)
     for (const event of events) {
       if (!('task' in event) || event.task !== task) continue
@@ -75,11 +74,11 @@ export function taskHistory(
           break
         case 'attempt.succeeded':
         case 'attempt.failed':
-          end(attempts, event, told => ({ ...told, ...ended(event, told, now), entry: version }))
+          end(attempts, event, attempt => ({ ...attempt, ...ended(event, attempt, now), entry: version }))
           break
         case 'attempt.lost':
-          end(attempts, event, told => ({
-            ...told,
+          end(attempts, event, attempt => ({
+            ...attempt,
             status: 'lost',
             endedAt: now,
             lost: event.reason,
@@ -89,7 +88,7 @@ export function taskHistory(
           }))
           break
         case 'network.decided':
-          end(attempts, event, told => ({ ...told, network: added(told.network, event.decisions) }))
+          end(attempts, event, attempt => ({ ...attempt, network: added(attempt.network, event.decisions) }))
           break
         case 'gate.decided':
           decisions.push({
@@ -112,7 +111,7 @@ const begun = (
   { visit, attempt, claim }: Extract<Event, { readonly type: 'attempt.started' }>,
   now: Millis,
   version: number,
-): AttemptTold => ({
+): AttemptFacts => ({
   visit,
   attempt,
   status: 'running',
@@ -136,18 +135,18 @@ const begun = (
 })
 
 function end(
-  attempts: AttemptTold[],
+  attempts: AttemptFacts[],
   { visit, attempt }: { readonly visit: number; readonly attempt: number },
-  told: (before: AttemptTold) => AttemptTold,
+  change: (before: AttemptFacts) => AttemptFacts,
 ): void {
   const at = attempts.findLastIndex(one => one.visit === visit && one.attempt === attempt)
-  if (at !== -1) attempts[at] = told(attempts[at]!)
+  if (at !== -1) attempts[at] = change(attempts[at]!)
 }
 
 /** Combines equal decisions about the same host and port, with their count. */
-function added(before: readonly CountedDecision[], told: readonly CountedDecision[]): readonly CountedDecision[] {
+function added(before: readonly CountedDecision[], more: readonly CountedDecision[]): readonly CountedDecision[] {
   const all = [...before]
-  for (const one of told) {
+  for (const one of more) {
     const { host, port, allowed, rule, why } = one
     const at = all.findIndex(
       other =>
@@ -164,9 +163,9 @@ function added(before: readonly CountedDecision[], told: readonly CountedDecisio
 
 function ended(
   { task, result }: EventOf<'attempt.succeeded' | 'attempt.failed'>,
-  { startedAt }: AttemptTold,
+  { startedAt }: AttemptFacts,
   now: Millis,
-): Partial<AttemptTold> {
+): Partial<AttemptFacts> {
   return {
     status: result.status,
     endedAt: now,
@@ -191,11 +190,11 @@ export function usedBy({ model, outputs = {} }: Result): Used | null {
     const cost = model.cost.known ? model.cost.usd : null
     return { tokens: inputTokens + outputTokens, inputTokens, outputTokens, cost, reported: false }
   }
-  const said = { ...mapOf(outputs.metrics), ...mapOf(outputs.usage) }
-  const [inputTokens, outputTokens] = [whole(said.input_tokens), whole(said.output_tokens)]
+  const metrics = { ...mapOf(outputs.metrics), ...mapOf(outputs.usage) }
+  const [inputTokens, outputTokens] = [whole(metrics.input_tokens), whole(metrics.output_tokens)]
   const sum = inputTokens === null && outputTokens === null ? null : (inputTokens ?? 0) + (outputTokens ?? 0)
-  const tokens = whole(said.tokens) ?? sum
-  const cost = amount(said.cost_usd) ?? amount(said.cost)
+  const tokens = whole(metrics.tokens) ?? sum
+  const cost = amount(metrics.cost_usd) ?? amount(metrics.cost)
   return tokens === null && cost === null ? null : { tokens, inputTokens, outputTokens, cost, reported: true }
 }
 

@@ -7,7 +7,7 @@ import type { Act } from '../../../cli/context.ts'
 export function addCommands(program: Command, act: Act): void {
   const agents = program
     .command('agents')
-    .description('list and test the coding agents that a task with `agent:` can start')
+    .description('list, test and allow coding agents that tasks can start; add Planfold to one')
     .addHelpText(
       'after',
       `
@@ -18,6 +18,7 @@ uses your own login calls its own servers instead, and nothing is counted.
 Examples:
   planfold agents
   planfold agents test grok
+  planfold agents install claude
   planfold agents allow claude --login
   planfold agents allow claude --no-login`,
     )
@@ -42,7 +43,7 @@ Examples:
     .option('-y, --yes', 'do not ask')
     .action(act(async () => (await import('./allow-login.ts')).allowLogin))
 
-  program
+  agents
     .command('install')
     .description('add Planfold to a coding agent, or remove it')
     .argument('<agent>', 'its name, such as claude')
@@ -57,26 +58,26 @@ Examples:
 It shows every file and every changed line, then asks. Your own settings in these files stay as they are.
 
 Examples:
-  planfold install claude
-  planfold install codex --user --dry-run
-  planfold install opencode --uninstall`,
+  planfold agents install claude
+  planfold agents install codex --user --dry-run
+  planfold agents install opencode --uninstall`,
     )
     .action(act(async () => (await import('./install.ts')).install))
 
   program
-    .command('hook')
+    .command('hook', { hidden: true })
     .description('block writes of an agent outside the task it claimed; called by the agent')
     .addArgument(new Argument('<event>', 'when the agent calls it').choices(['pre-tool-use']))
     .addHelpText(
       'after',
       `
 It reads the JSON of the agent on standard input: Claude Code, Codex (PreToolUse) or Gemini CLI (BeforeTool). It prints a
-denial, or nothing. It always exits with 0. \`planfold install claude\` adds it. Shell commands are not checked.`,
+denial, or nothing. It always exits with 0. \`planfold agents install claude\` adds it. Shell commands are not checked.`,
     )
     .action(act(async () => (await import('./hook.ts')).preToolUse))
 
   program
-    .command('prime')
+    .command('prime', { hidden: true })
     .description('print the context of the plan for an agent, at the start of its session or after compaction')
     .argument('[plan]', 'name or UUID of the plan (default: the one with your task, else the one that changed last)')
     .option('--max-tokens <number>', 'at most this many tokens (default: 1500)', count)

@@ -1,4 +1,4 @@
-// `planfold agents allow AGENT --login|--no-login`: whether an agent is lent the person's own login. Says first what that means.
+// `planfold agents allow AGENT --login|--no-login`: lets an agent use the user's own login. Says first what that means.
 
 import { answer, type Context, declined, EXIT, notConfirmed, usage } from '../../../cli/command.ts'
 import { done, personOf, placeOf } from '../../../cli/commands/policy/policy.ts'

@@ -1,4 +1,4 @@
-// What an agent hands to a hook on standard input: one JSON object. Which files its tool is about to write is read from it.
+// The JSON object that an agent passes to a hook on standard input, and the files that its tool is about to write.
 
 import type { Context } from '../../../cli/context.ts'
 import { isMap } from '../../../domain/json.ts'

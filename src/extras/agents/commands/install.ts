@@ -1,4 +1,4 @@
-// `planfold install AGENT`: shows what would be written for a coding agent, asks, and writes it; with --uninstall takes it back.
+// `planfold agents install AGENT`: shows what would be written for a coding agent, asks, and writes it; with --uninstall takes it back.
 
 import { statSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'

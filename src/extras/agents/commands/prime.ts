@@ -56,7 +56,7 @@ async function textForHook(context: Context, word: string | undefined, maxTokens
     const complaint = complaintOf(error)
     if (complaint?.code === 'no-state') return 'Planfold: no plan is open in this folder.'
     const why = complaint?.message ?? (error instanceof Error ? error.message : String(error))
-    return `Planfold: the plan of this folder cannot be read (${escapeForTerminal(why).slice(0, WHY_MAX)}). Tell the person; \`planfold check\` looks for damage.`
+    return `Planfold: the plan of this folder cannot be read (${escapeForTerminal(why).slice(0, WHY_MAX)}). Tell the person; \`planfold doctor store\` looks for damage.`
   }
 }
 

@@ -1,7 +1,7 @@
 // The plans of a session: made from a description or a document, listed, and looked back on.
 
 import { isPlanName, type PlanName } from '../../../domain/id.ts'
-import type { Json, JsonObject } from '../../../domain/json.ts'
+import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import type { Order } from '../../../engine/engine.ts'
 import { isSessionInScope } from '../../../engine/roles.ts'
@@ -10,7 +10,6 @@ import { historyQuery, newSessionPlan, sessionPlanQuery } from '../../../format/
 import { activePlan } from '../../../operations/session-plans.ts'
 import { isSessionKnown, noSession, sessionIdFault } from '../../../server/find-session.ts'
 import { LIMITS } from '../../../server/limits.ts'
-import { presentFields } from '../../../server/plans/patch.ts'
 import { invalidRequest, isProblem, notFound, type Problem } from '../../../server/problem.ts'
 import type { Call } from '../../../server/request.ts'
 import { type AnyRoute, created, ok, route } from '../../../server/route.ts'
@@ -66,7 +65,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const { planned, planner = null, analysis } = target
         const replayed = made.replayed === undefined ? {} : { replayed: true }
         return created(
-          { ...shown, planner, planned, ...presentFields({ analysis }), auto_execute: isToRun, ...replayed },
+          { ...shown, planner, planned, ...defined({ analysis }), auto_execute: isToRun, ...replayed },
           `/plans/${made.plan}`,
           shown.version,
         )
@@ -138,7 +137,7 @@ export const sessionPlanRoutes: readonly AnyRoute[] = [
         const ask: HistoryAsk = {
           session,
           statuses: status === undefined ? null : statusesFor(status),
-          ...presentFields({ text: search }),
+          ...defined({ text: search }),
         }
         const now = rooms.now()
         if (cursor !== undefined) {

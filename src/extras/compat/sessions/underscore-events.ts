@@ -12,7 +12,7 @@ import type { JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
 import { evolve } from '../../../domain/state/evolve.ts'
 import type { PlanState } from '../../../domain/state/state.ts'
-import { type Announcement, type PlanFacts, RESYNC, type ToldEntry } from '../../../domain/views/announcement.ts'
+import { type AnnouncedEntry, type Announcement, type PlanFacts, RESYNC } from '../../../domain/views/announcement.ts'
 
 import type { SessionWord, StepWord } from '../../../format/wire/answers/fields.ts'
 import type { Naming } from '../../../server/live/sse.ts'
@@ -54,7 +54,7 @@ interface Step {
 }
 
 /** Moves `before`, the state the entry was written upon and the caller's own, past the entry; null when it cannot be had. */
-function announce(entry: ToldEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[] {
+function announce(entry: AnnouncedEntry, facts: PlanFacts, before: PlanState | null): readonly Announcement[] {
   const now = dueAt(entry.at) ?? 0
   return entry.events
     .flatMap(event => saidOf(event, before === null ? unknown(event) : moved(before, event, now)))

@@ -1,4 +1,4 @@
-// `planfold formats`: every way of writing a plan that is read here, and which of them are printed, too.
+// `planfold import --formats`: the formats that can be imported, and which of them can be exported, too.
 
 import { answer, type Context, EXIT } from '../../../cli/command.ts'
 import { table } from '../../../cli/terminal/table.ts'

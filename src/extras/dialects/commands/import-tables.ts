@@ -1,5 +1,5 @@
-// Tables of another planner, from a JSON dump or a SQLite file: one plan for each row of `task_plans`, told one by one. What
-// could not be made is told as well, and nothing is said to be there that is not. The source is only read.
+// Tables of another planner, from a JSON dump or a SQLite file: one plan for each row of `task_plans`, listed one by one, also
+// those that could not be made. The source is only read.
 
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -43,7 +43,7 @@ export async function tablesIn(context: Context, word: string, from: string | un
   return map !== null && isTables(map) ? map : null
 }
 
-type Told =
+type ImportedRow =
   | (Made & { readonly row: string; readonly ok: true; readonly notes: number; readonly notesFailed: string | null })
   | {
       readonly row: string
@@ -65,12 +65,12 @@ export async function importTables(
       'leave --name out; each is named after its row',
     )
   return await withState(context, { create: true }, async composed => {
-    const told: Told[] = []
+    const results: ImportedRow[] = []
     let exit: ExitCode = EXIT.done
     for (const { id, text } of rows) {
       if (context.hangup.aborted) break
       try {
-        told.push(await importRow(context, composed, { word, id, text }, options))
+        results.push(await importRow(context, composed, { word, id, text }, options))
       } catch (error) {
         const complaint = complaintOf(error)
         if (complaint === null) throw error
@@ -79,12 +79,12 @@ export async function importTables(
         // The text of a row was generated here, so its lines mean nothing to the user; the row does.
         const [first] = complaint.diagnostics
         const message = first === undefined ? complaint.message : saidOf(first)
-        told.push({ row: id, ok: false, error: { code, message, hint } })
+        results.push({ row: id, ok: false, error: { code, message, hint } })
         printNote(context, `✘ row ${JSON.stringify(id)}: ${message}${hint === null ? '' : `\n  hint: ${hint}`}`)
       }
     }
-    const made = told.filter(one => one.ok)
-    answer(context, { plans: told, made: made.length, failed: rows.length - made.length }, () => [
+    const made = results.filter(one => one.ok)
+    answer(context, { plans: results, made: made.length, failed: rows.length - made.length }, () => [
       ...made.map(({ name, row, notes }) => `${name}: made from row ${JSON.stringify(row)}, with ${notes} notes`),
       `${made.length} of ${numberOf(rows.length, 'plan')} made`,
     ])
@@ -97,7 +97,7 @@ async function importRow(
   composed: Composed,
   { word, id, text }: { readonly word: string; readonly id: string; readonly text: string },
   options: ImportOptions,
-): Promise<Told> {
+): Promise<ImportedRow> {
   const file = await parsePlanText(`${word}(${id})`, text, {
     dialect: taskTables,
     fallbackName: 'plan',

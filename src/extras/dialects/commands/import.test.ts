@@ -378,7 +378,7 @@ describe('export', () => {
     })
     expect(await give('p', { original: true })).toMatchObject({
       stdout: '',
-      stderr: expect.stringContaining('planfold revisions show p 1 --original'),
+      stderr: expect.stringContaining('planfold revise show p 1 --original'),
     })
   })
 

@@ -27,9 +27,16 @@ export interface ImportOptions {
   readonly from?: string
   readonly name?: string
   readonly start?: boolean
+  readonly formats?: boolean
 }
 
-export async function importPlan(context: Context, word: string, options: ImportOptions = {}): Promise<number> {
+export async function importPlan(
+  context: Context,
+  word: string | undefined,
+  options: ImportOptions = {},
+): Promise<number> {
+  if (options.formats === true) return await (await import('./formats.ts')).formats(context)
+  if (word === undefined) throw usage("missing required argument 'file-or-folder'", 'see `planfold import --help`')
   const { name } = options
   if (name !== undefined && !isPlanName(name))
     throw usage(`'${name}' cannot be the name of a plan`, 'use letters and digits, with - _ . allowed inside')
@@ -89,7 +96,7 @@ async function goOnWithWork(context: Context, composed: Composed, file: PlanFile
 }
 
 async function readOne(context: Context, word: string, options: ImportOptions): Promise<PlanFile> {
-  const dialect = await dialectMeant(options.from)
+  const dialect = await dialectNamed(options.from)
   const parse = dialect === null ? {} : { dialect }
   if (await isFolder(context, word)) {
     if (dialect !== null && dialect.name !== 'backlog-md')
@@ -104,12 +111,12 @@ async function readOne(context: Context, word: string, options: ImportOptions): 
   return await parsePlanText(word, text, { ...parse, fallbackName })
 }
 
-async function dialectMeant(name: string | undefined): Promise<Dialect | null> {
+async function dialectNamed(name: string | undefined): Promise<Dialect | null> {
   if (name === undefined) return null
   const found = await findFormat(name)
   if (found.ok) return found.format
   const { near } = found
-  throw usage(`unknown format '${name}'`, near === null ? 'see `planfold formats`' : `did you mean '${near}'?`)
+  throw usage(`unknown format '${name}'`, near === null ? 'see `planfold import --formats`' : `did you mean '${near}'?`)
 }
 
 export interface Made {

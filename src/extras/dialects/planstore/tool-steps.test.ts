@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { printYaml } from '../../../format/plan/print.ts'
-import { printDiagnostic } from '../../../format/text/diagnostic.ts'
+import { printDiagnostic } from '../../../format/text/print-diagnostic.fixture.ts'
 import { parsePlan } from '../dialects.fixture.ts'
 import { stepList } from './step-list.ts'
 

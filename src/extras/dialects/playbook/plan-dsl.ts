@@ -2,7 +2,7 @@
 // outcomes lead. Read and printed. `run` is an instruction for whoever claims the task; it is never given to a shell.
 
 import type { TaskName } from '../../../domain/id.ts'
-import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import { DOCUMENT_MAX_BYTES } from '../../../domain/limits.ts'
 import { suggest } from '../../../domain/phrases.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
@@ -102,7 +102,7 @@ class Reader {
     const parts = this.#parts(line, 'plan')
     if (parts === null) return
     const { id, title } = parts
-    this.#plan = { ...(id === undefined ? {} : { plan_id: id }), ...(title === undefined ? {} : { title }) }
+    this.#plan = defined({ plan_id: id, title })
     this.#mark(['plan'], line, 0)
   }
 
@@ -112,9 +112,7 @@ class Reader {
     const { id, title, kind, using } = parts
     const index = this.#nodes.length
     this.#nodes.push({
-      ...(id === undefined ? {} : { id }),
-      ...(title === undefined ? {} : { title }),
-      ...(kind === undefined ? {} : { kind }),
+      ...defined({ id, title, kind }),
       ...(using.length === 0 ? {} : { capabilities: using }),
     })
     this.#mark([index], line, 0)

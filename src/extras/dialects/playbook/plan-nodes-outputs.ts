@@ -1,7 +1,7 @@
 // The ways the planning playbook says what a task leaves behind, as named outputs and back. A list of paths, a map that points at
 // `artifacts.x`, artifacts declared with type and retention, artifacts of the plan that come `from` a task.
 
-import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { OutputSource, TaskDefinition } from '../../../domain/plan.ts'
 import { isList } from '../../../format/text/source.ts'
 import type { Fields } from '../document-builder.ts'
@@ -71,8 +71,7 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
     const said = isMap(more[name]) ? more[name] : {}
     artifacts.push({
       name,
-      ...(type === undefined ? {} : { type }),
-      ...(retention === undefined ? {} : { retention }),
+      ...defined({ type, retention }),
       ...said,
     })
     written[name] = `artifacts.${name}`

@@ -10,7 +10,7 @@ import { checkGraph } from '../../../domain/plan-rules/graph-rules.ts'
 import type { TaskStatus } from '../../../domain/status.ts'
 import type { Parsed } from '../../../format/plan/parse.ts'
 import { printYaml } from '../../../format/plan/print.ts'
-import { printDiagnostic } from '../../../format/text/diagnostic.ts'
+import { printDiagnostic } from '../../../format/text/print-diagnostic.fixture.ts'
 import { dialectNamed, parsePlan } from '../dialects.fixture.ts'
 
 const folder = resolve(import.meta.dirname, '../../../../test/fixtures/dialects/003')

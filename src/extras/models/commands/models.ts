@@ -56,8 +56,8 @@ export async function tryModel(context: Context, use: string | undefined): Promi
       const { failure, model, calls } = tested
       throw new CliError(EXIT.failed, failure.code ?? 'model', failure.message, failure.hint, [], { model, calls })
     }
-    const { ok: _, ...told } = tested
-    answer(context, told, () => {
+    const { ok: _, ...result } = tested
+    answer(context, result, () => {
       const { model, answer: word, durationMs, usage, cost } = tested
       const spent = `${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${costWords(cost)}`
       return `${model} answered '${escapeForTerminal(word)}' in ${(durationMs / 1000).toFixed(1)} s (${spent})`

@@ -1,7 +1,7 @@
 // What the gateway knows of each protocol: how long an answer may be, what was used, how a refusal is written. Everything else in a
 // request or a response is passed on unread.
 
-import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
+import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { ModelUsage } from '../../../domain/model-use.ts'
 import type { GatewayWire } from '../../../runners/model-gateway.ts'
 import type { ProviderType } from '../../../runners/models.ts'
@@ -236,8 +236,7 @@ function configOf({ generationConfig, generation_config }: JsonObject): JsonObje
     ...(isMap(generationConfig) ? generationConfig : {}),
   } as JsonObject
   return {
-    ...(max_output_tokens === undefined ? {} : { maxOutputTokens: max_output_tokens }),
-    ...(candidate_count === undefined ? {} : { candidateCount: candidate_count }),
+    ...defined({ maxOutputTokens: max_output_tokens, candidateCount: candidate_count }),
     ...config,
   }
 }

@@ -11,7 +11,7 @@ import { type PlanningChoices, type PlanningRooms, pastPlans, proposedPlan } fro
 import type { PlanProposal, Wish } from '../planner.ts'
 import { type PlanOptions, plannerFor, roomsWithoutState, whileDrafting } from './plan.ts'
 
-interface Told {
+interface DraftedPart {
   readonly goal: string | null
   readonly title: string
   readonly plan: string | null
@@ -36,10 +36,10 @@ export async function decompose(context: Context, text: string, options: PlanOpt
     const planner = plannerFor(planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
     const goal = options.goal ?? (await setGoalFor(engine, text))
-    const told = await whileDrafting(context, rooms, options, async choices => {
+    const drafted = await whileDrafting(context, rooms, options, async choices => {
       const found = await goalParts(engine, goal, async wanted => await split(rooms, wanted, choices))
       if (found.status === 'refused') throw refusedWithHint(found.refusal)
-      const parts: Told[] = []
+      const parts: DraftedPart[] = []
       for (const part of found.parts) {
         const { plan: had } = part
         if (had !== null) {
@@ -54,19 +54,19 @@ export async function decompose(context: Context, text: string, options: PlanOpt
       }
       return parts
     })
-    tell(context, goal, told)
+    tell(context, goal, drafted)
     return EXIT.done
   })
 }
 
 const refusedWithHint = (refusal: Refusal): CliError =>
-  refusal.code === 'not-found' ? notFound(refusal.message, 'list them: planfold goals') : refused(refusal)
+  refusal.code === 'not-found' ? notFound(refusal.message, 'list them: planfold list --goals') : refused(refusal)
 
 async function preview(context: Context, text: string, options: PlanOptions): Promise<number> {
   if (options.goal !== undefined) throw usage('--dry-run and --goal cannot be used together', 'use one of them')
   const rooms = roomsWithoutState(context, options)
-  const told = await whileDrafting(context, rooms, options, async choices => {
-    const parts: Told[] = []
+  const drafted = await whileDrafting(context, rooms, options, async choices => {
+    const parts: DraftedPart[] = []
     for (const { title, criteria } of await split(rooms, text, choices)) {
       const proposed = await proposedPlan(rooms, [title, ...criteria].join('\n'), choices)
       const { name } = proposed.definition
@@ -74,7 +74,7 @@ async function preview(context: Context, text: string, options: PlanOptions): Pr
     }
     return parts
   })
-  tell(context, null, told)
+  tell(context, null, drafted)
   return EXIT.done
 }
 
@@ -109,7 +109,7 @@ const about = ({
   readonly proposal: PlanProposal
 }) => ({ tasks: definition.tasks.map(({ id }) => id), kind, questions, irreversible })
 
-function tell(context: Context, goal: string | null, parts: readonly Told[]): void {
+function tell(context: Context, goal: string | null, parts: readonly DraftedPart[]): void {
   answer(context, { goal, parts }, () => {
     const isWhole = parts.length === 1 && (parts[0]!.goal === goal || goal === null)
     const head = isWhole ? 'one piece of work' : numberOf(parts.length, 'sub-goal')
@@ -120,13 +120,13 @@ function tell(context: Context, goal: string | null, parts: readonly Told[]): vo
       ...(goal === null
         ? ['Nothing was kept.']
         : [
-            `Next: planfold run NAME approves and starts one; planfold goals ${escapeForTerminal(goal)} shows progress`,
+            `Next: planfold run NAME approves and starts one; planfold list --goals ${escapeForTerminal(goal)} shows progress`,
           ]),
     ]
   })
 }
 
-function partLines(part: Told, at: number): readonly string[] {
+function partLines(part: DraftedPart, at: number): readonly string[] {
   const { title, goal, name, status, made, tasks = [], kind, questions = [], irreversible = [] } = part
   const said = [
     ...(kind === undefined ? [] : [`taken for: ${kind}`]),

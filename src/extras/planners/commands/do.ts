@@ -85,7 +85,7 @@ export async function doGoal(context: Context, words: readonly string[], options
       name: made.name,
       options: drafting,
       proposal: first.proposal,
-      told: [],
+      shown: [],
       carry: moved => carry(context, composed, moved),
     }
     if (options.yes === true) return await approve(context, composed, draft, await approvalOf(context, composed, draft))
@@ -150,7 +150,7 @@ async function goOn(
   }
   const { definition } = (await engine.ask({ type: 'definition', plan })) ?? found
   const draft: Draft = {
-    ...{ plan, name, options: {}, proposal: rememberedProposal(definition), told: [] },
+    ...{ plan, name, options: {}, proposal: rememberedProposal(definition), shown: [] },
     carry: one => carry(context, composed, one),
   }
   if (options.yes === true) return await approve(context, composed, draft, await approvalOf(context, composed, draft))
@@ -210,8 +210,8 @@ async function decideChange(context: Context, composed: Composed, change: Change
   const { engine } = composed
   const { consentLines } = await import('../../../cli/text/consent-text.ts')
   const { shownLines } = await import('../../../cli/text/inbox-text.ts')
-  const told = review.asks.type === 'approval' ? review.asks.show.flatMap(shownLines) : []
-  print(context, ['', ...(await consentLines(context, engine, review, { all: true })), '', ...told, ''])
+  const questions = review.asks.type === 'approval' ? review.asks.show.flatMap(shownLines) : []
+  print(context, ['', ...(await consentLines(context, engine, review, { all: true })), '', ...questions, ''])
   print(context, await spentLine(composed, plan))
   for (const path of await editedBefore(composed, plan))
     print(

@@ -46,6 +46,8 @@ branch and your uncommitted files stay as they are), send it back with a comment
       '--goal <id>',
       'draft for an existing goal: one draft for each of its sub-goals, or one for the goal itself',
     )
+    .option('--replan <plan>', 'draft what is left of this started plan again, as a proposal')
+    .option('-m, --message <text>', 'with --replan: what should be different')
     .option('--replay <plan>', 'repeat the drafting of this plan from its recording, offline, and compare')
     .option('-w, --wait', 'after approval: keep running while the plan waits for people or agents')
     .addHelpText(
@@ -59,16 +61,13 @@ Examples:
   planfold plan "make transfers resume" --with claude
   planfold plan "Notes can be exported as Markdown" --template feature-with-tests
   planfold plan "Fix the crash in tally.py. Document the option --json." --split
+  planfold plan --replan make-transfers-resume -m 'without a new dependency'
   planfold plan --replay make-transfers-resume
 
-The draft is saved. Nothing of it runs before you approve it here, or with \`planfold run NAME\`.`,
+The draft is saved. Nothing of it runs before you approve it here, or with \`planfold run NAME\`.
+
+With --replan, tasks that are completed, skipped, running or waiting stay as they are; the rest is drafted from the goal, what
+was done, what failed and what you say. Nothing changes before \`planfold approve\` accepts the proposal; a failed plan continues then.`,
     )
     .action(act(async () => (await import('./plan.ts')).plan))
-
-  program
-    .command('goals')
-    .description('list goals, or show one with its sub-goals, plans and progress')
-    .argument('[goal]', 'id of the goal')
-    .option('--all', 'include achieved and dropped goals')
-    .action(act(async () => (await import('./goals.ts')).goals))
 }

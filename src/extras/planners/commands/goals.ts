@@ -1,4 +1,4 @@
-// `planfold goals [GOAL]`: the goals there are, or one with its sub-goals and plans, and how far each has come.
+// `planfold list --goals [GOAL]`: the goals there are, or one with its sub-goals and plans, and how far each has come.
 
 import { answer, type Context, EXIT, notFound, withState } from '../../../cli/command.ts'
 import { numberOf } from '../../../domain/phrases.ts'
@@ -24,7 +24,8 @@ export async function goals(
   return await withState(context, { create: false, reading: true }, async ({ engine }) => {
     if (id !== undefined) {
       const row = await engine.goals.get(id)
-      if (row === null) throw notFound(`there is no goal '${id.slice(0, 100)}'`, 'list them: planfold goals --all')
+      if (row === null)
+        throw notFound(`there is no goal '${id.slice(0, 100)}'`, 'list them: planfold list --goals --all')
       const view = await viewOf(engine, row, DEPTH_MAX)
       answer(context, view, () => [...lines(view, ''), ...criteriaLines(view)].map(line => escapeForTerminal(line)))
       return EXIT.done

@@ -60,6 +60,8 @@ export interface PlanOptions {
   readonly split?: boolean
   readonly goal?: string
   readonly replay?: string
+  readonly replan?: string
+  readonly message?: string
   readonly worker?: string
   readonly finish?: PlanningChoices['finish']
   readonly dryRun?: boolean
@@ -71,6 +73,12 @@ export interface PlanOptions {
 }
 
 export async function plan(context: Context, words: readonly string[], given: PlanOptions): Promise<number> {
+  if (given.replan !== undefined) {
+    if (words.length > 0)
+      throw usage('a goal and --replan cannot be used together', 'say what should be different with -m')
+    return await (await import('./replan.ts')).replan(context, given.replan, given)
+  }
+  if (given.message !== undefined) throw usage('-m needs --replan', 'write the goal without -m')
   let options = given
   let goal = words.join(' ')
   const ways = [goal.trim() === '' ? undefined : 'a goal', options.goal && '--goal', options.replay && '--replay']
@@ -100,7 +108,7 @@ export async function plan(context: Context, words: readonly string[], given: Pl
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
-    const draft: Draft = { plan: made.plan, name: made.name, options, proposal: first.proposal, told: [] }
+    const draft: Draft = { plan: made.plan, name: made.name, options, proposal: first.proposal, shown: [] }
     tell(context, first, made, await timeRange(engine, first.document.definition))
     await tellTemplate(context, composed, goal, first.proposal)
     await tellOfKey(context, planner)
@@ -148,7 +156,7 @@ export interface Draft {
   readonly name: string
   readonly options: PlanOptions
   proposal: PlanProposal
-  told: readonly string[]
+  shown: readonly string[]
   unread?: string | undefined
   readonly carry?: (moved: Approved) => Promise<number>
 }
@@ -354,16 +362,16 @@ export async function approve(
 export async function showCommands(
   context: Context,
   { engine }: Pick<Composed, 'engine'>,
-  draft: Pick<Draft, 'plan' | 'told'>,
+  draft: Pick<Draft, 'plan' | 'shown'>,
   confirm: () => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<StartOptions['approval'] | null> {
   const definition = await currentDraft(engine, draft.plan)
   const { planner } = mapOf(definition.extra?.planning)
   if (!isByOthers(planner)) return {}
   const { lines, tasks } = shownCommands(definition, isTask)
-  if (!same(lines, draft.told)) {
+  if (!same(lines, draft.shown)) {
     if (!context.settings.json) printDocument(context, commandSection(context, planner, definition))
-    draft.told = lines
+    draft.shown = lines
     if (!(await confirm())) return null
   }
   return { shown: tasks }
@@ -394,7 +402,7 @@ export async function decide(context: Context, composed: Composed, draft: Draft)
       case 'm': {
         const definition = await currentDraft(composed.engine, draft.plan)
         printDocument(context, moreLines(context, draft.proposal, definition))
-        draft.told = shownCommands(definition, isTask).lines
+        draft.shown = shownCommands(definition, isTask).lines
         break
       }
       case 'e':

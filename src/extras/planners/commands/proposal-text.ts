@@ -12,7 +12,7 @@ import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
 import { DONE_TASK } from '../../../domain/plan-rules/graph-rules.ts'
 import { commandsOf } from '../../../domain/policy/policy-in-state.ts'
 import { allTasks } from '../../../domain/state/task-index.ts'
-import { commandLines, spelled } from '../../../domain/views/pages/spelled-text.ts'
+import { commandLines, spelled } from '../../../domain/views/pages/foreign-text.ts'
 import { irreversibleTasks, questionsIn, taskFacts, type Worker } from '../../../domain/views/pages/task-facts.ts'
 import { printYaml } from '../../../format/plan/print.ts'
 import { tree } from '../../../format/plan/tree.ts'
@@ -43,7 +43,7 @@ export function proposalScreen(
         at + of === 0 ? `${paint.bold(label.padEnd(LABEL))}${line}` : `${' '.repeat(LABEL)}${line}`,
       ),
     )
-  const assumed = assumptions.map(told(proposal)).map(text => cut(text, columns - LABEL))
+  const assumed = assumptions.map(explained(proposal)).map(text => cut(text, columns - LABEL))
   const left = assumed.length - ASSUMED_SHOWN
   const { budget } = definition.policy ?? {}
   const capsText =
@@ -89,7 +89,7 @@ export function moreLines(
 ): readonly string[] {
   const columns = columnsOf(terminal)
   const { analysis, assumptions, risks } = proposal
-  const tell = told(proposal)
+  const tell = explained(proposal)
   const section = (title: string, items: readonly string[]): readonly string[] =>
     items.length === 0 ? [] : ['', paint.bold(title), ...items.flatMap(item => indented(item, columns))]
   return [
@@ -182,7 +182,7 @@ function together(texts: readonly string[], columns: number): string {
   return texts.map(text => cut(text, shares.get(text)!)).join(BETWEEN)
 }
 
-const told =
+const explained =
   ({ analysis: { files, tests } }: Shown) =>
   (text: string): string =>
     escaped(
@@ -218,10 +218,10 @@ export function shownCommands(
     const [, , ...text] = spelled(printYaml({ name: definition.name, tasks: [], ...part }).trimEnd()).split('\n')
     const said = text.filter(line => line !== '' && line !== 'tasks: []' && line !== 'tasks:')
     const whole = said.map(line => line.length).reduce((sum, length) => sum + length, 0)
-    const told = said.slice(0, Math.max(0, LINES_MAX - lines.length)).map(line => line.slice(0, LINE_MAX))
-    const cut = whole - told.reduce((sum, line) => sum + line.length, 0)
-    lines.push(...told)
-    if (cut > 0 || told.length < said.length)
+    const printed = said.slice(0, Math.max(0, LINES_MAX - lines.length)).map(line => line.slice(0, LINE_MAX))
+    const cut = whole - printed.reduce((sum, line) => sum + line.length, 0)
+    lines.push(...printed)
+    if (cut > 0 || printed.length < said.length)
       lines.push(`${name}: ${cut} of ${whole} characters are not shown; it runs in the sandbox`)
     else shown.push(name)
   }

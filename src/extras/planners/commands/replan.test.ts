@@ -1,13 +1,13 @@
-// `planfold replan`: what is left of a plan under way is drafted again and proposed; what was done stays, and nothing changes before
+// `planfold plan --replan`: what is left of a plan under way is drafted again and proposed; what was done stays, and nothing changes before
 // somebody agrees.
 
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { approve } from '../../../cli/commands/people/approve.ts'
 import { report } from '../../../cli/commands/people/report.ts'
 import { next } from '../../../cli/commands/plans/next.ts'
 import { resume } from '../../../cli/commands/plans/resume.ts'
 import { run } from '../../../cli/commands/plans/run.ts'
 import { status } from '../../../cli/commands/plans/status.ts'
-import { accept } from '../../../cli/commands/revisions/proposals.ts'
 import { newPlace, type Place } from '../../../cli/place.fixture.ts'
 import { scriptedModel } from '../../../testing/scripted-model.ts'
 import { type ReplanOptions, replan } from './replan.ts'
@@ -91,7 +91,7 @@ test('a model hears what was done and what failed; its draft of the rest is a pr
     { task: 'change', fate: 'abandoned' },
     { task: 'tell', fate: 'gone' },
   ])
-  const agreed = await place.say(context => accept(context, 'greeting', id, {}), { json: true })
+  const agreed = await place.say(context => approve(context, 'greeting', id, {}), { json: true })
   expect(dataOf(agreed).events.map(({ type }: { type: string }) => type)).toContain('plan.revised')
   expect(await stands()).toBe('active')
   await place.say(context => resume(context, 'greeting', {}))

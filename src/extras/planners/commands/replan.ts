@@ -1,4 +1,4 @@
-// `planfold replan PLAN`: a planner drafts again what is left of a started plan. The draft becomes a proposal, told as a difference.
+// `planfold plan --replan PLAN`: a planner drafts again what is left of a started plan. The draft becomes a proposal, shown as a diff.
 
 import { type Context, printNote, refused, withState } from '../../../cli/command.ts'
 import { submitProposal } from '../../../cli/commands/revisions/proposals.ts'

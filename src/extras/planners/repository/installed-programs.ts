@@ -46,8 +46,9 @@ function chosenFolders({ root, environment }: Machine, folder: string): readonly
   const manager = MANAGERS[basename(home).replace(/^\./, '')]
   if (manager === undefined || basename(folder) !== 'shims') return null
   const [variable, file] = manager
-  const said = environment[variable]?.replaceAll(':', '\n') ?? textOf(join(root, file)) ?? textOf(join(home, 'version'))
-  const wanted = (said ?? '').split(/\s+/).filter(one => one !== '' && !one.startsWith('#'))
+  const chosen =
+    environment[variable]?.replaceAll(':', '\n') ?? textOf(join(root, file)) ?? textOf(join(home, 'version'))
+  const wanted = (chosen ?? '').split(/\s+/).filter(one => one !== '' && !one.startsWith('#'))
   const versions = namesIn(join(home, 'versions'))
   return wanted.flatMap(one =>
     versions

@@ -62,8 +62,8 @@ export async function workspaceParts(
 async function stateOf(repository: Repository, root: string): Promise<RepositoryState> {
   const args = ['status', '--porcelain=v2', '--branch', '--no-ahead-behind', '-z', '--no-renames']
   const lines = fields(await repository.git(args, { cwd: root, cutOff: 'keep' }))
-  const said = (word: string) => lines.find(line => line.startsWith(`# branch.${word} `))?.slice(word.length + 10)
-  const [commit, branch] = [said('oid'), said('head')]
+  const field = (word: string) => lines.find(line => line.startsWith(`# branch.${word} `))?.slice(word.length + 10)
+  const [commit, branch] = [field('oid'), field('head')]
   const changed = lines.filter(line => !line.startsWith('# '))
   return {
     commit: commit === undefined || commit === '(initial)' ? null : commit,

@@ -2,6 +2,7 @@
 // script of `npm test`, the recipe of `make test`, the file of `bin/test`): commands that install, publish, deploy or use the
 // network are not run.
 
+import { defined } from '../../../domain/json.ts'
 import { readScript } from '../../../domain/plan-rules/shell-words.ts'
 import { findToolchain } from '../found-commands.ts'
 import type { LookedCommand } from '../look-result.ts'
@@ -35,7 +36,7 @@ export async function commandsToLookAt(repository: RepositoryView): Promise<Look
     .slice(0, COMMANDS_MAX)
   const found = await Promise.all(
     chosen.map(async ({ run, env, in: folder, purpose }): Promise<Lookable> => {
-      const where = { ...(env === undefined ? {} : { env }), ...(folder === undefined ? {} : { in: folder }) }
+      const where = defined({ env, in: folder })
       return { run, purpose, ...where, refused: await refusalOf(repository, run, folder ?? '') }
     }),
   )

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runsOutside } from './outside-git.ts'
+import { runsOutside } from './command-sandbox.ts'
 
 test.each([
   [['git', 'push'], true],

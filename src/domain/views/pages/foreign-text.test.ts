@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { spelled } from './spelled-text.ts'
+import { spelled } from './foreign-text.ts'
 
 it('runs of blanks that push a command out of sight are counted instead', () => {
   expect(spelled(`true${' '.repeat(4000)}; touch x`)).toBe('true ⟨4000 spaces⟩ ; touch x')

@@ -1,5 +1,5 @@
-// Folders that are made in the workspace because something is mounted there: a mount needs a folder to lie on. They are removed when the
-// last command that needs them has ended and they are still empty. When Planfold is killed, an empty folder may stay behind.
+// Mount points that are created in the workspace. They are removed when the last command that needs them has ended, if they are empty. If
+// Planfold is killed, an empty folder may remain.
 
 import { lstatSync, mkdirSync, realpathSync, rmdirSync } from 'node:fs'
 
@@ -8,14 +8,14 @@ interface Needed {
   isMade: boolean
 }
 
-/** By absolute path, over all commands of this process: one that ends must not remove a folder that another still has mounted. */
+/** By absolute path, for all commands of this process: another command may still have the folder mounted. */
 const needed = new Map<string, Needed>()
 
 export class MadeFolders {
   readonly #paths: string[] = []
   readonly made = new Set<string>()
 
-  /** Makes it if it is not there; its parent must be. False when it cannot be made, or a link or a file is in the way. */
+  /** Creates it in an existing parent. False when that fails, or when a link or a file is in the way. */
   need(path: string): boolean {
     const isMade = lstatSync(path, { throwIfNoEntry: false }) === undefined && made(path)
     if (!isFolder(path)) return false
@@ -28,7 +28,7 @@ export class MadeFolders {
     return true
   }
 
-  /** Once the command has ended. May be called again. */
+  /** Idempotent; after the command has ended. */
   release(): void {
     for (const path of this.#paths.splice(0).reverse()) {
       const known = needed.get(path)!
@@ -39,7 +39,7 @@ export class MadeFolders {
   }
 }
 
-/** Is it there only because a command that runs now needs it? */
+/** Was it created only for a running command? */
 export const isMadeFolder = (path: string): boolean => needed.get(path)?.isMade === true
 
 function made(path: string): boolean {
@@ -47,12 +47,12 @@ function made(path: string): boolean {
     mkdirSync(path)
     return true
   } catch {
-    // It is there by now, or this user may not: what follows finds out.
+    // It exists by now, or cannot be created: the caller finds out.
     return false
   }
 }
 
-/** Without following links: one of the folders above may have been swapped for a link. */
+/** Without following links: a parent may have been replaced by a link. */
 function isFolder(path: string): boolean {
   try {
     return lstatSync(path).isDirectory() && realpathSync(path) === path
@@ -65,6 +65,6 @@ function removeEmpty(path: string): void {
   try {
     rmdirSync(path)
   } catch {
-    // Something is in it, or somebody was quicker.
+    // It is not empty, or already removed.
   }
 }

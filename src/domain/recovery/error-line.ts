@@ -2,7 +2,7 @@
 // log.
 
 /** The last line that looks like an error; else the last that is not noise. Null without output. */
-export function tellingLine(stderr: string, stdout = ''): string | null {
+export function errorLine(stderr: string, stdout = ''): string | null {
   const streams = [stderr, stdout].map(text => withoutNoise(linesOf(text)))
   const own = streams.map(lines => lines.filter(line => !WRAPPER.test(line)))
   const found = [...own.map(named), ...streams.map(named)].find(line => line !== undefined) ?? linesOf(stderr).at(-1)

@@ -1,5 +1,5 @@
-// A command in its sandbox, seen from outside: it is started, looked at when it says that it is ready, told to go, and heard about
-// its end. The lifeline is ours alone, so when this process dies it is cut.
+// A command in its sandbox, from outside: starts it, verifies its mounts when it is ready, lets it run, and reads its exit. The lifeline is
+// held by this process only, so its death ends the sandbox.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -13,18 +13,18 @@ import { excessOf, watchResources } from './resource-watch.ts'
 import type { Wrapped } from './sandbox.ts'
 import { syscallFilter } from './syscall-filter.ts'
 
+export type { Leftover }
+
 export interface Boxed {
   readonly child: ChildProcess
   readonly exited: Promise<BoxedExit>
 }
 
 export interface BoxedExit {
-  /** 128 plus its number when the command was ended by a signal of its own making. */
   readonly exit: number | null
   readonly signal: string | null
-  /** The sandbox could not be made, so nothing was begun. */
+  /** The sandbox could not be created, so nothing began. */
   readonly failure?: Failure
-  /** It used more than it may, and was ended for that. */
   readonly excess?: Failure
   readonly leftover?: Leftover
 }
@@ -39,7 +39,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   const args = streams[ARGUMENTS] as Writable | null
   const filter = streams[FILTER] as Writable | null
   for (const stream of [lifeline, status, args, filter]) stream?.on('error', () => {})
-  // Before it has its arguments it makes nothing, so all that it makes has this from the beginning.
+  // Before it reads its arguments it starts nothing, so all its children inherit this.
   if (child.pid !== undefined) endFirst(child.pid)
   const controlGroup = makeControlGroup(wrapped.limits)
   const isEntered = child.pid === undefined ? null : controlGroup?.enterLater(child.pid)
@@ -53,12 +53,12 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   let first: number | null = null
   let leftover: Leftover | null = null
   let stopWatch = () => {}
-  let said = ''
+  let output = ''
   const cut = () => lifeline?.destroy()
-  const hear = (chunk: Buffer): void => {
-    if (!ready) said = `${said}${chunk.toString('utf8')}`.slice(0, SAID_MAX)
+  const onOutput = (chunk: Buffer): void => {
+    if (!ready) output = `${output}${chunk.toString('utf8')}`.slice(0, SAID_MAX)
   }
-  child.stderr?.on('data', hear)
+  child.stderr?.on('data', onOutput)
   const begin = async (): Promise<void> => {
     await isEntered
     if (lifeline?.destroyed) return
@@ -89,7 +89,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     leftover = first === null ? null : leftoverFiles(first, wrapped.temporary)
     cut()
   })
-  // Whoever would have told how it ended is gone: so is the command.
+  // Process 1 ended without reporting: so did the command.
   const toldAll = new Promise<void>(resolve => {
     if (status === null) return resolve()
     status.once('close', resolve)
@@ -107,7 +107,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
         else if (excess !== null) resolve({ exit: null, signal: 'SIGKILL', excess })
         else if (code !== null) resolve({ exit: code, signal: null, ...(leftover === null ? {} : { leftover }) })
         else if (ready || signal !== null) resolve({ exit: null, signal: signal ?? 'SIGKILL' })
-        else resolve({ exit, signal, failure: notMade(said, exit) })
+        else resolve({ exit, signal, failure: notMade(output, exit) })
       })
     })
   })
@@ -122,20 +122,20 @@ export interface Tried {
 }
 
 export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> {
-  let said = ''
+  let output = ''
   let complained = ''
   let isLate = false
   const { child, exited } = spawnBoxed(wrapped, { stdin: 'ignore' })
   if (child.pid === undefined) {
     child.once('error', () => {})
-    return { said, exit: null, fault: 'it cannot be started', isMade: false }
+    return { said: output, exit: null, fault: 'it cannot be started', isMade: false }
   }
   const timer = setTimeout(() => {
     isLate = true
     child.kill('SIGKILL')
   }, maxMs)
   child.stdout?.on('data', chunk => {
-    said += String(chunk)
+    output += String(chunk)
   })
   child.stderr?.on('data', chunk => {
     complained = `${complained}${String(chunk)}`.slice(0, SAID_MAX)
@@ -146,7 +146,7 @@ export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> 
   const [first = ''] = complained.trim().split('\n')
   const why = isLate ? `its command took more than ${maxMs / 1000} seconds` : `${ended}${first && `: ${first}`}`
   const fault = failure?.message ?? excess?.message ?? (exit === 0 ? null : why)
-  return { said, exit, fault, isMade: failure === undefined }
+  return { said: output, exit, fault, isMade: failure === undefined }
 }
 
 function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pipe' }): ChildProcess {
@@ -162,12 +162,12 @@ function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pi
 
 const FIRST_TO_END = '800'
 
-/** When the machine runs out of memory, the kernel ends what is shut in before it ends anything of the person's. */
+/** When memory runs out, the kernel kills sandboxed processes before the user's own. */
 function endFirst(wall: number): void {
   try {
     writeFileSync(`/proc/${wall}/oom_score_adj`, FIRST_TO_END)
   } catch {
-    // It has ended already, and says itself why.
+    // It has ended already, and its exit is reported elsewhere.
   }
 }
 
@@ -175,13 +175,15 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended meanwhile.
+    // It has ended.
   }
 }
 
 const UNSEEN = failure('policy', 'the sandbox cannot be looked at from outside', 'is /proc mounted?')
 
-/** Bubblewrap's only child is process 1 inside. It is not asked for it: it would die of telling a parent that is gone, half-way. */
+/**
+ * Bubblewrap's only child is process 1 inside. Not reported by `--info-fd`, because bubblewrap would die half-way if its parent is gone.
+ */
 function childOf(wall: number): number | null {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
@@ -189,13 +191,13 @@ function childOf(wall: number): number | null {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
       if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === wall) return Number(name)
     } catch {
-      // Gone meanwhile.
+      // It has ended.
     }
   }
   return null
 }
 
-/** Is each writable folder inside the one that was meant? A path could have been swapped for a link while it was mounted. */
+/** Is each writable mount the intended folder? Its path could have been replaced by a link during the mount. */
 function wrongMount(first: number, writable: readonly string[]): Failure | null {
   for (const folder of writable) {
     const here = statSync(folder, { throwIfNoEntry: false })
@@ -206,8 +208,8 @@ function wrongMount(first: number, writable: readonly string[]): Failure | null 
   return null
 }
 
-function notMade(said: string, exit: number | null): Failure {
-  const why = said.trim().split('\n')[0] ?? ''
+function notMade(output: string, exit: number | null): Failure {
+  const why = output.trim().split('\n')[0] ?? ''
   return failure('policy', `the sandbox could not be made: ${why === '' ? `exit ${exit}` : why}`, [
     'see ',
     { next: 'doctor', quoted: true },

@@ -17,27 +17,27 @@ const TRIES = 3
 const LOOK = { bigint: true, throwIfNoEntry: false } as const
 const GLANCE = { throwIfNoEntry: false } as const
 
-export class HeldFolder {
+export class OpenFolder {
   readonly fd: number
   readonly #path: string
-  readonly #stood: string
+  readonly #origin: string
   readonly #stoodPlain: boolean
 
   private constructor(fd: number, path: string) {
     this.fd = fd
     this.#path = DESCRIPTORS ? `/proc/self/fd/${fd}` : path
-    this.#stood = path
+    this.#origin = path
     this.#stoodPlain = isAscii(path)
   }
 
-  static open(path: string): HeldFolder {
+  static open(path: string): OpenFolder {
     const real = fs.realpathSync(path)
-    return new HeldFolder(fs.openSync(real, O_RDONLY | O_DIRECTORY), Buffer.from(real).toString('latin1'))
+    return new OpenFolder(fs.openSync(real, O_RDONLY | O_DIRECTORY), Buffer.from(real).toString('latin1'))
   }
 
-  enter(name: BytePath): HeldFolder {
+  enter(name: BytePath): OpenFolder {
     const folder = fs.openSync(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-    return new HeldFolder(folder, `${this.#stood}/${name}`)
+    return new OpenFolder(folder, `${this.#origin}/${name}`)
   }
 
   /** One character for each byte, unordered. */
@@ -50,7 +50,7 @@ export class HeldFolder {
 
   /** Faster than `look`, but by path: the folder may have been moved. Null when missing or unknown. */
   glance(name: BytePath): fs.Stats | null {
-    const path = `${this.#stood}/${name}`
+    const path = `${this.#origin}/${name}`
     try {
       return fs.lstatSync(this.#stoodPlain && isAscii(name) ? path : Buffer.from(path, 'latin1'), GLANCE) ?? null
     } catch (error) {
@@ -72,8 +72,8 @@ export class HeldFolder {
     return Buffer.from(`${this.#path}/${name}`, 'latin1')
   }
 
-  again(): HeldFolder {
-    return new HeldFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#stood)
+  again(): OpenFolder {
+    return new OpenFolder(fs.openSync(this.at(null), O_RDONLY | O_DIRECTORY), this.#origin)
   }
 
   close(): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tellingLine } from './telling-line.ts'
+import { errorLine } from './error-line.ts'
 
 test.each([
   [
@@ -20,10 +20,10 @@ test.each([
   ['npm notice\n', 'npm notice'],
   ['', null],
 ])('%j is told by %j', (printed, line) => {
-  expect(tellingLine(printed)).toBe(line)
+  expect(errorLine(printed)).toBe(line)
 })
 
 test('what stderr only wraps is looked for in stdout', () => {
-  expect(tellingLine('npm error code 1\n', 'AssertionError: 1 == 2\n')).toBe('AssertionError: 1 == 2')
-  expect(tellingLine('usage: x\n', '1 error\n')).toBe('usage: x')
+  expect(errorLine('npm error code 1\n', 'AssertionError: 1 == 2\n')).toBe('AssertionError: 1 == 2')
+  expect(errorLine('usage: x\n', '1 error\n')).toBe('usage: x')
 })

@@ -95,7 +95,7 @@ function helped(draft: DecisionDraft, task: TaskState, helper: TaskState, rule: 
   if (over !== null) return tryNext(draft, task, `'${id}' has used all of its ${over.visits} runs`)
   const cap = loopsUsedUp(draft.state)
   if (cap !== null) return abort(draft, cap, undefined, id)
-  const feedback: Feedback = { from: by, by, text: saidBy(result) }
+  const feedback: Feedback = { from: by, by, text: explanationOf(result) }
   reopen(draft, brokenOf(draft.state, task), `'${by}' repaired it`, feedback)
 }
 
@@ -110,13 +110,15 @@ function tryNext(draft: DecisionDraft, task: TaskState, why: string): void {
 const TEXT_MAX = 4_000
 
 /** The explanation of the repairing task: its `feedback`, else all outputs. */
-function saidBy(result: Result | null): string {
+function explanationOf(result: Result | null): string {
   const outputs = result?.outputs ?? {}
-  const said = ['feedback', 'text', 'summary'].map(name => outputs[name]).find(value => typeof value === 'string')
+  const explanation = ['feedback', 'text', 'summary']
+    .map(name => outputs[name])
+    .find(value => typeof value === 'string')
   const outcome = result?.status === 'succeeded' ? result.outcome : undefined
   const text =
-    typeof said === 'string'
-      ? said
+    typeof explanation === 'string'
+      ? explanation
       : Object.keys(outputs).length > 0
         ? JSON.stringify(outputs)
         : (outcome ?? 'repaired')
