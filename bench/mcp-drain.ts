@@ -13,8 +13,8 @@ import { encode } from 'gpt-tokenizer'
 import { compose } from '../src/compose.ts'
 import type { Actor } from '../src/domain/id.ts'
 import { trusted } from '../src/engine/roles.ts'
+import { proposedPlan } from '../src/extras/planners/goals/plan-goal.ts'
 import { mcpFactory } from '../src/mcp/server.ts'
-import { proposedPlan } from '../src/operations/goals/plan-goal.ts'
 
 export interface Drained {
   readonly tasks: number

@@ -13,7 +13,9 @@ import { join, resolve } from 'node:path'
 
 /** What one types to be told that it is missing. */
 const TRIES = {
+  agents: ['agents'],
   dialects: ['validate', 'steps.md'],
+  models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],
   publishers: ['run', 'plan.yaml'],
 }
@@ -43,7 +45,7 @@ const list = join(copy, 'src/extras.ts')
 writeFileSync(list, readFileSync(list, 'utf8').replace(listed, ''))
 const needing = spawnSync(
   'git',
-  ['grep', '-lE', `^// Needs the extras: .*\\b${name}\\b`, 'src', 'test', 'sim', 'bench'],
+  ['grep', '-lE', `^// Needs the extras: .*\\b${name}\\b`, 'src', 'test', 'sim', 'bench', 'examples'],
   {
     cwd: root,
     encoding: 'utf8',

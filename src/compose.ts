@@ -8,8 +8,6 @@ import { VERSION } from './cli/version.ts'
 import type { Composed, ComposeOptions } from './composition/composition.ts'
 import { ABOUT, type Environment, failpointOf, leaseMsOf, quotaOf } from './composition/environment.ts'
 import { onceEach, whenAsked } from './composition/lazy-room.ts'
-import { modelsAt } from './composition/open-models.ts'
-import { agentDrafts, openPlanners, openRepository } from './composition/open-planners.ts'
 import { locate, makeStateDir, NoState } from './composition/state-folder.ts'
 import { systemClock } from './engine/clock.ts'
 import { EngineLocal } from './engine/engine-local.ts'
@@ -18,16 +16,15 @@ import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Publisher, Publishers } from './engine/notifications/publisher.ts'
 import type { Rooms } from './engine/rooms.ts'
-import { findExtra, withoutExtra } from './extras.ts'
+import { agentDrafts, openPlanners, openRepository } from './extras/planners/open-planners.ts'
+import { findExtra, hasExtra, missingFailure, openExtra, withoutExtra } from './extras.ts'
+import type { Models, ModelsPlace } from './runners/models.ts'
 import { processTree } from './runners/run/process-tree.ts'
-import type { KnownAgent } from './runners/runner.ts'
-import { openRunners } from './runners/runners.ts'
-import type { SettingsPlace } from './safety/files/user-settings.ts'
+import type { Runner } from './runners/runner.ts'
+import { type ExtraRunner, openRunners } from './runners/runners.ts'
 import { bubblewrap } from './safety/sandbox/bubblewrap.ts'
 import { thisHost } from './stores/leases/host.ts'
 import { StoreSqlite } from './stores/sqlite/store-sqlite.ts'
-import type { AgentScriptOptions } from './testing/agent-script.ts'
-import type { ScriptedModel } from './testing/scripted-model.ts'
 import type { Git } from './workspace/git/git.ts'
 import { captureBetweenRollbacks } from './workspace/rollback/rollback-lock.ts'
 import { openWorkspace } from './workspace/scope/scope-workspace.ts'
@@ -36,10 +33,8 @@ import { StatCache } from './workspace/snapshots/stat-cache.ts'
 import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
 export type { Composed, ComposeOptions } from './composition/composition.ts'
-export { modelsAt } from './composition/open-models.ts'
-export { agentDrafts, openPlanners, openRepository } from './composition/open-planners.ts'
 export { BadConfiguration, locate, NoState } from './composition/state-folder.ts'
-export { openRunners } from './runners/runners.ts'
+export { agentDrafts, openPlanners, openRepository } from './extras/planners/open-planners.ts'
 
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
@@ -71,25 +66,12 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   const { tracer = null, fault = null } = reading ? {} : await tracerOf(environment)
   const models = modelsAt({ environment, root, stateDir })
   const runners = openRunners({
-    models,
     tree,
     own: options.runners ?? [],
-    agent: async () =>
-      (await import('./extras/agents/agent-runner.ts')).agentRunner({
-        tree,
-        version: VERSION,
-        openGateway: request => models.openGateway(request),
-        openPlanTools: async ({ attempt, agent, folder }) =>
-          await (await import('./mcp/plan-socket.ts')).openPlanSocket({
-            engine,
-            now: clock.now,
-            version: VERSION,
-            templates: join(stateDir, 'templates'),
-            plan: attempt.plan,
-            agent,
-            folder,
-          }),
-      }),
+    model: ofExtra('models', async () => (await openExtra('models')).modelRunner({ models })),
+    agent: ofExtra('agents', async () =>
+      (await openExtra('agents')).openRunner({ tree, models, engine: () => engine, now: clock.now, stateDir }),
+    ),
   })
   let listener: OnProgress = () => {}
   const onProgress: OnProgress = progress => listener(progress)
@@ -118,6 +100,8 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     root,
     stateDir,
     environment,
+    agentLogin: async agent =>
+      (await (await findExtra('agents'))?.loginOf({ environment, root, stateDir }, agent)) ?? null,
     leaseMs: leaseMsOf(environment),
     ...(options.agentPatienceMs === undefined ? {} : { agentPatienceMs: options.agentPatienceMs }),
     about: ABOUT,
@@ -154,19 +138,29 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
   }
 }
 
-/** The coding agents that are installed here, and those that are known and are not. */
-export async function agentsAt(place: SettingsPlace): Promise<readonly KnownAgent[]> {
-  return await (await import('./extras/agents/find-agent.ts')).listAgents(place)
+/** What this build can carry out, for who only wants to know. */
+export const listRunners = (): ReturnType<typeof openRunners> =>
+  openRunners({ model: ofExtra('models', notOpened), agent: ofExtra('agents', notOpened) })
+
+const notOpened = async (): Promise<never> => {
+  throw new Error('bug: a runner that is only listed was opened')
 }
 
-/** A model on this machine that makes an agent do these steps in this folder, for trying it. Nothing is sent anywhere. */
-export async function openAgentModel(
-  root: string,
-  scripts: AgentScriptOptions['scripts'],
-): Promise<Pick<ScriptedModel, 'environment' | 'close'>> {
-  const { agentScript } = await import('./testing/agent-script.ts')
-  const { scriptedModel } = await import('./testing/scripted-model.ts')
-  return await scriptedModel(agentScript({ root, scripts }))
+const ofExtra = (name: 'agents' | 'models', open: () => Promise<Runner>): ExtraRunner =>
+  hasExtra(name) ? { open } : { lacks: withoutExtra(name) }
+
+/** Language models; needs no store, and reads the user's settings when it is asked first. */
+export const modelsAt = (place: ModelsPlace): Models =>
+  whenAsked<Models>(async () => (await findExtra('models'))?.modelsAt(place) ?? noModels)
+
+const refused = { ok: false, failure: missingFailure('models') } as const
+
+const noModels: Models = {
+  list: async () => ({ default: null, models: [], providers: [], file: null, faults: [] }),
+  open: async () => refused,
+  openGateway: async () => refused,
+  calls: async () => [],
+  usageOf: async () => [],
 }
 
 /** The rooms of the files in a folder. Snapshots and git are opened when somebody asks them: few commands do. */

@@ -3,12 +3,29 @@
 
 import { type Doors, type Extra, type ExtraName, type Extras, MissingExtra } from './composition/extra.ts'
 
-export { type ExtraName, MissingExtra, needsExtra, withoutCommand, withoutExtra } from './composition/extra.ts'
+export {
+  type ExtraName,
+  MissingExtra,
+  missingFailure,
+  needsExtra,
+  OTHER_BUILD,
+  withoutCommand,
+  withoutExtra,
+} from './composition/extra.ts'
 
 const EXTRAS: Extras = {
+  agents: {
+    open: () => import('./extras/agents/agents.ts'),
+    commands: () => import('./extras/agents/commands/agents-commands.ts'),
+    routes: () => import('./extras/agents/agent-routes.ts'),
+  },
   dialects: {
     open: () => import('./extras/dialects/dialects.ts'),
     commands: () => import('./extras/dialects/commands/dialect-commands.ts'),
+  },
+  models: {
+    open: () => import('./extras/models/models.ts'),
+    commands: () => import('./extras/models/commands/models-commands.ts'),
   },
   pictures: { open: () => import('./extras/pictures/pictures.ts') },
   publishers: { open: () => import('./extras/publishers/publishers.ts') },

@@ -1,4 +1,5 @@
 // An agent's calls through the model gateway, on the journaled budget of a real plan: shortened, counted, refused, and raised by a person.
+// Needs the extras: agents, models
 
 import { expect, it } from 'vitest'
 import type { Budget } from '../src/domain/plan.ts'

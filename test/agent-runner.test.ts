@@ -1,5 +1,6 @@
 // An agent as a real program, started by the real runner with a real gateway, where there is no sandbox: what a person is asked, and what
 // happens when the budget says no for good. The program stands for any agent that is named by `command`.
+// Needs the extras: agents, models
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,10 +9,10 @@ import type { Budget, TaskDefinition } from '../src/domain/plan.ts'
 import { name, type Script, setup } from '../src/engine/rooms.fixture.ts'
 import { agentRunner } from '../src/extras/agents/agent-runner.ts'
 import { filled, modelOf } from '../src/extras/agents/agent-start.ts'
+import { stockRows } from '../src/extras/agents/known-agents.ts'
 import { gatewayFor } from '../src/extras/models/gateway/gateway.fixture.ts'
 import { processTree } from '../src/runners/run/process-tree.ts'
 import type { AgentTools, AskedPermission, Outcome } from '../src/runners/runner.ts'
-import { stockRows } from '../src/safety/known-agents.ts'
 
 /** Keeps its brief, asks its model twice or on and on, and writes what it was answered. */
 const PROGRAM = `

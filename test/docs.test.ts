@@ -14,11 +14,17 @@ import { EFFECT_CLASSES } from '../src/domain/plan.ts'
 import { PLAN_STATUSES, TASK_STATUSES } from '../src/domain/status.ts'
 import { ANNOUNCED } from '../src/domain/views/announcement.ts'
 import { ANNOUNCED_UNDERSCORE } from '../src/extras/compat/sessions/underscore-events.ts'
-import { parsePlan } from '../src/extras/dialects/dialects.fixture.ts'
+import { extraCommands, findExtra } from '../src/extras.ts'
+import { parsePlan } from '../src/format/plan/parse.ts'
 import { checkPlan } from '../src/operations/check-plan.ts'
 import { type StoredEntry, sealEntry } from '../src/stores/journal/entry.ts'
 import { MIGRATIONS } from '../src/stores/sqlite/schema.ts'
 import { numberedPlanId, numberedSha, START } from '../src/testing/index.ts'
+
+/** Some documents show plans in formats of other tools. */
+const dialects = await findExtra('dialects')
+
+const EXTRAS = await extraCommands()
 
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -116,7 +122,7 @@ describe('nothing is left unsaid', () => {
   })
 
   test('every command of the CLI is in the README, a guide, and the table of JSON answers', () => {
-    const program = buildProgram('0', async () => {})
+    const program = buildProgram('0', EXTRAS, async () => {})
     const shown = program.createHelp().visibleCommands(program)
     const commands = shown.map(command => command.name()).filter(name => name !== 'help')
     expect(commands.length).toBeGreaterThan(20)
@@ -230,7 +236,7 @@ function fences(file: string): readonly Fence[] {
 }
 
 function faultsOf(text: string): readonly string[] {
-  const parsed = parsePlan(text, { check: checkPlan, fallbackName: 'plan' })
+  const parsed = parsePlan(text, { check: checkPlan, fallbackName: 'plan', dialects })
   return parsed.ok ? [] : parsed.diagnostics.map(({ line, column, message }) => `${line}:${column} ${message}`)
 }
 

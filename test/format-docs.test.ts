@@ -1,15 +1,18 @@
 // The tables in docs/formats follow the code: routes are printed from the table of routes; of events and keys of a plan file, the names and
 // their order, and what people wrote about each stays. `npm run docs` writes the tables anew.
+// Needs the extras: agents
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Event } from '../src/domain/event.ts'
 import { EVENT_FAMILIES } from '../src/domain/events/event-table.ts'
+import { agentRow } from '../src/extras/agents/agent-settings.ts'
 import { planKeys, taskKeys } from '../src/format/plan/schema.ts'
-import { agentRow } from '../src/format/settings/agent-settings.ts'
-import { ROUTES } from '../src/server/routes/route-list.ts'
+import { listRoutes } from '../src/server/routes/route-list.ts'
 import { routesList } from '../src/server/routes-list.fixture.ts'
+
+const ROUTES = await listRoutes()
 
 const formats = resolve(import.meta.dirname, '../docs/formats')
 const journals = resolve(import.meta.dirname, 'fixtures/journals')

@@ -1,5 +1,6 @@
 // The limits of model tasks, on the journaled budget of a real plan and a scripted model behind real HTTP: what is reached pauses the plan
 // and asks, what was paid for stays, and a person's yes lets it go on.
+// Needs the extras: models
 
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

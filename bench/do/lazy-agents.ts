@@ -1,7 +1,8 @@
 // How an agent works a situation: honestly, or in one of the ways in which an agent makes a check pass without the work. Those that write
 // a test may be lazy in it, or later, when the test that fails has to pass.
+// Needs the extras: agents
 
-import type { AgentStep } from '../../src/testing/agent-script.ts'
+import type { AgentStep } from '../../src/extras/agents/agent-script.ts'
 import type { Situation } from './situations.ts'
 
 type Scripts = { readonly [task: string]: readonly AgentStep[] }

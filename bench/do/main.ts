@@ -1,5 +1,6 @@
 // `npm run bench:do`: every situation worked by an honest agent and by lazy ones, from the goal to its end. The honest one must get to green,
 // the others must not. `npm run bench:do -- negation cargo-workspace` tries only these; `--log` prints what the commands said.
+// Needs the extras: agents
 
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'

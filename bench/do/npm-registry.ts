@@ -1,4 +1,5 @@
 // An npm registry on the loopback: it serves packages of one file, and knows of every version but the newest that it has a hole.
+// Needs the extras: agents
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

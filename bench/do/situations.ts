@@ -1,7 +1,8 @@
 // The repositories that `planfold do` must get to green, a row each: the files, the goal, and what an agent does that works honestly. What
 // the lazy ones do instead is made from the same row, in `lazy-agents.ts`.
+// Needs the extras: agents
 
-import type { AgentStep } from '../../src/testing/agent-script.ts'
+import type { AgentStep } from '../../src/extras/agents/agent-script.ts'
 
 /** A path and what stands there. */
 export interface Files {

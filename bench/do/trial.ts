@@ -1,5 +1,6 @@
 // One agent in one situation, from `planfold do GOAL` to its end: a real repository, the built program, a real process of an agent in the
 // sandbox, and a model that follows a script. What was worked is approved as a person would, and is on the branch of the plan then.
+// Needs the extras: agents
 
 import { execFile } from 'node:child_process'
 import { homedir } from 'node:os'

@@ -1,14 +1,15 @@
 // `npm run demo:agents`: two different real coding agents repair two parts of a repository at once, each in a worktree of its own. Their model
 // follows a script, so nothing is paid and no network is needed. One agent is really killed; a person approves; all of it is rolled
 // back and done again.
+// Needs the extras: agents
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { agentScript } from '../../src/extras/agents/agent-script.ts'
 import { listAgents } from '../../src/extras/agents/find-agent.ts'
-import { testModel } from '../../src/operations/agents/test-agent.ts'
+import { testModel } from '../../src/extras/agents/test-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
-import { agentScript } from '../../src/testing/agent-script.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { agentsPath } from '../../test/agents/installed.ts'
 

@@ -2,6 +2,7 @@
 // The `planfold` command: gives commands a context made of this process, prints complaints, and ends with an exit code.
 // Every other file is loaded when it is needed; how soon `resume` reaches its next task is decided here.
 
+import { extraCommands } from '../extras.ts'
 import type { Context, Run } from './context.ts'
 import { EXIT } from './exit.ts'
 import { reportFileLimit } from './file-limit.ts'
@@ -17,7 +18,7 @@ const run: Run = async body => {
   context = processContext(program.opts())
   exit = await body(context)
 }
-const program = buildProgram(VERSION, run)
+const program = buildProgram(VERSION, await extraCommands(), run)
 quieten(program)
 // One cause makes many errors: only the first is reported.
 let isEnding = false

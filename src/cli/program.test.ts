@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { extraCommands } from '../extras.ts'
 import { completionScript, SHELLS } from './commands/upkeep/completion.ts'
 import type { Run } from './context.ts'
 import { complaintOf, EXIT } from './exit.ts'
@@ -10,12 +11,14 @@ import { buildProgram } from './program.ts'
 import { currentWords, RENAMED } from './renamed-commands.ts'
 import { VERSION } from './version.ts'
 
+const EXTRAS = await extraCommands()
+
 const COMMANDS =
   'init validate run resume pause cancel status show list log next claim unclaim report approve reject answer retry skip graph doctor export import prune revise checkpoint rollback undo fork audit summary inbox serve token budget policy secrets'
 
 const nothing: Run = async () => {}
 const program = (act: Run = nothing) => {
-  const built = buildProgram(VERSION, act)
+  const built = buildProgram(VERSION, EXTRAS, act)
   for (const command of [built, ...built.commands]) command.configureOutput({ writeErr: () => {}, writeOut: () => {} })
   return built
 }
@@ -218,7 +221,7 @@ describe('help', () => {
   const helpOf = async (...argv: readonly string[]): Promise<string> => {
     const told: string[] = []
     const writeOut = (text: string) => void told.push(text)
-    const built = buildProgram(VERSION, nothing)
+    const built = buildProgram(VERSION, EXTRAS, nothing)
     for (const command of all(built)) command.configureOutput({ writeErr: () => {}, writeOut })
     await built.parseAsync(argv, { from: 'user' })
     return told.join('')

@@ -2,12 +2,10 @@
 // a context.
 
 import { Command, type ParseOptions } from 'commander'
-import { extraCommands } from '../extras.ts'
-import { addAgents } from './commands/agents/agents-commands.ts'
+import { addGoals } from '../extras/planners/commands/goals-commands.ts'
+import type { extraCommands } from '../extras.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
-import { addGoals } from './commands/goals/goals-commands.ts'
-import { addModels } from './commands/models/models-commands.ts'
 import { addAsking, addDeciding } from './commands/people/people-commands.ts'
 import { addDriving, addLooking } from './commands/plans/plans-commands.ts'
 import { addBudget, addPolicy, addSecrets } from './commands/policy/policy-commands.ts'
@@ -30,10 +28,8 @@ class Program extends Command {
   }
 }
 
-/** Those of the extras are few lines each, and are there before a program is built. */
-const OF_EXTRAS = await extraCommands()
-
-export function buildProgram(version: string, run: Run): Command {
+/** `extras`: what they add. It is loaded by the caller: a file that waits when it is loaded cannot be joined with others. */
+export function buildProgram(version: string, extras: Awaited<ReturnType<typeof extraCommands>>, run: Run): Command {
   const program = new Program('planfold')
   program
     .description('Run plans for AI coding agents: durable, reversible, auditable.')
@@ -64,7 +60,6 @@ export function buildProgram(version: string, run: Run): Command {
   addLooking(program, act)
   addDeciding(program, act)
   addAsking(program, act)
-  addAgents(program, act)
   addRevisions(program, act)
   addConverging(program, act)
   addGoingBack(program, act)
@@ -72,12 +67,11 @@ export function buildProgram(version: string, run: Run): Command {
   addRepository(program, act)
   addAuditing(program, act)
   addServing(program, act)
-  addModels(program, act)
   addPolicy(program, act)
   addBudget(program, act)
   addSecrets(program, act)
   addKeeping(program, act)
-  for (const { addCommands } of OF_EXTRAS) addCommands(program, act)
+  for (const { addCommands } of extras) addCommands(program, act)
   nameInErrors(program)
   return program
 }

@@ -1,13 +1,17 @@
 // What the core asks of its extras, one door each, and what it says where one is missing. Doors are typed in the room that uses them.
 // The list itself is src/extras.ts.
 
+import type { Failure } from '../domain/result.ts'
 import type { Publishers } from '../engine/notifications/publisher.ts'
 import type { Dialects } from '../format/plan/dialect.ts'
 import type { Pictures } from '../operations/pictures.ts'
+import type { ModelsExtra } from '../runners/models.ts'
 
 /** The door of each extra: the exports of the module that its line in src/extras.ts opens. */
 export interface Doors {
+  readonly agents: CodingAgents & WorkerChoice
   readonly dialects: Dialects
+  readonly models: ModelsExtra
   readonly pictures: Pictures
   readonly publishers: Publishers
 }
@@ -18,6 +22,8 @@ export type ExtraName = keyof Doors
 type Act = import('../cli/context.ts').Act
 type Command = import('commander').Command
 type ListedRoute = import('../server/route.ts').ListedRoute
+type CodingAgents = import('../operations/agents/coding-agents.ts').CodingAgents
+type WorkerChoice = import('../cli/worker-choice.ts').WorkerChoice
 
 /** Every part is loaded when it is first needed. A line may lack what the extra does not have. */
 export interface Extra<Door> {
@@ -32,7 +38,9 @@ export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 
 /** What is not there without it, as the subject of a sentence, and the commands that it adds. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
+  agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
   dialects: { what: 'formats of other tools', commands: ['import'] },
+  models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
   publishers: { what: 'notifications by command or webhook, and traces,' },
 }
@@ -41,6 +49,16 @@ export const needsExtra = (name: ExtraName, verb: 'need' | 'needs' = 'needs'): s
   `${verb} the extra '${name}', which is not part of this build`
 
 export const withoutExtra = (name: ExtraName): string => `${WITHOUT[name].what} are not part of this build`
+
+export const missingFailure = (name: ExtraName): Failure => ({
+  class: 'logic',
+  code: 'not-in-build',
+  message: withoutExtra(name),
+  hint: OTHER_BUILD,
+  retryable: false,
+})
+
+export const OTHER_BUILD = 'use a build of Planfold that has it'
 
 /** What is said of a command that this build does not have; null for a word that no extra knows. */
 export function withoutCommand(word: string): string | null {

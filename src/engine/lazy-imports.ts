@@ -36,7 +36,6 @@ export const lazy = {
   secretSources: lazily(() => import('../safety/secrets/secret-sources.ts')),
   specialModes: lazily(() => import('../safety/files/special-modes.ts')),
   secretFiles: lazily(() => import('./files/secret-files.ts')),
-  knownAgents: lazily(() => import('../safety/known-agents.ts')),
   userRules: lazily(() => import('../safety/network/user-rules.ts')),
   notices: lazily(() => import('../domain/views/notices.ts')),
   notifier: lazily(() => import('./notifications/notifier.ts')),

@@ -2,6 +2,7 @@
 
 import type { Wording } from '../domain/hint.ts'
 import type { ActionType } from '../domain/plan.ts'
+import type { AgentLogin } from '../domain/plan-rules/agent-request.ts'
 import type { PolicyLayer } from '../domain/policy/policy-layer.ts'
 import type { ProcessTree, Runner } from '../runners/runner.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
@@ -41,6 +42,8 @@ export interface Rooms {
   readonly stateDir: string
   readonly environment: { readonly [name: string]: string | undefined }
   readonly leaseMs: number
+  /** The login of an agent, by its name; null: it has none that could be used. Absent: no agent is started. */
+  readonly agentLogin?: (agent: string) => Promise<AgentLogin | null>
   /** How long an agent started by Planfold waits for a person before it is parked; ten minutes by default. */
   readonly agentPatienceMs?: number
   /** Facts for preconditions; of this machine by default. */

@@ -7,8 +7,11 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { EngineInProcess, Submitted } from '../engine/engine.ts'
+import type { PlannerChoice } from '../extras/planners/goals/choose-planner.ts'
+import type { ProposedPlan } from '../extras/planners/goals/plan-goal.ts'
 import type { DraftingBudget, PlanRequest } from '../extras/planners/planner.ts'
 import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
+import type { StartableAgent } from '../operations/agents/worker-request.ts'
 import {
   type Lookup,
   lookUpPlan,
@@ -20,9 +23,6 @@ import {
   suggestTargets,
   type TaskTarget,
 } from '../operations/find-target.ts'
-import type { PlannerChoice } from '../operations/goals/choose-planner.ts'
-import type { ProposedPlan } from '../operations/goals/plan-goal.ts'
-import type { StartableAgent } from '../operations/goals/worker-request.ts'
 import { clean } from './plan-text.ts'
 
 /** Proposes a plan for a goal, or says why there is none. */

@@ -19,7 +19,7 @@ import type { Card } from '../domain/views/board.ts'
 import { keepAddedTasks } from '../domain/views/convergence.ts'
 import type { Engine, Order, Submitted } from '../engine/engine.ts'
 import { definitionHash } from '../format/plan/hash.ts'
-import { keepWorker } from './goals/agent-worker.ts'
+import { keepWorker } from './agents/agent-worker.ts'
 import type { PlanDocument } from './read-document.ts'
 
 /** The part of a caller's engine that most use cases need. */

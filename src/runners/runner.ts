@@ -12,11 +12,11 @@ import type { GitOperation } from '../domain/plan-rules/git-operation.ts'
 import type { NetworkTarget } from '../domain/plan-rules/network-rule.ts'
 import type { Failure } from '../domain/result.ts'
 import type { EarlierAttempt } from '../domain/views/board.ts'
-import type { GatewayWire } from '../extras/models/model.ts'
 import type { Verdict } from '../safety/network/network-judge.ts'
 import type { Answer } from '../safety/safety-refusal.ts'
 import type { SandboxUse } from '../safety/sandbox/command-sandbox.ts'
 import type { Beyond } from '../safety/sandbox/sandbox.ts'
+import type { GatewayWire } from './models.ts'
 
 export interface Runner {
   readonly action: ActionType

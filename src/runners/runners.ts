@@ -1,8 +1,7 @@
 // The list of runners by kind of action. Kinds without one have no work of their own, or are claimed.
 
 import type { ActionType } from '../domain/plan.ts'
-import type { Models } from '../extras/models/model.ts'
-import { modelRunner } from '../extras/models/model-runner.ts'
+import type { Failure } from '../domain/result.ts'
 import { type CustomRunner, customRunner } from './custom/custom-runner.ts'
 import { dbRunner } from './db/db-runner.ts'
 import { decideRunner } from './decide/decide-runner.ts'
@@ -15,16 +14,22 @@ import type { ProcessTree, Runner, RunnerAbout } from './runner.ts'
 import { waitRunner } from './wait-runner.ts'
 
 export interface RunnerParts {
-  readonly models: Models
   readonly tree?: ProcessTree
   /** Registered by the embedding program, for `runner: { use: NAME }`. */
   readonly own?: readonly CustomRunner[]
-  /** Loaded lazily; absent where there are no agents. */
-  readonly agent?: () => Promise<Runner>
+  readonly model: ExtraRunner
+  readonly agent: ExtraRunner
 }
 
-export function openRunners(parts: RunnerParts): ReadonlyMap<ActionType, Runner> {
-  const { models, tree = processTree(), own = [], agent } = parts
+/** A runner of an extra, opened with its first attempt; or why this build has none. */
+export type ExtraRunner = { readonly open: () => Promise<Runner> } | { readonly lacks: string }
+
+export function openRunners({
+  tree = processTree(),
+  own = [],
+  model,
+  agent,
+}: RunnerParts): ReadonlyMap<ActionType, Runner> {
   const runners: readonly Runner[] = [
     runRunner({ tree }),
     editRunner(),
@@ -32,29 +37,49 @@ export function openRunners(parts: RunnerParts): ReadonlyMap<ActionType, Runner>
     httpRunner(),
     waitRunner(),
     dbRunner(),
-    modelRunner({ models }),
-    agentRunner(agent),
+    extraRunner('model', ABOUT_MODELS, model),
+    extraRunner('agent', ABOUT_AGENTS, agent),
     decideRunner(),
     customRunner(own),
   ]
   return new Map(runners.map(runner => [runner.action, runner]))
 }
 
-/** Loaded with its first attempt: few plans start agents. */
-function agentRunner(open?: () => Promise<Runner>): Runner {
+function extraRunner(action: 'model' | 'agent', about: RunnerAbout, extra: ExtraRunner): Runner {
+  if ('lacks' in extra)
+    return {
+      action,
+      about: { ...about, lacks: extra.lacks },
+      attempt: async () => ({ type: 'failed', failure: lacking(extra.lacks), begun: false }),
+    }
   let opened: Promise<Runner> | null = null
   const runner = (): Promise<Runner> => {
-    if (open === undefined) throw new Error('no coding agent is started here')
-    opened ??= open()
+    opened ??= extra.open()
     return opened
   }
   return {
-    action: 'agent',
-    about: ABOUT_AGENTS,
-    needs: ['agent'],
+    action,
+    about,
+    ...(action === 'agent' ? { needs: ['agent'] } : {}),
     preview: async (...asked) => (await (await runner()).preview?.(...asked)) ?? { text: '' },
     attempt: async (...asked) => await (await runner()).attempt(...asked),
   }
+}
+
+const lacking = (message: string): Failure => ({
+  class: 'logic',
+  code: 'not-in-build',
+  message,
+  hint: 'use a build of Planfold that has it, or another kind of task',
+  retryable: false,
+})
+
+const ABOUT_MODELS: RunnerAbout = {
+  does: 'asks a language model',
+  effects: ['model'],
+  risks: ['the prompt leaves the machine, and the answer costs money'],
+  dryRun: 'the prompt',
+  uses: ['models'],
 }
 
 const ABOUT_AGENTS: RunnerAbout = {

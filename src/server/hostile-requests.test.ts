@@ -6,8 +6,10 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { external, gate, plan } from '../testing/index.ts'
 import { documentOf } from './answers.fixture.ts'
 import { sample } from './api-docs/openapi.ts'
-import { ROUTES } from './routes/route-list.ts'
+import { listRoutes } from './routes/route-list.ts'
 import { type Served, served } from './server.fixture.ts'
+
+const ROUTES = await listRoutes()
 
 const RUNS = Number(process.env.PLANFOLD_WHATEVER_RUNS ?? 2)
 

@@ -6,8 +6,10 @@ import type { PlanId } from '../domain/id.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import { printJson } from '../format/plan/print.ts'
 import { edit, external, gate, name, plan, task } from '../testing/index.ts'
-import { ROUTES } from './routes/route-list.ts'
+import { listRoutes } from './routes/route-list.ts'
 import { type Served, served } from './server.fixture.ts'
+
+const ROUTES = await listRoutes()
 
 let service: Served
 beforeAll(async () => {

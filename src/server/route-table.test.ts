@@ -9,8 +9,10 @@ import { documentOf } from './answers.fixture.ts'
 import { sample } from './api-docs/openapi.ts'
 import { type Bearer, guarded } from './auth/guard.fixture.ts'
 import type { ListedRoute } from './route.ts'
-import { ROUTES } from './routes/route-list.ts'
+import { listRoutes } from './routes/route-list.ts'
 import { type Served, served } from './server.fixture.ts'
+
+const ROUTES = await listRoutes()
 
 /** Anybody may call these; whatever is not named here needs a token. */
 const PUBLIC = [

@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { agentsAt, type Composed, compose, openPlanners, openRepository } from '../compose.ts'
+import { type Composed, compose, openPlanners, openRepository } from '../compose.ts'
 import type { Feed } from '../engine/engine.ts'
 import { trusted } from '../engine/roles.ts'
-import { canCommit } from '../operations/goals/finish-draft.ts'
+import { canCommit } from '../extras/planners/goals/finish-draft.ts'
+import { threadLook } from '../extras/planners/service/propose-plan.ts'
+import { openExtra } from '../extras.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
 import { type Guard, openGuard } from './auth/guard.ts'
@@ -16,9 +18,8 @@ import { LIMITS, type ServerLimits } from './limits.ts'
 import { Live } from './live/hub.ts'
 import type { Log } from './monitoring/log.ts'
 import { openMeter } from './monitoring/metrics.ts'
-import { threadLook } from './propose-plan.ts'
 import type { ListedRoute } from './route.ts'
-import { ROUTES } from './routes/route-list.ts'
+import { listRoutes } from './routes/route-list.ts'
 import { serve } from './serve.ts'
 import type { ServerRooms } from './service.ts'
 
@@ -108,14 +109,21 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       stateDir: composed.stateDir,
       look: threadLook(documents, { root: composed.root, stateDir: composed.stateDir, environment }),
     }),
-    agents: options.agents ?? (() => agentsAt({ environment, root: composed.root, stateDir: composed.stateDir })),
+    agents:
+      options.agents ??
+      (async () =>
+        await (await openExtra('agents')).listAgents({
+          environment,
+          root: composed.root,
+          stateDir: composed.stateDir,
+        })),
     mayCommit: () =>
       canCommit({
         git: composed.git,
         repository: openRepository({ root: composed.root, stateDir: composed.stateDir, environment }),
       }),
     limits,
-    routes: options.routes ?? ROUTES,
+    routes: options.routes ?? (await listRoutes()),
     owner: composed.engine.caller.actor,
     now: composed.now,
     random: options.random ?? randomBytes,

@@ -3,7 +3,7 @@
 import type { Actor } from '../domain/id.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
 import type { Planner } from '../extras/planners/planner.ts'
-import type { StartableAgent } from '../operations/goals/worker-request.ts'
+import type { StartableAgent } from '../operations/agents/worker-request.ts'
 import type { Guard } from './auth/guard.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import type { ServerLimits } from './limits.ts'

@@ -1,9 +1,11 @@
 // What is wrong is said about the right thing, and what is not meant is not taken.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROUTES } from './routes/route-list.ts'
+import { listRoutes } from './routes/route-list.ts'
 import { type Served, served } from './server.fixture.ts'
 import { exchange } from './socket.fixture.ts'
+
+const ROUTES = await listRoutes()
 
 let service: Served
 beforeAll(async () => {

@@ -2,12 +2,13 @@
 // outside, be it a write of the journal, of the gateway or of the log, or a request of the model. Each point has a world of its own.
 //
 //   run, killed at its n-th event ──▶ nothing lives, nothing is written any more ──▶ run again ──▶ done, no recorded call asked twice
+// Needs the extras: agents, models
 
 import type { ChildProcess } from 'node:child_process'
 import { type FSWatcher, readdirSync, readFileSync, rmSync, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
+import type { AgentStep } from '../../src/extras/agents/agent-script.ts'
 import { exchangeKey } from '../../src/extras/models/wire.ts'
-import type { AgentStep } from '../../src/testing/agent-script.ts'
 import type { TrialResult } from './task-trials.ts'
 import { FIX, lastLines, openWorld, type Trial, type World } from './task-world.ts'
 

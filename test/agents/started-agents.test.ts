@@ -1,3 +1,5 @@
+// Needs the extras: agents
+
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

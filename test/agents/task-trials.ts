@@ -1,5 +1,6 @@
 // What an agent is put through as an `agent` task: it repairs a test, is driven to break out, and gets half of the budget it needs. What
 // happens when Planfold is killed stands in `kill-trial.ts`.
+// Needs the extras: agents
 
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

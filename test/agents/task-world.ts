@@ -1,12 +1,13 @@
 // The world of one trial: a repository with a failing test outside of /tmp, a plan with one `agent` task, a home, a model that follows a
 // script and counts as real ones do, and the built program.
+// Needs the extras: agents
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeTestFolder, testModel } from '../../src/operations/agents/test-agent.ts'
+import { type AgentStep, agentScript } from '../../src/extras/agents/agent-script.ts'
+import { makeTestFolder, testModel } from '../../src/extras/agents/test-agent.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
-import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
 import { type ScriptedReply, type ScriptedRequest, scriptedModel } from '../../src/testing/scripted-model.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/cli/main.js')

@@ -4,15 +4,16 @@
 //   npm run agents                         all
 //   npm run agents -- grok claude          these
 //   npm run agents -- pi --kills 20        so many kills for each
+// Needs the extras: agents, models
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { isStartable } from '../../src/extras/agents/agent-settings.ts'
 import { listAgents } from '../../src/extras/agents/find-agent.ts'
-import { isStartable } from '../../src/format/settings/agent-settings.ts'
+import { stockRows } from '../../src/extras/agents/known-agents.ts'
 import type { KnownAgent } from '../../src/runners/runner.ts'
-import { stockRows } from '../../src/safety/known-agents.ts'
 import { bubblewrap } from '../../src/safety/sandbox/bubblewrap.ts'
 import { agentsPath, installAgents } from './installed.ts'
 import { killTrial } from './kill-trial.ts'

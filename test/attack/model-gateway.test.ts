@@ -1,4 +1,5 @@
 // An agent in a real sandbox without any network: it reaches the model gateway on its loopback, and nothing else.
+// Needs the extras: models
 
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,9 +1,11 @@
+// Needs the extras: agents
+
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as anyTest, describe, expect, onTestFinished } from 'vitest'
-import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
-import { type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
+import { type AgentStep, agentScript } from '../../src/extras/agents/agent-script.ts'
+import { makeTestFolder } from '../../src/extras/agents/test-agent.ts'
 import type { ScriptedRequest } from '../../src/testing/model-protocols.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { type TestAgent, testAgents } from '../agents/installed.ts'

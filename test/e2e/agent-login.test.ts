@@ -1,15 +1,17 @@
+// Needs the extras: agents
+
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { allowLogin } from '../../src/cli/commands/agents/agent-login.ts'
 import { answerInbox, inbox } from '../../src/cli/commands/people/inbox.ts'
 import { log } from '../../src/cli/commands/plans/log.ts'
 import { run } from '../../src/cli/commands/plans/run.ts'
 import { newPlace } from '../../src/cli/place.fixture.ts'
-import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
-import { agentScript } from '../../src/testing/agent-script.ts'
+import { agentScript } from '../../src/extras/agents/agent-script.ts'
+import { allowLogin } from '../../src/extras/agents/commands/allow-login.ts'
+import { makeTestFolder } from '../../src/extras/agents/test-agent.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { testAgents } from '../agents/installed.ts'
 

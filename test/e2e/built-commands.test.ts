@@ -6,7 +6,10 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { buildProgram } from '../../src/cli/program.ts'
+import { extraCommands } from '../../src/extras.ts'
 import { environmentIn, MAIN, place, type Said } from './planfold.fixture.ts'
+
+const EXTRAS = await extraCommands()
 
 /** As one types them, in this order, in a folder with `plan.yaml`, and how they end. */
 const LINES: readonly (readonly [exit: number, line: string])[] = [
@@ -176,7 +179,7 @@ test('none is left out', () => {
       : command.commands.flatMap(part => named(part, [...words, part.name()]))
   const called = (name: string) => LINES.some(([, line]) => line === name || line.startsWith(`${name} `))
   const all = named(
-    buildProgram('0.0.0', async () => {}),
+    buildProgram('0.0.0', EXTRAS, async () => {}),
     [],
   )
   expect(all.filter(name => !called(name))).toEqual(ELSEWHERE)

@@ -1,4 +1,5 @@
 // A few of the situations of `npm run bench:do`, which has all of them and every way to be lazy in each.
+// Needs the extras: agents
 
 import { afterAll, test as anyTest, expect } from 'vitest'
 import { waysOf } from '../../bench/do/lazy-agents.ts'

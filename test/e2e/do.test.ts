@@ -1,3 +1,5 @@
+// Needs the extras: agents
+
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, test as anyTest, describe, expect } from 'vitest'

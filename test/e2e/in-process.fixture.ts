@@ -7,7 +7,10 @@ import { buildProgram } from '../../src/cli/program.ts'
 import { complain } from '../../src/cli/report-error.ts'
 import { paint } from '../../src/cli/terminal/paint.ts'
 import { VERSION } from '../../src/cli/version.ts'
+import { extraCommands } from '../../src/extras.ts'
 import { environmentIn, jsonBy, type Place, place as processPlace, type Said } from './planfold.fixture.ts'
+
+const EXTRAS = await extraCommands()
 
 type Stream = 'stdout' | 'stderr'
 
@@ -68,7 +71,7 @@ export async function commandLine(
   }
   let exit = 0
   let context: Context | null = null
-  const program = buildProgram(VERSION, async body => {
+  const program = buildProgram(VERSION, EXTRAS, async body => {
     context = contextOf(program.opts())
     exit = await body(context)
   })

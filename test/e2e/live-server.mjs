@@ -13,7 +13,7 @@ const { LIMITS } = await from('server/limits.js')
 const { Live } = await from('server/live/hub.js')
 const { openGuard } = await from('server/auth/guard.js')
 const { openMeter } = await from('server/monitoring/metrics.js')
-const { ROUTES } = await from('server/routes/route-list.js')
+const { listRoutes } = await from('server/routes/route-list.js')
 const { serve } = await from('server/serve.js')
 
 const environment = { PATH: process.env.PATH, HOME: folder }
@@ -25,7 +25,17 @@ const log = { debug: quiet, info: quiet, warn: quiet, error: (...said) => consol
 const monotonic = () => performance.now()
 const live = new Live({ feed, log, limits, now, monotonic })
 const stopping = new AbortController().signal
-const rooms = { engine, worker, guard: openGuard(), log, meter: openMeter('0'), live, limits, routes: ROUTES, now }
+const rooms = {
+  engine,
+  worker,
+  guard: openGuard(),
+  log,
+  meter: openMeter('0'),
+  live,
+  limits,
+  routes: await listRoutes(),
+  now,
+}
 const rest = { random: randomBytes, root, stateDir, version: '0', stopping }
 const serving = await serve({ ...rooms, ...rest }, { host: '127.0.0.1', port: 0, monotonic })
 

@@ -1,7 +1,9 @@
+// Needs the extras: agents
+
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, test as anyTest, describe, expect } from 'vitest'
-import type { AgentStep } from '../../src/testing/agent-script.ts'
+import type { AgentStep } from '../../src/extras/agents/agent-script.ts'
 import { AGENTS, closeWorlds, FIX, plan, World } from './started-agents.fixture.ts'
 
 // Agents that a person added, each by one row of ~/.config/planfold/agents.yaml: a program that reads its brief and prints lines, and one

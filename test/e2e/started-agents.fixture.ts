@@ -1,11 +1,12 @@
 // A folder with a failing test, a home and a scripted model, for a coding agent that the built program starts in a real sandbox: the
 // scripted one of `test/agents`, or Grok Build.
+// Needs the extras: agents
 
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeTestFolder } from '../../src/operations/agents/test-agent.ts'
-import { type AgentScriptOptions, type AgentStep, agentScript } from '../../src/testing/agent-script.ts'
+import { type AgentScriptOptions, type AgentStep, agentScript } from '../../src/extras/agents/agent-script.ts'
+import { makeTestFolder } from '../../src/extras/agents/test-agent.ts'
 import { type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { type TestAgent, testAgents } from '../agents/installed.ts'
 import { planfoldIn } from './in-process.fixture.ts'

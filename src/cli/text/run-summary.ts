@@ -13,7 +13,7 @@ import type { Card } from '../../domain/views/board.ts'
 import { RUNS_AGAIN, type Summary } from '../../domain/views/summary.ts'
 
 import type { ScopeWait } from '../../engine/engine.ts'
-import { planModels } from '../../operations/models/model-usage.ts'
+import type { Models } from '../../runners/models.ts'
 import type { Holder } from '../../stores/store.ts'
 import { envelope, print, withDir } from '../answer.ts'
 import type { Context, StopSignal } from '../context.ts'
@@ -30,14 +30,14 @@ export interface EndingOf {
   readonly left: Holder | null
   readonly held?: readonly ScopeWait[]
   readonly rollback?: string | null
-  readonly models?: Models
+  readonly models?: ModelsAsked
   readonly halted?: boolean
   readonly continuedBy?: string | undefined
 }
 
-type Models = Awaited<ReturnType<typeof planModels>>
+type ModelsAsked = Awaited<ReturnType<Models['usageOf']>>
 
-const modelText = ({ model, calls, assumedTokens }: Models[number]): string =>
+const modelText = ({ model, calls, assumedTokens }: ModelsAsked[number]): string =>
   `${brief(model)} (${numberOf(calls, 'call')}${assumedTokens === 0 ? '' : `, ${assumedTokens} of its tokens assumed`})`
 
 export async function tellEnd(
@@ -53,7 +53,7 @@ export async function tellEnd(
   const how = { ...driven, halted: mayBeHalted && (await composed.engine.killSwitch.halted()) !== null }
   const board = (await composed.engine.ask({ type: 'board', plan })) ?? []
   const asksModels = board.some(({ action: type }) => actionFacts({ type }).prompts === true)
-  const models = asksModels ? await planModels(composed.models, plan) : []
+  const models = asksModels ? await composed.models.usageOf(plan) : []
   if (context.settings.json) {
     const retried = board
       .filter(isRetried)

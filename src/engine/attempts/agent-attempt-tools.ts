@@ -56,7 +56,7 @@ export async function agentTools(rooms: Rooms, state: PlanState, attempt: Attemp
 
 /** Null unless the person has allowed this agent to use their login. */
 async function borrowedLogin(
-  { environment, root, stateDir }: Rooms,
+  { environment, root, stateDir, agentLogin }: Rooms,
   state: PlanState,
   { action }: Attempt,
 ): Promise<Answer<AgentLogin> | null> {
@@ -67,8 +67,7 @@ async function borrowedLogin(
   const { readUserRules } = await lazy.userRules()
   const own = await readUserRules(place)
   if (!own.ok || !own.value.logins.includes(name)) return null
-  const { rows } = await (await lazy.knownAgents()).knownAgents(place)
-  const login = rows.find(row => row.name === name)?.login ?? null
+  const login = (await agentLogin?.(name)) ?? null
   if (login === null) return null
   const failure = refusesSending(state, 'logins') ?? refusesSending(state, 'models')
   return failure === null ? { ok: true, value: login } : { ok: false, failure }

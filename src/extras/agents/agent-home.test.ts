@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { stockRows } from '../../safety/known-agents.ts'
 import { setAside } from './agent-home.ts'
+import { stockRows } from './known-agents.ts'
 
 test('conversations that Gemini would write over are renamed, in its home and nowhere else', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pf-home-'))

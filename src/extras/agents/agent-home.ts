@@ -4,8 +4,8 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AGENT_HOMES } from '../../domain/plan-rules/agent-request.ts'
-import type { AsideRule } from '../../format/settings/agent-settings.ts'
 import type { Attempt } from '../../runners/runner.ts'
+import type { AsideRule } from './agent-settings.ts'
 import { filled } from './agent-start.ts'
 
 export interface AgentHome {

@@ -17,7 +17,7 @@ import { agentRequest } from '../../domain/plan-rules/agent-request.ts'
 import { errorLine } from '../../domain/recovery/error-line.ts'
 import type { Failure } from '../../domain/result.ts'
 import { addSpend, askLine, NOTHING_SPENT, spendLine } from '../../domain/views/pages/agent-lines.ts'
-import { AGENT_WIRES, type AgentRow, rowOfCommand } from '../../format/settings/agent-settings.ts'
+import type { GatewayOpened, GatewayReport, GatewayRequest } from '../../runners/models.ts'
 import { childEnvironment, follow, spawnFailure, startChild, withoutCore } from '../../runners/run/run-runner.ts'
 import type {
   AgentTools,
@@ -30,16 +30,15 @@ import type {
   Stop,
 } from '../../runners/runner.ts'
 import { openGate } from '../../safety/files/path-gate.ts'
-import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import { beyondOf, sandboxCommand } from '../../safety/sandbox/command-sandbox.ts'
 import type { SandboxDoor } from '../../safety/sandbox/sandbox.ts'
-import type { GatewayOpened, GatewayReport, GatewayRequest } from '../models/model.ts'
 import { converse } from './acp-client.ts'
 import { agentBrief } from './agent-brief.ts'
 import { furnish, openHome, setAside } from './agent-home.ts'
 import { AgentLog } from './agent-log.ts'
 import { reportedOutputs } from './agent-report.ts'
+import { AGENT_WIRES, type AgentRow, rowOfCommand } from './agent-settings.ts'
 import { spendingOf } from './agent-spending.ts'
 import {
   type Chosen,
@@ -55,7 +54,8 @@ import {
 } from './agent-start.ts'
 import { agentMissing, findAgent, resolveProgram } from './find-agent.ts'
 import { LineReader } from './headless-output.ts'
-import { openLogin } from './login-use.ts'
+import { knownAgents, unknownAgent } from './known-agents.ts'
+import { openLogin } from './login/login-use.ts'
 import { judgePermission } from './permission-request.ts'
 import { reportedOutput } from './reported-use.ts'
 

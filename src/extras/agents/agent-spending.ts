@@ -2,8 +2,8 @@
 // and the gateway shortens the answer. If even the minimum does not fit, a person is asked and the attempt is parked.
 
 import type { Failure } from '../../domain/result.ts'
+import type { Spending, SpentAmount } from '../../runners/models.ts'
 import type { AttemptBudget } from '../../runners/runner.ts'
-import type { Spending, SpentAmount } from '../models/model.ts'
 
 /** `onRefused`: the budget was refused for good, without asking anybody. */
 export function spendingOf(

@@ -4,9 +4,9 @@
 import { join } from 'node:path'
 import type { AgentRequest } from '../../domain/plan-rules/agent-request.ts'
 import type { Failure } from '../../domain/result.ts'
-import type { AgentRow } from '../../format/settings/agent-settings.ts'
 import { failure } from '../../safety/safety-refusal.ts'
 import type { PlanToolsServer } from './agent-runner.ts'
+import type { AgentRow } from './agent-settings.ts'
 import type { FoundProgram } from './find-agent.ts'
 
 export interface Chosen {

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { stockRows } from '../../safety/known-agents.ts'
 import { agentMissing, listAgents, resolveProgram } from './find-agent.ts'
+import { stockRows } from './known-agents.ts'
 
 function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'pf-find-'))

@@ -3,12 +3,12 @@
 
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { AgentRow, LaunchCommand } from '../../format/settings/agent-settings.ts'
 import type { KnownAgent } from '../../runners/runner.ts'
 import { realOrNull } from '../../safety/files/real-path.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
 import { findProgram, isWithin } from '../../safety/find-program.ts'
-import { knownAgents } from '../../safety/known-agents.ts'
+import type { AgentRow, LaunchCommand } from './agent-settings.ts'
+import { knownAgents } from './known-agents.ts'
 
 export interface AgentPlace {
   readonly environment: { readonly [name: string]: string | undefined }

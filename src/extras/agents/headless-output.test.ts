@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type LinePaths, rowOfCommand } from '../../format/settings/agent-settings.ts'
-import { stockRows } from '../../safety/known-agents.ts'
 import { AgentLog } from './agent-log.ts'
+import { type LinePaths, rowOfCommand } from './agent-settings.ts'
 import { LineReader, textsAt } from './headless-output.ts'
+import { stockRows } from './known-agents.ts'
 
 const rowOf = (name: string) => stockRows().find(row => row.name === name)!
 

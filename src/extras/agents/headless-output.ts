@@ -2,8 +2,8 @@
 // not speak ACP without a login, and for any command in a plan. It cannot ask for permission, so only the sandbox limits it.
 
 import { StringDecoder } from 'node:string_decoder'
-import type { LinePaths } from '../../format/settings/agent-settings.ts'
 import type { AgentLog } from './agent-log.ts'
+import type { LinePaths } from './agent-settings.ts'
 import { shownCall } from './shown-call.ts'
 
 export interface LineOptions {

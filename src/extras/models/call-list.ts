@@ -6,10 +6,10 @@ import { appendFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ModelCost, type ModelUsage, tokensOf } from '../../domain/model-use.ts'
+import type { ModelCallRecord, ModelSpending } from '../../runners/models.ts'
 import { makeFolder } from '../../safety/files/directory.ts'
 import { codeOf } from '../../safety/safety-refusal.ts'
 import { add, NOTHING_SPENT } from './meter.ts'
-import type { ModelCallRecord, ModelSpending } from './model.ts'
 
 type Begun = Omit<ModelCallRecord, 'status' | 'code' | 'durationMs' | 'assumedTokens'>
 type Said = Pick<ModelCallRecord, 'usage' | 'cost' | 'assumedTokens'>

@@ -16,7 +16,7 @@ import {
   tokensOf,
 } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
-import type { ModelCaps, ModelSpending, PriceRow } from './model.ts'
+import type { ModelCaps, ModelSpending, PriceRow } from '../../runners/models.ts'
 import { modelFailure } from './model-failure.ts'
 import { costOf } from './price-table.ts'
 

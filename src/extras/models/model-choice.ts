@@ -1,8 +1,8 @@
 // Which model, at which provider: what was asked for or the default, if the settings know it and have its key.
 
-import { isModelName } from '../../format/settings/model-settings.ts'
-import type { Opened } from './model.ts'
+import type { Opened } from '../../runners/models.ts'
 import { modelFailure } from './model-failure.ts'
+import { isModelName } from './model-settings.ts'
 import type { Provider, Settings } from './user-settings.ts'
 
 type Refused = Extract<Opened, { readonly ok: false }>

@@ -4,9 +4,8 @@ import type { Hint } from '../../domain/hint.ts'
 import { RETRY_AFTER_MAX_MS } from '../../domain/limits.ts'
 import { readRetryAfter } from '../../domain/recovery/classify-failure.ts'
 import type { Failure, FailureClass } from '../../domain/result.ts'
-import type { ModelFailureCode } from './model.ts'
 
-const KINDS: { readonly [code in ModelFailureCode]: readonly [FailureClass, retryable: boolean] } = {
+const KINDS = {
   'model:rate-limit': ['transient', true],
   'model:overloaded': ['transient', true],
   'model:unreachable': ['transient', true],
@@ -19,7 +18,9 @@ const KINDS: { readonly [code in ModelFailureCode]: readonly [FailureClass, retr
   'model:settings': ['logic', false],
   'model:not-recorded': ['logic', false],
   'model:cancelled': ['cancelled', false],
-}
+} as const satisfies { readonly [code: string]: readonly [FailureClass, retryable: boolean] }
+
+type ModelFailureCode = keyof typeof KINDS
 
 export function modelFailure(code: ModelFailureCode, message: string, hint?: Hint): Failure {
   const [kind, retryable] = KINDS[code]

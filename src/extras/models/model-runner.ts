@@ -6,8 +6,8 @@ import { answerSchema, type ModelRequest, modelRequest } from '../../domain/acti
 import type { Spend } from '../../domain/budget/amounts.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'
 import type { Failure } from '../../domain/result.ts'
+import type { CallBudget, Model, ModelAnswer, Models } from '../../runners/models.ts'
 import type { Attempt, AttemptBudget, ModelReport, Outcome, Runner, RunnerTools, Stop } from '../../runners/runner.ts'
-import type { CallBudget, Model, ModelAnswer, Models } from './model.ts'
 
 export interface ModelRunnerOptions {
   readonly models: Models
@@ -16,13 +16,6 @@ export interface ModelRunnerOptions {
 export function modelRunner(options: ModelRunnerOptions): Runner {
   return {
     action: 'model',
-    about: {
-      does: 'asks a language model',
-      effects: ['model'],
-      risks: ['the prompt leaves the machine, and the answer costs money'],
-      dryRun: 'the prompt',
-      uses: ['models'],
-    },
     preview: async attempt => ({ text: previewOf(attempt) }),
     attempt: (attempt, tools, stop) => askModel(options, attempt, tools, stop),
   }

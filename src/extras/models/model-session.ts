@@ -5,10 +5,6 @@ import { defined, type Json } from '../../domain/json.ts'
 import { type ModelUsage, NO_USAGE, tokensOf } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
 import { printDuration } from '../../format/text/units.ts'
-import { redactor, streamRedactor } from '../../safety/secrets/redaction.ts'
-import { readAnswer, repairRequest } from './answer-text.ts'
-import type { CallList } from './call-list.ts'
-import { Meter, type Reservation, type Reserved } from './meter.ts'
 import type {
   CallBudget,
   Model,
@@ -21,7 +17,11 @@ import type {
   ObjectQuestion,
   PriceRow,
   TextQuestion,
-} from './model.ts'
+} from '../../runners/models.ts'
+import { redactor, streamRedactor } from '../../safety/secrets/redaction.ts'
+import { readAnswer, repairRequest } from './answer-text.ts'
+import type { CallList } from './call-list.ts'
+import { Meter, type Reservation, type Reserved } from './meter.ts'
 import { failureOfCall, isUnsent, ModelError, modelFailure } from './model-failure.ts'
 import { costOf } from './price-table.ts'
 import type { Raising } from './raise-caps.ts'

@@ -6,8 +6,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonObject } from '../../domain/json.ts'
+import type { ModelAnswer, ModelRecording } from '../../runners/models.ts'
 import { recordedModel, type ScriptedReply } from '../../testing/scripted-model.ts'
-import type { ModelAnswer, ModelRecording } from './model.ts'
 import { KEY, NAMES, PRICE, setup } from './models.fixture.ts'
 
 const ask = (text: string) => ({ messages: [{ role: 'user' as const, text }] })

@@ -1,17 +1,26 @@
 // Opens the room: settings, prices, rate limits and the list of calls behind the door `model.ts`. Light: the AI SDK is loaded when
 // the first question is asked.
 
+import type { GatewayWire } from '../../runners/model-gateway.ts'
+import type {
+  ListedModel,
+  ModelCaps,
+  ModelExchange,
+  ModelList,
+  Models,
+  Opened,
+  OpenRequest,
+} from '../../runners/models.ts'
 import { secretsIn } from '../../safety/secrets/redaction.ts'
 import { CallList } from './call-list.ts'
-import type { GatewayWire } from './gateway/gateway.ts'
 import { InputEstimates } from './gateway/input-estimate.ts'
 import { KEPT_MS, KeptRecordings } from './gateway/kept-recordings.ts'
 import type { AskedModel } from './gateway/ledger.ts'
 import { WIRE_RULES } from './gateway/wire-rules.ts'
 import { NOTHING_SPENT } from './meter.ts'
-import type { ListedModel, ModelCaps, ModelExchange, ModelList, Models, Opened, OpenRequest } from './model.ts'
 import { chooseModel, keyedProviders } from './model-choice.ts'
 import { openSession, type SessionRoom } from './model-session.ts'
+import { planUsage } from './model-usage.ts'
 import { priceOf } from './price-table.ts'
 import { raisingOf } from './raise-caps.ts'
 import { type Rate, type RateClock, RateLimit } from './rate-limit.ts'
@@ -60,6 +69,7 @@ export function openModels(options: ModelsOptions): Models {
       })
     },
     calls: () => calls.all(),
+    usageOf: async plan => planUsage(await calls.all(), plan),
     open: async request => {
       if (request.replay !== undefined) return openReplay(request, request.replay, options)
       const found = await read()

@@ -2,7 +2,7 @@
 // unknown until the user's settings say it. Prices change: the settings win over this table.
 
 import { type ModelCost, type ModelUsage, roundUsd } from '../../domain/model-use.ts'
-import type { PriceRow, ProviderType } from './model.ts'
+import type { PriceRow, ProviderType } from '../../runners/models.ts'
 
 const ANTHROPIC = {
   checked: '2026-11-16',

@@ -5,8 +5,8 @@ import { keyText } from '../../domain/budget/budget-text.ts'
 import { advise, quoted } from '../../domain/hint.ts'
 import { roundUsd } from '../../domain/model-use.ts'
 import type { Failure } from '../../domain/result.ts'
+import type { ModelCaps } from '../../runners/models.ts'
 import type { ShortCap } from './meter.ts'
-import type { ModelCaps } from './model.ts'
 import type { Settings } from './user-settings.ts'
 
 export interface Raising {

@@ -5,7 +5,7 @@ import { generateText, jsonSchema, stepCountIs, streamText, type ToolSet, tool, 
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { ModelUsage } from '../../domain/model-use.ts'
 import { validateJson } from '../../format/expression/json-validation.ts'
-import type { ModelTool, ProviderType, TextQuestion } from './model.ts'
+import type { ModelTool, ProviderType, TextQuestion } from '../../runners/models.ts'
 import { ModelError, modelFailure } from './model-failure.ts'
 import { CALL_HEADER } from './wire.ts'
 

@@ -4,6 +4,8 @@
 import type { SettingsCaps } from '../../domain/budget/amounts.ts'
 import { CALLS_DEFAULT } from '../../domain/budget/visit-caps.ts'
 import { defined } from '../../domain/json.ts'
+import type { ModelCaps, ProviderType } from '../../runners/models.ts'
+import { readPrivateFile, settingsFile } from '../../safety/files/private-file.ts'
 import {
   isModelName,
   isPlainUrl,
@@ -11,9 +13,7 @@ import {
   type ModelSettings,
   type ProviderSettings,
   readModelSettings,
-} from '../../format/settings/model-settings.ts'
-import { readPrivateFile, settingsFile } from '../../safety/files/private-file.ts'
-import type { ModelCaps, ProviderType } from './model.ts'
+} from './model-settings.ts'
 
 export interface SettingsRoom {
   readonly environment: { readonly [name: string]: string | undefined }

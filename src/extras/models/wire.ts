@@ -4,8 +4,8 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { stableText } from '../../domain/json.ts'
 import { printDuration } from '../../format/text/units.ts'
+import type { ModelExchange, ModelRecording } from '../../runners/models.ts'
 import { redactor, streamRedactor } from '../../safety/secrets/redaction.ts'
-import type { ModelExchange, ModelRecording } from './model.ts'
 import { ModelError, modelFailure } from './model-failure.ts'
 import type { RateClock } from './rate-limit.ts'
 

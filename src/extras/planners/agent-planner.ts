@@ -2,42 +2,12 @@
 // with `plan_write`; its messages are ignored. The submitted plan is validated like any other.
 
 import { defined, type JsonObject } from '../../domain/json.ts'
-import type { ModelUse } from '../../domain/model-use.ts'
 import { tokensOf } from '../../domain/model-use.ts'
-import type { PlanDefinition } from '../../domain/plan.ts'
-import type { Failure } from '../../domain/result.ts'
+import type { DraftWithAgent } from '../../operations/agents/coding-agents.ts'
 import { FRAME_NAMES, framed } from './draft/plan-frame.ts'
 import { heuristicPlanner } from './heuristic-planner.ts'
 import { progressText } from './model/planning-words.ts'
-import {
-  type DraftingBudget,
-  lookedLines,
-  type Planner,
-  PlanningFailure,
-  type PlanProposal,
-  type PlanRequest,
-} from './planner.ts'
-
-/** Starts an agent with read access only, and returns the last plan it submitted. */
-export type DraftWithAgent = (request: {
-  readonly agent: string
-  readonly model?: string
-  readonly instruction: string
-  /** Identifies the draft: an interrupted drafting with the same key is continued. */
-  readonly what: readonly string[]
-  /** By default the limits of the settings. */
-  readonly budget?: DraftingBudget
-  /** Asks the person whether more may be used. */
-  readonly more?: (question: string) => Promise<boolean>
-  readonly tell?: (note: string) => void
-  readonly signal: AbortSignal
-}) => Promise<AgentDraft>
-
-type AgentUse = Pick<ModelUse, 'model' | 'calls' | 'usage' | 'cost'>
-
-export type AgentDraft =
-  | { readonly ok: true; readonly definition: PlanDefinition; readonly used: AgentUse | null }
-  | { readonly ok: false; readonly failure: Failure }
+import { lookedLines, type Planner, PlanningFailure, type PlanProposal, type PlanRequest } from './planner.ts'
 
 export function agentPlanner(draft: DraftWithAgent): Planner {
   return {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { rolloutSteps } from './command-steps.ts'
-import { findToolchain, type Toolchain } from './commands.ts'
+import { findToolchain, type Toolchain } from './found-commands.ts'
 import { readGoal } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import { commandLine, commandScope, namedCommands } from './toolchain/named-commands.ts'

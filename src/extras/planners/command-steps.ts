@@ -1,7 +1,7 @@
 // Steps for goals about commands: a failing check, a dependency update, a staged deployment. Their texts use the commands and
 // files found, and the goal's own words.
 
-import type { Toolchain } from './commands.ts'
+import type { Toolchain } from './found-commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { JudgedGoal } from './goal-kind.ts'
 import type { EndCheck } from './kinds/end-check.ts'

@@ -3,7 +3,7 @@
 
 import { asksFirst } from '../../domain/plan-rules/instruction-file.ts'
 import { shellQuoted } from '../../domain/plan-rules/shell-words.ts'
-import type { Toolchain } from './commands.ts'
+import type { Toolchain } from './found-commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { GoalKind } from './goal-kind.ts'
 import { docsPage, isInSource } from './kinds/docs-page.ts'

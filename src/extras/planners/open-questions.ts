@@ -1,8 +1,8 @@
 // The assumptions of a draft, and the questions it asks before work begins.
 
-import type { Toolchain } from './commands.ts'
 import type { PlanQuestion } from './compose-plan.ts'
 import { isIntroduced, namedDependency, routeIn } from './end-checks.ts'
+import type { Toolchain } from './found-commands.ts'
 import type { GoalWords } from './goal.ts'
 import type { IrreversibleStep, JudgedGoal } from './goal-kind.ts'
 import { protectedPaths } from './goal-limits.ts'

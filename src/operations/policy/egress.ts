@@ -7,7 +7,7 @@ import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
 import { networkWords, readNetwork } from '../../domain/plan-rules/network.ts'
 import { effectivePolicy, layerWords, type PolicyLayer, planLayer } from '../../domain/policy/policy-layer.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
-import type { ModelList } from '../../extras/models/model.ts'
+import type { ModelList } from '../../runners/models.ts'
 
 export interface Egress {
   readonly kind: 'webhook' | 'hook' | 'model' | 'traces' | 'network' | 'http' | 'agent' | 'git'

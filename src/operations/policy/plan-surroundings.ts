@@ -15,11 +15,11 @@ import { commandAnswer, commandReason, commandsOf, type UnderPolicy } from '../.
 import type { PolicyLayer } from '../../domain/policy/policy-layer.ts'
 import { beyondLayers } from '../../domain/policy/refuse-layers.ts'
 import { allTasks } from '../../domain/state/task-index.ts'
+import { findExtra, hasExtra, OTHER_BUILD, withoutExtra } from '../../extras.ts'
 import type { DefinitionFault } from '../../format/plan/parse.ts'
 import { protectedBy } from '../../safety/files/protected-path.ts'
 import { scopeEntries } from '../../safety/files/scope-entries.ts'
 import type { SettingsPlace } from '../../safety/files/user-settings.ts'
-import { knownAgents, unknownAgent } from '../../safety/known-agents.ts'
 import { type FaultyPolicy, readPolicyLayers } from '../../safety/policy/policy-files.ts'
 import { refusedWrite } from '../../safety/policy/refused-write.ts'
 import { readSecretSources } from '../../safety/secrets/secret-sources.ts'
@@ -50,7 +50,7 @@ export async function surroundingFaults(
     ...(await policyFaults(place, definition, tasks)),
     ...(await secretFaults(place, tasks)),
     ...(runners === null ? [] : tasks.flatMap(task => runnerFaults(task, runners))),
-    ...(await agentFaults(place, definition, tasks)),
+    ...(await extraFaults(place, definition, tasks)),
     ...(await Promise.all(tasks.map(task => databaseFaults(place.root, task)))).flat(),
     ...(await scopeFaults(place, definition, tasks)),
   ]
@@ -157,29 +157,31 @@ function runnerFaults({ id, action }: TaskDefinition, known: readonly string[]):
   ]
 }
 
-/** An unknown agent: the plan may be for another machine, or the name is misspelt. */
-async function agentFaults(
+/** What needs an extra that this build lacks, and agents that are not known here. */
+async function extraFaults(
   place: SettingsPlace,
   { defaults }: PlanDefinition,
   tasks: readonly TaskDefinition[],
 ): Promise<readonly SurroundingFault[]> {
-  const wanted = tasks.flatMap(({ id, action }) => {
+  const missing = tasks.flatMap(({ id, action: { type } }) => {
+    const extra = type === 'agent' ? 'agents' : type === 'model' ? 'models' : null
+    if (extra === null || hasExtra(extra)) return []
+    return [{ severity: 'error' as const, task: id, key: type, message: withoutExtra(extra), hint: OTHER_BUILD }]
+  })
+  const named = tasks.flatMap(({ id, action }) => {
     const request = agentRequest(action)
     const name = request?.command === null ? (request.use ?? defaults?.agent) : undefined
-    return name === undefined ? [] : [{ id, name }]
+    return name === undefined ? [] : [{ task: id, name }]
   })
-  if (wanted.length === 0) return []
-  const known = await knownAgents(place)
-  const unknown = wanted.filter(({ name }) => !known.rows.some(row => row.name === name))
-  const unknownNames = new Set(unknown.map(({ name }) => name))
+  const agents = named.length === 0 ? null : await findExtra('agents')
+  const faults = (await agents?.agentFaults(place, named)) ?? []
   return [
-    ...unknown.map(({ id, name }) => ({
-      ...{ severity: 'error' as const, task: id, key: 'agent' },
-      ...unknownAgent(name, known),
-    })),
-    ...known.faults
-      .filter(({ agent }) => agent === undefined || !unknownNames.has(agent))
-      .map(({ message, hint }) => ({ severity: 'warning' as const, message, hint })),
+    ...missing,
+    ...faults.map(fault =>
+      fault.task === undefined
+        ? { severity: 'warning' as const, ...fault }
+        : { severity: 'error' as const, key: 'agent', ...fault },
+    ),
   ]
 }
 

@@ -6,9 +6,11 @@ import type { PlanId } from '../../domain/id.ts'
 import type { PlanDefinition, Policy, TaskDefinition } from '../../domain/plan.ts'
 import { printJson } from '../../format/plan/print.ts'
 import { external, gate, plan, task } from '../../testing/index.ts'
-import { ROUTES } from '../routes/route-list.ts'
+import { listRoutes } from '../routes/route-list.ts'
 import { type Served, served } from '../server.fixture.ts'
 import { type Bearer, type Guarded, guarded } from './guard.fixture.ts'
+
+const ROUTES = await listRoutes()
 
 let service: Served
 let guard: Guarded

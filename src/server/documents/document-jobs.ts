@@ -5,12 +5,12 @@ import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { MergeMode, RunStatus } from '../../domain/revisions/merge.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
+import { type ProposedPlan, proposedPlan } from '../../extras/planners/goals/plan-goal.ts'
 import type { Looked, PastPlan, PlanComment } from '../../extras/planners/planner.ts'
 import { findExtra } from '../../extras.ts'
 import { tree } from '../../format/plan/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
-import { type ProposedPlan, proposedPlan } from '../../operations/goals/plan-goal.ts'
 import { printDocument, readDocument } from '../../operations/read-document.ts'
 import { prepareRevision, readRevision } from '../../operations/revise-plan.ts'
 import { hintText } from '../hint-text.ts'
@@ -92,7 +92,7 @@ export const JOBS = {
 
 async function propose({ goal, past, comments = [], looked, ...place }: ProposeInput): Promise<ProposedPlan> {
   const { heuristicPlanner } = await import('../../extras/planners/heuristic-planner.ts')
-  const { openRepositoryView } = await import('../../workspace/repository-view.ts')
+  const { openRepositoryView } = await import('../../extras/planners/repository/repository-view.ts')
   const rooms = { planner: heuristicPlanner(), repository: openRepositoryView(place), past }
   return await proposedPlan(rooms, goal, { comments, looked })
 }

@@ -5,7 +5,7 @@ import { parentPort } from 'node:worker_threads'
 import { checkBody } from '../body.ts'
 import { LIMITS } from '../limits.ts'
 import type { Route } from '../route.ts'
-import { ROUTES } from '../routes/route-list.ts'
+import { listRoutes } from '../routes/route-list.ts'
 import { JOBS } from './document-jobs.ts'
 import type { BodyInput, BodyOutput, Reply, Request } from './document-pool.ts'
 
@@ -16,14 +16,19 @@ parentPort?.on('message', async ({ job, input }: Request) => {
 async function replyTo(job: Request['job'], input: string): Promise<Reply> {
   try {
     const value = JSON.parse(input) as never
-    return job === 'read-body' ? exactly(readBody(value)) : { text: JSON.stringify(await JOBS[job](value)) }
+    return job === 'read-body' ? exactly(await readBody(value)) : { text: JSON.stringify(await JOBS[job](value)) }
   } catch (error) {
     return { bug: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }
 }
 
-function readBody({ method, path, text, limits }: BodyInput): BodyOutput {
-  const route = ROUTES.find(one => one.method === method && one.path === path) as Route<unknown, unknown> | undefined
+let routes: ReturnType<typeof listRoutes> | null = null
+
+async function readBody({ method, path, text, limits }: BodyInput): Promise<BodyOutput> {
+  routes ??= listRoutes()
+  const route = (await routes).find(one => one.method === method && one.path === path) as
+    | Route<unknown, unknown>
+    | undefined
   return route === undefined ? { unknownRoute: true } : checkBody(route.body, text, { ...LIMITS, ...limits })
 }
 

@@ -4,9 +4,9 @@
 import { join } from 'node:path'
 import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/server'
 import type { PlanDefinition } from '../../domain/plan.ts'
+import { proposeFor } from '../../extras/planners/service/propose-plan.ts'
 import { mcpFactory } from '../../mcp/server.ts'
 import { isProblem } from '../problem.ts'
-import { proposeFor } from '../propose-plan.ts'
 import { type AnyRoute, type RawRoute, rawRoute } from '../route.ts'
 import { troubleOf } from '../trouble.ts'
 

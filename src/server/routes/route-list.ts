@@ -7,7 +7,7 @@ import { apiRoutes } from './api.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { auditRoutes } from './audit.ts'
 import { authRoutes } from './auth.ts'
-import { agentRoutes, claimRoutes, runRoutes } from './claims.ts'
+import { claimRoutes, runRoutes } from './claims.ts'
 import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
@@ -27,8 +27,6 @@ import { templateRoutes } from './templates.ts'
 import { tokenRoutes } from './tokens.ts'
 import { viewRoutes } from './views.ts'
 
-const OF_EXTRAS = (await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)
-
 const OWN: readonly ListedRoute[] = [
   ...under('page', homeRoutes),
   ...under('auth', authRoutes),
@@ -44,7 +42,7 @@ const OWN: readonly ListedRoute[] = [
   ...under('tasks', taskChangeRoutes),
   ...under('evaluations', evaluationRoutes),
   ...under('tasks', taskRoutes),
-  ...under('agents', agentRoutes, runRoutes, claimRoutes),
+  ...under('agents', runRoutes, claimRoutes),
   ...under('gates', gateRoutes),
   ...under('plans', budgetRoutes),
   ...under('views', viewRoutes),
@@ -61,7 +59,14 @@ const OWN: readonly ListedRoute[] = [
   ...under('audit', auditRoutes),
   ...under('halt', haltRoutes),
   ...under('memory', memoryRoutes),
-  ...OF_EXTRAS,
 ]
 
-export const ROUTES: readonly ListedRoute[] = withOlderRoutes(OWN)
+/** With those of the extras, which are loaded then and stand before the others of their noun. */
+export async function listRoutes(): Promise<readonly ListedRoute[]> {
+  const added = (await extraRoutes()).flatMap(({ ROUTES }) => ROUTES)
+  const all = added.reduceRight<readonly ListedRoute[]>((routes, one) => {
+    const at = routes.findIndex(({ noun }) => noun === one.noun)
+    return routes.toSpliced(at === -1 ? routes.length : at, 0, one)
+  }, OWN)
+  return withOlderRoutes(all)
+}

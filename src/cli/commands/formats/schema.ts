@@ -15,9 +15,9 @@ async function planDocument() {
 }
 
 async function httpDocument() {
-  const [{ openApi }, { ROUTES }] = await Promise.all([
+  const [{ openApi }, { listRoutes }] = await Promise.all([
     import('../../../server/api-docs/openapi.ts'),
     import('../../../server/routes/route-list.ts'),
   ])
-  return openApi(ROUTES, { version: VERSION })
+  return openApi(await listRoutes(), { version: VERSION })
 }

@@ -4,11 +4,14 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { extraCommands } from '../../../extras.ts'
 import type { Context, Settings } from '../../context.ts'
 import { CliError, EXIT } from '../../exit.ts'
 import { openState } from '../../open-state.ts'
 import { buildProgram } from '../../program.ts'
 import { paint } from '../../terminal/paint.ts'
+
+const EXTRAS = await extraCommands()
 
 let folder: string
 beforeEach(async () => {
@@ -33,7 +36,7 @@ async function planfold(...argv: readonly string[]): Promise<Said> {
       said[stream] += text
     },
   })
-  const program = buildProgram('0', async body => {
+  const program = buildProgram('0', EXTRAS, async body => {
     const { json = false, as } = program.opts<{ json?: boolean; as?: string }>()
     const settings: Settings = { json, quiet: false, color: false, as }
     exit = await body({

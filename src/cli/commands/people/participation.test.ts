@@ -1,6 +1,7 @@
 // Taking part in a plan: whoever claims a task learns what to do, names how it failed, and finds what a revision removed.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { extraCommands } from '../../../extras.ts'
 import { newPlace, type Place, type Said } from '../../place.fixture.ts'
 import { buildProgram } from '../../program.ts'
 import { VERSION } from '../../version.ts'
@@ -12,6 +13,8 @@ import { status } from '../plans/status.ts'
 import { revise } from '../revisions/revise.ts'
 import { claim, retry } from './claim.ts'
 import { type ReportOptions, report } from './report.ts'
+
+const EXTRAS = await extraCommands()
 
 let place: Place
 beforeEach(async () => {
@@ -164,7 +167,7 @@ tasks:
 
   it('is named on the command line', async () => {
     const said: Said[] = []
-    const program = buildProgram(VERSION, async body => {
+    const program = buildProgram(VERSION, EXTRAS, async body => {
       said.push(await place.say(body))
     })
     await program.parseAsync(['fail', 'p', 'read', '-m', 'no', '--mode', 'paywall'], { from: 'user' })

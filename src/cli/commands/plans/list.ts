@@ -37,7 +37,7 @@ export interface ListOptions {
 
 export async function list(context: Context, { goals, ...options }: ListOptions): Promise<number> {
   if (goals !== undefined) {
-    const shown = await import('../goals/goals.ts')
+    const shown = await import('../../../extras/planners/commands/goals.ts')
     return await shown.goals(context, goals === true ? undefined : goals, options)
   }
   const { status: word, all, archived = all === true ? undefined : false, ...rest } = options

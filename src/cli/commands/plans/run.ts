@@ -8,6 +8,7 @@ import type { PlanId, TaskName } from '../../../domain/id.ts'
 import { ENDED, PLAN_ENDED } from '../../../domain/status.ts'
 import type { Card } from '../../../domain/views/board.ts'
 import { gateWords } from '../../../domain/views/gate-text.ts'
+import { openExtra } from '../../../extras.ts'
 import type { Diagnostic } from '../../../format/text/diagnostic.ts'
 import {
   continuationText,
@@ -94,8 +95,8 @@ export async function run(context: Context, given: string | undefined, options: 
 
 /** `--with`: the open external tasks are worked by an agent; a file stays as it is. */
 async function assign(context: Context, { engine }: Composed, plan: PlanId, options: RunOptions): Promise<void> {
-  const { workerFor } = await import('../agents/choose-agent.ts')
-  const { assignWorker } = await import('../../../operations/goals/agent-worker.ts')
+  const { workerFor } = await openExtra('agents')
+  const { assignWorker } = await import('../../../operations/agents/agent-worker.ts')
   const worker = await workerFor(context, engine, options)
   if (worker === null) return
   const assigned = await assignWorker(engine, plan, worker)

@@ -9,7 +9,6 @@ import { lacks } from '../../../composition/missing-extra.fixture.ts'
 import type { Card } from '../../../domain/views/board.ts'
 import { taskLine } from '../../../mcp/plan-text.ts'
 import { newPlace, type Place } from '../../place.fixture.ts'
-import { prime } from '../agents/prime.ts'
 import { claim } from '../people/claim.ts'
 import { run } from '../plans/run.ts'
 import { show } from '../plans/show.ts'
@@ -91,7 +90,7 @@ tasks:${FAILS}`,
     expect(left).not.toContain(GIVEN)
   })
 
-  it('is in no text for an agent: neither prime, nor the briefing of a claim, nor a line of a list', async () => {
+  it('is in no text for an agent: neither the briefing of a claim, nor a line of a list', async () => {
     await start(`planfold: 1
 name: p
 tasks:
@@ -100,8 +99,6 @@ tasks:
   - { id: own, needs: [look], labels: [Confidential], inputs: { record: ${GIVEN} } }
   - { id: other, optional: true, labels: [confidential], effect: pure, run: "echo ${LEFT} >&2; exit 3" }
 `)
-    const primed = await place.say(context => prime(context, 'p', { format: 'text' }))
-    expect(primed.stdout).toContain('other [failed]')
     const claimed = [
       await place.say(context => claim(context, 'p', 'write', {}), { json: true }),
       await place.say(context => claim(context, 'p', 'own', {}), { json: true }),
@@ -109,7 +106,7 @@ tasks:
     expect(claimed[0]?.stdout).toContain("'look' is labelled confidential, so what it left does not go into a prompt")
     expect(claimed[1]?.stdout).toContain('the task is labelled confidential, so its inputs are not told')
     const card = { ...CARD, status: 'failed', reason: `exit 3: ${LEFT}`, confidential: true } as const
-    const all = [primed.stdout, ...claimed.map(({ stdout }) => stdout), taskLine(card, 'me')].join('\n')
+    const all = [...claimed.map(({ stdout }) => stdout), taskLine(card, 'me')].join('\n')
     expect(all).not.toContain(LEFT)
     expect(all).not.toContain(GIVEN)
     // Whoever sits at this machine still sees it.

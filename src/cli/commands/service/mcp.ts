@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Composed } from '../../../compose.ts'
+import { openExtra } from '../../../extras.ts'
 import type { Propose } from '../../../mcp/room.ts'
 import { mcpFactory, type Opened } from '../../../mcp/server.ts'
 import { type Context, EXIT } from '../../command.ts'
@@ -74,8 +75,8 @@ class State {
           now,
           templates: join(stateDir, 'templates'),
           agents: async () => {
-            const { agentsHere } = await import('../agents/choose-agent.ts')
-            return await agentsHere({ environment: this.#context.environment, root: composed.root, stateDir })
+            const { startableAgents } = await openExtra('agents')
+            return await startableAgents({ environment: this.#context.environment, root: composed.root, stateDir })
           },
           propose: (...asked) => propose(composed, this.#context.environment, ...asked),
           around: async definition => {
@@ -113,9 +114,9 @@ async function propose(
   ...[goal, { look, ...choice } = {}, { comments = [], ...earlier } = {}]: Parameters<Propose>
 ): ReturnType<Propose> {
   const { openRepository } = await import('../../../compose.ts')
-  const { choosePlanner } = await import('../../../operations/goals/choose-planner.ts')
-  const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../operations/goals/look-first.ts')
-  const { pastPlans, proposedPlan } = await import('../../../operations/goals/plan-goal.ts')
+  const { choosePlanner } = await import('../../../extras/planners/goals/choose-planner.ts')
+  const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../extras/planners/goals/look-first.ts')
+  const { pastPlans, proposedPlan } = await import('../../../extras/planners/goals/plan-goal.ts')
   const { PlanningFailure } = await import('../../../extras/planners/planner.ts')
   const chosen = choosePlanner(planners, choice)
   if (chosen.status !== 'chosen') return { problem: { detail: 'no planner drafts this here', hint: 'name a `model`' } }

@@ -5,7 +5,9 @@ import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { type Composed, openPlanners, openRepository } from '../../../compose.ts'
-import { canCommit } from '../../../operations/goals/finish-draft.ts'
+import { canCommit } from '../../../extras/planners/goals/finish-draft.ts'
+import { threadLook } from '../../../extras/planners/service/propose-plan.ts'
+import { openExtra } from '../../../extras.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
 import { openBrowsers, type SessionFiles, sessionFiles, takeCode } from '../../../server/auth/browser-sign-in.ts'
@@ -21,13 +23,11 @@ import { type Log, type LogLevel, openLog } from '../../../server/monitoring/log
 import { followJournal, openMeter } from '../../../server/monitoring/metrics.ts'
 import { noteRunning } from '../../../server/monitoring/running-services.ts'
 import { openPageFiles } from '../../../server/page-files.ts'
-import { threadLook } from '../../../server/propose-plan.ts'
-import { ROUTES } from '../../../server/routes/route-list.ts'
+import { listRoutes } from '../../../server/routes/route-list.ts'
 import { type Serving, serve } from '../../../server/serve.ts'
 import type { ServerRooms } from '../../../server/service.ts'
 import { answer, CliError, type Context, EXIT, usage, withState } from '../../command.ts'
 import { VERSION } from '../../version.ts'
-import { agentsHere } from '../agents/choose-agent.ts'
 
 // The service, with the engine inside, until it is stopped.
 //
@@ -60,7 +60,8 @@ export async function runService(context: Context, options: ServiceOptions): Pro
     const { guard, link } = auth ? await guarded(composed, origins, log) : { guard: openGuard(origins), link: null }
     const [stop, force] = [new AbortController(), new AbortController()]
     setMaxListeners(0, stop.signal, force.signal)
-    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal, environment: context.environment })
+    const { environment } = context
+    const rooms = roomsOf(composed, { guard, log, stopping: stop.signal, environment, routes: await listRoutes() })
     const serving = await listen(rooms, options)
     const stopped = stoppedBySignal(context, { stop, force, serving, log })
     const address = options.addressOf(serving.port)
@@ -91,9 +92,10 @@ export async function runService(context: Context, options: ServiceOptions): Pro
 
 function roomsOf(
   composed: Composed,
-  { guard, log, stopping, environment }: Pick<ServerRooms, 'guard' | 'log' | 'stopping' | 'environment'>,
+  asked: Pick<ServerRooms, 'guard' | 'log' | 'stopping' | 'environment' | 'routes'>,
 ): ServerRooms {
   const { engine, feed, git, now, root, stateDir, models } = composed
+  const { guard, log, stopping, environment, routes } = asked
   const documents = new DocumentPool()
   const look = threadLook(documents, { root, stateDir, environment })
   return {
@@ -104,10 +106,10 @@ function roomsOf(
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
     documents,
     planners: openPlanners({ models, stateDir, look }),
-    agents: () => agentsHere({ environment, root, stateDir }),
+    agents: async () => await (await openExtra('agents')).startableAgents({ environment, root, stateDir }),
     mayCommit: () => canCommit({ git, repository: openRepository({ root, stateDir, environment }) }),
     limits: LIMITS,
-    routes: ROUTES,
+    routes,
     owner: engine.caller.actor,
     now,
     random: randomBytes,

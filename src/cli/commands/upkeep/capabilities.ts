@@ -1,6 +1,7 @@
 // `planfold doctor capabilities`: what tasks can do, and whether it works on this machine.
 
-import { agentsAt, openRunners } from '../../../compose.ts'
+import { listRunners } from '../../../compose.ts'
+import { findExtra } from '../../../extras.ts'
 import { capabilities } from '../../../operations/upkeep/capabilities.ts'
 import { examine } from '../../../operations/upkeep/doctor.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -13,10 +14,10 @@ export async function listCapabilities(context: Context): Promise<number> {
   const rooms = doctorRooms(context)
   const { findings } = await examine(rooms)
   const found = capabilities(
-    openRunners(rooms).values(),
+    listRunners().values(),
     findings,
     await rooms.models.list(),
-    await agentsAt(rooms),
+    (await (await findExtra('agents'))?.listAgents(rooms)) ?? [],
   ).map(each => ({
     ...each,
     repair: each.repair === null ? null : hintText(each.repair),

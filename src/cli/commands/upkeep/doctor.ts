@@ -1,8 +1,8 @@
 // `planfold doctor`: what is missing or wrong on this machine and in this state folder, each with its repair.
 
 import { locate, modelsAt } from '../../../compose.ts'
-import type { Models } from '../../../extras/models/model.ts'
 import { type DoctorRooms, examine, type Tried } from '../../../operations/upkeep/doctor.ts'
+import type { Models } from '../../../runners/models.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { answer, type Context, complaintOf, EXIT, withState } from '../../command.ts'
 import { hintText } from '../../text/hint-text.ts'

@@ -9,13 +9,6 @@ import type { SettingsCaps } from '../../../domain/budget/amounts.ts'
 import { isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import { type ModelCost, type ModelUsage, NO_USAGE, tokensOf } from '../../../domain/model-use.ts'
 import { isModelAllowed } from '../../../domain/plan-rules/agent-request.ts'
-import type { Redaction } from '../../../safety/secrets/redaction.ts'
-import type { CallList } from '../call-list.ts'
-import type { ModelExchange, PriceRow } from '../model.ts'
-import { failureOfCall, isUnsent } from '../model-failure.ts'
-import { costOf } from '../price-table.ts'
-import type { RateClock, RateLimit } from '../rate-limit.ts'
-import { KEPT_HEADERS } from '../wire.ts'
 import type {
   GatewayCall,
   GatewayLimits,
@@ -24,7 +17,14 @@ import type {
   Spending,
   SpendingAnswer,
   SpentAmount,
-} from './gateway.ts'
+} from '../../../runners/model-gateway.ts'
+import type { ModelExchange, PriceRow } from '../../../runners/models.ts'
+import type { Redaction } from '../../../safety/secrets/redaction.ts'
+import type { CallList } from '../call-list.ts'
+import { failureOfCall, isUnsent } from '../model-failure.ts'
+import { costOf } from '../price-table.ts'
+import type { RateClock, RateLimit } from '../rate-limit.ts'
+import { KEPT_HEADERS } from '../wire.ts'
 import type { InputEstimates } from './input-estimate.ts'
 import type { AskedModel, GatewayLedger } from './ledger.ts'
 import { type PassedResponse, passOn } from './passed-response.ts'

@@ -8,8 +8,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { isMap, type Json } from '../../../domain/json.ts'
+import type {
+  Gateway,
+  GatewayParked,
+  GatewayRequest,
+  GatewaySide,
+  GatewayWire,
+} from '../../../runners/model-gateway.ts'
 import { type AskedCall, forwardCall, type GatewayRoom, refuseTo } from './forward-call.ts'
-import type { Gateway, GatewayParked, GatewayRequest, GatewaySide, GatewayWire } from './gateway.ts'
 import { modelListing, passedQuery, routeOf, wireOfPath } from './routes.ts'
 import { parsed } from './usage-meter.ts'
 import { type RefusalKind, WIRE_RULES } from './wire-rules.ts'

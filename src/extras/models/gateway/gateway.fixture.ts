@@ -5,8 +5,6 @@ import { request as sendRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Script } from '../../../testing/scripted-model.ts'
-import { type Place, setup } from '../models.fixture.ts'
 import type {
   Gateway,
   GatewayCall,
@@ -17,7 +15,9 @@ import type {
   SpendingAnswer,
   SpendingRequest,
   SpentAmount,
-} from './gateway.ts'
+} from '../../../runners/model-gateway.ts'
+import type { Script } from '../../../testing/scripted-model.ts'
+import { type Place, setup } from '../models.fixture.ts'
 
 /** One budget for all who ask: it grants what fits, waits while others hold what would fit, and refuses what never will. */
 export class SpendingMemory implements Spending {

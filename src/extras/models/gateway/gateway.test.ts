@@ -5,10 +5,10 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { GatewayWire } from '../../../runners/model-gateway.ts'
 import { type Script, scriptedModel } from '../../../testing/scripted-model.ts'
 import { KEY, PRICE } from '../models.fixture.ts'
 import { type Ask, gatewayFor, question, SpendingMemory, send, USE, WIRES } from './gateway.fixture.ts'
-import type { GatewayWire } from './gateway.ts'
 import { KeptRecordings } from './kept-recordings.ts'
 
 const USAGE = { input: 1234, output: 77, cacheRead: 200, reasoning: 12 }

@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, rmSync } from 'node:fs'
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ModelExchange, ModelRecording } from '../../../runners/models.ts'
 import { makeFolder } from '../../../safety/files/directory.ts'
 import { codeOf } from '../../../safety/safety-refusal.ts'
-import type { ModelExchange, ModelRecording } from '../model.ts'
 import type { AskedModel } from './ledger.ts'
 
 interface Line {

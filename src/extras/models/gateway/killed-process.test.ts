@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, it, onTestFinished } from 'vitest'
-import { modelUsage } from '../../../operations/models/model-usage.ts'
+import { modelUsage } from '../model-usage.ts'
 import { gatewayFor, question, send } from './gateway.fixture.ts'
 
 const PROCESS = join(import.meta.dirname, 'gateway-process.fixture.ts')

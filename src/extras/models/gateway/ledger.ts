@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto'
 import { isMap, type Json } from '../../../domain/json.ts'
 import { tokensOf } from '../../../domain/model-use.ts'
+import type { GatewayReport } from '../../../runners/model-gateway.ts'
+import type { ModelExchange, ModelRecording, ModelSpending } from '../../../runners/models.ts'
 import { add, NOTHING_SPENT, type Reservation } from '../meter.ts'
-import type { ModelExchange, ModelRecording, ModelSpending } from '../model.ts'
-import type { GatewayReport } from './gateway.ts'
 
 /** Which model, where, at which price: a recording without its exchanges. */
 export type AskedModel = Omit<ModelRecording, 'planfold' | 'version' | 'exchanges'>

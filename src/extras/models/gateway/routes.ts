@@ -1,7 +1,7 @@
 // The paths that the gateway serves, and no others: what is not listed here never reaches a provider.
 
 import type { Json, JsonObject } from '../../../domain/json.ts'
-import type { GatewayWire } from './gateway.ts'
+import type { GatewayWire } from '../../../runners/model-gateway.ts'
 
 export type GatewayRoute =
   | { readonly is: 'call'; readonly wire: GatewayWire; readonly path: string; readonly model: string | null }

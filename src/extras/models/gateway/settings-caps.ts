@@ -3,11 +3,17 @@
 // agent asks many.
 
 import { roundUsd } from '../../../domain/model-use.ts'
+import type {
+  Allowance,
+  Spending,
+  SpendingAnswer,
+  SpendingRequest,
+  SpentAmount,
+} from '../../../runners/model-gateway.ts'
+import type { ModelCaps, ModelSpending } from '../../../runners/models.ts'
 import type { ShortCap } from '../meter.ts'
-import type { ModelCaps, ModelSpending } from '../model.ts'
 import { type Raising, raisingOf } from '../raise-caps.ts'
 import type { Settings } from '../user-settings.ts'
-import type { Allowance, Spending, SpendingAnswer, SpendingRequest, SpentAmount } from './gateway.ts'
 
 interface Amount {
   readonly calls: number

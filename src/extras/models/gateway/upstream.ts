@@ -5,7 +5,7 @@ import { request as requestHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import type { Json } from '../../../domain/json.ts'
-import type { ModelExchange, ModelRecording, ProviderType } from '../model.ts'
+import type { ModelExchange, ModelRecording, ProviderType } from '../../../runners/models.ts'
 import { exchangeKey } from '../wire.ts'
 
 export interface UpstreamRequest {

@@ -3,8 +3,8 @@
 
 import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { ModelUsage } from '../../../domain/model-use.ts'
-import type { ProviderType } from '../model.ts'
-import type { GatewayWire } from './gateway.ts'
+import type { GatewayWire } from '../../../runners/model-gateway.ts'
+import type { ProviderType } from '../../../runners/models.ts'
 
 export interface WireRules {
   readonly name: string

@@ -1,7 +1,7 @@
 // How a single test file is run, if the test runner is known: during work, seconds matter more than the whole suite.
 
-import type { Toolchain } from '../commands.ts'
 import { shellLine } from '../end-checks.ts'
+import type { Toolchain } from '../found-commands.ts'
 import type { GoalAnalysis, RepositoryView } from '../planner.ts'
 import { objectIn } from '../toolchain/evidence.ts'
 import { inFolder, packageFolders, packagesAround, seenFrom } from '../toolchain/packages.ts'

@@ -4,7 +4,7 @@
 
 import { defined } from '../../../domain/json.ts'
 import { readScript } from '../../../domain/plan-rules/shell-words.ts'
-import { findToolchain } from '../commands.ts'
+import { findToolchain } from '../found-commands.ts'
 import type { LookedCommand } from '../look-result.ts'
 import type { FoundCommand, RepositoryView } from '../planner.ts'
 import { type CommandPurpose, purposeOf } from './command-purpose.ts'

@@ -1,0 +1,244 @@
+// Drafts a plan with an agent: one turn in a read-only sandbox, outside of any plan. What it submits with its plan tools is the
+// draft.
+
+import type { PlanId, TaskName } from '../../../domain/id.ts'
+import { addCost, addUsage, type ModelUse } from '../../../domain/model-use.ts'
+import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import type { Failure } from '../../../domain/result.ts'
+import type { EarlierAttempt } from '../../../domain/views/board.ts'
+import type { Allowance, GatewayParked, ModelCallRecord } from '../../../runners/models.ts'
+import { processTree } from '../../../runners/run/process-tree.ts'
+import type { AgentTools, Attempt, Outcome, RunnerTools } from '../../../runners/runner.ts'
+import { failure } from '../../../safety/safety-refusal.ts'
+import type { Sandbox } from '../../../safety/sandbox/sandbox.ts'
+import { type AgentRunnerOptions, agentRunner } from '../agent-runner.ts'
+import { knownAgents, unknownAgent } from '../known-agents.ts'
+import { type DraftingFolder, openDraftingFolder } from './drafting-folder.ts'
+
+export interface DraftingRequest extends Omit<AgentRunnerOptions, 'tree' | 'openPlanTools'> {
+  readonly agent: string
+  readonly model?: string
+  readonly instruction: string
+  readonly what: readonly string[]
+  readonly signal: AbortSignal
+  readonly root: string
+  readonly stateDir: string
+  readonly environment: RunnerTools['environment']
+  readonly about: string
+  readonly now: number
+  readonly monotonic: () => number
+  readonly id: string
+  /** Set by a person; by default from the settings. */
+  readonly budget?: Allowance['caps']
+  readonly more?: (question: string) => Promise<boolean>
+  readonly tell?: (note: string) => void
+  readonly calls: () => Promise<readonly ModelCallRecord[]>
+  readonly sandbox: Sandbox
+  readonly openState: (folder: string) => Promise<DraftingState>
+}
+
+export interface DraftingState extends Required<Pick<AgentRunnerOptions, 'openPlanTools'>> {
+  readonly submitted: () => Promise<PlanDefinition | null>
+  readonly close: () => Promise<void>
+}
+
+interface Drafting extends DraftingRequest, DraftingState {
+  readonly place: DraftingFolder
+}
+
+type Used = Pick<ModelUse, 'model' | 'calls' | 'usage' | 'cost'>
+
+type Draft =
+  | { readonly ok: true; readonly definition: PlanDefinition; readonly used: Used | null }
+  | { readonly ok: false; readonly failure: Failure }
+
+const DRAFTING_MS = 30 * 60_000
+
+/** Bounds the turns if a person keeps raising the budget. */
+const TURNS_MAX = 5
+
+export async function draftWithAgent(request: DraftingRequest): Promise<Draft> {
+  const place = openDraftingFolder(request)
+  let drafted: Draft | null = null
+  try {
+    const state = await request.openState(place.folder)
+    try {
+      drafted = await draftIn({ ...request, ...state, place })
+      return drafted
+    } finally {
+      await state.close()
+    }
+  } finally {
+    place.end(drafted)
+  }
+}
+
+async function draftIn(request: Drafting): Promise<Draft> {
+  const { agent, sandbox, place, submitted, tell = () => {} } = request
+  const known = await knownAgents(request)
+  if (!known.rows.some(({ name }) => name === agent)) {
+    const { message, hint } = unknownAgent(agent, known)
+    return no(failure('logic', message, hint))
+  }
+  const sandboxState = await sandbox.check()
+  if (!sandboxState.ok) return no(sandboxState.failure)
+  const { attempts: before } = place
+  // Includes the cost of earlier turns.
+  const finished = async (definition: PlanDefinition): Promise<Draft> => {
+    return { ok: true, definition, used: usedBy(await request.calls(), place.key) }
+  }
+  // If an earlier process died after the submission, no model needs to be asked again.
+  const found = before === 0 ? null : await submitted()
+  if (found !== null) {
+    tell(`${agent} submitted this plan before the drafting was interrupted; it was not asked again`)
+    return await finished(found)
+  }
+  const person = new Person(request.more)
+  const allowance: Allowance = { caps: request.budget ?? {}, ...person.more }
+  for (let turn = 1; ; turn++) {
+    place.begin()
+    const isAgain = before + turn > 1
+    const { outcome, parked, lastMessage } = await oneTurn(request, allowance, before + turn, conversation => {
+      if (isAgain) tell(conversation === 'taken up' ? goesOn(agent) : beginsAnew(agent))
+    })
+    if (outcome.type === 'interrupted')
+      return no({ class: 'cancelled', code: 'model:cancelled', message: 'stopped on request', retryable: false })
+    const drafted = await submitted()
+    // A turn that failed may have submitted a plan before.
+    if (drafted !== null) return await finished(drafted)
+    // The turn ended before the person had answered.
+    if ((await person.allowed()) && turn < TURNS_MAX) continue
+    if (parked !== null) return no(usedUp(parked, agent))
+    if (outcome.type === 'failed') return no(outcome.failure)
+    const last = lastMessage.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+    return no({
+      ...failure(
+        'logic',
+        `${agent} submitted no plan${last === '' ? '' : `; it said last: ${last}`}`,
+        'try again, or draft with another planner',
+      ),
+      code: 'planner:draft',
+    })
+  }
+}
+
+const goesOn = (agent: string): string => `${agent} resumes the conversation that was interrupted`
+const beginsAnew = (agent: string): string =>
+  `${agent} cannot resume the conversation that was interrupted, and starts again; what it cost so far counts`
+
+const usedUp = ({ reason, hint }: GatewayParked, agent: string): Failure => ({
+  ...failure(
+    'policy',
+    `${reason}. What ${agent} did so far is kept: drafting the same goal with it again continues there`,
+  ),
+  code: 'model:cap',
+  ...(hint === undefined ? {} : { hint }),
+})
+
+/** The person who may raise the budget, during a turn and after it gave up waiting. */
+class Person {
+  readonly more: Pick<Allowance, 'more'>
+  #last: Promise<boolean> = Promise.resolve(false)
+
+  constructor(ask: Allowance['more']) {
+    this.more = ask === undefined ? {} : { more: question => (this.#last = ask(question)) }
+  }
+
+  async allowed(): Promise<boolean> {
+    const last = await this.#last
+    this.#last = Promise.resolve(false)
+    return last
+  }
+}
+
+interface Turn {
+  readonly outcome: Outcome
+  /** Set if the budget did not allow a call. */
+  readonly parked: GatewayParked | null
+  readonly lastMessage: string
+}
+
+async function oneTurn(
+  request: Drafting,
+  allowance: Allowance,
+  number: number,
+  onTurn: NonNullable<AgentTools['onTurn']>,
+): Promise<Turn> {
+  const { agent, model, instruction, signal, sandbox, place } = request
+  let lastMessage = ''
+  let parked: GatewayParked | null = null
+  const tools: RunnerTools = {
+    root: request.root,
+    stateDir: request.stateDir,
+    owner: `draft-${process.pid}`,
+    write: [],
+    environment: request.environment,
+    about: request.about,
+    evaluate: () => ({ ok: false, message: 'nothing is evaluated here' }),
+    log: (stream, chunk) => {
+      if (stream !== 'engine') lastMessage = `${lastMessage}${Buffer.from(chunk).toString('utf8')}`.slice(-SAID_MAX)
+    },
+    monotonic: request.monotonic,
+    sandbox: { room: sandbox, network: 'none', isRequired: true },
+    agent: {
+      facts: { plan: '', goal: null, decisions: [], earlier: cutShort(number), changed: { paths: [], more: 0 } },
+      readOnly: true,
+      place: place.folder,
+      onTurn,
+      permit: async () => 'no',
+    },
+  }
+  const action = { type: 'agent', spec: { use: agent, ...(model === undefined ? {} : { model }) } } as const
+  const task = 'draft' as TaskName
+  const definition: TaskDefinition = { id: task, action, instruction }
+  const attempt: Attempt = {
+    ...{ plan: NO_PLAN, task, visit: 1, attempt: number, key: place.key, definition, action },
+    ...{ inputs: {}, env: {}, timeoutMs: DRAFTING_MS },
+  }
+  const runner = agentRunner({
+    ...request,
+    tree: processTree(),
+    openGateway: async asked =>
+      await request.openGateway({
+        ...asked,
+        allowance,
+        onParked: why => {
+          parked ??= why
+          asked.onParked?.(why)
+        },
+      }),
+  })
+  const outcome = await runner.attempt(attempt, tools, { aborted: signal.aborted, signal })
+  return { outcome, parked, lastMessage }
+}
+
+/** Calls answered in earlier turns are replayed and not paid again. */
+const cutShort = (number: number): readonly EarlierAttempt[] =>
+  Array.from({ length: number - 1 }, (_, at) => ({
+    ...{
+      visit: 1,
+      attempt: at + 1,
+      by: null,
+      how: 'lost',
+      why: 'it was cut short',
+      unmet: [],
+      outputs: null,
+      left: null,
+    },
+  }))
+
+/** Usage of one payer; null if no model was asked. */
+function usedBy(calls: readonly ModelCallRecord[], payer: string): Used | null {
+  const own = calls.filter(call => call.payer === payer)
+  if (own.length === 0) return null
+  return {
+    model: [...new Set(own.map(({ model }) => model))].join(', '),
+    calls: own.length,
+    usage: own.map(({ usage }) => usage).reduce((sum, one) => addUsage(sum, one)),
+    cost: own.map(({ cost }) => cost).reduce((sum, one) => addCost(sum, one)),
+  }
+}
+
+const SAID_MAX = 10_000
+const NO_PLAN = '00000000-0000-7000-8000-000000000000' as PlanId
+const no = (failure: Failure): Draft => ({ ok: false, failure })

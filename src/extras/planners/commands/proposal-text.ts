@@ -1,0 +1,257 @@
+// A proposed plan as people read it before they approve it: one screen with what they approve, and the rest on request.
+
+import type { Context } from '../../../cli/context.ts'
+import { cut, width, wrap } from '../../../cli/terminal/table.ts'
+import { capsOf } from '../../../domain/budget/amounts.ts'
+import { amountsText } from '../../../domain/budget/budget-text.ts'
+import type { TaskName } from '../../../domain/id.ts'
+import { numberOf } from '../../../domain/phrases.ts'
+import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
+import { isTask, NOTIFY, POLICY } from '../../../domain/plan-rules/authors.ts'
+import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
+import { DONE_TASK } from '../../../domain/plan-rules/graph-rules.ts'
+import { commandsOf } from '../../../domain/policy/policy-in-state.ts'
+import { allTasks } from '../../../domain/state/task-index.ts'
+import { commandLines, spelled } from '../../../domain/views/pages/foreign-text.ts'
+import { irreversibleTasks, questionsIn, taskFacts, type Worker } from '../../../domain/views/pages/task-facts.ts'
+import { printYaml } from '../../../format/plan/print.ts'
+import { tree } from '../../../format/plan/tree.ts'
+import { analyzed } from '../../../operations/analyze-plan.ts'
+import { escapeForTerminal } from '../../../safety/text/terminal.ts'
+import { isByOthers } from '../goals/plan-goal.ts'
+import type { TimeRange } from '../goals/time-range.ts'
+import { type FoundCommand, type Looked, lookedText, type PlanProposal } from '../planner.ts'
+
+const COLUMNS = 100
+const ASSUMED_SHOWN = 6
+const ROWS_LEFT = 3
+
+type Shown = Omit<PlanProposal, 'definition'>
+
+/** The first screen: for each task what runs, what it may write and what proves it; on one line when space is short. */
+export function proposalScreen(
+  { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
+  proposal: Shown,
+  definition: PlanDefinition,
+  { worker = null, range = null }: { readonly worker?: Worker; readonly range?: TimeRange | null } = {},
+): readonly string[] {
+  const columns = columnsOf(terminal)
+  const { assumptions, questions, irreversible, unfollowed, estimate, planner } = proposal
+  const row = (label: string, items: readonly string[]): readonly string[] =>
+    items.flatMap((item, at) =>
+      wrap(item, columns - LABEL).map((line, of) =>
+        at + of === 0 ? `${paint.bold(label.padEnd(LABEL))}${line}` : `${' '.repeat(LABEL)}${line}`,
+      ),
+    )
+  const assumed = assumptions.map(explained(proposal)).map(text => cut(text, columns - LABEL))
+  const left = assumed.length - ASSUMED_SHOWN
+  const { budget } = definition.policy ?? {}
+  const capsText =
+    budget === undefined
+      ? null
+      : `at most ${amountsText(capsOf(budget))}; then ${budget.exceeded === 'fail' ? 'it fails' : 'you are asked'}`
+  const time = range === null ? '' : `, ${rangeText(range)}`
+  const rest = [
+    '',
+    ...row('Asked first', questionsIn(definition, questions).map(escaped)),
+    ...row(
+      'Not applied',
+      unfollowed.map(({ comment, why }) =>
+        escaped(`${comment.task === null ? '' : `${comment.task}: `}${comment.text} (${why})`),
+      ),
+    ),
+    ...row('Cannot be undone', orNothing(irreversibleTasks(definition, irreversible).map(escaped))),
+    ...row('Looked', lookedRow(proposal.analysis.looked, 2 * (columns - LABEL) - LABEL)),
+    ...row('Assumed', [...assumed.slice(0, ASSUMED_SHOWN), ...(left > 0 ? [`… and ${left} more`] : [])]),
+    ...row('Budget', capsText === null ? [] : [capsText]),
+    ...row('Drafting cost', estimate.cost === null ? [] : [escaped(estimate.cost)]),
+    paint.dim(
+      escaped(
+        `${numberOf(definition.tasks.length, 'task')} by the planner '${planner}'${time}; nothing has happened yet`,
+      ),
+    ),
+  ]
+  const drawn = (linesMax: number): readonly string[] =>
+    tree(definition, new Map(), {
+      below: (task, indent) => factLines(taskFacts(definition, task, worker), columns - indent, linesMax),
+    }).map((line, at) => {
+      const shown = cut(escaped(line), columns)
+      return at === 0 || TASK_LINE.test(line) ? shown : paint.dim(shown)
+    })
+  const roomy = [...drawn(2), ...rest]
+  return terminal === null || roomy.length <= terminal.rows() - ROWS_LEFT ? roomy : [...drawn(1), ...rest]
+}
+
+export function moreLines(
+  { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
+  proposal: Shown,
+  definition: PlanDefinition,
+): readonly string[] {
+  const columns = columnsOf(terminal)
+  const { analysis, assumptions, risks } = proposal
+  const tell = explained(proposal)
+  const section = (title: string, items: readonly string[]): readonly string[] =>
+    items.length === 0 ? [] : ['', paint.bold(title), ...items.flatMap(item => indented(item, columns))]
+  return [
+    ...section('Why', [tell(proposal.rationale)]),
+    ...section(
+      'Why each step',
+      definition.tasks.flatMap(({ id, rationale }) => (rationale === undefined ? [] : [`${id}: ${tell(rationale)}`])),
+    ),
+    ...section(
+      'Where',
+      analysis.files.map(({ path, reason }) => `${path} (${reason})`),
+    ),
+    ...section(
+      'Stages',
+      analyzed(definition).waves.map((wave, at) => `${at + 1}. ${wave.join(', ')}`),
+    ),
+    ...section(
+      'Commands found',
+      (['test', 'lint', 'types', 'build'] as const).map(name => `${name}: ${commandText(analysis.commands[name])}`),
+    ),
+    ...section(
+      'What each task may write',
+      definition.tasks.flatMap(({ id, write = [] }) => (write.length === 0 ? [] : [`${id}: ${write.join(', ')}`])),
+    ),
+    ...commandSection({ paint, terminal }, proposal.planner, definition),
+    ...section('Done when', (definition.done ?? []).map(doneText)),
+    ...section(
+      'Assumed',
+      assumptions.map(tell).filter((text, at) => at >= ASSUMED_SHOWN || width(text) > columns - LABEL),
+    ),
+    ...section('Risks', risks),
+    ...section('Limits', analysis.limits),
+  ]
+}
+
+export function commandSection(
+  { paint, terminal }: Pick<Context, 'paint' | 'terminal'>,
+  planner: unknown,
+  definition: PlanDefinition,
+): readonly string[] {
+  const columns = columnsOf(terminal)
+  const lines = isByOthers(planner) ? shownCommands(definition, isTask).lines : commandLines(definition.tasks)
+  if (lines.length === 0) return []
+  return ['', paint.bold('What each task runs, as it is written'), ...lines.flatMap(line => indented(line, columns))]
+}
+
+const LABEL = 18
+const TASK_LINE = /^[│ ]*[├└]─ /
+
+const columnsOf = (terminal: Context['terminal']): number => Math.max(40, terminal?.columns() ?? COLUMNS) - 1
+/** Two lines, cut where they are full: what fails comes first. */
+function lookedRow(looked: Looked | undefined, columns: number): readonly string[] {
+  if (looked === undefined) return []
+  const { commands, ms, none } = looked
+  if (none !== undefined) return [escaped(`nothing was run: ${none}`)]
+  const sorted = (['fails', 'passes', 'unknown'] as const).flatMap(status =>
+    commands.filter(one => one.status === status).map(lookedText),
+  )
+  const time = ` · ${Math.max(1, Math.round(ms / 1000))} s`
+  return [`${cut(escaped(sorted.join(' · ')), columns - time.length)}${time}`]
+}
+
+const orNothing = (items: readonly string[]): readonly string[] =>
+  items.length === 0 ? ['nothing in this plan'] : items
+const escaped = (text: string): string => escapeForTerminal(text)
+
+/** On one line where they fit; else what runs has a line of its own; else the longer ones are cut. */
+function factLines(facts: readonly string[], columns: number, linesMax: number): readonly string[] {
+  const [first, ...others] = facts.map(escaped)
+  if (first === undefined) return []
+  const all = [first, ...others]
+  const isWide = width(all.join(BETWEEN)) > columns
+  return isWide && linesMax > 1 && others.length > 0
+    ? [cut(first, columns), together(others, columns)]
+    : [together(all, columns)]
+}
+
+const BETWEEN = ' · '
+
+function together(texts: readonly string[], columns: number): string {
+  let left = columns - BETWEEN.length * (texts.length - 1)
+  let count = texts.length
+  const shares = new Map<string, number>()
+  for (const text of [...texts].sort((a, b) => width(a) - width(b))) {
+    const share = Math.min(width(text), Math.floor(left / count))
+    shares.set(text, share)
+    left -= share
+    count--
+  }
+  return texts.map(text => cut(text, shares.get(text)!)).join(BETWEEN)
+}
+
+const explained =
+  ({ analysis: { files, tests } }: Shown) =>
+  (text: string): string =>
+    escaped(
+      [...files, ...tests].reduce(
+        (rest, { reason }) => rest.replaceAll(` (${reason})`, '').replaceAll(`: ${reason}`, ''),
+        text,
+      ),
+    )
+
+const UNITS = [
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const
+
+export function rangeText({ fromMs, toMs, runs }: TimeRange): string {
+  const [unit, ms] = UNITS.find(([, length]) => toMs >= 2 * length) ?? UNITS[2]
+  const [from, to] = [Math.max(1, Math.round(fromMs / ms)), Math.max(1, Math.ceil(toMs / ms))]
+  return `about ${from >= to ? '' : `${from}–`}${to} ${unit} (from ${numberOf(runs, 'earlier run')})`
+}
+
+const LINE_MAX = 500
+const LINES_MAX = 200
+
+/** What others wrote and would run, as it is written, and what of it is shown whole; the rest stays in the sandbox. */
+export function shownCommands(
+  definition: PlanDefinition,
+  of: (name: TaskName) => boolean = () => true,
+): { readonly lines: readonly string[]; readonly tasks: readonly TaskName[] } {
+  const lines: string[] = []
+  const shown: TaskName[] = []
+  const show = (name: TaskName, part: Partial<PlanDefinition>): void => {
+    const [, , ...text] = spelled(printYaml({ name: definition.name, tasks: [], ...part }).trimEnd()).split('\n')
+    const said = text.filter(line => line !== '' && line !== 'tasks: []' && line !== 'tasks:')
+    const whole = said.map(line => line.length).reduce((sum, length) => sum + length, 0)
+    const printed = said.slice(0, Math.max(0, LINES_MAX - lines.length)).map(line => line.slice(0, LINE_MAX))
+    const cut = whole - printed.reduce((sum, line) => sum + line.length, 0)
+    lines.push(...printed)
+    if (cut > 0 || printed.length < said.length)
+      lines.push(`${name}: ${cut} of ${whole} characters are not shown; it runs in the sandbox`)
+    else shown.push(name)
+  }
+  const runs = (task: TaskDefinition): boolean =>
+    allTasks({ ...definition, done: [], tasks: [{ ...task, needs: [] }] }).some(
+      one => one.action.type === 'agent' || commandsOf(one).length > 0 || one.preconditions !== undefined,
+    )
+  for (const task of definition.tasks.filter(({ id }) => of(id))) {
+    if (runs(task)) show(task.id, { tasks: [task] })
+    else shown.push(task.id)
+  }
+  const { done, notify, policy } = definition
+  for (const [name, part] of [
+    [DONE_TASK, { done }],
+    [NOTIFY, { notify }],
+    [POLICY, { policy }],
+  ] as const)
+    if (of(name)) show(name, part)
+  return { lines, tasks: shown }
+}
+
+const doneText = (criterion: Criterion): string =>
+  criterion.type !== 'prose' && criterion.text !== undefined
+    ? `${criterion.text} (${criterionText(criterion)})`
+    : criterionText(criterion)
+
+const commandText = (found: FoundCommand | null): string =>
+  found === null
+    ? 'none found'
+    : `${found.run.join(' ')} (${found.from}${found.exists ? '' : `; ${found.missing ?? 'missing'}`})`
+
+const indented = (text: string, columns: number): readonly string[] =>
+  wrap(escapeForTerminal(text), columns - 4).map((line, at) => `${at === 0 ? '  ' : '    '}${line}`)
