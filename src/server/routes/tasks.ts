@@ -48,7 +48,7 @@ export const taskChangeRoutes = [
     path: '/tasks/:task',
     right: 'operate',
     about:
-      'Changes a task. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
+      'Changes a task. A new status is an order to the engine. Unknown keys are stored with the task; null removes one.',
     body: wire.taskPatch,
     answers: { 200: { about: 'the task as it is now', body: 'TaskChanged', tag: true } },
     handle: async (call, found) => {
@@ -66,8 +66,8 @@ export const taskChangeRoutes = [
     method: 'DELETE',
     path: '/tasks/:task',
     right: 'operate',
-    about: 'Takes a task out of its plan, as a revision. Refused while others need it.',
-    answers: { 204: { about: 'it is gone from the plan; its history stays' } },
+    about: 'Removes a task from its plan, as a revision. Refused while other tasks need it.',
+    answers: { 204: { about: 'removed from the plan; its history stays' } },
     handle: async (call, found) => {
       const done = await order(call, found.plan, { type: 'remove', tasks: [found.task] })
       return isProblem(done) ? done : nothing
@@ -80,8 +80,8 @@ export const evaluationRoutes = [
     method: 'GET',
     path: '/tasks/:task/evaluations',
     right: 'read',
-    about: 'What was said of the work of a task, oldest first.',
-    answers: { 200: { about: 'the last of them', body: 'EvaluationPage' } },
+    about: 'The evaluations of a task, oldest first.',
+    answers: { 200: { about: 'the evaluations', body: 'EvaluationPage' } },
     handle: async (call, found) => {
       const [record] = (await call.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
       const evaluations = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
@@ -93,7 +93,7 @@ export const evaluationRoutes = [
     method: 'POST',
     path: '/tasks/:task/evaluations',
     right: 'operate',
-    about: 'Says what somebody makes of the work of a task. It changes nothing about it.',
+    about: 'Adds an evaluation of the work of a task. It does not change the task.',
     body: wire.newEvaluation,
     answers: { 201: { about: 'the evaluation', body: 'Evaluation', tag: true } },
     handle: async (call, found) => {
@@ -259,7 +259,7 @@ export const taskRoutes = [
     method: 'POST',
     path: '/tasks',
     right: 'operate',
-    about: 'Adds a task to a plan, or several: then all of them or none. Somebody claims it and reports.',
+    about: 'Adds a task to a plan, or several: then all of them or none. An agent or a person claims and reports it.',
     body: wire.newTasks,
     answers: { 201: { about: 'the task; a list when several were sent', body: 'TasksMade', tag: true } },
     handle: async call => await addTasks(call),
@@ -268,9 +268,9 @@ export const taskRoutes = [
     method: 'GET',
     path: '/tasks',
     right: 'read',
-    about: 'Tasks of a plan by their sequence; of all plans, those that came last first.',
+    about: 'Tasks of a plan in sequence; without a plan, tasks of all plans, newest first.',
     query: wire.listQuery,
-    answers: { 200: { about: 'a page of them', body: 'TaskPage' } },
+    answers: { 200: { about: 'a page of tasks', body: 'TaskPage' } },
     handle: async call => await listTasks(call),
   }),
   taskRoute({
@@ -289,7 +289,7 @@ export const taskRoutes = [
     path: '/tasks/:task/dependencies',
     right: 'read',
     about: 'What a task needs, with statuses, and which tasks need it.',
-    answers: { 200: { about: 'both', body: 'TaskDependencies' } },
+    answers: { 200: { about: 'needed tasks and dependent tasks', body: 'TaskDependencies' } },
     handle: async call => {
       const found = await findTask(call, call.params.task!)
       return isProblem(found) ? found : await showDependencies(call, found.plan, found.task)
