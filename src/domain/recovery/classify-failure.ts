@@ -37,7 +37,7 @@ export function classify(ending: Ending, now: Millis): Kind {
   return known('logic', `exit:${exit}`)
 }
 
-/** Null for a success status. */
+/** Null for any status that is not 4xx or 5xx. */
 export function classOfHttp(status: number): FailureClass | null {
   if (status < 400 || status > 599) return null
   if (HTTP_TRANSIENT.has(status)) return 'transient'
