@@ -29,7 +29,7 @@ export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
 
 export const impactIn = (state: PlanState, task: TaskState): Impact | null => gatedIn(state, task.definition)
 
-/** The gates directly before it, by `needs` or because they activated it, at which a person approved it. A skipped gate approves nothing. */
+/** The gates directly before it, by `needs` or an outcome edge, at which a person approved it. A skipped gate approves nothing. */
 export function gatesBefore(state: PlanState, task: TaskState): readonly TaskState[] {
   const needed = hasGates(state, task) ? (task.definition.needs ?? NONE) : NONE
   if (needed.length === 0 && task.routedBy.length === 0) return NONE

@@ -32,7 +32,7 @@ import { settle } from './settle.ts'
 /** How far to look past tasks that wait for an overlapping scope. */
 const LOOK_PAST_MAX = 64
 
-/** How far to look past tasks that a breaker, another plan, a permission or the budget delays: there may be many, and others must not wait. */
+/** The same for tasks that a breaker, another plan, a permission or the budget delays: there may be many, and others must not wait. */
 const LOOK_PAST_HELD_MAX = 1_024
 
 /** The next tasks for the free slots, in order. Reads only: what it takes from the heap it puts back. */

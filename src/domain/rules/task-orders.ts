@@ -337,7 +337,7 @@ function blockerOf(state: PlanState, task: TaskState): TaskState | undefined {
   return undefined
 }
 
-/** In an aborted plan, a branch that no outcome activated has nothing to do with the failure, so a retry or a skip of it repairs nothing. */
+/** In an aborted plan, a branch that no outcome activated has nothing to do with the failure: a retry or a skip of it repairs nothing. */
 function nothingLedTo({ status }: PlanState, task: TaskState): Refusal | null {
   if (status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
   return refuse(
