@@ -199,6 +199,7 @@ function unfit(gate: OpenGate, { verdict, edits, by = '' }: Decide): Refusal | u
   )
 }
 
+/** The named task, else the target of `on.rejected`, else the last work before the gate; null unless the gate depends on it. */
 function targetOf(state: PlanState, task: TaskState, named?: TaskName): TaskState | null {
   const { on } = task.definition
   const name = named ?? on?.rejected?.[0] ?? lastWork(state, task)
@@ -275,6 +276,7 @@ function tryAgain(draft: DecisionDraft, task: TaskState): void {
   else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
 }
 
+/** The end of a sentence that begins with the task. */
 const ASKS_WORDS: Record<GateAsks['type'], string> = {
   approval: 'waits for approval',
   consent: 'waits for approval before it starts',

@@ -146,6 +146,7 @@ const HTTP_SHAPES: readonly RegExp[] = [
   /^(?:< )?HTTP\/[\d.]+ (\d{3})\b/,
 ]
 
+/** Lines that can mean only one thing. */
 const SHAPES: readonly (readonly [RegExp, FailureClass, string])[] = [
   [/\bJavaScript heap out of memory$/, 'resource', 'out-of-memory'],
   [/^(?:java\.lang\.|Caused by: java\.lang\.)?OutOfMemoryError\b/, 'resource', 'out-of-memory'],

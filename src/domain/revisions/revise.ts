@@ -147,6 +147,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
   const anew = state.order.filter(task => task !== keep && isBound(task))
   if (anew.length > 0) emit(draft, { type: 'task.readied', tasks: anew.map(task => task.definition.id) })
   if (onward === null) reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
+  // Tasks whose items were found before and are not written in this revision.
   const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
   reopen(draft, unbound, 'its items are looked up again')
   reopen(

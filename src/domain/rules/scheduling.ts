@@ -188,6 +188,7 @@ function startEach(
   }
 }
 
+/** How many gates are prepared at once. */
 const ASKING_MAX = 64
 
 export function askable(state: PlanState): readonly TaskState[] {

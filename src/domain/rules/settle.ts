@@ -67,7 +67,7 @@ function isLoopTooMany(draft: DecisionDraft, task: TaskState, to: readonly TaskS
   return cap !== null
 }
 
-/** Why the result of a remedy does not complete this task; null when it does. */
+/** Why the result of an alternate does not complete this task; null when it does. */
 export function whyNotDone(draft: DecisionDraft, task: TaskState, result: Result | null): Failed | null {
   const outcomes = outcomesOf(task, result)
   const taken = edges(draft, task, outcomes)

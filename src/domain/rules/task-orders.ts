@@ -109,6 +109,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   return undefined
 }
 
+/** Why it must be approved first; null when no approval stands in the way of a claim. */
 function mayNotClaim({ state, now }: DecisionDraft, task: TaskState, found: Found | undefined): Refusal | null {
   if (task.status === 'waiting' && task.gate?.asks.type === 'consent')
     return unapproved(state, task, task.gate.asks.why)

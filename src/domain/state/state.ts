@@ -82,6 +82,7 @@ export interface PlanState {
   /** Their compensation has an unknown outcome and is never repeated automatically. */
   unsureCompensated: TaskName[]
   rollback: RollbackUnderWay | null
+  /** Completed visits whose changes are still to be committed on the plan's branch. */
   uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
   /** Completed tasks since the last checkpoint of all files. */
   sinceCheckpoint: number
@@ -150,6 +151,7 @@ export interface SetBack {
   readonly more: number
 }
 
+/** The command, and `was`: the state of the plan before it. */
 export type RollbackUnderWay = Omit<Rollback, 'type'> & {
   readonly was: { readonly status: PlanState['status']; readonly reason: string | null }
   /** Attempts that ended meanwhile; their consequences follow after the rollback. */
@@ -194,6 +196,7 @@ export interface TaskState {
   readiedAt: Millis | null
   startedAt: Millis | null
   endedAt: Millis | null
+  /** Not to be started before; null when it may start now. */
   retryAt: Millis | null
   claim: Claim | null
   prepared: Prepared | null

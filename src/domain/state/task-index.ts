@@ -223,7 +223,7 @@ function isEngines(task: TaskState): boolean {
   return task.definition.action.type !== 'external' || isUnjudged(task) || hasUncheckedPreconditions(task)
 }
 
-/** The condition is evaluated once per visit, even after a failed preparation. */
+/** The condition is evaluated once per visit, and a preparation that failed has not evaluated it. */
 export const isUnjudged = (task: TaskState): boolean =>
   task.definition.when !== undefined && task.prepared?.when === undefined
 
