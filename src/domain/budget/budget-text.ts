@@ -4,7 +4,7 @@ import type { EventOf } from '../event.ts'
 import { numberOf, spoken } from '../phrases.ts'
 import { type Amounts, BUDGET_KEYS, type BudgetKey, type BudgetReason, type Shortfall } from './amounts.ts'
 
-/** The start of the reason of a pause because of a cap. Journals contain this text and the next. */
+/** The start of the reason of a pause because of a cap. This text and the next are in journals and are recognised there: do not change. */
 export const USED_UP = 'the budget is used up'
 export const OUT_OF_TIME = 'its time budget is used up'
 

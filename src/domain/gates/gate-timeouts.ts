@@ -42,7 +42,7 @@ function expire(draft: DecisionDraft, task: TaskState): void {
   afterFailure(draft, task, ['expired', 'rejected', 'failure'])
 }
 
-/** The start of the reason of an expired gate. */
+/** The start of the reason of an expired gate, by which readers of old journals recognise one: do not change. */
 export const UNANSWERED = 'nobody answered within'
 
 /** The actor of decisions by rule, without a person. */

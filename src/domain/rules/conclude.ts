@@ -104,7 +104,7 @@ export function blockingTask(state: PlanState): TaskState | null {
   return blocked
 }
 
-/** It or a group around it was handled or is a remedy that is no longer needed, or a group around it completed all the same. */
+/** It or a group around it was handled or is a remedy no longer needed, or a group around it was completed or skipped all the same. */
 export function isHandled(state: PlanState, task: TaskState): boolean {
   for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
     if (at.handled) return true
