@@ -103,8 +103,8 @@ export interface Store {
 
   check(options?: { readonly readData?: boolean }): Promise<CheckReport>
   /**
-   * Removes the journals, logs and unreachable blobs of archived plans; returns what it removed. A blob stored or used after `blobsBefore`
-   * stays, because a process may be about to refer to it.
+   * Removes the journals and logs of archived plans, and all unreachable blobs; returns what it removed. A blob stored or used after
+   * `blobsBefore` stays, because a process may be about to refer to it.
    */
   prune(options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean }): Promise<Pruned>
   /**
@@ -148,7 +148,7 @@ export type Updated =
       readonly version: number
       readonly position: Position
       readonly events: readonly Event[]
-      /** For a repeated request, the state of the plan created first. */
+      /** For a repeated `create`, of the plan that was created the first time. */
       readonly state: PlanState
       /** A repeated request: version, position and events are the first ones, and nothing was written. */
       readonly replayed?: true
@@ -221,7 +221,7 @@ export class StoreBusy extends Error {
 export class StoreGone extends Error {
   override readonly name = 'StoreGone'
 }
-/** Thrown for a cursor that belongs to no list of this kind. */
+/** Thrown for a cursor of another list, filter or release. */
 export class BadCursor extends RangeError {
   override readonly name = 'BadCursor'
 }
@@ -310,6 +310,7 @@ export interface ScopeHolder {
   readonly name: PlanName
   readonly task: TaskName
   readonly visit: number
+  /** From `holders`, only its patterns that overlap. */
   readonly paths: readonly string[]
   readonly since: Millis
 }

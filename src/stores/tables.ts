@@ -120,6 +120,7 @@ export interface OwnerRecord {
   readonly pid: number
   /** Distinguishes processes with a reused pid. */
   readonly startTime: string
+  /** Monotonic milliseconds of the boot. */
   readonly expires: number
 }
 

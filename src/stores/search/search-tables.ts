@@ -13,6 +13,7 @@ export interface Marks {
 export interface Doc {
   readonly task: TaskName | null
   readonly kind: string | null
+  /** Those that the task needs, else its action type. */
   readonly capabilities: readonly string[]
   readonly text: string
 }
@@ -65,6 +66,7 @@ export interface SearchWhere {
   readonly archived: boolean
 }
 
+/** A hit with its whole text. The next page begins below `key`. */
 export interface FoundText extends Pick<SearchHit, 'at' | 'log'> {
   readonly key: number
   readonly plan: PlanId
