@@ -135,7 +135,7 @@ const DANGEROUS = new Set([
   ...['DOTNET_STARTUP_HOOKS', 'DOTNET_ADDITIONAL_DEPS', 'CORECLR_PROFILER_PATH', 'COR_PROFILER_PATH'],
 ])
 
-/** The program that runs this process on behalf of the person, according to its environment. */
+/** Who runs this process instead of the user, according to its environment. */
 export function programBehind(environment: Variables): 'a task' | 'a coding agent' | null {
   if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined) return 'a task'
   return AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '') ? 'a coding agent' : null

@@ -59,7 +59,7 @@ const QUESTIONS_MAX = 20
 export class NetworkJudge {
   readonly #options: JudgeOptions
   readonly #answered: NetworkRule[] = []
-  /** Open and answered questions, with the connections that wait. */
+  /** Open and answered questions, each with the promise that connections wait for. */
   readonly #asked = new Map<string, Promise<boolean | 'over' | null>>()
 
   constructor(options: JudgeOptions) {
