@@ -148,6 +148,7 @@ export interface SearchHit {
   readonly plan: PlanId
   readonly name: PlanName
   readonly task: TaskName | null
+  /** One line of plain text around the first hit; `matches` are the positions of hits in it. */
   readonly snippet: string
   readonly matches: readonly (readonly [number, number])[]
   readonly at: Millis

@@ -194,6 +194,7 @@ export class StoreDamaged extends Error {
 export class ChainBroken extends StoreDamaged {
   readonly fault: 'tampered' | 'missing' | 'unreadable' | 'unknown-format'
   readonly version: number
+  /** Null when there is no such entry. */
   readonly position: Position | null
   constructor(fault: ChainBroken['fault'], version: number, position: Position | null, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), {
@@ -259,6 +260,7 @@ export interface Leases {
 
 export interface Owner {
   readonly id: string
+  /** Aborted when the lease could not be renewed in time. */
   readonly lost: AbortSignal
   stop(): Promise<void>
 }

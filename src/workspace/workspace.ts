@@ -16,7 +16,7 @@ export interface Workspace {
   changesSince(manifest: Sha256): Promise<ScopeDifferences>
   /** The changes of a restore: the entries in which two manifests of one scope differ. */
   compare(saved: Sha256, to: Sha256): Promise<Differences>
-  /** Resolves when no process rolls back files here, or after half a minute; absent where no other process could. */
+  /** Resolves when no process rolls back or restores files here, or after half a minute; absent where no other process could. */
   quiet?(): Promise<void>
   /** Merges two edits of a stored text; null when they touch, or for a file that is no text. */
   merge(base: Sha256, mine: Sha256, theirs: Sha256): Promise<{ readonly sha256: Sha256; readonly size: number } | null>

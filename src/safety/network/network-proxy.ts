@@ -79,6 +79,7 @@ export const PROXY_LIMITS: ProxyLimits = {
 
 export interface NetworkProxy {
   readonly folder: string
+  /** The ports that the sandbox forwards on its own loopback. */
   readonly tcp: readonly { readonly host: string; readonly port: number }[]
   decisions(): readonly CountedDecision[]
   close(): Promise<void>

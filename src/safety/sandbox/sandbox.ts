@@ -108,6 +108,7 @@ export interface Wrapped {
   readonly limits: SandboxLimits
   /** Unexpected changes after the command has ended; the caller decides about them. */
   lookAfter(): Promise<Beyond>
+  /** Removes what was created for the sandbox and is no longer needed. */
   release(): void
 }
 

@@ -4,6 +4,7 @@
 import type { Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { PlanSet, Position, SearchHit, StepsQuery } from '../store.ts'
 
+/** How far it is caught up: the position of an entry, and the number of a chunk of output. */
 export interface Marks {
   readonly position: Position
   readonly log: number
