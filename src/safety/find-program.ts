@@ -35,7 +35,7 @@ export function helperPath(path: string | undefined, outside: readonly string[])
   return (folders.length === 0 ? USUAL : folders).join(':')
 }
 
-/** The folder, every repository around it, and the repository of its worktree; never the user's home. */
+/** The folder, every repository around it, and the repository of its worktree; not those that contain the user's home. */
 export function foreignFolders(folder: string, home: string | undefined): readonly string[] {
   const real = realOrSame(folder)
   const own = home === undefined ? null : realOrSame(home)

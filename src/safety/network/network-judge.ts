@@ -28,7 +28,7 @@ export interface JudgeOptions {
   readonly person?: readonly NetworkRule[]
   /** False: targets without a rule are refused; only layers ask. */
   readonly asksBeyond?: boolean
-  /** Called once for each target without a rule; null: such a target is refused. */
+  /** Called once for each target without a rule, or that a layer asks about; null: such a target is refused. */
   readonly ask: Ask | null
   readonly holdMs: number
   readonly lookup: Lookup
