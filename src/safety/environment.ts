@@ -25,7 +25,7 @@ export function inheritedEnvironment(ours: Variables): { readonly [name: string]
   return kept
 }
 
-/** For a command with the person's permissions: adds the variables that locate their keys and tools. Never secrets. */
+/** For a command with the person's permissions: adds the variables that locate their keys and tools, but none that is itself a secret. */
 export function personalEnvironment(ours: Variables): { readonly [name: string]: string } {
   const pointers = Object.entries(ours).filter(
     ([name, value]) => value !== undefined && (POINTERS.has(name) || PROXIES.has(name.toUpperCase())),
