@@ -25,7 +25,7 @@ export function inheritedEnvironment(ours: Variables): { readonly [name: string]
   return kept
 }
 
-/** For a command with the person's permissions: adds the variables that locate their keys and tools. Never secrets. */
+/** For a command with the person's permissions: adds the variables that locate their keys and tools, but none that is itself a secret. */
 export function personalEnvironment(ours: Variables): { readonly [name: string]: string } {
   const pointers = Object.entries(ours).filter(
     ([name, value]) => value !== undefined && (POINTERS.has(name) || PROXIES.has(name.toUpperCase())),
@@ -135,7 +135,7 @@ const DANGEROUS = new Set([
   ...['DOTNET_STARTUP_HOOKS', 'DOTNET_ADDITIONAL_DEPS', 'CORECLR_PROFILER_PATH', 'COR_PROFILER_PATH'],
 ])
 
-/** The program that runs this process on behalf of the person, according to its environment. */
+/** Who runs this process instead of the user, according to its environment. */
 export function programBehind(environment: Variables): 'a task' | 'a coding agent' | null {
   if (environment.PLANFOLD_KEY !== undefined || environment.PLANFOLD_OWNER !== undefined) return 'a task'
   return AGENT_VARIABLES.some(name => (environment[name] ?? '') !== '') ? 'a coding agent' : null

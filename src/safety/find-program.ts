@@ -35,7 +35,7 @@ export function helperPath(path: string | undefined, outside: readonly string[])
   return (folders.length === 0 ? USUAL : folders).join(':')
 }
 
-/** The folder, every repository around it, and the repository of its worktree; never the user's home. */
+/** The folder, every repository around it, and the repository of its worktree; not those that contain the user's home. */
 export function foreignFolders(folder: string, home: string | undefined): readonly string[] {
   const real = realOrSame(folder)
   const own = home === undefined ? null : realOrSame(home)
@@ -48,7 +48,7 @@ export function foreignFolders(folder: string, home: string | undefined): readon
     }
     if (at === dirname(at)) break
   }
-  // Everything is inside the root folder, so that excludes nothing.
+  // Everything is inside the root folder, so that would exclude every program.
   return [...found].filter(each => each !== '/' && (each === real || own === null || !isWithin(own, each)))
 }
 
@@ -60,7 +60,7 @@ function lookAt(path: string): Stats | null {
   }
 }
 
-/** From the `.git` file of a worktree; the worktree itself without one. */
+/** The repository of a worktree, from its `.git` file; the worktree itself if that names none. */
 function repositoryOf(worktree: string): string {
   try {
     const named = /^gitdir: (.+)$/m.exec(readFileSync(join(worktree, '.git'), 'utf8').slice(0, 4_096))?.[1]

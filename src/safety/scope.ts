@@ -81,7 +81,7 @@ function matchesComponent(pattern: string, component: string): boolean {
 /** The most patterns of an intersection; the rest is dropped, which allows less. */
 const COMMON_MAX = 500
 
-/** The patterns that both lists match. Where two components with stars differ, their intersection is dropped. */
+/** Patterns for the paths that both lists match. Where two components with stars differ, their intersection is dropped. */
 export function intersectScopes(a: Patterns, b: Patterns): Patterns {
   if (a === null || b === null) return a ?? b
   const found = new Set<string>()

@@ -5,6 +5,7 @@ import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 
 export interface Page<T> {
   readonly items: readonly T[]
+  /** Opaque; null at the end. */
   readonly next: string | null
 }
 
@@ -16,7 +17,7 @@ export interface PlanQuery {
   /** Every word must be the prefix of a word of its name, title, goal or labels. A text without words is matched literally. */
   readonly text?: string
   readonly archived?: boolean
-  /** Only plans with a retry, or whose last entry may report a stopped rollback. */
+  /** Only plans with a task that had several attempts, or whose last entry may report a stopped rollback. */
   readonly unsettled?: true
   readonly limit?: number
   readonly cursor?: string
@@ -78,6 +79,7 @@ export interface TaskRow {
   readonly plan: PlanId
   readonly name: TaskName
   readonly ordinal: number
+  /** `sequence_order` of the task, else its ordinal. */
   readonly sequence: number
   readonly title: string | null
   readonly kind: string | null
@@ -120,12 +122,13 @@ export interface MetricRow {
 
 // Search and steps: caught up with the journal on demand, so that running plans do not pay for them
 
-/** `complete` is false when a read-only store could not catch up. */
+/** `complete` is false when the store could not catch up: it is read-only, locked, or the disk is full. */
 export interface CaughtUp<T> extends Page<T> {
   readonly complete: boolean
 }
 
 export interface SearchQuery {
+  /** Every word must be the prefix of a word; nothing is an operator. */
   readonly text: string
   /** Default: all. Plans first, then tasks, then output; each newest first. */
   readonly kinds?: readonly SearchHit['kind'][]
@@ -145,6 +148,7 @@ export interface SearchHit {
   readonly plan: PlanId
   readonly name: PlanName
   readonly task: TaskName | null
+  /** One line of plain text around the first hit; `matches` are the positions of hits in it. */
   readonly snippet: string
   readonly matches: readonly (readonly [number, number])[]
   readonly at: Millis
@@ -156,6 +160,7 @@ export interface SearchHit {
   } | null
 }
 
+/** Sums over ended attempts. */
 export interface StepsQuery {
   readonly by: 'plan' | 'agent' | 'capability' | 'kind' | 'hour' | 'day'
   readonly plan?: PlanId
@@ -176,14 +181,15 @@ export interface StepsRow {
   readonly failed: number
   readonly lost: number
   readonly retries: number
-  /** Successes of all ended attempts, from 0 to 1. */
+  /** The share of ended attempts that succeeded, from 0 to 1. */
   readonly successRate: number
   readonly durationMs: { readonly sum: number; readonly p50: number; readonly p95: number; readonly max: number }
+  /** Paths written, measured by comparing before and after; and bytes of output. */
   readonly files: number
   readonly bytes: number
   /** As reported by agents; null for none. */
   readonly tokens: { readonly input: number; readonly output: number; readonly total: number } | null
-  /** In the agents' own currency, usually dollars; null for none. */
+  /** In the agents' own currency: dollars if they report `cost_usd`. Null for none. */
   readonly cost: number | null
   readonly tools: readonly { readonly name: string; readonly steps: number }[]
 }
@@ -208,6 +214,7 @@ export interface Pruned {
 }
 /** Files that appeared outside a scope and were moved to the state folder. They may be a person's. */
 export interface MovedFiles {
+  /** The number of attempts after which there were such files. */
   readonly attempts: number
   /** Their paths in the workspace; at most two hundred. */
   readonly files: readonly string[]

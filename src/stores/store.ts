@@ -103,8 +103,8 @@ export interface Store {
 
   check(options?: { readonly readData?: boolean }): Promise<CheckReport>
   /**
-   * Removes the journals, logs and unreachable blobs of archived plans; returns what it removed. A blob stored or used after `blobsBefore`
-   * stays, because a process may be about to refer to it.
+   * Removes the journals and logs of archived plans, and all unreachable blobs; returns what it removed. A blob stored or used after
+   * `blobsBefore` stays, because a process may be about to refer to it.
    */
   prune(options: { readonly before: Millis; readonly blobsBefore?: Millis; readonly dryRun: boolean }): Promise<Pruned>
   /**
@@ -148,7 +148,7 @@ export type Updated =
       readonly version: number
       readonly position: Position
       readonly events: readonly Event[]
-      /** For a repeated request, the state of the plan created first. */
+      /** For a repeated `create`, of the plan that was created the first time. */
       readonly state: PlanState
       /** A repeated request: version, position and events are the first ones, and nothing was written. */
       readonly replayed?: true
@@ -194,6 +194,7 @@ export class StoreDamaged extends Error {
 export class ChainBroken extends StoreDamaged {
   readonly fault: 'tampered' | 'missing' | 'unreadable' | 'unknown-format'
   readonly version: number
+  /** Null when there is no such entry. */
   readonly position: Position | null
   constructor(fault: ChainBroken['fault'], version: number, position: Position | null, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), {
@@ -221,7 +222,7 @@ export class StoreBusy extends Error {
 export class StoreGone extends Error {
   override readonly name = 'StoreGone'
 }
-/** Thrown for a cursor that belongs to no list of this kind. */
+/** Thrown for a cursor of another list, filter or release. */
 export class BadCursor extends RangeError {
   override readonly name = 'BadCursor'
 }
@@ -259,6 +260,7 @@ export interface Leases {
 
 export interface Owner {
   readonly id: string
+  /** Aborted when the lease could not be renewed in time. */
   readonly lost: AbortSignal
   stop(): Promise<void>
 }
@@ -310,6 +312,7 @@ export interface ScopeHolder {
   readonly name: PlanName
   readonly task: TaskName
   readonly visit: number
+  /** From `holders`, only its patterns that overlap. */
   readonly paths: readonly string[]
   readonly since: Millis
 }

@@ -116,10 +116,12 @@ export interface OwnerRecord {
   readonly host: string
   /** A boot of a machine; monotonic time is only comparable within one. */
   readonly boot: string
+  /** The pid namespace of `pid`. */
   readonly pids: string
   readonly pid: number
   /** Distinguishes processes with a reused pid. */
   readonly startTime: string
+  /** Monotonic milliseconds of the boot. */
   readonly expires: number
 }
 

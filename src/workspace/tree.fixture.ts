@@ -11,6 +11,7 @@ import { readManifest } from './snapshots/manifest.ts'
 import { readTree as readRows, type TreeRow } from './snapshots/tree-object.ts'
 import type { Batch, Blobs } from './workspace.ts'
 
+/** Names are Latin-1: one character per byte. */
 export type Tree = ReadonlyMap<string, Node>
 export type Node =
   | { readonly type: 'file'; readonly content: string; readonly mode: number }

@@ -8,7 +8,7 @@ import type { Failure } from '../domain/result.ts'
 export * from './files/folder-removal.ts'
 
 export interface Workspace {
-  /** Stores all files that the patterns match and returns the manifest's blob id. */
+  /** Stores everything that the patterns match and returns the manifest's blob id. */
   capture(patterns: readonly string[]): Promise<Captured>
   /** Makes the scope equal to the manifest; stores differing files first (`saved`). Repeatable after a crash. */
   restore(manifest: Sha256, options?: RestoreOptions): Promise<Restored>
@@ -16,7 +16,7 @@ export interface Workspace {
   changesSince(manifest: Sha256): Promise<ScopeDifferences>
   /** The changes of a restore: the entries in which two manifests of one scope differ. */
   compare(saved: Sha256, to: Sha256): Promise<Differences>
-  /** Resolves when no process rolls back or restores files here; absent where no other process could. */
+  /** Resolves when no process rolls back or restores files here, or after half a minute; absent where no other process could. */
   quiet?(): Promise<void>
   /** Merges two edits of a stored text; null when they touch, or for a file that is no text. */
   merge(base: Sha256, mine: Sha256, theirs: Sha256): Promise<{ readonly sha256: Sha256; readonly size: number } | null>
@@ -45,7 +45,7 @@ export type Captured =
   | { readonly ok: false; readonly failure: Failure }
 
 export type Restored =
-  /** `left`: paths that the manifest lacks, which a message about the restore must name. */
+  /** `left`: paths that were left out of the manifest, which a message about the restore must name. */
   | {
       readonly ok: true
       readonly saved: Sha256
@@ -87,6 +87,7 @@ export async function reportWork<T>(
 export interface LeftOut {
   readonly path: string
   readonly reason: string
+  /** In a rollback: a person chose to keep the current file. */
   readonly kept?: true
   /** In a rollback: the plan changed it, and it was never stored. */
   readonly uncovered?: true
@@ -113,6 +114,7 @@ export interface Batch {
   room(): Promise<void>
   /** Everything added is durable on return. */
   close(): Promise<void>
+  /** Bytes that were not stored before. */
   readonly bytes: number
 }
 
@@ -149,6 +151,7 @@ export interface Snapshots {
   rollback(target: Sha256, writeSet: WriteSet, options?: RollbackOptions): Promise<RolledBack>
   /** Finishes an interrupted rollback, or returns the result of the last one until it is `settled`; null: none. */
   resume(): Promise<RolledBack | null>
+  /** The caller has recorded the result of the last rollback: forget it. */
   settled(): Promise<void>
 }
 
@@ -168,6 +171,7 @@ export type Taken =
       readonly manifest: Sha256
       readonly files: number
       readonly bytes: number
+      /** Bytes that were new to the content store, manifests included. */
       readonly stored: number
       /** Not captured, and why. Without ignored paths. */
       readonly left: readonly LeftOut[]
@@ -189,7 +193,7 @@ export interface Change {
 }
 
 export type Differences =
-  /** `left`: paths that one side lacks, so that changes are unknown. */
+  /** `left`: paths that were left out of one side, so that changes are unknown. */
   | { readonly ok: true; readonly changes: readonly Change[]; readonly left: readonly LeftOut[] }
   | { readonly ok: false; readonly failure: Failure }
 

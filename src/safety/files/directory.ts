@@ -142,7 +142,7 @@ export class Directory {
     }
   }
 
-  /** Checked after opening, with one stat: an open file with a second name may belong to another place. */
+  /** After opening, by one stat of the name: an open file could be unlinked here and have its only name elsewhere. */
   async #demandOnlyName(name: Name, handle: fs.FileHandle): Promise<void> {
     const own = await handle.stat({ bigint: true })
     const here = await this.look(name)

@@ -37,7 +37,7 @@ export class PathGate {
     this.#state = state
   }
 
-  /** Normalises the path, without reading any file. */
+  /** Validates and normalises the text of the path, without looking at any file. */
   async check(path: string, use: 'read' | 'write'): Promise<Answer<string>> {
     return await answering(path, async () => this.#parse(path, use).join('/'))
   }

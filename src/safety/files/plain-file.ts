@@ -3,7 +3,7 @@
 
 import { accessSync, closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
 
-/** Follows links. Null for anything but a regular file of at most that size. */
+/** Follows links. Null for anything but a readable regular file of at most that size. */
 export function readPlainFileNow(path: string, maxBytes: number): Buffer | null {
   let file: number
   try {

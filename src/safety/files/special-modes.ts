@@ -15,7 +15,7 @@ export async function clearSpecialModes(entries: AsyncIterable<ScopeEntry>, sinc
   return cleared.sort()
 }
 
-/** Through the open file, so that a replaced name affects nothing else. False for a file of another user. */
+/** Through the open file, so that a replaced name affects nothing else. False when it may not be changed: another user's file. */
 function clear(path: Buffer): boolean {
   try {
     const file = openSync(path, O_PATH | constants.O_NOFOLLOW)

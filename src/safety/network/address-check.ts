@@ -1,5 +1,5 @@
 // Addresses that no name may resolve to: this machine, private networks, link-local and metadata services, and their IPv6 forms. They are
-// reachable only by a rule with that very address.
+// reachable only by a rule with that very address, or with `localhost`.
 
 import { BlockList, isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'

@@ -10,7 +10,7 @@ export class DecisionList {
   readonly #onNew: (decision: NetworkDecision) => void
   readonly #each: (decision: NetworkDecision) => void
 
-  /** `told` is called once for each different decision, `each` for every one. */
+  /** `onNew` is called once for each different decision, until the list is full; `each` for every one. */
   constructor(onNew: (decision: NetworkDecision) => void, each: (decision: NetworkDecision) => void) {
     this.#onNew = onNew
     this.#each = each

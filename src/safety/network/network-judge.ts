@@ -28,7 +28,7 @@ export interface JudgeOptions {
   readonly person?: readonly NetworkRule[]
   /** False: targets without a rule are refused; only layers ask. */
   readonly asksBeyond?: boolean
-  /** Called once for each target without a rule; null: such a target is refused. */
+  /** Called once for each target without a rule, or that a layer asks about; null: such a target is refused. */
   readonly ask: Ask | null
   readonly holdMs: number
   readonly lookup: Lookup
@@ -59,7 +59,7 @@ const QUESTIONS_MAX = 20
 export class NetworkJudge {
   readonly #options: JudgeOptions
   readonly #answered: NetworkRule[] = []
-  /** Open and answered questions, with the connections that wait. */
+  /** Open and answered questions, each with the promise that connections wait for. */
   readonly #asked = new Map<string, Promise<boolean | 'over' | null>>()
 
   constructor(options: JudgeOptions) {

@@ -1,7 +1,7 @@
 // The only way out of a sandbox: an HTTP proxy on a Unix socket, one for each attempt, with its own rules.
 //
-//   CONNECT host:port          judged by host and port; its content is not visible, except that it must begin as TLS when an https rule
-//                              allows it
+//   CONNECT host:port          judged by host and port; its content is not visible, except that it must begin as TLS when only https
+//                              rules allow it
 //   GET http://host/path       judged by host, port, method and path; redirects are returned to the client, which asks again
 //
 // Everything else is refused with a sentence that names the request and what would allow it.
@@ -35,7 +35,7 @@ import {
 export type { NetworkDecision } from '../../domain/network-decision.ts'
 
 export interface ProxyOptions {
-  /** Has mode 0700, and contains only the socket. */
+  /** Created with mode 0700; for the socket and nothing else. */
   readonly folder: string
   readonly allow: readonly string[]
   /** The policy layers, which must all allow the target as well. `who`: the layer. */
@@ -79,13 +79,14 @@ export const PROXY_LIMITS: ProxyLimits = {
 
 export interface NetworkProxy {
   readonly folder: string
+  /** The ports that the sandbox forwards on its own loopback. */
   readonly tcp: readonly { readonly host: string; readonly port: number }[]
   decisions(): readonly CountedDecision[]
   close(): Promise<void>
 }
 
 const HOLD_MS = 60_000
-/** The size of `sockaddr_un` on Linux. */
+/** What fits into the path of a `sockaddr_un` on Linux, without the final NUL. */
 const SOCKET_PATH_MAX = 107
 
 export const PROXY_SOCKET = 'proxy.sock'

@@ -29,7 +29,7 @@ export interface FaultyPolicy {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Widest first, without empty ones. `hear` gets unreadable files. */
+/** Widest first, without empty ones. `report` gets the file of the organisation or project that cannot be parsed. */
 export async function readPolicyLayers(
   place: SettingsPlace,
   report: (faulty: FaultyPolicy) => void = () => {},

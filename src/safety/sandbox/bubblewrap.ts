@@ -29,7 +29,7 @@ import { copyMounts, workspaceMounts } from './workspace-mounts.ts'
 const TMP_MAX_BYTES = 4 * 1024 ** 3
 const HOME_MAX_BYTES = 2 * 1024 ** 3
 
-/** Without `--die-with-parent`: if it is killed during the setup, bubblewrap would leave a process that waits forever. */
+/** Not `--die-with-parent`: with it, bubblewrap leaves a process that waits forever if it is killed during the setup. */
 const WALLS = [
   ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
   ...['--as-pid-1', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],

@@ -1,6 +1,7 @@
 // A control group for one sandbox, where the user may create one: then the kernel enforces the limits exactly. It is created beside or
-// below the group of this process, and only where memory and processes are already controlled. With version 1 only the process limit is
-// used, for root, whom no other limit stops from forking. Otherwise, usually for ordinary users, only the watcher enforces limits.
+// below the group of this process, and only where memory and processes are already controlled: settings of others stay as they are. With
+// version 1 only the process limit is used, for root, whom no other limit stops from forking. Otherwise, usually for ordinary users, only
+// the watcher enforces limits.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

@@ -46,7 +46,7 @@ export function homeView({ home, root, write, stateDir, env, inherited, own }: W
   const caches = cacheFolders(own.caches)
   const isShown = (path: string): boolean => shown.some(one => isWithin(path, one))
   const shown = own.show.flatMap(path => realOrNull(path) ?? []).filter(path => isWithin(path, folder))
-  // A pattern shows a place in the workspace only by its name, not by a wildcard.
+  // A pattern of the scope shows a place in the workspace, unless it consists of wildcards only and so means everything.
   const isWritten = (path: string): boolean =>
     isWithin(path, root) && (write ?? []).some(one => !/^[*?.]*$/.test(one) && covers([one], relative(root, path)))
   const find = (place: string): readonly string[] =>
@@ -91,7 +91,7 @@ export function homeView({ home, root, write, stateDir, env, inherited, own }: W
   }
 }
 
-/** For symbolic links: hiding a link hides its target. */
+/** For shown paths that are symbolic links: where the link itself is hidden, its target is mounted in its place. */
 function linksTo(paths: readonly string[]): readonly { readonly from: string; readonly to: string }[] {
   return paths.flatMap(path => {
     const [from, parent] = [realOrNull(path), realOrNull(dirname(path))]

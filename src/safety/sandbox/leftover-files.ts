@@ -12,6 +12,7 @@ export interface Leftover {
 const NAMES_MAX = 5
 const LOOKED_AT_MAX = 2_000
 const DEPTH_MAX = 6
+/** What common tools leave in temporary folders, and no user misses. */
 const DROPPINGS =
   /^(\.|node-compile-cache|v8-compile-cache|npm-|yarn--|pnpm-|bunx-|tsx-|jiti|vitest|vite-|pytest-of-|pip-|uv-|go-build|cargo-|rustc|hsperfdata_|core-js|esbuild-|xfs-|ansible|phantomjs|puppeteer|playwright)/
 

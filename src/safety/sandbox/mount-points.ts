@@ -15,7 +15,7 @@ export class MadeFolders {
   readonly #paths: string[] = []
   readonly made = new Set<string>()
 
-  /** Creates it in an existing parent. False when that fails, or when a link or a file is in the way. */
+  /** Creates it if it is missing; its parent must exist. False when that fails, or when a link or a file is in the way. */
   need(path: string): boolean {
     const isMade = lstatSync(path, { throwIfNoEntry: false }) === undefined && made(path)
     if (!isFolder(path)) return false

@@ -19,6 +19,7 @@ export function defaultLimits(): SandboxLimits {
 
 export interface MachineLimits {
   readonly limits: SandboxLimits
+  /** Variables that cannot be read, a sentence for each; their defaults apply. */
   readonly faults: readonly string[]
 }
 

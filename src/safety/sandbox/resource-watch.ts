@@ -20,7 +20,7 @@ export interface Watched {
 
 const COUNT_EVERY_MS = 50
 const MEASURE_MAX_MS = 250
-/** An upper bound for one core. */
+/** An upper bound of how fast one core can fill memory. */
 const FILLS_BYTES_PER_MS = 8_000_000
 /** For each process, to bound the cost: a rough measurement takes some microseconds, an exact one a millisecond and more. */
 const PAUSE_MS = { rough: 1, exact: 50 } as const

@@ -30,6 +30,7 @@ export interface SandboxRequest {
    * separately.
    */
   readonly scratch?: readonly string[]
+  /** Patterns below the root that are readable besides the writable ones; absent: everything. */
   readonly read?: readonly string[]
   readonly network: SandboxNetwork
   /** Our own sockets on its loopback, with any network but that of this machine. */
@@ -44,6 +45,7 @@ export interface SandboxRequest {
   readonly readable?: readonly string[]
   readonly limits?: SandboxLimits
   readonly argv: readonly string[]
+  /** The environment of the command, as without a sandbox. */
   readonly env: { readonly [name: string]: string }
 }
 
@@ -56,6 +58,7 @@ export interface WorkspaceCopy {
 export interface OwnView {
   /** Absolute paths below the home that are shown with their credentials. */
   readonly show: readonly string[]
+  /** The folder for the caches of package managers, kept per workspace. */
   readonly caches: string
   /** Only the scope itself is writable, as for commands of others, because a policy layer demands it. */
   readonly isLimited?: boolean
@@ -71,6 +74,7 @@ export type SandboxNetwork = 'host' | 'none' | ProxiedNetwork
 
 export interface ProxiedNetwork {
   readonly proxyFolder: string
+  /** The port of the proxy on the sandbox's loopback. */
   readonly port: number
   /** Addresses on the same port of the sandbox's loopback, for programs without proxy support. The proxy judges them. */
   readonly tcp?: readonly { readonly host: string; readonly port: number }[]
@@ -99,17 +103,20 @@ export interface Wrapped {
   /** Writable mounts, which are verified from outside before anything runs. */
   readonly writable: readonly string[]
   readonly inMemory: readonly string[]
-  /** Those in which a user would look for output of the command. */
+  /** Those of `inMemory` in which a user would look for output of the command. */
   readonly temporary: readonly string[]
   readonly limits: SandboxLimits
   /** Unexpected changes after the command has ended; the caller decides about them. */
   lookAfter(): Promise<Beyond>
+  /** Removes what was created for the sandbox and is no longer needed. */
   release(): void
 }
 
 /** Paths below the workspace. They may be by the command or by another process. */
 export interface Beyond {
+  /** New names outside the scope, and new protected ones. */
   readonly appeared: readonly string[]
+  /** Read-only names and writable mounts that were changed or replaced. */
   readonly changed: readonly string[]
   /** New names that `scratch` expects; not in `appeared`. */
   readonly left?: readonly string[]

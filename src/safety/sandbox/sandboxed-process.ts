@@ -21,10 +21,12 @@ export interface Boxed {
 }
 
 export interface BoxedExit {
+  /** 128 plus its number when a signal ended the command itself. */
   readonly exit: number | null
   readonly signal: string | null
   /** The sandbox could not be created, so nothing began. */
   readonly failure?: Failure
+  /** It used more than its limits, and was ended for that. */
   readonly excess?: Failure
   readonly leftover?: Leftover
 }

@@ -1,6 +1,7 @@
 // Secrets never leave in a prompt and never arrive in a journal, a log or a recording: every text that is sent, stored or shown passes
 // here. A secret is found as it is and as programs commonly write it: in JSON, in an address, in base64, in hexadecimal, in capitals,
-// reversed, spaced out; or a part of it. This is a net, not a wall: a program that has a secret can always write it in another way.
+// reversed, spaced out; with `parts`, also in pieces. This is a net, not a wall: a program that has a secret can always write it in another
+// way.
 
 import { StringDecoder } from 'node:string_decoder'
 import type { Json } from '../../domain/json.ts'

@@ -34,7 +34,7 @@ export interface BlobsOptions {
   readonly now: () => Millis
   readonly newId: () => string
   readonly failpoint?: ((name: string) => void) | undefined
-  /** The size limit for snapshots; bodies of the journal and outputs are never refused. */
+  /** The size that snapshots may bring the whole store to; bodies of the journal and outputs are never refused. */
   readonly quotaBytes?: number | undefined
 }
 
@@ -188,7 +188,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     return loose?.mtimeMs ?? this.#packs.storedAt(id)
   }
 
-  /** For the collector: renames, checks for use since `before`, then deletes. In a pack, marks it until `tidy`. */
+  /** For the collector: renames, then deletes, or restores it if it was used since `before`. In a pack, marks it until `tidy`. */
   remove(id: Sha256, before: Millis = Number.POSITIVE_INFINITY): boolean {
     const path = this.#path(id)
     if (this.#packs.has(id)) this.#packs.markDead(id)
@@ -216,7 +216,7 @@ export class BlobsFiles implements ContentStore, SnapshotBlobs {
     }
   }
 
-  /** After a collection: rewrites packs without the marked blobs, and removes abandoned temporary files. */
+  /** After a collection: removes or rewrites packs with enough marked blobs, and removes abandoned temporary files. */
   async tidy(before: Millis): Promise<{ readonly blobs: number; readonly bytes: number }> {
     const { folder, now, newId } = this.#options
     const failpoint = (name: string) => this.#options.failpoint?.(name)

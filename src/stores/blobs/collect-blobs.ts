@@ -26,7 +26,7 @@ export class Pins {
     this.#folder = join(options.folder, 'pins')
   }
 
-  /** `written`: after a power failure the previous note may return. */
+  /** `written`: after a power failure there may be the previous note of this name, or none. */
   pin(name: string, note: string, until: 'durable' | 'written' = 'durable'): void {
     const path = this.#path(name)
     const temporary = `${path}.${this.#options.newId()}.tmp`
@@ -65,7 +65,7 @@ export class Pins {
 }
 
 // Collection in packs. A pack without live blobs is removed; one that is mostly dead, or one of many small ones, is rewritten. The new pack
-// is durable before the old one is removed, so a crash leaves both, never neither. A pack in use stays.
+// is durable before the old one is removed, so a crash leaves both, never neither. A pack that was used since `before` stays.
 
 interface Collecting {
   readonly packs: Packs

@@ -42,7 +42,7 @@ export function syncFolderNow(folder: string): void {
   }
 }
 
-/** Turns ENOSPC and a failed sync, after which the process must stop, into errors of their own. */
+/** Turns a full disk or quota, and a failed sync, after which the process must stop, into errors of their own. */
 export function full(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (syscall === 'fsync' || syscall === 'fdatasync')
@@ -60,6 +60,7 @@ export function full(error: unknown): unknown {
 //   blob … blob │ id (32 bytes), length (u32) for each, in order │ count (u32), "PFPACK1\n"
 
 export const PACK_BYTES = 4 * 1024 * 1024
+/** Larger blobs get a file of their own. */
 const PACKED_MAX_BYTES = 1024 * 1024
 /** The memory limit, which a single large blob may exceed. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
@@ -336,6 +337,7 @@ export class Packs {
     }
   }
 
+  /** When it was last used, which its mtime records. */
   timeOf(name: Sha256): Millis | null {
     for (const path of this.#pathsOf(name)) {
       const stat = statSync(path, { throwIfNoEntry: false })
@@ -356,7 +358,7 @@ export function listed(folder: string): readonly string[] {
 
 export const sizeAt = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-/** ENOENT becomes null, any other error is thrown. */
+/** ENOENT and ENOTDIR become null, any other error is thrown. */
 export function absentAsNull<T>(work: () => T): T | null {
   try {
     return work()

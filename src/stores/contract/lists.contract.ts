@@ -150,7 +150,7 @@ export function listsContract(what: string, setup: Setup): void {
         return [total, Object.fromEntries(Object.entries(statuses).filter(([, count]) => count > 0))]
       }
       expect(await counted({})).toEqual([3, { active: 1, completed: 2 }])
-      // The counts of other statuses do not depend on the filters.
+      // The counts by status ignore the filters `status` and `among`.
       expect(await counted({ status: 'active' })).toEqual([1, { active: 1, completed: 2 }])
       expect(await counted({ status: 'completed', among: [wide, asked] })).toEqual([1, { active: 1, completed: 2 }])
       expect(await counted({ text: 'pla' })).toEqual([1, { completed: 1 }])
@@ -253,7 +253,7 @@ export function listsContract(what: string, setup: Setup): void {
         '1g',
       ])
       expect(await of({ statuses: ['completed'], order: 'recent' })).toEqual([])
-      // A claim does not change the assignee in the list.
+      // The assignee of the definition is listed, whoever claims the task.
       await must(store, ids[1]!, { type: 'claim', task: 't0' as never, token: 'tok', by: 'cleo' })
       expect(await of({ assignee: 'ann', status: 'running' })).toEqual(['2t0'])
       expect(await of({ assignee: 'cleo' })).toEqual([])

@@ -29,7 +29,7 @@ export interface Appending {
   readonly foldDue: (plan: PlanId, kept: Kept) => void
 }
 
-/** For a repeated key, returns the first answer without calling `write`. */
+/** For a repeated key, returns the first answer without calling `write`; for a key of another request, a refusal. */
 export function withKey(
   tables: Tables,
   room: Appending,
@@ -137,7 +137,7 @@ function ask(states: States, plan: PlanId, kept: Kept, command: Command, now: nu
   try {
     return decide(kept.state, command, now)
   } catch (bug) {
-    // It may be partly changed.
+    // The state may be partly changed, and must not be used again.
     states.drop(plan)
     throw bug
   }

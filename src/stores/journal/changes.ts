@@ -168,7 +168,7 @@ export async function* watchEntries(
   let after = options.after
   let wake = () => {}
   let moved = true
-  // False from the end of the store until another process commits: only then can memory be used.
+  // False once the store was read to its end, until another process commits: only meanwhile can memory be used.
   let isElsewhere = true
   // That end. Earlier gaps are pruned entries, even if they are still in memory.
   let end: Position = 0

@@ -99,7 +99,7 @@ export function* checkAll(tables: Tables, blobs: CheckBlobs, readData: boolean):
   }
 }
 
-/** For a plan with unknown rules: it is not damaged, and cannot be checked further. */
+/** For a plan with an unknown format or rules: it is not damaged, and cannot be checked further. */
 function checkChain(tables: Tables, no: number, plan: PlanId): number {
   let version = 0
   let hash: string = GENESIS

@@ -61,7 +61,7 @@ export function openEntry(previous: string, plan: PlanId, stored: StoredEntry, b
   return readEntry(plan, stored, blobs)
 }
 
-/** Only the events, for folding. */
+/** Only the events, for folding: commands do not change the state. */
 export function openEvents(
   previous: string,
   plan: PlanId,
@@ -86,7 +86,7 @@ function demandChain(previous: string, plan: PlanId, stored: StoredEntry): void 
 
 export function entryHash(previous: string, plan: PlanId, row: Omit<StoredEntry, 'hash'>): Sha256 {
   const { position, version, at, actor, fence, body, blob } = row
-  // Built by hand, which is faster than JSON.stringify of a list.
+  // Exactly the text of JSON.stringify for the list, built by hand because that is faster.
   const beside = `[${position},${JSON.stringify(plan)},${version},${at},${JSON.stringify(actor)},${fence}]`
   return hash('sha256', `${previous}\n${beside}\n${blob === null ? body : `blob ${blob}`}`) as Sha256
 }

@@ -52,7 +52,7 @@ export interface Changes {
   /** True when the plan's row changed in more than `done` and `updatedAt`. */
   readonly planMoved: boolean
   readonly state: PlanState
-  /** The changed tasks; `all` for a new definition or a cancelled plan. */
+  /** The changed tasks; `all` for a new definition, a plan that ended uncompleted, or a finished rollback. */
   readonly tasks: readonly TaskState[] | 'all'
   readonly added: readonly TaskState[]
   readonly attempts: readonly AttemptChange[]

@@ -91,6 +91,7 @@ function isRestorable(
   const { tables, blobs, notes, now } = room
   const plan = tables.journal.planOf(no)
   let keptMs = RESTORED_KEPT_MS
+  /** The limit set by the policy layers around the plan. */
   let keptMaxMs = Number.POSITIVE_INFINITY
   let last: Millis | null = null
   let moved: Millis | null = null

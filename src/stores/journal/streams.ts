@@ -132,7 +132,7 @@ export function refuseToTalk(tables: Tables, session: string): Refusal | null {
   return isClosed ? refuse('illegal-transition', `the session '${session}' is closed`, 'open another one') : null
 }
 
-/** The messages of a session about a new plan, inside the transaction that creates the plan. */
+/** Appends the message about a new plan to its session, inside the transaction that creates the plan. */
 export function sessionMessages(
   tables: Tables,
   clock: Clock,

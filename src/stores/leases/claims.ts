@@ -40,7 +40,7 @@ export function claimsOn(room: Keeping): Claims {
         for (const claim of tables.claims.all(no)) {
           if (!isLapsed(room, claim)) continue
           const task = tables.projections.taskName(claim.no, claim.ordinal)
-          // Removes rows whose task was reported or released.
+          // A row may outlive its claim, when the task was reported or released: such rows are removed below.
           if (task !== null && heldToken(room, tables, claim.plan, task)?.token === claim.token) {
             found.push({ plan: claim.plan, task, token: claim.token })
           } else stale.push(claim)

@@ -1,4 +1,4 @@
-// The machine and process of a store, and its monotonic time. Passed in by compose.ts; tests pass their own.
+// The machine and process of a store, and its clocks. Passed in by compose.ts; tests pass their own.
 
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -52,7 +52,7 @@ export class LeasesOnTables implements Leases {
     const stop = async () => {
       if (!this.#owners.delete(id)) return
       await beat?.stop()
-      // The next process finds the owner dead and removes its row.
+      // If the disk is full, the row stays, until the next process finds the owner dead and removes it.
       await transactions.write(tables => tables.owners.remove(id)).catch(passOverFull)
     }
     this.#owners.set(id, { leaseMs, lost, stop })

@@ -44,7 +44,10 @@ export function reservationsOn({ transactions }: { readonly transactions: Transa
   }
 }
 
-/** Removes tasks whose files another plan holds, or held since their capture: those are prepared again later. */
+/**
+ * Removes from a turn the tasks whose files another plan holds, or held since their capture: those are prepared again later. Refuses such
+ * a claim.
+ */
 export function granted(tables: Tables, no: number, command: Command): Command | Refusal {
   if (command.type === 'claim' && command.prepared?.reserves !== undefined) {
     const { reserves } = command.prepared
@@ -117,7 +120,7 @@ function declaresScopes(definition: PlanDefinition): boolean {
 
 const scoped = new WeakMap<PlanDefinition, boolean>()
 
-/** Events that end a visit, or release its files. */
+/** Events that can end a visit, or release its files during it. */
 function mayRelease({ type }: Event): boolean {
   switch (type) {
     case 'attempt.started':

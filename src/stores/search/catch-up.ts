@@ -1,5 +1,5 @@
-// Catches search and steps up with the journal and the output, never while a plan runs: on demand, and by the janitor, in batches of one
-// transaction that includes the position. So a crash between batches loses and repeats nothing; concurrent processes take turns.
+// Catches search and steps up with the journal and the output, never as part of a step of a plan: on demand, and by the janitor, in batches
+// of one transaction that includes the position. So a crash between batches loses and repeats nothing; concurrent processes take turns.
 
 import type { PlanId } from '../../domain/id.ts'
 import { limitOf, openCursor, pageOf } from '../cursor.ts'

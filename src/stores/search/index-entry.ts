@@ -78,7 +78,7 @@ export class PlanIndexing {
     }
   }
 
-  /** New or removed (null) texts; and steps. */
+  /** Changed or removed (null) texts; and steps. */
   changes(): { readonly docs: readonly (readonly [TaskName | null, Doc | null])[]; readonly steps: Iterable<Step> } {
     this.#define()
     return {
@@ -203,7 +203,7 @@ const countedUse = ({ usage, cost }: NonNullable<Result['model']>): JsonObject =
 const objectOf = (value: Json | undefined): JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}
 
-/** Null unless it is a number. */
+/** Agents may report anything: null unless it is a finite number of at least 0. */
 const amount = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.min(value, Number.MAX_SAFE_INTEGER) : null
 

@@ -4,6 +4,7 @@
 import type { Millis, PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type { PlanSet, Position, SearchHit, StepsQuery } from '../store.ts'
 
+/** How far it is caught up: the position of an entry, and the number of a chunk of output. */
 export interface Marks {
   readonly position: Position
   readonly log: number
@@ -13,6 +14,7 @@ export interface Marks {
 export interface Doc {
   readonly task: TaskName | null
   readonly kind: string | null
+  /** Those that the task needs, else its action type. */
   readonly capabilities: readonly string[]
   readonly text: string
 }
@@ -65,6 +67,7 @@ export interface SearchWhere {
   readonly archived: boolean
 }
 
+/** A hit with its whole text. The next page begins below `key`. */
 export interface FoundText extends Pick<SearchHit, 'at' | 'log'> {
   readonly key: number
   readonly plan: PlanId

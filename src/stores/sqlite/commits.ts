@@ -3,7 +3,7 @@
 //
 //   idle ─write→ scheduled ─setImmediate→ flushing ─commit→ idle       flushing ─busy→ scheduled (after a while)
 //   flushing ─error before COMMIT→ rolled back, all refused            COMMIT fails in the disk → broken, for ever
-//   the file is no longer where it was opened → broken, for ever: SQLite would go on writing to a deleted file
+//   the file is no longer where it was opened → broken, for ever: SQLite would go on writing to a deleted or moved file
 
 import type { Changes, Recent } from '../journal/changes.ts'
 import type { States } from '../journal/plan-states.ts'

@@ -1,5 +1,5 @@
-// Search and steps in SQLite: texts with an external-content full-text index, and one row for each attempt. Queries are quoted words, so no
-// input is an operator.
+// Search and steps in SQLite: texts with a contentless full-text index beside them, and one row for each attempt. Queries are quoted words,
+// so no input is an operator.
 
 import type { PlanId, PlanName, TaskName } from '../../domain/id.ts'
 import type {
@@ -194,7 +194,7 @@ function findLogs(
     }))
 }
 
-/** Uses the most selective index: plan, agent or time. */
+/** Uses the index of the plan, else that of the agent, else that of the time. */
 function endedSteps(sql: Connection, asked: StepsWhere, after: EndedStep | null, limit: number): readonly EndedStep[] {
   const { no, agent, capability, kind, since, until } = asked
   const where = new Conditions()

@@ -1,8 +1,8 @@
 // Renews a lease in its own thread with its own connection, so that a busy event loop does not lose its plans. The program of the thread is
 // a text, because it must start equally from dist/*.js and src/*.ts; it has its own module address, so that no package.json of the current
 // folder affects it. It reads the machine's monotonic clock, which all threads and processes of one boot share. A stopped process stops its
-// threads too; when it wakes up late, the renewal finds the lease expired and reports that. A renewal need not survive a power failure, so
-// this connection does not sync.
+// threads too; when it wakes up late, the renewal finds the lease expired and reports that. A renewal need not survive a power failure,
+// after which the boot is another one anyway, so this connection alone does not sync its commits.
 
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'

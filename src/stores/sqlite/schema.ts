@@ -9,7 +9,7 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** A CHECK for one of these words. With `instr`, because SQLite builds an index for an `IN` list at every check. */
+/** A condition: one of these words. With `instr`, because SQLite builds an index for an `IN` list at every check. */
 export const oneOf = (column: string, ...words: readonly string[]): string =>
   `instr('|${words.join('|')}|', '|' || ${column} || '|') > 0`
 
@@ -55,7 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
         ended_at INTEGER,
         agent TEXT
       ) STRICT`,
-      // Every index ends with the plan number, so that a page is one range per combination.
+      // SQLite ends every index entry with the rowid, here the plan number, so that a page is one range per combination.
       'CREATE INDEX plans_by_status ON plans (status, archived)',
       'CREATE INDEX plans_by_session ON plans (session, status, archived) WHERE session IS NOT NULL',
       'CREATE INDEX plans_by_goal ON plans (goal, status, archived) WHERE goal IS NOT NULL',

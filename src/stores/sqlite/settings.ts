@@ -32,6 +32,7 @@ export function refuseNetworkFilesystem(
   throw new StoreRefused(`${folder} is on a network filesystem (${name})`, 'use --dir with a folder on a local disk')
 }
 
+/** For the connection that writes. Must run outside a transaction. */
 export function applySettings(connection: Connection): void {
   // The page size can only be set while the file is empty.
   connection.exec('PRAGMA page_size = 4096')

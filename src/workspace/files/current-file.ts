@@ -76,6 +76,7 @@ export function within<T>(root: OpenFolder, path: BytePath, act: (folder: OpenFo
   }
 }
 
+/** To be closed by the caller; null when there is no such folder. */
 export function openFolderAt(root: OpenFolder, path: BytePath): OpenFolder | null {
   if (path === '') return root.again()
   return within(root, path, (folder, name) => {

@@ -87,6 +87,7 @@ const O_PATH = 0o10000000
 // written first and then synced in parallel, because a write between two syncs waits for the journal of the file system.
 
 const AT_ONCE_BYTES = 1024 * 1024
+/** Each holds a file open. */
 const AT_ONCE = 64
 
 export interface Fresh {

@@ -67,7 +67,7 @@ export async function deleteAside(path: string, plan: PlanId): Promise<void> {
   await removeTree(namesFor(path, plan).removed)
 }
 
-/** Names of plans never begin with a dot. */
+/** Beside the folder, and never a plan's own: no name of a plan begins with a dot. */
 const namesFor = (path: string, plan: PlanId) => ({
   looking: join(dirname(path), `.removing-${plan}`),
   removed: join(dirname(path), `.removed-${plan}`),

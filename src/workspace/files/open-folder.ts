@@ -160,7 +160,7 @@ function steady(
 
 // One shared buffer: nothing here awaits between reading and hashing.
 let buffer = Buffer.allocUnsafe(256 * 1024)
-/** A larger buffer is released by the next small file. */
+/** A larger buffer is released by the next file that needs less than half of it. */
 const BUFFER_KEPT_BYTES = 16 * 1024 * 1024
 
 function readOnce(folder: Readable, name: BytePath, maxBytes: number): Omit<ReadFile, 'settled'> | string | null {

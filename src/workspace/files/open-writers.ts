@@ -11,6 +11,7 @@ const POLL_MS = 10
 const POLLS = 100
 const YIELD_PROCESSES = 32
 
+/** Processes may end meanwhile, and those of other users cannot be read: both are skipped. */
 function orNone<T>(read: () => T, none: T): T {
   try {
     return read()

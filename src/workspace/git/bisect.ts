@@ -20,7 +20,7 @@ export interface Bisection<T> {
 export type BisectStep<T> =
   | { readonly status: 'probe'; readonly index: number; readonly candidate: T; readonly remaining: number }
   | { readonly status: 'found'; readonly index: number; readonly culprit: T }
-  /** The first bad one is among these, in order, because the others were skipped. */
+  /** Candidates before the known bad one were skipped: the first bad one is among these, in order. */
   | { readonly status: 'narrowed'; readonly suspects: readonly T[] }
   | { readonly status: 'clean' }
 

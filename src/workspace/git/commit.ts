@@ -141,7 +141,7 @@ export async function commitWithKey(
   return null
 }
 
-/** Records the committed paths in the index of a working tree, unless a person staged something else. */
+/** Records the committed paths in the index of a working tree; refuses when other content is staged for one of them. */
 async function stage(repository: Repository, place: string, tip: Oid, changes: readonly TreeChange[]): Promise<void> {
   const staged = await indexChanges(repository, place, tip)
   const wanted = new Map(changes.map(change => [change.path, change]))

@@ -35,6 +35,7 @@ export interface Git {
   standing(): Promise<GitAnswer<GitStanding | null>>
   /** Does the repository belong to this folder? Otherwise writes are refused; planning can ask before. */
   mayWrite(): Promise<GitAnswer<null>>
+  /** Creates the branch of a plan or task at `base`, without moving HEAD; returns it if this plan made it before. */
   ensureBranch(request: BranchRequest): Promise<GitAnswer<PlanBranch>>
   commitPaths(request: CommitRequest): Promise<GitAnswer<Committed>>
   createTag(request: TagRequest): Promise<GitAnswer<RefOperation>>
@@ -67,6 +68,7 @@ export interface CommitRange {
 
 export interface GitGround {
   readonly top: string
+  /** Null before the first commit. */
   readonly commit: Oid | null
 }
 
@@ -168,6 +170,7 @@ export interface ScratchRequest {
 
 export interface CheckedOut {
   readonly commit: Oid
+  /** The folder in the worktree that corresponds to the workspace in the repository. */
   readonly workspace: string
 }
 
@@ -176,6 +179,7 @@ export interface TaskOwner extends Owner {
 }
 
 export interface TaskRequest extends TaskOwner {
+  /** Where the plan's branch begins, if it is created now. */
   readonly base: string
   readonly key: string
   /** Start again, even if there is a commit with this key. */
@@ -211,6 +215,7 @@ export type LandedTask =
   | {
       readonly status: 'landed'
       readonly branch: PlanBranch
+      /** Null when there was nothing to merge. */
       readonly merge: RefOperation | null
       readonly operations: readonly GitOperation[]
       readonly kept: Failure | null
@@ -268,6 +273,7 @@ export interface RollbackRequest {
 
 export interface RollbackStep {
   readonly do: 'move' | 'revert' | 'delete' | 'restore' | 'remove-worktree' | 'nothing' | 'refuse'
+  /** The ref, or the path of a worktree. */
   readonly target: string
   readonly from: Oid | null
   readonly to: Oid | null
@@ -292,6 +298,7 @@ export interface CommitLine {
 
 export interface FileStat {
   readonly path: string
+  /** Lines; null for binary content. */
   readonly added: number | null
   readonly removed: number | null
 }

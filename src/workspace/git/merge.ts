@@ -38,6 +38,7 @@ export type MergedTrees =
   | { readonly status: 'clean'; readonly tree: Oid }
   | { readonly status: 'conflict'; readonly paths: readonly string[] }
 
+/** The tree of a merge. The repository's merge drivers do not run; their files count as conflicts. */
 export async function mergeTrees(repository: Repository, ours: Oid, theirs: Oid): Promise<MergedTrees> {
   const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs]
   const output = await repository.git(args, { codes: [0, 1, 128, 129] })

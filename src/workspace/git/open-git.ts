@@ -24,7 +24,7 @@ import { beginTask, mergeTask } from './task-worktree.ts'
 import { addWorktree, allWorktrees, demandNoFilters, listWorktrees } from './worktree.ts'
 
 // The state of a repository for the journal after every task: HEAD, the index and the number of uncommitted files. Called often, so it
-// needs only one process, and none where there is no repository.
+// needs only one process, but for filters or a configured working tree, and none where there is no repository.
 
 type ReadState = () => Promise<GitStanding | null>
 

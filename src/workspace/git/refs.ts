@@ -3,7 +3,7 @@
 //
 //   refs/heads/plan/<plan>                    the branch of a plan
 //   refs/heads/plan/<plan>+<task>             the branch of one task; `+` is in no name and replaces `/`
-//   refs/planfold/made/<plan id>/<branch>     marks a branch as ours, even after a crash
+//   refs/planfold/made/<plan id>/<branch>     where we created a branch; marks it as ours, even after a crash
 //   refs/planfold/made/<plan id>/tags/<tag>   the same for a tag
 //   refs/planfold/backup/<plan>/<time>/…      what a rollback or removal took off its branch
 
@@ -80,6 +80,7 @@ interface Swap {
   readonly ref: string
   /** Null: the ref must not exist. */
   readonly before: Oid | null
+  /** Null: delete the ref. */
   readonly after: Oid | null
   readonly why: string
 }

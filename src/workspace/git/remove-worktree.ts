@@ -1,6 +1,6 @@
 // The removal of a worktree, which must never delete the only copy of anyone's work. Everything is compared with the commit by content, in
 // a separate index, so that flags like assume-unchanged and manipulated times hide nothing. Uncommitted files, staged content and ignored
-// files prevent the removal, unless they are expendable or stored elsewhere. Commits that only its reflog knows get a ref.
+// files prevent the removal, unless they are stored elsewhere, or ignored and expendable. Commits that only its reflog knows get a ref.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

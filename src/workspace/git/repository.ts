@@ -22,6 +22,7 @@ export interface RepositoryOptions {
   readonly root: string
   /** The folder of temporary index files. */
   readonly scratch: string
+  /** Of this process; only a short list of it is passed to git. */
   readonly environment: Variables
 }
 
@@ -206,7 +207,7 @@ export function baseEnvironment(options: Pick<RepositoryOptions, 'root' | 'envir
     GIT_NO_REPLACE_OBJECTS: '1',
     // A partial clone would fetch missing objects with a command that the repository chooses.
     GIT_NO_LAZY_FETCH: '1',
-    // An empty allow list: no transport may be used, whatever the configuration says.
+    // An allow list that names no transport, so none may be used, whatever the configuration says.
     GIT_ALLOW_PROTOCOL: 'none',
   }
 }

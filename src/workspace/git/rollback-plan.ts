@@ -23,7 +23,7 @@ import { allWorktrees, isOurs as isOurWorktree } from './worktree.ts'
 
 const ASK_TIMEOUT_MS = 10_000
 
-/** The evidence that others have one of these commits; null for none. Oldest first. */
+/** The evidence that others have one of these commits, which are given oldest first; null for none. */
 async function whoHas(
   repository: Repository,
   ref: string,
@@ -202,7 +202,7 @@ async function planTag(
   return step('refuse', tip, `${has}: others may rely on it`, `git push <remote> :${ref}`, `git tag -d ${name}`)
 }
 
-/** In a worktree of the plan the index moves too. */
+/** Without the worktrees of this plan, where the index moves with the branch. */
 async function placesOfOthers(
   repository: Repository,
   plan: PlanId,

@@ -82,7 +82,7 @@ async function carryOut(
   }
 }
 
-/** The steps of an interrupted run of this rollback. */
+/** What an interrupted run of this rollback did to the ref of this step, without reporting it. */
 async function foundDone(
   repository: Repository,
   request: RollbackRequest,

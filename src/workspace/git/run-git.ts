@@ -14,7 +14,7 @@ export interface GitRun {
   readonly outputMaxBytes?: number
   /** Exit codes that are answers; others are failures. */
   readonly codes?: readonly number[]
-  /** What to do with output over the limit. */
+  /** For output over the limit: refuse (default), or return what was read so far. */
   readonly cutOff?: 'refuse' | 'keep'
 }
 

@@ -3,8 +3,8 @@
 // repeated.
 //
 //   plan/<plan>          ●──────────────●  merged
-//                         \
-// /   plan/<plan>+<task>     ●  the work     then the branch is deleted
+//                         \            /
+//   plan/<plan>+<task>     ●  the work     then the branch is deleted
 
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
@@ -94,7 +94,7 @@ async function takeWorktree(repository: Repository, request: TaskRequest, path: 
   return { path, workspace, operations, aside }
 }
 
-/** Null when there is none of ours. Unregisters a worktree that was deleted by hand. */
+/** Null when there is none; one of others is refused. Unregisters a worktree that was deleted by hand. */
 async function knownAt(repository: Repository, request: TaskRequest, path: string): Promise<ListedWorktree | null> {
   const { plan } = request
   const branch = branchOf(request)
@@ -139,7 +139,7 @@ async function emptied(
     await swapRef(repository, { ref, before: null, after: left, why: 'what an attempt left' })
     aside.push(ref)
   }
-  // The index has exactly the tracked files now, so the checkout removes only these.
+  // The index has all saved files now, also the untracked ones, so the checkout removes these and nothing else.
   await repository.git(['read-tree', '--no-sparse-checkout', tree], { cwd: path })
   await repository.git(['checkout', '--quiet', '--force', '--no-recurse-submodules', '--detach', target], {
     cwd: path,

@@ -52,7 +52,7 @@ export async function addWorktree(
   return { worktree: { path, branch, head }, operations: [operation, added] }
 }
 
-/** An empty folder for a branch that is checked out nowhere else. */
+/** Adds a worktree, without files yet, for a branch that is checked out nowhere. */
 export async function checkOutNew(
   repository: Repository,
   {

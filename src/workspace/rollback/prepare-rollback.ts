@@ -108,7 +108,7 @@ function save(look: Look, batch: Batch, assessed: readonly Assessed[]): Sha256 {
 
 type Look = (folder: BytePath) => fs.Stats | null
 
-/** Caches the mode of a folder for many steps. Used for reading only. */
+/** Caches the stat of a folder for many steps. It goes by path, so it may only be used to read modes, never to change anything. */
 function onceEach(root: OpenFolder): Look {
   const seen = new Map<BytePath, fs.Stats | null>()
   return path => {

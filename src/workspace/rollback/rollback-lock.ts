@@ -12,7 +12,7 @@ import type { Workspace } from '../workspace.ts'
 const FOLDER = 'rolling-back'
 const LOOKS = 10
 const BETWEEN_LOOKS_MS = 5
-/** A capture waits half a minute for a rollback. */
+/** A capture waits at most half a minute for a rollback. */
 const WAIT_LOOKS = 6_000
 const CAPTURES_MAX = 5
 
@@ -47,7 +47,7 @@ export async function holdRollbacks(place: { readonly root: string; readonly sta
       const others = otherSigns(folder, name)
       const [first] = others
       if (first === undefined) return { name, release }
-      // Of several waiting processes, all but the last yield at once, so that one proceeds soon.
+      // Of several that wait, all but the one whose name sorts last give up at once, so that this one proceeds soon.
       if (look >= LOOKS || others.some(other => other.name > name))
         refuse('transient', `process ${first.pid} is rolling back here`, 'try again when it has ended')
       await new Promise<void>(resolve => setTimeout(resolve, BETWEEN_LOOKS_MS))

@@ -71,7 +71,7 @@ function isSameKind(a: TreeEntry | null, b: TreeEntry | null): boolean {
   return isSameEntry(a, b)
 }
 
-/** Without the ctime, which the rename has changed. */
+/** Without the ctime, which a rename or hard link has changed. */
 const isSameFile = (a: Stamp, b: Stamp): boolean =>
   a.ino === b.ino && a.mtimeNs === b.mtimeNs && a.size === b.size && a.mode === b.mode
 
@@ -265,7 +265,7 @@ class Steps {
     this.#putBack(step)
   }
 
-  /** By times and size. Before it is dropped it is read once more. */
+  /** By its stamp, without reading it. Before it is dropped it is read once more. */
   #isAsSeen(step: Numbered): boolean {
     const seen = this.#room.begun === 'before' ? undefined : this.#room.begun.seen.get(step.path)
     const stat = seen === undefined ? null : this.#aside.look(asideName(step))
@@ -325,7 +325,7 @@ class Steps {
   #isThere({ at, want, number }: Numbered): boolean {
     const fresh = this.#fresh.get(number)
     if (fresh === undefined) return isWanted(readCurrentFile(this.#room.root, at, ANY_TIME), want)
-    // Our own file: it need not be read again.
+    // With the same stamp it is our own file and nobody has written to it, so it need not be read again.
     const stat = lookAt(this.#room.root, at)
     return stat?.isFile() === true && isSameFile(fresh, stampOf(stat))
   }

@@ -1,6 +1,6 @@
 // Scans the directories of a write scope into one tree object for each directory. Files in the stat cache are not read, and unchanged
 // directories are not stored again, so a wide scope costs one stat for each file, like a snapshot. Links are recorded, never followed;
-// protected folders and Planfold's state are not entered; unreadable files are reported as left out.
+// protected folders and Planfold's state are not entered; files that cannot be read, or change while read, are reported as left out.
 
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -35,6 +35,7 @@ export interface ScopeTree {
 export interface ScanOptions {
   readonly root: OpenFolder
   readonly patterns: readonly string[]
+  /** Path of the state folder inside the workspace, each name folded. */
   readonly state: readonly string[] | null
   readonly cache: StatCache
   /** Where contents and trees are stored. Null: scan only, and cache nothing. */
@@ -60,7 +61,7 @@ export interface Scan {
   readonly bytes: number
   /** Cached hashes, which must be in the store and stay there. */
   readonly reused: readonly Sha256[]
-  /** Called when everything is durable: the next scan of these patterns starts with this cache. */
+  /** To be called when everything is durable: the next scan of these patterns starts with this cache. */
   readonly remember: () => void
 }
 
@@ -73,6 +74,7 @@ type Made = NonNullable<CachedDirectory['made']>
 interface ScanPosition {
   readonly path: BytePath
   readonly depth: number
+  /** Everything below is in scope, whatever the patterns say. */
   readonly whole: boolean
   readonly expected: Tree | null
 }

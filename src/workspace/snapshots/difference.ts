@@ -33,7 +33,7 @@ export function differenceOf(manifest: Manifest, scan: CurrentFiles): Difference
   const changes: Change[] = []
   const extraDirectories: BytePath[] = []
   for (const path of [...new Set([...manifest.entries.keys(), ...scan.found.keys()])].sort()) {
-    // What the manifest lacks is unknown, and what cannot be read cannot be stored: leave both.
+    // What the manifest left out is unknown, and what cannot be read cannot be stored: leave both.
     if (isBelowOne(path, wasLeft) || isBelowOne(path, isUnknown)) continue
     const want = manifest.entries.get(path) ?? null
     const have = scan.found.get(path) ?? null
@@ -60,7 +60,7 @@ export function madeDirectories(
   return extraDirectories.filter(path => made.has(path))
 }
 
-/** Paths that the manifest lacks or that cannot be read now, so that changes are unknown. */
+/** Paths that were left out of the manifest, or cannot be read now, so that changes are unknown. */
 export function unknownOf(manifest: Manifest, { unknown }: Difference): readonly Left[] {
   const all = new Map([...manifest.left.filter(isUnread), ...unknown].map(left => [left.path, left]))
   return [...all.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -73,7 +73,7 @@ function isSame(path: BytePath, have: Change['have'], want: Entry | null, patter
   if (have.type === 'file' && want.type === 'file') return have.sha256 === want.sha256 && have.mode === want.mode
   if (have.type === 'link' && want.type === 'link') return have.target === want.target
   if (have.type === 'directory' && want.type === 'directory') {
-    // The mode of a parent directory is not ours.
+    // The mode of a directory that only leads to the scope is not ours.
     return have.mode === want.mode || !(covers(patterns, textOf(path)) || inScope(patterns, textOf(path)))
   }
   return false

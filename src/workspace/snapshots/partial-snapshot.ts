@@ -104,7 +104,7 @@ export function demandStored(blobs: SnapshotBlobs, parts: ReadonlyMap<BytePath, 
     refuse('logic', `the content ${missing} is not stored`, advise`run ${quoted('check', { readData: true })}`)
 }
 
-/** A path below the top without `..`; other paths are refused. */
+/** A path below the top without `..`; other paths are never touched. */
 export const isSafeRelativePath = (path: BytePath): boolean =>
   path !== '' && !path.includes('\0') && path.split('/').every(name => name !== '' && name !== '.' && name !== '..')
 

@@ -1,4 +1,5 @@
-// Implements snapshots: takes, compares, and rolls back. Serialised; an interrupted rollback is finished first.
+// Implements snapshots: takes, compares, and rolls back, one at a time. An interrupted rollback is finished before the next snapshot or
+// rollback.
 
 import { realpathSync } from 'node:fs'
 import type { Sha256 } from '../../domain/id.ts'

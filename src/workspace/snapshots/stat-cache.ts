@@ -69,7 +69,7 @@ const NOTHING: ReadonlyMap<BytePath, CachedDirectory> = new Map()
 const FILE_NAME = 'stat-cache'
 const MAGIC = Buffer.from('PFSTAT1\n')
 const ROW_BYTES = 72
-/** The file is rewritten when so many entries are newer than it, or one in ten. Fewer are quickly hashed again. */
+/** The file is rewritten when more than so many entries, and more than one in ten, are newer than it. Fewer are quickly hashed again. */
 const STALE_MIN = 256
 
 /** How many pattern lists are cached, for parallel and consecutive tasks. */

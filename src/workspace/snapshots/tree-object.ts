@@ -1,5 +1,5 @@
 // The format of snapshots (docs/formats/snapshots.md): one content-addressed blob for each directory, so that an unchanged directory is the
-// same blob again, and one for the snapshot, which names the top directory. References come first and unencoded, so that a collector need
+// same blob again, and one for the snapshot, which names the top directory. References come first and uncompressed, so that a collector need
 // not parse the rest.
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib'

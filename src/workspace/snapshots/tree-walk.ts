@@ -30,6 +30,7 @@ const ENTRY_COSTS_BYTES = 8 * 1024
 
 export interface WalkOptions {
   readonly root: OpenFolder
+  /** Path of the state folder inside the workspace, each name folded. */
   readonly state: readonly string[] | null
   readonly scopes: readonly string[]
   readonly cache: StatCache
