@@ -218,7 +218,7 @@ function* textsIn(value: unknown, path: readonly (string | number)[]): Generator
       if (key !== 'subplan' && key !== 'recover' && key !== 'extra') yield* textsIn(one, [...path, key])
 }
 
-/** Reports keys for external tasks on tasks with a runner. */
+/** An `instruction` is for whoever claims the task, or for a model. Other actions would ignore it. */
 function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
   const action = Object.keys(task).find(key => ACTION_KEYS.includes(key))
   if (action === undefined || PROMPTED.has(action) || !Object.hasOwn(task, 'instruction')) return

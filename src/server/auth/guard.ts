@@ -13,7 +13,7 @@ export interface Who {
   readonly role: Role
   /** Null means everything. Anything outside the scope is answered as if it did not exist. */
   readonly scope: Scope | null
-  /** An owner signed in through the web UI: what they write counts as written by a person. */
+  /** An admin for all plans, signed in through the web UI: what they write counts as written by a person. */
   readonly isPerson?: true
   /** Key for counting the open streams of one token. */
   readonly token: string
@@ -21,7 +21,7 @@ export interface Who {
 }
 
 export interface Guard {
-  /** Authenticates by host, origin and token. With `anybody`, a token is optional. Rights are checked elsewhere. */
+  /** Authenticates by host, origin and token. With `anybody`, tokens are not looked at. Rights are checked elsewhere. */
   admit(request: IncomingMessage, comes: 'anybody' | 'token'): Who | Problem
   /** May a body come without a JSON media type? Only without tokens and where no browser can have sent it. */
   takesAnyType(request: IncomingMessage): boolean

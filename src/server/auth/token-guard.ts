@@ -1,5 +1,5 @@
-// The guard of the service: admits a token, or a browser session that came from one. Public routes pass here too; for them only
-// the token is optional, the checks of host and origin are not.
+// The guard of the service: admits a token, or a browser session that came from one. Public routes pass here too: their token
+// is not looked at, but host and origin are checked.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -50,6 +50,7 @@ interface TokenGuardOptions {
   readonly now: () => number
 }
 
+/** The caller of a public route: an empty scope, so it sees no plan. */
 const ANONYMOUS: Omit<Who, 'from'> = {
   actor: 'nobody' as Actor,
   role: 'viewer',
@@ -89,7 +90,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     return find(session) ?? SESSION_OVER
   }
 
-  /** Most connections repeat the same token: its hash is cached per connection until the tokens change. */
+  /** Most connections repeat the same token, so the result is kept per connection until the tokens change. */
   function bearer(socket: Socket, authorization: string): Token | undefined {
     const good = tokens()
     const before = shown.get(socket)
@@ -100,6 +101,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     return token
   }
 
+  /** Compares all tokens in constant time, so that timing reveals nothing about them. */
   function find(sha256: string): Token | undefined {
     const wanted = Buffer.from(sha256, 'hex')
     let found: Token | undefined
