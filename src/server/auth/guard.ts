@@ -25,12 +25,12 @@ export interface Guard {
   admit(request: IncomingMessage, comes: 'anybody' | 'token'): Who | Problem
   /** May a body come without a JSON media type? Only without tokens and where no browser can have sent it. */
   takesAnyType(request: IncomingMessage): boolean
-  /** Exchange of a token for a cookie; null if no token is needed. */
+  /** Sign-in of browsers: a code is exchanged for a cookie, so no page has the token. Null if no token is needed. */
   readonly browsers?: Browsers | null
 }
 
-// The guard of `serve --no-auth`: without tokens, everybody on this machine may do everything. It listens on the loopback address
-// only and still rejects cross-site requests, which a browser on this machine could be made to send.
+// The guard of `serve --no-auth`: without tokens, everybody on this machine may do everything. It accepts only requests
+// to loopback names and still rejects cross-site requests, which a browser on this machine could be made to send.
 
 export function openGuard(origins = openOrigins(LOOPBACK_ONLY)): Guard {
   const who = { actor: 'anyone' as Actor, role: 'admin' as const, scope: null, token: '' }

@@ -11,9 +11,9 @@ import type { Guard, Who } from './guard.ts'
 import type { From, Origins } from './origins.ts'
 import { sha256Of, type Token } from './token-file.ts'
 
-/** Rate-limits wrong tokens by source. This saves time and log lines; 256 bits cannot be guessed. A valid token always passes. */
+/** Rate-limits wrong tokens and codes by source. This saves time and log lines; 256 bits cannot be guessed. A valid token always passes. */
 export interface Tries {
-  /** Counts one more wrong token; a problem if there were too many recently. */
+  /** Counts one more wrong one; a problem if there were too many recently. */
   wrong(source: string): Problem | null
 }
 

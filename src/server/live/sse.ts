@@ -204,6 +204,7 @@ export interface Outlet {
   write(text: string): boolean
   drained(): Promise<void>
   buffered(): number
+  /** Aborts when the client disconnects, and when the service stops. */
   readonly disconnected: AbortSignal
   end(): void
   destroy(): void
