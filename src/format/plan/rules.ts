@@ -256,7 +256,7 @@ function* beside(task: Raw, path: Path, key: string, other: string): Generator<D
   }
 }
 
-/** A number becomes text as it was typed. If parsing changed it (`1.10`, `0x10`, `007`), it must be quoted. */
+/** A number is passed on as its value. If that is not what was typed (`1.10`, `0x10`, `007`), it must be quoted. */
 function* numbersInEnvironment(
   { env }: Raw,
   path: Path,
