@@ -201,7 +201,7 @@ export function validateJson(
   }
 }
 
-/** The work limit was hit: the result is unknown. */
+/** The limit on work or depth was hit: the result is unknown. */
 class Unbounded extends Error {}
 
 function faultsOfSchema(root: unknown): readonly JsonFault[] {
