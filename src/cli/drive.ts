@@ -21,7 +21,8 @@ import { stopping } from './terminal/interrupt.ts'
 import { tellEnd } from './text/run-summary.ts'
 import { DrivingShort, scopeWaitLine, shortEnd, thrownShort } from './text/wait-text.ts'
 
-// Says once that the plan has ended and only notifications are still being sent: a hook that hangs would otherwise look like a plan that hangs.
+// Says once that the plan has ended, or that nothing more can start, and only notifications are still being sent: a hook that
+// hangs would otherwise look like a plan that hangs.
 
 const QUIET_MS = 2_000
 

@@ -104,9 +104,9 @@ export interface RedraftWanted {
     readonly field?: string
     readonly line?: number
   }[]
-  /** The planner; by default the one that made the draft. */
   /** Total model budget, for example `{ calls: 40, tokens: '600k', cost: '3 USD' }`. */
   readonly budget?: { readonly calls?: number; readonly tokens?: number | string; readonly cost?: string }
+  /** The planner; by default the one that made the draft. */
   readonly planner?: string
   readonly model?: string
   readonly template?: string
@@ -121,6 +121,7 @@ export interface WorkerWanted {
   readonly model?: string
   /** Commit approved changes on the branch `plan/NAME`; has no effect without git. */
   readonly commit?: boolean
+  /** Only this task; by default all that wait for a claim. */
   readonly task?: string
 }
 export interface ReportSaid {

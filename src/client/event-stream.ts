@@ -92,7 +92,7 @@ const RETRY_LEAST_MS = 1
 /** Upper limit for delays from the service: timers overflow after about three weeks and then fire at once. */
 const WAIT_MAX_MS = 24 * 60 * 60_000
 const SILENT_MS = 45_000
-/** Statuses worth a retry. */
+/** Statuses below 500 that are worth a retry. */
 const PASSING = new Set([408, 425, 429])
 
 /** Runs until `signal` aborts, the service refuses, or the caller leaves the loop. */

@@ -78,7 +78,7 @@ function changes({ task, set }: Extract<Order, { readonly type: 'change' }>): Js
 
 const json = (value: object): JsonObject => value as { readonly [key: string]: Json }
 
-// Serialises an order. Values that JSON cannot represent are refused here as the service would refuse them: nothing throws.
+// Serialises an order. What has the wrong shape, or cannot be JSON, is refused here as the service would refuse it: nothing throws.
 
 type Packed = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly refusal: RemoteRefusal }
 
@@ -86,7 +86,7 @@ function pack(plan: string | null, order: Order, beside: object): Packed {
   try {
     return { ok: true, text: JSON.stringify({ plan, order: travelling(order), ...beside }) }
   } catch (error) {
-    // Callers from JavaScript may pass anything; only the serialiser's message is available.
+    // Callers from JavaScript may pass anything; all we know of the error is this message.
     const why = error instanceof Error ? error.message : String(error)
     const type = (order as { readonly type?: unknown } | null)?.type
     const what = typeof type === 'string' ? `the order '${type}'` : 'this'
@@ -203,7 +203,7 @@ export class RemoteEngine implements Engine {
     return remoteEntries(this.#connection, { ...options, signal: this.#until(options.signal) })
   }
 
-  /** Aborts pending requests of this client; the service is not affected. */
+  /** Aborts pending requests and `watch` of this client; the service is not affected. */
   async close(): Promise<void> {
     this.#closing.abort()
   }

@@ -33,7 +33,7 @@ export interface RemotePlans {
   state(plan: string): Promise<Answered<body.PlanStateBody>>
   /** The next draft according to comments. Nothing is written. */
   redraft(plan: string, wanted: body.RedraftWanted, options?: Keyed): Promise<Answered<body.RedraftBody>>
-  /** Lets a coding agent work the unclaimed tasks, or one of them. Does not start a draft. */
+  /** Lets a coding agent work the tasks that wait for a claim, or one of them. Does not start a draft. */
   setWorker(plan: string, worker: body.WorkerWanted, options?: Keyed): Promise<Answered<body.WorkerBody>>
   /** Starts a draft, or resumes a paused plan. */
   execute(plan: string, options?: Keyed): Promise<Answered<body.Moved>>

@@ -69,7 +69,7 @@ async function workerNamed({ agents }: Room, { worker: agent }: PlanWriteInput):
   return found.worker
 }
 
-/** Drafts only: the person who starts a plan is shown its worker. */
+/** Drafts only: who works on a running plan was shown to the person who started it. */
 export async function chooseWorker(
   room: Room,
   plan: PlanId,

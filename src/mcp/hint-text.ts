@@ -16,6 +16,7 @@ export function refusalText({ message: unsafe, hint, allowed }: Refusal): string
 
 const SAID_MAX = 2_000
 
+/** As actions of `plan_write`; words without an action are for a person. */
 function waysIn(allowed: readonly string[]): string {
   const own = allowed.flatMap(word => ACTIONS_OF[allowed.includes('retry') && word === 'run' ? '' : word] ?? [])
   const theirs = allowed.filter(word => ACTIONS_OF[word] === undefined)

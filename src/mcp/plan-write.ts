@@ -170,7 +170,7 @@ function askedIn({ key: _, max_tokens: __, ...asked }: PlanWriteInput): Json {
   return asked as Json
 }
 
-/** Without a named plan: the plan of the task, else the only plan, else the one in which the caller holds a claim. */
+/** Without a named plan: that of the task, else the only plan; for work on a task, else the one in which the caller holds a claim. */
 async function targetPlan(
   room: Room,
   input: PlanWriteInput,

@@ -1,4 +1,4 @@
-// Answers a repeated `plan_write` call from the journal without doing anything. Only the status of a task is current.
+// Answers a repeated `plan_write` call from the journal without doing anything. Only the status of a task and its claim are current.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { latestTicked, tickedIn } from '../domain/views/ticked-checks.ts'

@@ -108,7 +108,7 @@ interface Envelope {
   readonly [CLIENT_INFO_META_KEY]?: { readonly name?: string }
 }
 
-/** The context in the calling agent's name, or `none` if no plan was ever made. `context` is null for resources. */
+/** The context in the calling agent's name, or `none` if no plan was ever made. `context` is null for resources and prompts. */
 async function roomFor(
   { options, server }: Connection,
   context: ServerContext | null,
@@ -222,7 +222,7 @@ function formSchema(form: readonly Field[]) {
   }
 }
 
-/** If the process acts under the agent's name, the answer is recorded under the name of the user. */
+/** If the process acts under the agent's name, the answer is recorded as given by a person through that agent. */
 function answerer(engine: EngineInProcess, agent: Actor): EngineInProcess {
   const { actor, rights } = engine.caller
   return actor === agent && rights.has('administer')
@@ -230,7 +230,7 @@ function answerer(engine: EngineInProcess, agent: Actor): EngineInProcess {
     : engine
 }
 
-/** The second round: the person's answer from the client's window, recorded in the name of this process's user. */
+/** The second round: the person's answer from the client's window, recorded in the name of this process's user or of the token. */
 async function answerFromClient(
   { options: { open } }: Connection,
   room: Room,

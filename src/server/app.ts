@@ -113,6 +113,7 @@ export function openApp(rooms: ServerRooms, options: AppOptions): Hono<AppEnv> {
   const answer = openAnswers(rooms, options)
   for (const [path, routes] of byPath(rooms.routes)) app.all(path, asked => answer(asked, routes))
   app.notFound(asked => answer(asked, new Map()))
+  // A bug of ours: Hono would answer it itself; the listener in serve.ts logs it and answers.
   app.onError(error => {
     throw error
   })
@@ -144,6 +145,7 @@ export function normalPath(url: string): string {
 
 const NOWHERE = '/%'
 
+/** A path that cannot be decoded, or has a NUL (where the store would cut a name off), matches no route. */
 function routedPath(url: string): string {
   const path = normalPath(url)
   if (!path.includes('%')) return path
@@ -195,7 +197,7 @@ function openAnswers(
     if ('response' in answer) cutUnless(asked.env.outgoing, () => holds() && !rooms.stopping.aborted)
     const response =
       'stream' in answer
-        ? await deliver(rooms, { asked, answer, disconnected: disconnected, id, holds })
+        ? await deliver(rooms, { asked, answer, disconnected, id, holds })
         : await responseTo(incoming, answer, { id, mayCompress: route !== null && mayCompress(route) })
     const status = 'stream' in answer ? asked.env.outgoing.statusCode : response.status
     const path = route?.path ?? null

@@ -70,8 +70,8 @@ function stringEnd(text: string, from: number): number {
   return -text.length
 }
 
-// Text that no store keeps unchanged: NUL and lone surrogates. In JSON both can only be written as escapes, so a text without
-// these escapes is not searched.
+// Text that no store keeps unchanged: NUL and lone surrogates. In JSON both can only be written as escapes, in an address
+// only NUL can, so a text without these escapes is not searched.
 
 /** The first such place in a body. `value` is the parsed text, with limited depth. */
 function unkeptIn(text: string, value: Json): Fault | null {

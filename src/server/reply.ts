@@ -98,7 +98,7 @@ export function streamTo(response: ServerResponse, disconnected: AbortSignal): O
         await once(response, 'drain', { signal: disconnected }).catch(() => {})
     },
     buffered: () => response.writableLength,
-    disconnected: disconnected,
+    disconnected,
     end: () => response.end(),
     destroy: () => response.destroy(),
   }

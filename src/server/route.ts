@@ -27,6 +27,7 @@ export interface Route<Query, Body> {
   readonly isRaw?: true
   /** A POST that ignores `Idempotency-Key`: its answer is a secret, or repeating it changes nothing. */
   readonly once?: false
+  /** Request headers that it reads beside the usual ones, and what they are for. */
   readonly headers?: { readonly [name: string]: string }
   /** Successful answers; problems are the same for all routes. */
   readonly answers: {

@@ -46,16 +46,16 @@ export async function order(call: Asking, plan: string | null, what: Order, aske
 const NEWER_MAX = 100
 
 /** Adds the present plan as `current` when another writer was first. */
-export async function withNewer({ engine }: Asking, plan: string, conflict: Problem): Promise<Problem> {
-  if (conflict.problem.type !== 'urn:planfold:problem:conflict') return conflict
+export async function withNewer({ engine }: Asking, plan: string, given: Problem): Promise<Problem> {
+  if (given.problem.type !== 'urn:planfold:problem:conflict') return given
   const summary = await engine.ask({ type: 'summary', plan })
-  if (summary === null) return conflict
+  if (summary === null) return given
   const urgent = { by: engine.caller.actor, from: 0, limit: NEWER_MAX }
   const cards = (await engine.ask({ type: 'board', plan, urgent })) ?? []
   const { revision, version, status: state, progress } = summary
   const tasks = cards.map(({ name, title, status }) => ({ name, title, state: status }))
   const current = { revision, version, state, tasks, more: progress.total - tasks.length }
-  return { ...conflict, problem: { ...conflict.problem, current } }
+  return { ...given, problem: { ...given.problem, current } }
 }
 
 /** For further orders of the same request: their idempotency keys are derived, because only one order may use the caller's. */

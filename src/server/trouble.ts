@@ -1,4 +1,4 @@
-// Converts exceptions to problems: store errors by their kind, everything else as a bug.
+// Converts exceptions to problems: store errors by their kind, a missing extra as such, everything else as a bug.
 
 import { BUG } from '../domain/phrases.ts'
 import { MissingExtra } from '../extras.ts'

@@ -112,13 +112,13 @@ export interface PlanList {
   readonly total: number
   /** Counts by state, independent of the state filter. */
   readonly statuses: AnswerOf<'overview'>['statuses']
-  /** How many plans have something in the inbox; null without a filter, because the inbox itself tells. */
+  /** How many of these plans have something in the inbox; null if that is not asked, because the inbox itself tells. */
   readonly waiting: number | null
 }
 
 const PLANS_PAGE = 200
 
-/** The first `wanted` plans. Without a filter, plans with something in the inbox are always included, however old. */
+/** The first `wanted` plans. Without a state filter, plans with something in the inbox are always included, however old. */
 export async function listPlans(
   { statuses = [], waiting, ...asked }: PlansAsked = {},
   wanted = PLANS_PAGE,

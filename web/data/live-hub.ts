@@ -90,7 +90,7 @@ export class LiveHub {
     }
   }
 
-  /** The client reopens the stream whenever it breaks, so a failing request here means that the service is away. */
+  /** The client opens the stream again only when it broke: opened while live, the service is away until it answers. */
   async #fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
     const isStream = String(input).includes('/engine/entries')
     if (isStream && this.#connection.is === 'live') this.#set({ is: 'away', lastSeen: this.#lastSeen })
@@ -134,6 +134,7 @@ export class LiveHub {
     this.#lastSeen = this.#now()
     this.#changed.add(entry.plan)
     for (const one of new Set(this.#followed.values())) {
+      // For every plan that is loading: its id may be unknown until then.
       if (one.loading !== null) one.missed.set(entry.plan, entry.version)
       if (one.fold.state.id !== entry.plan || one.loading !== null) continue
       if (one.fold.read(entry)) this.#dirty.add(one)

@@ -36,7 +36,7 @@ export class PlanFold {
     return this.state.version
   }
 
-  /** Starts from a stored state. False if the whole journal is needed, for instance for the cost of all attempts. */
+  /** Starts from a stored state. False if a task may have used a model: only the whole journal has the cost of all attempts. */
   start(fold: JsonObject, definition: PlanDefinition): boolean {
     const state = unpackFold(fold, definition)
     const isPaid = (task: TaskState): boolean =>

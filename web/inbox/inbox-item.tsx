@@ -466,7 +466,7 @@ function AskedWords({ item: { asks, name, task } }: { readonly item: InboxEntry 
 const hashOf = ({ asks }: InboxEntry): string | null =>
   'on' in asks ? asks.on : asks.type === 'proposal' ? asks.hash : null
 
-/** Loads what the item shows. Answers are enabled once it is drawn, or at once if there is nothing to load. */
+/** Loads what the item shows. Drawn: it is loaded and has the hash of this request, or there is nothing to load. */
 function useGate(item: InboxEntry) {
   const { shown, plan, task } = item
   const on = hashOf(item)

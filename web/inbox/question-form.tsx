@@ -10,7 +10,7 @@ export function emptyAnswers(form: readonly Field[]): Values {
     form.flatMap(({ name, type, default: given, choices }) => {
       if (given !== undefined) return [[name, given]]
       if (type === 'boolean') return [[name, false]]
-      // The default must not be a yes.
+      // Nobody should say yes by not looking: `no` first, if it can be chosen.
       const first = choices?.includes('no') ? 'no' : choices?.[0]
       return type === 'choice' && first !== undefined ? [[name, first]] : []
     }),
@@ -28,7 +28,7 @@ export function AskedForm({
 }) {
   const fields = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // Focuses the field at once; on a phone, the keyboard would hide the question.
+    // Focuses the field at once, but not on a phone, where the keyboard would hide the question.
     if (matchMedia('(pointer: fine)').matches)
       fields.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
   }, [])

@@ -26,7 +26,7 @@ export default function Board({
   readonly selected: string | null
   readonly onSelect: (task: string) => void
 }) {
-  // If not all columns fit, scrolls to waiting or running tasks.
+  // If not all columns fit, scrolls to the first of waiting, running and failed tasks.
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = box.current

@@ -18,7 +18,7 @@ import { useConfirm } from '../parts/confirm.tsx'
 import { attempt, toast } from '../parts/toasts.tsx'
 import { count } from '../parts/words.ts'
 
-/** Tasks that wait for a claim; in a draft, all that would. */
+/** Tasks to claim: in a draft all; later, if one of them is ready, those that are or will be. */
 function openTasks({ head: { status }, tasks }: LivePlan): readonly TaskView[] {
   const free = tasks.filter(task => task.action === 'external' && task.by === null)
   if (status === 'draft') return free

@@ -1,4 +1,5 @@
-// A question that is answered with one key: `y` is yes, everything else is no. Without a terminal the answer is no.
+// A question that is answered with one key: `y` is yes, everything else is no. `confirm` needs a terminal, and throws when
+// interrupted; for `askYesNo`, no terminal and an interruption are a no.
 
 import type { Context } from '../context.ts'
 import { CliError, EXIT } from '../exit.ts'

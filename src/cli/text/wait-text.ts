@@ -101,7 +101,7 @@ export class DrivingShort extends Error {
   override readonly name = 'DrivingShort'
 }
 
-/** An error that interrupted a rollback which has started; null for any other. */
+/** A shortage that interrupted a rollback which has started; null for any other error. */
 export function unfinishedRollback(name: string, error: Error): CliError | null {
   const isFull = error.name === 'StoreFull'
   if (!isFull && !(error instanceof DrivingShort)) return null

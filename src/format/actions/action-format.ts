@@ -37,6 +37,7 @@ export interface Place {
 }
 
 export interface RuleContext {
+  /** How the scalar at a path was typed. */
   readonly written: (path: Path) => string | null
   /** True inside `compensate`. */
   readonly isUndo: boolean
@@ -67,7 +68,7 @@ export function keyed<A extends Action>(
   }
 }
 
-/** Requires `prompt`, the instruction for the agent or model of the task. */
+/** An agent or a model needs an `instruction`: it is the prompt. `whose` quotes the key of the action. */
 export function* needsPrompt(task: Raw, path: Path, whose: string, hint: string): Generator<DocumentFault> {
   if (typeof task.instruction === 'string' && task.instruction.trim() !== '') return
   const key = /'(\w+)'/.exec(whose)![1]!

@@ -135,7 +135,7 @@ function call(name: string, args: readonly ASTNode[], scope: Scope, meter: Meter
   if (name === 'has') return has(args[0], scope, meter)
   const known = FUNCTIONS.get(name)
   if (!known?.arity.includes(args.length)) throw new ExpressionError(`there is no function ${name}()`)
-  // Missing outputs of a skipped task are quoted as empty.
+  // A missing field, such as an output of a skipped task, is quoted as empty.
   const isAbsent = (argument: ASTNode): boolean =>
     name === 'quote' && argument.op === '.' && !has(argument, scope, meter)
   return known.apply(

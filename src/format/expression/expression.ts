@@ -74,7 +74,7 @@ export function evaluate(
   }
 }
 
-/** The tasks an expression refers to; null if it cannot be parsed. */
+/** The tasks an expression refers to; null if it has an error. */
 export function references(source: string): References | null {
   const compilation = compile(source)
   return compilation.ok ? compilation.compiled.references : null

@@ -140,6 +140,7 @@ const ONE = ['additionalProperties', 'propertyNames', 'items', 'contains', 'not'
 const LISTS = ['prefixItems', 'allOf', 'anyOf', 'oneOf'] as const
 const MAPS = ['$defs', 'definitions', 'properties', 'patternProperties'] as const
 
+/** Only for a schema whose keywords have passed their checks. */
 function children(
   object: { readonly [keyword: string]: unknown },
   at: string,
@@ -178,7 +179,9 @@ export interface JsonFault {
 
 const STEPS_MAX = 1_000_000
 const DEPTH_MAX = 256
+/** Units of the work of patterns that count as one step. */
 const UNITS_PER_STEP = 4
+/** For each character of a pattern that is compiled. */
 const COMPILE_STEPS = 100
 const FAULTS_MAX = 100
 
@@ -198,7 +201,7 @@ export function validateJson(
   }
 }
 
-/** The work limit was hit: the result is unknown. */
+/** The limit on work or depth was hit: the result is unknown. */
 class Unbounded extends Error {}
 
 function faultsOfSchema(root: unknown): readonly JsonFault[] {

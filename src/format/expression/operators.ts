@@ -1,5 +1,5 @@
-// The operators of expressions, as in CEL, with one extension: int and double can be mixed and compare as doubles, because JSON
-// does not distinguish them.
+// The operators of expressions, as in CEL, with one extension: int and double can be mixed, in arithmetic and comparisons, and
+// then count as doubles, because JSON does not distinguish them.
 
 import { advise, quoted } from '../../domain/hint.ts'
 import type { Meter } from './meter.ts'

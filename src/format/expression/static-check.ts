@@ -51,6 +51,7 @@ export interface References {
 
 export interface Fault {
   readonly message: string
+  /** Offset in the source. */
   readonly position: number
   readonly hint?: string
 }

@@ -5,7 +5,7 @@ import type { ASTNode } from '@marcbachmann/cel-js'
 import { compile } from './expression.ts'
 import { MACROS } from './functions.ts'
 
-/** Renames the tasks in an expression. One that cannot be parsed is returned unchanged. */
+/** Renames the tasks in an expression. One with an error is returned unchanged. */
 export function renameInExpression(source: string, rename: (name: string) => string): string {
   if (!source.includes('tasks')) return source
   const compilation = compile(source)

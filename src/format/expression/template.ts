@@ -7,6 +7,7 @@ import type { Evaluation } from './expression.ts'
 
 export type Part =
   | { readonly type: 'text'; readonly text: string }
+  /** `position`: offset of the expression in the template. */
   | { readonly type: 'expression'; readonly source: string; readonly position: number }
 
 export type Template =

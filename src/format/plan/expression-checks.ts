@@ -41,6 +41,7 @@ export function expressionFaults(
   return faults
 }
 
+/** Fields with templates, resolved when the task begins or is claimed. */
 const TEMPLATES: ReadonlySet<ValueKind> = new Set([
   'prose',
   'inputs',

@@ -130,7 +130,7 @@ function readsOf(source: string): readonly Read[] {
   return reads.filter(read => !asked.has(read.text)).reverse()
 }
 
-/** The names in `tasks.x.outputs.y.z`; null if any part is computed. */
+/** The names in `tasks.x.outputs.y.z`, with '' for a number or a computed part; null if it does not begin with a name. */
 function pathOf(node: ASTNode): readonly string[] | null {
   const names: string[] = []
   for (let at = node; ; ) {

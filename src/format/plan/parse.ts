@@ -136,7 +136,7 @@ export interface DefinitionFault {
 
 export interface ParseOptions {
   readonly fileName?: string
-  /** The plan's name if the document has none; otherwise derived from the file name. */
+  /** The plan's name if the document has none. Without it, the name is derived from the file name. */
   readonly fallbackName?: string
   /** The formats it may be written in beside our own; without them it is read as ours. */
   readonly dialects?: Dialects | null
@@ -186,7 +186,7 @@ export function parsePlan(text: string, options: ParseOptions = {}): Parsed {
  */
 const OURS = /^\uFEFF?[^\S\r\n\u2028\u2029]*(?:\{[^\S\r\n\u2028\u2029]*)?"?planfold"?\s*:/m
 
-/** Only its first words were read; a Markdown file may show plans of ours and be none. */
+/** A guess by our first key, without parsing. A Markdown file may quote our plans and not be one. */
 export const mayBeForeign = (text: string, fileName = ''): boolean =>
   !OURS.test(text) || /\.(?:md|markdown)$/i.test(fileName)
 

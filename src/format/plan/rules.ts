@@ -218,7 +218,7 @@ function* textsIn(value: unknown, path: readonly (string | number)[]): Generator
       if (key !== 'subplan' && key !== 'recover' && key !== 'extra') yield* textsIn(one, [...path, key])
 }
 
-/** Reports keys for external tasks on tasks with a runner. */
+/** An `instruction` is for whoever claims the task, or for a model. Other actions would ignore it. */
 function* onlyForOthers(task: Raw, path: Path): Generator<DocumentFault> {
   const action = Object.keys(task).find(key => ACTION_KEYS.includes(key))
   if (action === undefined || PROMPTED.has(action) || !Object.hasOwn(task, 'instruction')) return
@@ -256,7 +256,7 @@ function* beside(task: Raw, path: Path, key: string, other: string): Generator<D
   }
 }
 
-/** A number becomes text as it was typed. If parsing changed it (`1.10`, `0x10`, `007`), it must be quoted. */
+/** A number is passed on as its value. If that is not what was typed (`1.10`, `0x10`, `007`), it must be quoted. */
 function* numbersInEnvironment(
   { env }: Raw,
   path: Path,

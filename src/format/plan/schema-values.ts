@@ -129,7 +129,7 @@ export const sha256 = z
     measure(value => (isSha256(value.toLowerCase()) ? { ok: true, value: value.toLowerCase() as Sha256 } : NOT_SHA256)),
   )
 
-/** Octal, as for chmod: "755", "0755", or 0o755 in YAML. A bare 755 is reported by the document reader. */
+/** Octal, as for chmod: "755", "0755", or 0o755 in YAML. A bare 755 is refused in `actions/edit-action.ts`, which sees how it was typed. */
 export const mode = measuring(z.union([z.string(), z.int()]), readMode, bits => bits.toString(8).padStart(3, '0')).meta(
   { description: 'Permissions in octal, quoted: "755".' },
 )
@@ -163,6 +163,7 @@ export const json = z
   })
   .transform(value => value as Json)
   .meta({ description: 'Any JSON value.' })
+/** Like `json`, but null is allowed. */
 export const item = z.unknown().transform(value => value as Json)
 export const jsonObject = z
   .record(z.string(), z.unknown())

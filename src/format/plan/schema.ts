@@ -232,7 +232,7 @@ const FIELDS = {
   capabilities: value.lines.optional(),
 }
 
-/** Printed after the action keys, for compatibility. */
+/** Behind the action keys in the JSON Schema and in hints, as they always were. Printing has an order of its own. */
 const LAST_FIELDS = {
   recover: recover(taskInside).optional(),
   extra: optional(value.jsonObject, 'What another format said: kept, never followed.'),

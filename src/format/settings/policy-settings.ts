@@ -52,7 +52,7 @@ const userSchema = z.strictObject({
 })
 const projectSchema = z.strictObject({ policy: policyLayer.optional() })
 
-/** The user's own file. A plain address list extends what is allowed; with `unknown`, everything else is denied. */
+/** The user's own file. Addresses alone only allow; with `unknown`, they also limit every plan to them (deny or ask). */
 export function readPolicySettings(text: string): ReadPolicy {
   return reading(text, userSchema, NO_RULES, (parsed, document) => {
     const {
@@ -68,7 +68,7 @@ export function readPolicySettings(text: string): ReadPolicy {
     const isLimit = network !== undefined && 'allow' in network
     const policy: LayerPolicy = sparse({
       ...rest,
-      // The user's command list allows; it does not deny others.
+      // The user's command list only allows, unless it says `unknown` itself.
       ...(commands === undefined ? {} : { commands: { unknown: 'allow' as const, ...commands } }),
       ...(isLimit ? { network } : {}),
     })
@@ -88,7 +88,7 @@ export function readPolicyLayer(text: string, of: 'organisation' | 'project'): R
     : reading(text, projectSchema, NO_LAYER, ({ policy = {} }, document) => layerOf(policy, document, ['policy']))
 }
 
-/** A layer that limits network or reads implies the sandbox, because only a sandbox enforces that. */
+/** A layer that limits network or reads, and does not set `sandbox`, requires one: nothing else enforces those limits. */
 function layerOf(layer: LayerPolicy, document: Document, at: readonly string[]): ReadLayer {
   const isWalled = layer.sandbox === undefined && (layer.network !== undefined || layer.read !== undefined)
   const policy: LayerPolicy = isWalled ? { ...layer, sandbox: 'required' } : layer

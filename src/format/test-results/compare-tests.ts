@@ -1,5 +1,5 @@
-// Compares a test run with an earlier one. Green: no new failures, no missing tests, and new tests pass. Red: a new test fails,
-// and all others are unchanged.
+// Compares a test run with an earlier one. Green: nothing fails that did not fail before, no test is missing, and at least one new
+// test passes if new ones are wanted. Red: a new test fails, and the others are as before.
 
 import type { TestsCriterion } from '../../domain/plan-values.ts'
 import { matchesPattern, matchesWord } from '../../domain/policy/pattern.ts'

@@ -7,7 +7,7 @@ export interface TestSeen {
   readonly name: string
   readonly file: string | null
   readonly status: TestStatus
-  /** A whole file that the runner counts as one test. */
+  /** A whole file, or Go package, that the runner reports as one test. */
   readonly isFile?: true
   /** The runner printed only a mark such as a dot; `name` is generated. */
   readonly isUnnamed?: true

@@ -96,7 +96,7 @@ interface Settings {
   /** Without the byte order mark. */
   readonly text: string
   readonly mark: string
-  /** Null for an empty file. */
+  /** Null for a file of nothing but whitespace. */
   readonly root: Node | null
   readonly eol: string
   readonly step: string
@@ -177,6 +177,7 @@ const contentOf = (node: Node): Node => {
   return value
 }
 
+/** The order of keys does not matter. */
 function isSame(node: Node, value: Json): boolean {
   const children = node.children ?? []
   if (Array.isArray(value))

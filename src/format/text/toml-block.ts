@@ -110,6 +110,7 @@ interface FoundBlock {
   /** From the mark to the end of the table's last line, without its line break. */
   readonly start: number
   readonly end: number
+  /** Without the mark. */
   readonly lines: readonly string[]
 }
 

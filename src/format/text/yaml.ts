@@ -167,6 +167,7 @@ class TreeReader {
     return null
   }
 
+  /** Ends the reading: with the maximum number of diagnostics, everything else stops too. */
   #stop(node: ParsedNode, message: string, hint: string): null {
     this.isWhole = false
     while (this.diagnostics.length < DIAGNOSTICS_MAX) this.#refuse(node, message, hint)

@@ -110,7 +110,7 @@ const decision = {
 }
 
 const choosing = {
-  /** For paths edited by others since; `every` applies to all paths not named in `choices`. */
+  /** For single paths that were edited since; `every` applies to all other paths that were. */
   choices: z.record(z.string(), editChoice).exactOptional(),
   every: editChoice.exactOptional(),
   force: yes.exactOptional(),
@@ -157,7 +157,7 @@ export const ORDERS = {
     rationale: text,
     source: source.exactOptional(),
     expectedRevision: revising.expectedRevision,
-    /** Whether a failed plan continues with it, even if the definition is unchanged. */
+    /** Makes a failed plan continue, even if the definition is unchanged; says what becomes of completed unsafe work. */
     goOn: z.enum(['refuse', 'repeat', 'keep']).exactOptional(),
   }),
   start: of('start', {}),
@@ -196,7 +196,7 @@ export const ORDERS = {
     task: task.exactOptional(),
     expectedRevision: revising.expectedRevision,
   }),
-  /** Accepts or declines a proposed revision, identified by its hash. */
+  /** Accepts or declines a proposed revision, bound to the hash of what was shown. */
   judge: of('judge', {
     id: reference,
     hash: sha256,
@@ -241,7 +241,7 @@ export const ORDERS = {
     passed: z.boolean().exactOptional(),
     data: json.exactOptional(),
   }),
-  /** Ends the plan by a person's decision. Open tasks are skipped in their name. */
+  /** Ends the plan by the caller's decision. Open tasks are skipped in their name. */
   finish: of('finish', { as: z.enum(['completed', 'failed']), reason: text }),
   /** Raises the budget; only a person may. */
   raise: of('raise', {
@@ -277,7 +277,7 @@ export const ORDERS = {
   adopt: of('adopt', {
     /** Another plan to record it in; by default the nearest ancestor with a folder. */
     into: reference.exactOptional(),
-    /** For paths that changed there since the fork; `every` applies to all paths not named in `choices`. */
+    /** For single paths that changed there since the fork; `every` applies to all other paths that did. */
     choices: z.record(z.string(), editChoice).exactOptional(),
     every: editChoice.exactOptional(),
     keepFolder: yes.exactOptional(),
@@ -286,6 +286,7 @@ export const ORDERS = {
   }),
   /** Creates a new plan that continues from an earlier point of this one, which stays unchanged. */
   fork: of('fork', {
+    /** A task (its end), `before:TASK`, a checkpoint, or the number of an entry. */
     from: reference,
     /** `<plan>-fork`, numbered, by default. */
     name: reference.exactOptional(),
@@ -294,6 +295,7 @@ export const ORDERS = {
     /** A definition to use instead of the one at that point. */
     definition: planDocument.exactOptional(),
     source: source.exactOptional(),
+    /** For open tasks that ask a model. */
     model: text.exactOptional(),
     /** Work in the workspace instead of a separate folder. */
     here: yes.exactOptional(),

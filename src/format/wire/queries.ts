@@ -40,7 +40,7 @@ export const QUERIES = {
   definition: of('definition', { ...plan, revision: count.exactOptional() }),
   /**
    * `explain`: with the reason for each task that cannot be worked on. `limit`: the maximum number of claimable tasks, highest
-   * priority first, and of reasons.
+   * priority first, and of reasons, which are given for tasks that have not ended.
    */
   next: of('next', { ...plan, explain: z.boolean().exactOptional(), limit: count.exactOptional() }),
   plans: of('plans', somePlans),
@@ -96,6 +96,7 @@ export const QUERIES = {
   /** `earlier: false`: no forecast from other plans. */
   budget: of('budget', { ...plan, earlier: z.literal(false).exactOptional() }),
   inbox: of('inbox', {}),
+  /** Open questions, or the one with this id. */
   questions: of('questions', { ...plan, id: reference.exactOptional() }),
   reviews: of('reviews', plan),
   position: of('position', {}),

@@ -37,7 +37,7 @@ const newTask = z.looseObject({
 
 const TASKS_AT_ONCE = 1_000
 const many = z.array(newTask).min(1).max(TASKS_AT_ONCE)
-/** The plan may be given in the address instead. */
+/** The plan may be given once, beside the list of tasks. */
 const inside = newTask.partial({ plan_id: true })
 export type NewTask = z.output<typeof inside>
 const ofOne = z.array(inside).min(1).max(TASKS_AT_ONCE)

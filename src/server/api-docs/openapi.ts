@@ -24,7 +24,7 @@ function openComponents(answers: AnswerSchemas): Components {
   const texts = new Map(Object.keys(answers).map(name => [name, name === 'Json' ? ANY_JSON : '']))
   const schemas = new Map<string, JsonObject>()
 
-  /** Returns the name itself, or the name with a number if another schema already has it. */
+  /** The name, or `NameInput`, `NameInput2` … if another schema has it. Equal schemas share a name. */
   const reserve = (wanted: string, text: string): string => {
     for (let count = 0; ; count++) {
       const name = count === 0 ? wanted : `${wanted}Input${count === 1 ? '' : count}`
@@ -330,6 +330,7 @@ function bodyOf(route: Loose, components: ReturnType<typeof openComponents>): Pi
   const content: Record<string, { schema?: JsonObject }> = {}
   if (body !== undefined) content['application/json'] = { schema: components.use(body) }
   for (const type of texts) content[type] = { schema: { type: 'string' } }
+  // A missing body is read as `{}`.
   return { requestBody: { required: body === undefined || !body.read({}).ok, content } }
 }
 

@@ -93,6 +93,7 @@ function verbOf(method: Named['method'], { isItem, isMany: many }: { isItem: boo
   }
 }
 
+/** `/plans/:plan/gates` as `PlanGates`: an item is named by its list, in the singular. */
 function chain(segments: readonly string[]): string {
   return segments
     .flatMap((segment, at) => {

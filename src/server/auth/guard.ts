@@ -13,7 +13,7 @@ export interface Who {
   readonly role: Role
   /** Null means everything. Anything outside the scope is answered as if it did not exist. */
   readonly scope: Scope | null
-  /** An owner signed in through the web UI: what they write counts as written by a person. */
+  /** An admin for all plans, signed in through the web UI: what they write counts as written by a person. */
   readonly isPerson?: true
   /** Key for counting the open streams of one token. */
   readonly token: string
@@ -21,16 +21,16 @@ export interface Who {
 }
 
 export interface Guard {
-  /** Authenticates by host, origin and token. With `anybody`, a token is optional. Rights are checked elsewhere. */
+  /** Authenticates by host, origin and token. With `anybody`, tokens are not looked at. Rights are checked elsewhere. */
   admit(request: IncomingMessage, comes: 'anybody' | 'token'): Who | Problem
   /** May a body come without a JSON media type? Only without tokens and where no browser can have sent it. */
   takesAnyType(request: IncomingMessage): boolean
-  /** Exchange of a token for a cookie; null if no token is needed. */
+  /** Sign-in of browsers: a code is exchanged for a cookie, so no page has the token. Null if no token is needed. */
   readonly browsers?: Browsers | null
 }
 
-// The guard of `serve --no-auth`: without tokens, everybody on this machine may do everything. It listens on the loopback address
-// only and still rejects cross-site requests, which a browser on this machine could be made to send.
+// The guard of `serve --no-auth`: without tokens, everybody on this machine may do everything. It accepts only requests
+// to loopback names and still rejects cross-site requests, which a browser on this machine could be made to send.
 
 export function openGuard(origins = openOrigins(LOOPBACK_ONLY)): Guard {
   const who = { actor: 'anyone' as Actor, role: 'admin' as const, scope: null, token: '' }

@@ -1,5 +1,5 @@
-// The guard of the service: admits a token, or a browser session that came from one. Public routes pass here too; for them only
-// the token is optional, the checks of host and origin are not.
+// The guard of the service: admits a token, or a browser session that came from one. Public routes pass here too: their token
+// is not looked at, but host and origin are checked.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -11,9 +11,9 @@ import type { Guard, Who } from './guard.ts'
 import type { From, Origins } from './origins.ts'
 import { sha256Of, type Token } from './token-file.ts'
 
-/** Rate-limits wrong tokens by source. This saves time and log lines; 256 bits cannot be guessed. A valid token always passes. */
+/** Rate-limits wrong tokens and codes by source. This saves time and log lines; 256 bits cannot be guessed. A valid token always passes. */
 export interface Tries {
-  /** Counts one more wrong token; a problem if there were too many recently. */
+  /** Counts one more wrong one; a problem if there were too many recently. */
   wrong(source: string): Problem | null
 }
 
@@ -50,6 +50,7 @@ interface TokenGuardOptions {
   readonly now: () => number
 }
 
+/** The caller of a public route: an empty scope, so it sees no plan. */
 const ANONYMOUS: Omit<Who, 'from'> = {
   actor: 'nobody' as Actor,
   role: 'viewer',
@@ -89,7 +90,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     return find(session) ?? SESSION_OVER
   }
 
-  /** Most connections repeat the same token: its hash is cached per connection until the tokens change. */
+  /** Most connections repeat the same token, so the result is kept per connection until the tokens change. */
   function bearer(socket: Socket, authorization: string): Token | undefined {
     const good = tokens()
     const before = shown.get(socket)
@@ -100,6 +101,7 @@ export function tokenGuard({ origins, tokens, browsers, tries, now }: TokenGuard
     return token
   }
 
+  /** Compares all tokens in constant time, so that timing reveals nothing about them. */
   function find(sha256: string): Token | undefined {
     const wanted = Buffer.from(sha256, 'hex')
     let found: Token | undefined

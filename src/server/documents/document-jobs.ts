@@ -64,8 +64,9 @@ export interface ProposeInput {
   readonly past: readonly PastPlan[]
   readonly comments?: readonly PlanComment[]
   readonly looked?: Looked | undefined
-  /** The workspace: used to find programs and to check whether git may write. */
+  /** The workspace. */
   readonly root: string
+  /** Where git may write its temporary files. */
   readonly scratch: string
   readonly environment: { readonly [name: string]: string | undefined }
 }

@@ -21,7 +21,7 @@ export interface DocumentPoolOptions {
   readonly memoryMaxMb?: number
   readonly waitingMax?: number
   readonly idleMs?: number
-  /** Errors it throws reject the waiting job. */
+  /** If it throws and no other thread is left, the waiting jobs get a problem. */
   readonly startWorker?: (program: URL, options: WorkerOptions) => Worker
 }
 
@@ -224,7 +224,7 @@ const STOPPING = problem(503, 'busy', 'the service is stopping; nothing was chan
 })
 
 /**
- * The script a thread runs. In the bundle, this module is part of another file one folder up. In the source tree, which is
+ * The script a thread runs. In the bundle, this module is part of another file, one folder below `dist`. In the source tree, which is
  * TypeScript, the worker is compiled once into a single script; only tests and tools do that.
  */
 function program(): URL {

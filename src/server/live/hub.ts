@@ -118,7 +118,7 @@ export class Live {
     const stopListening = feed.onChange(() => this.#rouse())
     const heart = setInterval(() => {
       for (const subscriber of this.#subscribers) subscriber.beat()
-      // If reading failed, nothing else would wake the subscribers for the next commit.
+      // A read that failed is tried again here, not only after the next commit.
       this.#rouse()
     }, limits.heartbeatMs)
     heart.unref()

@@ -80,6 +80,7 @@ export class TickQueue {
   #refill: NodeJS.Timeout | null = null
   readonly #progress = new Map<string, ProgressTick>()
 
+  /** `now` is monotonic; `ring` is called when there is more to take. */
   constructor(now: () => number, ring: () => void) {
     this.#now = now
     this.#ring = ring

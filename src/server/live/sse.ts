@@ -98,6 +98,7 @@ export function entryFrames(
   )
 }
 
+/** `data` must be one line, as JSON is. */
 export function frame(name: string, data: string, id?: string): string {
   return `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
 }
@@ -199,9 +200,11 @@ async function drainedWithin(out: Outlet, ms: number): Promise<boolean> {
 
 export interface Outlet {
   begin(status: number, headers: { readonly [name: string]: string }): void
+  /** False if the client reads too slowly: then wait for `drained`. */
   write(text: string): boolean
   drained(): Promise<void>
   buffered(): number
+  /** Aborts when the client disconnects, and when the service stops. */
   readonly disconnected: AbortSignal
   end(): void
   destroy(): void

@@ -55,7 +55,7 @@ export class LiveTail {
     return this.#begin
   }
 
-  /** Null if the entry is older than the tail or not committed yet. */
+  /** Null if the entry is older than the tail, or not in it yet. */
   at(position: Position): LiveEntry | null {
     return this.#items.get(position) ?? null
   }

@@ -10,6 +10,7 @@ import type { Asking } from '../submit-order.ts'
 
 export interface News<F> {
   readonly fields: F
+  /** Unknown keys; null removes one. */
   readonly others: JsonObject
 }
 

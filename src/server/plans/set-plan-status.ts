@@ -142,7 +142,7 @@ export function unsound(faults: readonly DefinitionFault[]): Problem {
 
 const FAULTS_MAX = 100
 
-/** Drops the expected version, which this request has already used. */
+/** Drops the expected version: this request itself has changed it. */
 export const unversioned = <C extends Asking>(call: C): C => ({ ...call, expectedVersion: undefined })
 
 async function inWords(call: Asking, plan: PlanId, what: Order): Promise<Accepted | Problem> {

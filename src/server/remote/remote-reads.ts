@@ -67,7 +67,7 @@ async function send(call: Call<EntriesQuery>, plan: PlanId | undefined, out: Out
   else out.end()
 }
 
-/** False on timeout. Removes its listeners, since a stream waits thousands of times. */
+/** False on timeout. Clears its timer, since a stream waits thousands of times. */
 const isDrained = (out: Outlet, withinMs: number): Promise<boolean> =>
   new Promise(resolve => {
     const silent = setTimeout(() => resolve(false), withinMs)

@@ -1,4 +1,4 @@
-// Artifacts over HTTP. They are always sent as an attachment without a media type, so that no browser executes them here.
+// Artifacts over HTTP. They are always sent as an attachment of unspecific type (octet-stream), so that no browser executes them.
 
 import { isSha256, type Sha256 } from '../../domain/id.ts'
 import { isMap, type Json, type JsonObject } from '../../domain/json.ts'

@@ -145,6 +145,7 @@ async function viewReply(call: Asking, ask: (plan: string) => Promise<View>) {
   })
 }
 
+/** Keys and steps are for programs of ours: steps become requests in words. */
 function withoutKeys(digest: Digest | null): View {
   if (digest === null) return null
   const shown = {

@@ -90,7 +90,7 @@ const PAGE_POLICY = [
 const NOT_BUILT = notFound('the page was not built', 'npm run build builds it')
 const NO_FILE = notFound('the page has no such file', 'load the page again')
 
-/** The document is never cached, so that a new release shows at once; its assets have hashed names and are cached forever. */
+/** The document is revalidated each time, so that a new release shows at once; its assets have hashed names and are cached forever. */
 function pageAt({ rooms }: Pick<Call, 'rooms'>, request: Request): Response | Problem {
   if (rooms.page === null) return NOT_BUILT
   return sent(rooms.page.index(request.headers.get('accept-encoding')), 'no-cache')
@@ -115,6 +115,7 @@ const HOME: Reply = {
   headers: { 'content-security-policy': homePage.policy },
 }
 
+/** Raw, so that the query is not checked: it belongs to the page. */
 const page = (path: string, about: string): AnyRoute =>
   rawRoute({
     method: 'GET',

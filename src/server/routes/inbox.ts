@@ -127,7 +127,7 @@ export const inboxRoutes: readonly AnyRoute[] = [
       const { accepted, answer, unaccepted } = done
       const { claim, events } = accepted
       const moved = await answerOf(call, accepted)
-      const expiry =
+      const heldClaim =
         claim === undefined
           ? {}
           : { claim: { task: claim.task, token: claim.token, expires_in_seconds: claim.expiresInMs / 1_000 } }
@@ -136,11 +136,17 @@ export const inboxRoutes: readonly AnyRoute[] = [
         const { failure, verdicts, kept } = unaccepted
         return problem(422, 'not-accepted', `the answer is recorded, but not accepted: ${failure.message}`, {
           hint: failure.hint ?? 'see what was asked of it: GET /plans/…/contract',
-          more: { ...moved, ...expiry, verdicts: onWire(verdicts), claim_kept: kept },
+          more: { ...moved, ...heldClaim, verdicts: onWire(verdicts), claim_kept: kept },
         })
       }
       return ok(
-        { id: call.params.id!, answer, told: visibleEvents(events).map(event => sentence(event)), ...expiry, ...moved },
+        {
+          id: call.params.id!,
+          answer,
+          told: visibleEvents(events).map(event => sentence(event)),
+          ...heldClaim,
+          ...moved,
+        },
         moved.version,
       )
     },

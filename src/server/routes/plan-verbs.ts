@@ -111,7 +111,7 @@ async function goBack(
   const { accepted, carried: ended } = done
   const status =
     ended === null ? 'rollback_started' : ended.type === 'rollback.finished' ? 'rollback_completed' : 'rollback_stopped'
-  // If the wait ended early, the plan has at least this version.
+  // After its end, the plan is further than the order that began it.
   const now = ended === null ? null : await call.engine.ask({ type: 'summary', plan: wanted.plan })
   return {
     status,

@@ -199,7 +199,7 @@ const KNOWN = {
   always: new Set(['status', 'current_step', 'reason', 'expected_revision']),
 }
 
-/** Checks everything that could be refused before it writes. */
+/** One PATCH may write several entries, so what can be refused is checked before the first. */
 async function change(call: PatchCall, plan: PlanId): Promise<Problem | null> {
   const { engine } = call
   const [summary, current] = [
@@ -451,7 +451,7 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
   return { definition, document, warnings, start: query.start === true, ...said }
 }
 
-/** The goal, if the body has nothing but a goal; a planner then makes the steps. */
+/** The goal, if the body says nothing about how to reach it, but at most who plans it and for whom; a planner then makes the steps. */
 function goalOnly(body: Json): string | null {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return null
   const { goal, ...rest } = body as { readonly [key: string]: Json }

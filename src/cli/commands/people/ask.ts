@@ -1,5 +1,5 @@
-// `planfold ask [PLAN] [TASK] QUESTION`: a question of an agent while it works, with a form. It waits in the inbox; the agent
-// continues with something else, or waits for the answer here. `--id` waits for the answer to one that was asked before.
+// `planfold ask [PLAN] [TASK] QUESTION`: a question in the middle of work, with a form. It waits in the inbox; the one who
+// asked continues with something else, or waits for the answer here. `--id` waits for the answer to one that was asked before.
 
 import type { Composed } from '../../../compose.ts'
 import type { PlanId, TaskName } from '../../../domain/id.ts'
@@ -98,6 +98,7 @@ export interface AskOptions {
   readonly field?: readonly string[]
   readonly form?: string
   readonly wait?: boolean
+  /** Milliseconds. */
   readonly timeout?: number
   /** Of the claim, which is extended while waiting. */
   readonly token?: string
