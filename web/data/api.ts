@@ -143,7 +143,8 @@ export async function listPlans(
   const isWhole = statuses.length === 0 && waiting === undefined
   if (!isFiltered && !(isWhole && rows.size < total))
     return { rows: [...rows.values()], total, statuses: counts!, waiting: null }
-  const those = await ask({ waiting: true, ...(isWhole ? {} : { limit: 1 }) })
+  // Of a filtered list only the count is wanted: a row of it may have another state.
+  const those = isWhole ? await ask({ waiting: true }) : await engine.ask({ ...query, limit: 1, waiting: true })
   return { rows: [...rows.values()], total, statuses: counts!, waiting: those.total }
 }
 
