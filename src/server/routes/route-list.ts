@@ -1,6 +1,7 @@
 // The table of all routes.
 
 import { withOlderRoutes } from '../../extras/compat/compat.ts'
+import { goalRoutes } from '../../extras/planners/service/goal-routes.ts'
 import { extraRoutes } from '../../extras.ts'
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'
@@ -12,7 +13,6 @@ import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
 import { budgetRoutes, gateRoutes } from './gates.ts'
-import { goalRoutes } from './goals.ts'
 import { haltRoutes, healthRoutes, memoryRoutes, observingRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { inboxRoutes, proposalRoutes } from './inbox.ts'
