@@ -1,7 +1,6 @@
 // The table of all routes.
 
 import { withOlderRoutes } from '../../extras/compat/compat.ts'
-import { goalRoutes } from '../../extras/planners/service/goal-routes.ts'
 import { extraRoutes } from '../../extras.ts'
 import { type ListedRoute, under } from '../route.ts'
 import { apiRoutes } from './api.ts'
@@ -50,7 +49,6 @@ const OWN: readonly ListedRoute[] = [
   ...under('going back', goingBackRoutes),
   ...under('forks', forkRoutes),
   ...under('plans', lookingRoutes),
-  ...under('goals', goalRoutes),
   ...under('templates', templateRoutes),
   ...under('people', inboxRoutes, proposalRoutes),
   ...under('revisions', revisionRoutes),

@@ -7,6 +7,7 @@ import type { Engine } from '../../../engine/engine.ts'
 import { canonicalJson } from '../../../format/plan/hash.ts'
 import type { DecomposedGoal, Goal, GoalItem } from '../../../format/wire/answers/goals.ts'
 import * as wire from '../../../format/wire/goals.ts'
+import type { DraftChoice } from '../../../operations/agents/plan-drafts.ts'
 import { inTokenWords } from '../../../server/auth/denial-text.ts'
 import { planItem } from '../../../server/plans/show-plan.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../../../server/problem.ts'
@@ -16,7 +17,7 @@ import { iso } from '../../../server/wire-names.ts'
 import type { GoalEvent, GoalRow } from '../../../stores/store.ts'
 import { goalParts, keepPart } from '../goals/decompose-goal.ts'
 import { goalProgress } from '../goals/goal-progress.ts'
-import { type DraftChoice, proposeFor, splitFor } from './propose-plan.ts'
+import { proposeFor, splitFor } from './propose-plan.ts'
 
 const PRIORITY_DEFAULT = 5
 const SHOWN_MAX = 100
