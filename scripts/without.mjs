@@ -1,9 +1,9 @@
-// What is left without an extra: a copy of the checkout without its folder and its line in src/extras.ts. The types must hold, the tests of
-// the core must pass, and what is missing must be told in a sentence.
+// Removes an extra from a copy of the checkout: its folder and its entry in src/extras.ts. There the types must hold, the tests of the core
+// must pass, and a command that needs the extra must say in a sentence what is missing.
 //
 //   npm run without -- NAME [TEST FILE OR FOLDER…]    all unit tests in src when none is named
 //
-// Tests of an extra stand in its folder. One elsewhere that needs an extra says so in its opening comment:
+// The tests of an extra are in its folder. A test elsewhere that needs extras says so in its opening comment:
 // `// Needs the extras: agents, models`. It is left out, too.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -11,7 +11,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** What one types to be told that it is missing. */
+/** For each extra, a command that needs it. */
 const TRIES = {
   agents: ['agents'],
   dialects: ['validate', 'steps.md'],

@@ -1,5 +1,5 @@
-// The list of extras: what Planfold runs without. To remove one, delete its line and its folder. Nothing else imports a file of an
-// extra; who wants something of one asks here, and nothing is loaded before.
+// The list of extras: what Planfold runs without. To remove one, delete its entry and its folder. No file of the core imports these folders:
+// it calls `openExtra`, which loads the extra when it is first needed.
 
 import { type Doors, type Extra, type ExtraName, type Extras, MissingExtra } from './composition/extra.ts'
 
@@ -43,7 +43,7 @@ export async function openExtra<Name extends ExtraName>(name: Name): Promise<Doo
   return found
 }
 
-/** The same for what goes on without it. */
+/** Like `openExtra`, for callers that continue without it: null if this build does not have it. */
 export async function findExtra<Name extends ExtraName>(name: Name): Promise<Doors[Name] | null> {
   return (await EXTRAS[name]?.open()) ?? null
 }

@@ -1,5 +1,5 @@
-// How a command ends: the exit codes scripts rely on, and the one place where refusals, failures of the world and bugs of ours
-// become a message, a hint and a code. No stack trace passes through here.
+// How a command ends: the exit codes that scripts rely on, and the one place where a refusal or a failure becomes a message, a hint and
+// a code. Anything else is a bug of ours. No stack trace passes through here.
 
 import type { Hint } from '../domain/hint.ts'
 import type { Refusal, RefusalCode } from '../domain/refusal.ts'
@@ -10,9 +10,9 @@ import { hintText } from './text/hint-text.ts'
 export const EXIT = { done: 0, failed: 1, usage: 2, refused: 3, waits: 4, bug: 5, interrupted: 130 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** Thrown by commands for everything a person can do something about; printed by main, never a bug. */
+/** Thrown by commands for every error that the user can act on, so never for a bug. Printed by main. */
 export class CliError extends Error {
-  override readonly name = 'Complaint'
+  override readonly name = 'CliError'
   readonly exit: ExitCode
   readonly code: string
   readonly hint: string | null
@@ -86,7 +86,7 @@ export function exitOf(status: PlanStatus): ExitCode {
   }
 }
 
-/** Everything that can be thrown, as a complaint; null when only a bug of ours explains it. */
+/** What was thrown, as an error for the user; null if it is a bug of ours. */
 export function complaintOf(error: unknown): CliError | null {
   if (error instanceof CliError) return error
   if (!(error instanceof Error)) return null
@@ -101,7 +101,7 @@ export function complaintOf(error: unknown): CliError | null {
   return null
 }
 
-// By name and not by class, so that a failing start never has to load the rooms first.
+// By name and not by class, so that an error during startup is reported without loading the rooms that define the classes.
 const KNOWN: { readonly [name: string]: { readonly exit: ExitCode; readonly code: string; readonly hint: string } } = {
   NoState: {
     exit: EXIT.usage,
@@ -165,7 +165,7 @@ function fromCommander(error: Error): CliError {
     : usage(`'${given}' is not valid as ${name}. ${wanted}`, `see \`${command} --help\``)
 }
 
-/** What SQLite says when the file under it cannot be used; anything else it says is a bug of ours. */
+/** SQLite's result codes for a database file that cannot be used. Its other codes mean a bug of ours. */
 function fromSqlite(message: string, code: number): CliError | null {
   const hint = SQLITE_HINTS[code]
   return hint === undefined ? null : new CliError(EXIT.refused, 'store', `the store cannot be used: ${message}`, hint)

@@ -1,4 +1,4 @@
-// What the core asks of its extras, one door each, and what it says where one is missing. Doors are typed in the room that uses them.
+// What the core calls in each extra, and what it says where one is missing. The interface of an extra is defined in the room that uses it.
 // The list itself is src/extras.ts.
 
 import type { Failure } from '../domain/result.ts'
@@ -19,7 +19,7 @@ export interface Doors {
 
 export type ExtraName = keyof Doors
 
-/** Faces ask the list, which knows what it adds to them: their types are named in place, so that the two are no circle of imports. */
+/** Types of the faces, to which extras add commands and routes. Imported in place: faces import the list of extras, and this would be a cycle. */
 type Act = import('../cli/context.ts').Act
 type Command = import('commander').Command
 type ListedRoute = import('../server/route.ts').ListedRoute
@@ -30,10 +30,10 @@ type ServicePlanning = import('../server/plans/draft-request.ts').ServicePlannin
 type ToolPlanning = import('../cli/commands/service/mcp.ts').ToolPlanning
 type WorkerChoice = import('../cli/worker-choice.ts').WorkerChoice
 
-/** Every part is loaded when it is first needed. A line may lack what the extra does not have. */
+/** Every part is loaded when it is first needed. */
 export interface Extra<Door> {
   readonly open: () => Promise<Door>
-  /** Its commands, declared with their options; what they do is loaded when one is called. */
+  /** Declares its commands with their options. What they do is loaded when one is called. */
   readonly commands?: () => Promise<{ addCommands(program: Command, act: Act): void }>
   /** Its HTTP routes. */
   readonly routes?: () => Promise<{ readonly ROUTES: readonly ListedRoute[] }>
@@ -41,7 +41,7 @@ export interface Extra<Door> {
 
 export type Extras = { readonly [Name in ExtraName]?: Extra<Doors[Name]> }
 
-/** What is not there without it, as the subject of a sentence, and the commands that it adds. */
+/** What is missing without it, as the subject of a sentence, and the names of its commands. */
 const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly commands?: readonly string[] } } = {
   agents: { what: 'coding agents', commands: ['agents', 'install', 'hook', 'prime'] },
   dialects: { what: 'formats of other tools', commands: ['import'] },
@@ -66,14 +66,14 @@ export const missingFailure = (name: ExtraName): Failure => ({
 
 export const OTHER_BUILD = 'use a build of Planfold that has it'
 
-/** What is said of a command that this build does not have; null for a word that no extra knows. */
+/** The message for a command of an extra that this build does not have; null for a command of no extra. */
 export function withoutCommand(word: string): string | null {
   const names = Object.keys(WITHOUT) as ExtraName[]
   const name = names.find(one => WITHOUT[one].commands?.includes(word))
   return name === undefined ? null : `'${word}' ${needsExtra(name)}`
 }
 
-/** Known by its name to whoever prints it. */
+/** `cli/exit.ts` recognises it by its name. */
 export class MissingExtra extends Error {
   override readonly name = 'MissingExtra'
 

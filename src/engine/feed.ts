@@ -1,4 +1,5 @@
-// The source of live streams: part of the door of `engine/`. Opened in notifications/live-feed.ts.
+// What live streams read: changes, entries, output and progress. Part of the door of `engine/`; implemented in
+// notifications/live-feed.ts.
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import type { PlanStatus } from '../domain/status.ts'

@@ -1,12 +1,13 @@
 // Throws damaged documents of every dialect at the parser. Whatever comes, it must answer with a value, soon, and with faults
 // that have a place; nothing may reach Object.prototype; what it accepts must print and read back as the same definition.
 // A seed makes the same inputs again.
+// Needs the extras: dialects
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { checkGraph } from '../../src/domain/plan-rules/graph-rules.ts'
+import { parsePlan } from '../../src/extras/dialects/dialects.fixture.ts'
 import { definitionHash } from '../../src/format/plan/hash.ts'
-import { parsePlan } from '../../src/format/plan/parse.ts'
 import { printJson } from '../../src/format/plan/print.ts'
 
 export interface Fuzzed {

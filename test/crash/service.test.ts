@@ -195,7 +195,7 @@ test(`${KILLS} kills of the service under load: nothing acknowledged is lost or 
   for (const [name, id] of acknowledged) if (name.startsWith('plan')) expect([name, ids.get(name)]).toEqual([name, id])
   expectPlansDone(workspace, journal, ledger.file)
   for (const argv of [
-    ['check', '--read-data'],
+    ['doctor', 'store', '--read-data'],
     ['audit', 'verify', '--all'],
   ])
     expect((await commandIn(workspace)(argv)).code).toBe(0)

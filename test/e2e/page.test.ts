@@ -254,7 +254,7 @@ test('the history says what `planfold log` says; every entry has an address, whi
   for (const row of await history.locator('.entry').all())
     told.push([
       Number(await row.locator('.entry-number').innerText()),
-      await row.locator('.entry-told li > span').allInnerTexts(),
+      await row.locator('.entry-sentences li > span').allInnerTexts(),
     ])
   type Log = { readonly data: { readonly items: readonly { readonly version: number; readonly text: string }[] } }
   const { data } = JSON.parse((await folder.planfold('log', 'edited', '--json')).stdout) as Log

@@ -134,7 +134,7 @@ async function service(): Promise<Service> {
     },
     check: async () => {
       let told = ''
-      const exit = await commandLine({ cwd: home, environment: env }, ['check', '--json'], (_, text) => {
+      const exit = await commandLine({ cwd: home, environment: env }, ['doctor', 'store', '--json'], (_, text) => {
         told += text
       })
       expect(exit, told).toBe(0)

@@ -1,5 +1,6 @@
 // Everything the rest of the program asks about a kind of action. Each kind has one row, in its own file in this folder: data and pure
-// functions of the task. No other code branches on kinds. An absent fact means no.
+// functions of the task. Other code asks for a fact instead of branching on kinds (architecture.test.ts counts the files that still do).
+// An absent fact means no, unless its comment says otherwise.
 
 import type { ShownAction } from '../gates/consent.ts'
 import type { Json, JsonObject } from '../json.ts'
@@ -39,22 +40,27 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
 
   // Effects
 
-  /** The engine itself changes something outside the journal for it. */
+  /** The engine itself does something outside the journal for it: runs a command, touches files, sends a request. */
   readonly acts?: true
-  /** Internal bookkeeping that starts no process and asks no model, so no budget counts it. */
+  /** It only decides or organises other tasks, so no budget counts its attempts. */
   readonly isFree?: true
+  /** It consists of other tasks, or was derived from one, and does no work itself. */
   readonly isStructure?: true
   /** It runs commands in the sandbox, its own or those of an agent. */
   readonly runsCommands?: true
+  /** The command that policies judge; for `git`, the one equivalent to what the engine does. */
   command?(action: A): CommandLine | null
   /** Its purpose is to change files, made by the engine or by the one who claims it. */
   readonly changesFiles?: true
+  /** The engine writes files for it, so tasks with overlapping scopes do not run together. */
   readonly writes?: true
+  /** It writes nothing in the workspace outside its scope, which is captured before it. */
   readonly keepsToScope?: true
   /** A later attempt continues the work of the previous one. */
   readonly continuesWork?: true
+  /** Without a scope its writes are unknown, so all files are compared before and after it. */
   readonly watched?: true
-  /** The files that it writes by name; null when it names none. */
+  /** The files to write that it names one by one; null when it names none. */
   files?(task: Pick<TaskWith<A>, 'action' | 'outputs'>): readonly string[] | null
   /** The verb and the document key for `files`, for messages. */
   readonly fileWords?: { readonly does: string; readonly key: string }
@@ -64,20 +70,24 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
    * Default network access. `open`: everything, unless the task or the plan restricts it. `declared`: only what they list. Absent: none.
    */
   readonly network?: 'open' | 'declared'
+  /** The address to which the engine itself sends a request. */
   address?(action: A): string | null
   readonly takesSecrets?: true
+  /** Its instruction is the prompt of a model. */
   readonly prompts?: true
   /** The kind of data that leaves this machine, as `policy.data` calls it. */
   readonly sends?: 'models'
   dangers?(task: TaskWith<A>): readonly Danger[]
+  /** The plan does not show what its code will do. */
   isUnreadable?(action: A): boolean
   /** It may write outside the workspace, despite its scope. */
   isUnconfined?(task: TaskWith<A>, plan: PlanAround): boolean
 
   // Execution
 
+  /** The time it waits counts from its first attempt, so a crash does not start the wait again. */
   readonly waits?: true
-
+  /** No runner is called. Its criteria are judged, or its checkpoint is taken, afterwards. */
   readonly isDoneAtOnce?: true
   /** False for an action that an earlier release stored and that cannot be run. */
   isSupported?(action: A): boolean
@@ -87,17 +97,19 @@ export interface ActionFacts<A extends AnyAction = AnyAction> {
   outputs?(task: TaskWith<A>): readonly string[] | null
   /** Outputs that its `expect` also knows by short names. */
   readonly answers?: readonly string[]
+  /** Absent: any. */
   outcomes?(action: A): readonly string[]
 
   // Presentation
 
   /** What a person approves. For edits the engine makes a diff. */
   agreed?(task: TaskWith<A>): ShownAction
-  /** The verb before the lines of an approval, when a request is approved. */
+  /** For approvals of a request: the words before its lines, such as 'sends this request'. */
   readonly asks?: string
-  /** The files that the approval mentions by name; `words`: the ones its text mentions. */
+  /** The files that an approval covers with their content; `words`: those that its command names. */
   named?(action: A): readonly string[] | 'words'
   line?(task: TaskWith<A>, who: Workers): string
+  /** For the nodes of the graph; absent: its type. */
   readonly words?: string
   /** The proof of a task that declares none. */
   readonly proof?: string

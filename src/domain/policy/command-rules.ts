@@ -88,14 +88,17 @@ function readingsOf(words: readonly string[]): readonly (readonly string[])[] {
   return [words, bare, withoutLeadingOptions(bare)]
 }
 
-/** In doubt yes: a word that is only known at run time may be any. */
+/** A word with `${{ … }}` is known at run time only, so it matches every pattern. */
 const mayMatch = (rule: CommandRule, words: readonly string[]): boolean =>
   matchesPattern(rule, words, ANY_WORDS, (part, word) => word.includes('${{') || matchesWord(part, word))
 
 const matchesWords = (rule: CommandRule, words: readonly string[]): boolean =>
   matchesPattern(rule, words, ANY_WORDS, matchesWord)
 
-/** The first rule of a layer that forbids part of what another rule would allow; null for none. */
+/**
+ * Why a layer does not allow everything that `wanted` matches: the rule that denies part of it or asks, or null with the verdict for
+ * commands without a rule. Null if it allows all.
+ */
 export function ruleAgainst(rules: CommandRules, wanted: CommandRule): JudgedCommand | null {
   const meets = (rule: CommandRule): boolean => patternsMeet(rule, wanted, ANY_WORDS, wordsMeet)
   const denied = rules.deny?.find(meets)
@@ -107,7 +110,7 @@ export function ruleAgainst(rules: CommandRules, wanted: CommandRule): JudgedCom
   return rest === 'allow' ? null : { verdict: rest, rule: null }
 }
 
-/** Does the first one certainly match every command that the second one matches? */
+/** Does the wide rule certainly match every command that the narrow one matches? In doubt no. */
 function coversRule(wide: CommandRule, narrow: CommandRule): boolean {
   return matchesPattern(wide, narrow, ANY_WORDS, (part, word) => {
     if (part === word) return true

@@ -1,5 +1,5 @@
 // Ends a plan. When nothing is ready, running or waiting, tasks that no outcome activated are skipped, then the definition of done is
-// judged, then the plan ends. A failed required task never ends `completed`.
+// judged, then the plan ends. A plan with a failed required task never ends as `completed`.
 
 import { remediesOf } from '../plan-rules/expand.ts'
 import { DONE_TASK } from '../plan-rules/graph-rules.ts'
@@ -13,12 +13,12 @@ import { markReady, skipUnreached } from './readiness.ts'
 /** `by`: who declared the plan complete; open tasks were skipped in their name. */
 export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } = {}): void {
   const { state } = draft
-  // Each round ends the plan or moves at least one task, so this terminates.
+  // Each round ends the plan, starts compensation or moves at least one task, so this terminates.
   for (;;) {
     // Declaring the plan complete gives up open recoveries.
     if (by === undefined) continueRecoveries(draft)
     if (state.status !== 'active' || !isQuiet(state)) return
-    // Commits come first; a rollback ends by itself.
+    // Open commits come first; a rollback ends the plan itself.
     if (state.rollback !== null || state.uncommitted.length > 0) return
     if (state.compensating !== null) {
       if (state.compensating.length > 0 || state.compensation !== null) return
@@ -49,7 +49,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
   }
 }
 
-/** The same entry starts the rollback of files, so that no crash can come between; the rollback ends the plan. */
+/** With `back`, a failed plan is rolled back first: in the same entry, so that no crash can come between. That rollback ends the plan. */
 function finish(draft: DecisionDraft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
   const { state } = draft
   if (status !== 'failed' || !back || state.startedEntry === 0) {
@@ -76,7 +76,7 @@ function compensates({ definition, completedOrder, tasks }: PlanState): boolean 
   return completedOrder.some(name => tasks.get(name)?.definition.compensate !== undefined)
 }
 
-/** While cancelling, only running tasks matter. */
+/** While the plan is cancelled or compensates, only running tasks matter. */
 function isQuiet({ counts, compensating }: PlanState): boolean {
   return counts.running === 0 && (compensating !== null || (counts.ready === 0 && counts.waiting === 0))
 }
@@ -104,17 +104,17 @@ export function blockingTask(state: PlanState): TaskState | null {
   return blocked
 }
 
-/** Its failure was handled, or that of an enclosing group; or the work was done otherwise. */
+/** Its failure, or that of an enclosing group, was handled; or it is a remedy that is no longer needed. */
 export function isHandled(state: PlanState, task: TaskState): boolean {
   for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
     if (at.handled) return true
-    if ((at !== task && SATISFIES.has(at.status)) || isSpare(state, at)) return true
+    if ((at !== task && SATISFIES.has(at.status)) || isUnneededRemedy(state, at)) return true
   }
   return false
 }
 
-/** A remedy that nobody needs any more. */
-function isSpare(state: PlanState, { definition: { id }, routedBy }: TaskState): boolean {
+/** A remedy, when every task that it was to help has succeeded, is optional, or was handled. */
+function isUnneededRemedy(state: PlanState, { definition: { id }, routedBy }: TaskState): boolean {
   if (routedBy.length === 0) return false
   return routedBy.every(name => {
     const helped = state.tasks.get(name)

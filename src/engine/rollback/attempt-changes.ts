@@ -1,5 +1,5 @@
-// The files that a visit of a task changes: compared before and after. With a declared scope only that is compared, otherwise all files.
-// The change set is stored as a blob, and the result names it.
+// Which files a visit of a task changed, found by comparing them before and after. With a declared scope only the scope is compared,
+// otherwise all files. The change set is stored as a blob, and the result of the attempt names it.
 
 import type { Sha256 } from '../../domain/id.ts'
 import type { PlanDefinition, TaskDefinition } from '../../domain/plan.ts'
@@ -13,10 +13,10 @@ import { changedUnstored, uncoveredOf } from './uncovered-paths.ts'
 
 export type Look = Pick<Prepared, 'preimage' | 'before' | 'around' | 'unwatched'>
 
-/** A snapshot of all files before a task without a scope; empty if files are not tracked. */
-export async function snapshotBefore(rooms: Rooms, state: PlanState, task: TaskState, just?: Sha256): Promise<Look> {
+/** A snapshot of all files before a task without a scope, or `taken` if one was made just now; empty if its files are not watched. */
+export async function snapshotBefore(rooms: Rooms, state: PlanState, task: TaskState, taken?: Sha256): Promise<Look> {
   if (rooms.snapshots === undefined || !isWatched(state, task.definition)) return {}
-  return just === undefined ? await lookAtAll(rooms, state) : { before: just }
+  return taken === undefined ? await lookAtAll(rooms, state) : { before: taken }
 }
 
 /** Before work in a task worktree: the declared scope, if there is one, else all files. */
@@ -61,7 +61,7 @@ export async function changesSince(rooms: Rooms, state: PlanState, look: Look | 
   return (await writtenSince(rooms, state, look, null)).wrote
 }
 
-/** The same, plus changes that could not be stored. */
+/** Like `changesSince`, plus changes that could not be stored. */
 export async function writtenSince(
   rooms: Rooms,
   state: PlanState,
@@ -71,7 +71,7 @@ export async function writtenSince(
   const { preimage, before } = look ?? {}
   if (preimage === undefined && before === undefined) return { wrote: null }
   const [found, git] = await Promise.all([
-    preimage === undefined ? seenSince(rooms, state, before!) : rooms.workspace.changesSince(preimage),
+    preimage === undefined ? snapshotSince(rooms, state, before!) : rooms.workspace.changesSince(preimage),
     gitStanding(rooms),
   ])
   // If files cannot be read now, the changes can be computed later: the earlier snapshot is kept and named in the journal.
@@ -120,11 +120,11 @@ export class MissingChanges extends Error {
   }
 }
 
-/** The files and commit of a checkpoint. `short`: what to do if there is no space to store the files. */
+/** The files and the commit as they are now, for a checkpoint. `short`: what to do if there is no space to store the files. */
 export async function standingNow(
   rooms: Rooms,
   state: PlanState,
-  short: 'say so' | 'throw' = 'say so',
+  short: 'report' | 'throw' = 'report',
 ): Promise<WorkspaceStamp> {
   const [taken, git] = await Promise.all([
     rooms.snapshots?.snapshot({ scopes: scopesOf(state) }) ?? null,
@@ -153,7 +153,7 @@ export function declaredScopes(definition: PlanDefinition): readonly string[] {
   return [...scopes]
 }
 
-async function seenSince(
+async function snapshotSince(
   { snapshots }: Rooms,
   state: PlanState,
   before: Sha256,
@@ -169,6 +169,6 @@ async function seenSince(
 }
 
 export async function gitStanding({ git }: Rooms): Promise<GitStanding | null> {
-  const stands = await git?.standing()
-  return stands?.ok === true ? stands.value : null
+  const found = await git?.standing()
+  return found?.ok === true ? found.value : null
 }

@@ -10,10 +10,10 @@ import type { Attempt, Outcome, Preview, Runner, RunnerAbout, RunnerTools, Stop 
 export interface CustomRunner {
   readonly name: string
   readonly about: RunnerAbout & {
-    /** The JSON Schema of `with`; invalid parameters are refused before the start. */
+    /** The JSON Schema of `with`. With invalid parameters the attempt fails before the runner is called. */
     readonly schema: JsonObject
   }
-  /** The tools it gets besides the network. */
+  /** The tools it needs besides the network. */
   readonly needs?: readonly ('evaluate' | 'git' | 'clock')[]
   /** What it would do, without doing it. Absent: shows its parameters. */
   preview?(parameters: JsonObject, attempt: Attempt, tools: RunnerTools): Promise<Preview>

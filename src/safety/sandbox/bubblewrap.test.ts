@@ -34,8 +34,8 @@ function setup(...workspace: readonly string[]) {
     }
     const wrapped = await bubblewrap({ environment, outside: [] }).wrap(request)
     if (!wrapped.ok) throw new Error(wrapped.failure.message)
-    const { said, fault } = await tryBoxed(change(wrapped.value), MAX_MS)
-    return { said: said.trim().split('\n'), fault }
+    const { output, fault } = await tryBoxed(change(wrapped.value), MAX_MS)
+    return { said: output.trim().split('\n'), fault }
   }
   return { base, home, root, make, runIn }
 }

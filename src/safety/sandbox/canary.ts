@@ -41,12 +41,12 @@ export async function canary(
     }
     const wrapped = await wrap(request)
     if (!wrapped.ok) return { fault: wrapped.failure.message, isMade: false }
-    const { said, fault, isMade } = await tryBoxed(wrapped.value, CANARY_MAX_MS)
-    const broken = said.split('\n').filter(line => line.startsWith('open: '))
+    const { output, fault, isMade } = await tryBoxed(wrapped.value, CANARY_MAX_MS)
+    const broken = output.split('\n').filter(line => line.startsWith('open: '))
     const no = (fault: string): CanaryFault => ({ fault, isMade })
     if (broken.length > 0) return no(broken.map(line => line.slice('open: '.length)).join(', '))
     if (fault !== null) return no(fault)
-    if (!said.includes('done') || !existsSync(join(root, 'out/written'))) return no('a command in it could not work')
+    if (!output.includes('done') || !existsSync(join(root, 'out/written'))) return no('a command in it could not work')
     if (existsSync(join(root, 'outside')) || existsSync(join(root, '.git/outside'))) return no('it wrote outside')
     return null
   } catch (error) {

@@ -53,9 +53,9 @@ export async function tryConnection(
       env: inheritedEnvironment(environment),
     })
     if (!wrapped.ok) return { fault: wrapped.failure.message }
-    const { said, exit, fault } = await tryBoxed(wrapped.value, TRIAL_MAX_MS)
-    if (heard || said.includes('connected')) return { reached: true }
-    if (said.includes('refused ')) return { reached: false }
+    const { output, exit, fault } = await tryBoxed(wrapped.value, TRIAL_MAX_MS)
+    if (heard || output.includes('connected')) return { reached: true }
+    if (output.includes('refused ')) return { reached: false }
     return { fault: fault ?? 'its command said nothing', ...(exit === NOT_FOUND ? { lacks: 'node' } : {}) }
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) }

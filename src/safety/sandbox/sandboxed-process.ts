@@ -1,5 +1,5 @@
-// A command in its sandbox, from outside: starts it, verifies its mounts when it is ready, lets it run, and reads its exit. The lifeline is
-// held by this process only, so its death ends the sandbox.
+// The outer side of a sandboxed command: starts bubblewrap, verifies the mounts when it is ready, lets the command run, and reads its exit.
+// Only this process holds the lifeline, so its death ends the sandbox.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -29,18 +29,18 @@ export interface BoxedExit {
   readonly leftover?: Leftover
 }
 
-const SAID_MAX = 2_000
+const OUTPUT_MAX = 2_000
 
 export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore' | 'pipe' }): Boxed {
-  const child = spawnWall(wrapped, options)
+  const child = spawnBubblewrap(wrapped, options)
   const streams: readonly unknown[] = child.stdio
   const lifeline = streams[LIFELINE] as Writable | null
   const status = streams[STATUS] as Readable | null
   const args = streams[ARGUMENTS] as Writable | null
   const filter = streams[FILTER] as Writable | null
   for (const stream of [lifeline, status, args, filter]) stream?.on('error', () => {})
-  // Before it reads its arguments it starts nothing, so all its children inherit this.
-  if (child.pid !== undefined) endFirst(child.pid)
+  // Bubblewrap starts nothing before it has read its arguments, so all its children inherit this.
+  if (child.pid !== undefined) raiseOomScore(child.pid)
   const controlGroup = makeControlGroup(wrapped.limits)
   const isEntered = child.pid === undefined ? null : controlGroup?.enterLater(child.pid)
   filter?.end(syscallFilter() ?? '')
@@ -56,7 +56,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   let output = ''
   const cut = () => lifeline?.destroy()
   const onOutput = (chunk: Buffer): void => {
-    if (!ready) output = `${output}${chunk.toString('utf8')}`.slice(0, SAID_MAX)
+    if (!ready) output = `${output}${chunk.toString('utf8')}`.slice(0, OUTPUT_MAX)
   }
   child.stderr?.on('data', onOutput)
   const begin = async (): Promise<void> => {
@@ -89,8 +89,8 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
     leftover = first === null ? null : leftoverFiles(first, wrapped.temporary)
     cut()
   })
-  // Process 1 ended without reporting: so did the command.
-  const toldAll = new Promise<void>(resolve => {
+  // If process 1 ends without reporting an exit, the command has ended with it.
+  const statusClosed = new Promise<void>(resolve => {
     if (status === null) return resolve()
     status.once('close', resolve)
     status.once('end', cut)
@@ -102,7 +102,7 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
       const met = controlGroup?.excess() ?? null
       if (met !== null) excess ??= excessOf(met, wrapped.limits)
       controlGroup?.remove()
-      void toldAll.then(() => {
+      void statusClosed.then(() => {
         if (refused !== null) resolve({ exit: null, signal: null, failure: refused })
         else if (excess !== null) resolve({ exit: null, signal: 'SIGKILL', excess })
         else if (code !== null) resolve({ exit: code, signal: null, ...(leftover === null ? {} : { leftover }) })
@@ -114,21 +114,21 @@ export function spawnBoxed(wrapped: Wrapped, options: { readonly stdin: 'ignore'
   return { child, exited }
 }
 
-export interface Tried {
-  readonly said: string
+export interface Trial {
+  readonly output: string
   readonly exit: number | null
   readonly fault: string | null
   readonly isMade: boolean
 }
 
-export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> {
+export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Trial> {
   let output = ''
-  let complained = ''
+  let errors = ''
   let isLate = false
   const { child, exited } = spawnBoxed(wrapped, { stdin: 'ignore' })
   if (child.pid === undefined) {
     child.once('error', () => {})
-    return { said: output, exit: null, fault: 'it cannot be started', isMade: false }
+    return { output, exit: null, fault: 'it cannot be started', isMade: false }
   }
   const timer = setTimeout(() => {
     isLate = true
@@ -138,21 +138,21 @@ export async function tryBoxed(wrapped: Wrapped, maxMs: number): Promise<Tried> 
     output += String(chunk)
   })
   child.stderr?.on('data', chunk => {
-    complained = `${complained}${String(chunk)}`.slice(0, SAID_MAX)
+    errors = `${errors}${String(chunk)}`.slice(0, OUTPUT_MAX)
   })
   const { exit, signal, failure, excess } = await exited
   clearTimeout(timer)
   const ended = signal === null ? `its command ended with exit code ${exit}` : `its command was ended by ${signal}`
-  const [first = ''] = complained.trim().split('\n')
+  const [first = ''] = errors.trim().split('\n')
   const why = isLate ? `its command took more than ${maxMs / 1000} seconds` : `${ended}${first && `: ${first}`}`
   const fault = failure?.message ?? excess?.message ?? (exit === 0 ? null : why)
-  return { said: output, exit, fault, isMade: failure === undefined }
+  return { output, exit, fault, isMade: failure === undefined }
 }
 
-function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pipe' }): ChildProcess {
+function spawnBubblewrap(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pipe' }): ChildProcess {
   const shell = openSync('/bin/sh', 'r')
   try {
-    // Its own three, then those of the launcher: lifeline, status, arguments, filter, shell.
+    // The command's three streams, then the descriptors of the launcher: lifeline, status, arguments, filter, shell.
     const stdio = [stdin, 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', shell] as const
     return spawn(wrapped.file, wrapped.args, { cwd: '/', env: wrapped.env, detached: true, stdio: [...stdio] })
   } finally {
@@ -160,12 +160,12 @@ function spawnWall(wrapped: Wrapped, { stdin }: { readonly stdin: 'ignore' | 'pi
   }
 }
 
-const FIRST_TO_END = '800'
+const OOM_SCORE = '800'
 
 /** When memory runs out, the kernel kills sandboxed processes before the user's own. */
-function endFirst(wall: number): void {
+function raiseOomScore(pid: number): void {
   try {
-    writeFileSync(`/proc/${wall}/oom_score_adj`, FIRST_TO_END)
+    writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE)
   } catch {
     // It has ended already, and its exit is reported elsewhere.
   }
@@ -182,14 +182,15 @@ function kill(pid: number): void {
 const UNSEEN = failure('policy', 'the sandbox cannot be looked at from outside', 'is /proc mounted?')
 
 /**
- * Bubblewrap's only child is process 1 inside. Not reported by `--info-fd`, because bubblewrap would die half-way if its parent is gone.
+ * Bubblewrap's only child is process 1 inside. It is looked up here, not reported by `--info-fd`, because bubblewrap would die half-way if
+ * its parent is gone.
  */
-function childOf(wall: number): number | null {
+function childOf(parent: number): number | null {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === wall) return Number(name)
+      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name)
     } catch {
       // It has ended.
     }

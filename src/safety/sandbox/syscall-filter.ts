@@ -1,8 +1,8 @@
 // The system call filter of every process in a sandbox: a program for the kernel (classic BPF), passed to bubblewrap. It refuses calls that
-// builds and tests do not need and that kernel exploits begin with. Tracing is allowed: debuggers and leak checkers need it, and process 1
-// is protected otherwise (`launcher.ts`).
+// builds and tests do not need and that kernel exploits begin with. Tracing (`ptrace`) is allowed: debuggers and leak checkers need it, and
+// process 1 is protected in another way (`launcher.ts`).
 
-/** System call numbers on x86-64 and 64-bit ARM; null where it does not exist. */
+/** System call numbers on x86-64 and 64-bit ARM; null where the call does not exist. */
 const REFUSED: { readonly [name: string]: readonly [x64: number, arm64: number | null] } = {
   add_key: [248, 217],
   request_key: [249, 218],
@@ -56,7 +56,7 @@ interface Machine {
   readonly architecture: number
   readonly ioctl: number
   readonly refused: readonly number[]
-  /** The first number of a second interface (x32), where the same calls have other numbers. */
+  /** The first number of a second interface (x32), where the same calls have other numbers; null if there is none. */
   readonly secondFrom: number | null
 }
 
@@ -102,7 +102,7 @@ export function syscallFilter(arch: string = process.arch): Buffer | null {
   ]
   return Buffer.concat([
     instruction(LOAD, ARCHITECTURE),
-    // 32-bit programs have other numbers, so they are refused.
+    // 32-bit programs have other numbers, which this filter does not know, so they are killed.
     instruction(IF_EQUAL, architecture, 1, 0),
     instruction(RETURN, KILL),
     instruction(LOAD, CALL),

@@ -1,4 +1,4 @@
-// The routes as a page for people, made from the OpenAPI document: one list, no script, nothing from elsewhere.
+// The routes as a page for people, made from the OpenAPI document. It contains no script and loads nothing.
 
 import { createHash } from 'node:crypto'
 import type { OpenApi } from './openapi.ts'
@@ -41,7 +41,7 @@ const row = (method: string, path: string, right: string, parameters: readonly s
   }</td></tr>`
 
 const ENTITIES: { readonly [char: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-/** What our sentences put between backticks is code. */
+/** As HTML. Text between backticks is code. */
 const escaped = (text: string): string =>
   text.replaceAll(/[&<>"]/g, char => ENTITIES[char]!).replaceAll(/`([^`]*)`/g, '<code>$1</code>')
 

@@ -49,7 +49,7 @@ test('a job that takes too long is ended, and the next one has a thread again', 
 })
 
 test('a job that needs too much memory is ended, and this process is not', async () => {
-  const pool = open({ memoryMaxMb: 64, threadsMax: 1 })
+  const pool = open({ memoryMaxMb: 128, threadsMax: 1 })
   expect(await pool.run('read-plan', { text: LONG, name: 'x' }, LONG.length)).toMatchObject({ definition: {} })
   const text = many(12_000)
   expect(await pool.run('read-plan', { text, name: 'x' }, text.length)).toMatchObject({

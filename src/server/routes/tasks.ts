@@ -48,7 +48,7 @@ export const taskChangeRoutes = [
     path: '/tasks/:task',
     right: 'operate',
     about:
-      'Changes a task. A status is asked for as an order; keys nobody knows are kept beside it, and null takes one away.',
+      'Changes a task. A new status is an order to the engine. Unknown keys are stored with the task; null removes one.',
     body: wire.taskPatch,
     answers: { 200: { about: 'the task as it is now', body: 'TaskChanged', tag: true } },
     handle: async (call, found) => {
@@ -66,8 +66,8 @@ export const taskChangeRoutes = [
     method: 'DELETE',
     path: '/tasks/:task',
     right: 'operate',
-    about: 'Takes a task out of its plan, as a revision. Refused while others need it.',
-    answers: { 204: { about: 'it is gone from the plan; its history stays' } },
+    about: 'Removes a task from its plan, as a revision. Refused while other tasks need it.',
+    answers: { 204: { about: 'removed from the plan; its history stays' } },
     handle: async (call, found) => {
       const done = await order(call, found.plan, { type: 'remove', tasks: [found.task] })
       return isProblem(done) ? done : nothing
@@ -80,20 +80,20 @@ export const evaluationRoutes = [
     method: 'GET',
     path: '/tasks/:task/evaluations',
     right: 'read',
-    about: 'What was said of the work of a task, oldest first.',
-    answers: { 200: { about: 'the last of them', body: 'EvaluationPage' } },
+    about: 'The evaluations of a task, oldest first.',
+    answers: { 200: { about: 'the evaluations', body: 'EvaluationPage' } },
     handle: async (call, found) => {
       const [record] = (await call.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
-      const said = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
-      if (record === undefined || said === null) return gone()
-      return ok({ items: said.map(one => evaluationBody(record.card.id, one)), next: null })
+      const evaluations = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
+      if (record === undefined || evaluations === null) return gone()
+      return ok({ items: evaluations.map(one => evaluationBody(record.card.id, one)), next: null })
     },
   }),
   taskRoute({
     method: 'POST',
     path: '/tasks/:task/evaluations',
     right: 'operate',
-    about: 'Says what somebody makes of the work of a task. It changes nothing about it.',
+    about: 'Adds an evaluation of the work of a task. It does not change the task.',
     body: wire.newEvaluation,
     answers: { 201: { about: 'the evaluation', body: 'Evaluation', tag: true } },
     handle: async (call, found) => {
@@ -107,9 +107,9 @@ export const evaluationRoutes = [
       })
       if (isProblem(done)) return done
       const event = done.events.find(one => one.type === 'task.evaluated')
-      const said = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
+      const evaluations = await call.engine.ask({ type: 'evaluations', plan: found.plan, task: found.task })
       const [record] = (await call.engine.ask({ type: 'records', plan: found.plan, tasks: [found.task] }))?.tasks ?? []
-      const one = said?.find(({ id }) => id === event?.id)
+      const one = evaluations?.find(({ id }) => id === event?.id)
       if (record === undefined || one === undefined) return gone()
       return created(evaluationBody(record.card.id, one), `/tasks/${record.card.id}/evaluations`, done.version)
     },
@@ -143,7 +143,7 @@ const KNOWN = {
   always: new Set(['status', 'output_data', 'error', 'reason', 'token', 'expected_revision']),
 }
 
-/** Checks everything that could be refused before it writes. Null if no status was requested. */
+/** One PATCH may write up to three entries, so what can be refused is checked before the first. Null if no status was requested. */
 async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Accepted | null | Problem> {
   const { engine } = call
   const standing = await standingOf(engine, plan, task)
@@ -174,9 +174,9 @@ async function change(call: PatchCall, { plan, task }: TaskTarget): Promise<Acce
     if (!changed.ok) return unsaid(changed.refusal)
     expectedVersion = undefined
   }
-  const beside = annotated(record.card.annotations, news)
-  if (Object.keys(beside).length > 0) {
-    const order = { type: 'annotate', task, set: beside } as const
+  const annotations = annotated(record.card.annotations, news)
+  if (Object.keys(annotations).length > 0) {
+    const order = { type: 'annotate', task, set: annotations } as const
     const noted = await submit(call, plan, order, defined({ expectedVersion }))
     if (!noted.ok) return unsaid(noted.refusal)
     expectedVersion = undefined
@@ -203,9 +203,10 @@ async function changesOf(
   const { agent_id, title, description, task_type, input_data, labels, depends_on, dependencies } = fields
   const { needs, faults } = await resolveNeeds(call, plan, depends_on ?? dependencies, 'depends_on')
   if (faults.length > 0) return invalidRequest('body', faults)
-  const isNeeding = depends_on !== undefined || dependencies !== undefined
+  const setsNeeds = depends_on !== undefined || dependencies !== undefined
   const { sequence_order } = fields
-  const offered = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
+  // Earlier in the sequence means a higher priority.
+  const sequencePriority = sequence_order === undefined ? undefined : sequence_order === null ? null : -sequence_order
   const extra = {
     ...defined({ sequence_order }),
     // Earlier releases kept data that looked like an expression here.
@@ -213,18 +214,18 @@ async function changesOf(
     ...removedKeys(definition.extra, others),
   } as JsonObject
   const before = definition.extra ?? {}
-  const isOther = JSON.stringify(merged(before, extra)) !== JSON.stringify(before)
+  const isExtraChanged = JSON.stringify(merged(before, extra)) !== JSON.stringify(before)
   const inputs = input_data == null ? null : changedInputs(input_data as JsonObject, definition.inputs ?? {})
   const set = {
     ...defined({ assignee: agent_id, title, description, kind: task_type, labels }),
-    ...defined({ priority: fields.priority ?? offered }),
-    ...(isNeeding ? { needs: needs.length === 0 ? null : needs } : {}),
+    ...defined({ priority: fields.priority ?? sequencePriority }),
+    ...(setsNeeds ? { needs: needs.length === 0 ? null : needs } : {}),
     ...(input_data === undefined ? {} : { inputs }),
   }
-  return { set, extra: isOther ? extra : {} }
+  return { set, extra: isExtraChanged ? extra : {} }
 }
 
-/** The client fields to store. Results of an ended task stay in its outputs unless they are replaced. */
+/** The client fields to store. With a final status, `output_data` and `error` become the result of the task and are not stored here. */
 function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>): JsonObject {
   const { status, output_data, error, started_at, completed_at } = fields
   const isFinal = status === 'completed' || status === 'failed'
@@ -238,16 +239,16 @@ function annotated(before: JsonObject, { fields, others }: News<wire.TaskPatch>)
 }
 
 function evaluationBody(task: string, { id, visit, score, passed, data, by, at }: Evaluation): EvaluationShown {
-  const said = (data ?? {}) as { metrics?: JsonObject; notes?: string; evaluator?: string }
+  const more = (data ?? {}) as { metrics?: JsonObject; notes?: string; evaluator?: string }
   return {
     id,
     task_id: task,
     visit,
     score: score ?? null,
     passed: passed ?? null,
-    metrics: (said.metrics ?? {}) as EvaluationShown['metrics'],
-    notes: said.notes ?? null,
-    evaluator: said.evaluator ?? by,
+    metrics: (more.metrics ?? {}) as EvaluationShown['metrics'],
+    notes: more.notes ?? null,
+    evaluator: more.evaluator ?? by,
     by,
     created_at: iso(at),
   }
@@ -258,7 +259,7 @@ export const taskRoutes = [
     method: 'POST',
     path: '/tasks',
     right: 'operate',
-    about: 'Adds a task to a plan, or several: then all of them or none. Somebody claims it and reports.',
+    about: 'Adds a task to a plan, or several: then all of them or none. An agent or a person claims and reports it.',
     body: wire.newTasks,
     answers: { 201: { about: 'the task; a list when several were sent', body: 'TasksMade', tag: true } },
     handle: async call => await addTasks(call),
@@ -267,9 +268,9 @@ export const taskRoutes = [
     method: 'GET',
     path: '/tasks',
     right: 'read',
-    about: 'Tasks of a plan by their sequence; of all plans, those that came last first.',
+    about: 'Tasks of a plan in sequence; without a plan, tasks of all plans, newest first.',
     query: wire.listQuery,
-    answers: { 200: { about: 'a page of them', body: 'TaskPage' } },
+    answers: { 200: { about: 'a page of tasks', body: 'TaskPage' } },
     handle: async call => await listTasks(call),
   }),
   taskRoute({
@@ -288,7 +289,7 @@ export const taskRoutes = [
     path: '/tasks/:task/dependencies',
     right: 'read',
     about: 'What a task needs, with statuses, and which tasks need it.',
-    answers: { 200: { about: 'both', body: 'TaskDependencies' } },
+    answers: { 200: { about: 'needed tasks and dependent tasks', body: 'TaskDependencies' } },
     handle: async call => {
       const found = await findTask(call, call.params.task!)
       return isProblem(found) ? found : await showDependencies(call, found.plan, found.task)
@@ -322,17 +323,20 @@ async function addTasks(call: AddCall): Promise<Answer> {
   )
 }
 
-/** Generates new names on a conflict; with an idempotency key always the same ones, so a repeat finds its own tasks. */
+/**
+ * Tasks without a name get a generated one; if it is taken, the next round generates others. With an idempotency key each round always
+ * generates the same names, so a repeated request finds its own tasks: if the first one ended in a later round, earlier rounds conflict.
+ */
 async function added(
   call: AddCall,
   plan: PlanId,
   list: readonly wire.NewTask[],
   needs: readonly (readonly TaskName[])[],
 ): Promise<readonly TaskName[] | Problem> {
-  const said = list.flatMap(one => givenName(one) ?? [])
+  const given = list.flatMap(one => givenName(one) ?? [])
   let first: Problem | null = null
   for (let round = 0; ; round++) {
-    const nameFor = namesFor(call, said, round)
+    const nameFor = namesFor(call, given, round)
     const tasks = list.map((one, index) => taskFromStore(one, needs[index]!, stem => nameFor(stem, index)))
     const ordered = inOrder(tasks)
     if (!ordered.ok) return unordered(ordered, index => `[${index}].name`)
@@ -340,17 +344,17 @@ async function added(
     const names = tasks.map(({ id }) => id)
     if (!isProblem(made)) return names
     first ??= made
-    const isLast = said.length === list.length || round === DRAWS_MAX - 1
-    const isOther = isOf(made, 'conflict') && call.once !== undefined
-    const isTaken = isOf(made, 'duplicate') && !isLast && (await hasOneOf(call, plan, unnamedTasks(names, said)))
-    if (isLast || !(isOther || isTaken)) return isOther ? first : made
+    const isLast = given.length === list.length || round === DRAWS_MAX - 1
+    const isOfLaterRound = isOf(made, 'conflict') && call.once !== undefined
+    const isTaken = isOf(made, 'duplicate') && !isLast && (await hasOneOf(call, plan, generatedNames(names, given)))
+    if (isLast || !(isOfLaterRound || isTaken)) return isOfLaterRound ? first : made
   }
 }
 
 const isOf = ({ problem: { type } }: Problem, code: string): boolean => type === `urn:planfold:problem:${code}`
 
-const unnamedTasks = (names: readonly TaskName[], said: readonly TaskName[]): readonly TaskName[] => {
-  const known = new Set(said)
+const generatedNames = (names: readonly TaskName[], given: readonly TaskName[]): readonly TaskName[] => {
+  const known = new Set(given)
   return names.filter(name => !known.has(name))
 }
 

@@ -1,5 +1,5 @@
-// Idempotency keys. A key is looked up and stored in the transaction it is used for, so either both are durable or neither; a repeated key
-// gets the first answer.
+// Idempotency keys. A key is looked up and stored in the transaction of its request, so that both are durable or neither. A repeated
+// request gets the answer to the first one.
 
 import type { Actor, Millis, PlanId } from '../../domain/id.ts'
 import { type Refusal, refuse } from '../../domain/refusal.ts'
@@ -41,7 +41,7 @@ export function answerAgain(tables: Tables, room: { states: States; blobs: BodyB
   }
 }
 
-/** Refusals are not stored, because they may change. */
+/** Only accepted requests are stored: one that was refused may be accepted later. */
 export function remember(
   tables: Tables,
   actor: Actor,

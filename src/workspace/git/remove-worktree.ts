@@ -1,6 +1,6 @@
 // The removal of a worktree, which must never delete the only copy of anyone's work. Everything is compared with the commit by content, in
-// a separate index, so that flags like assume-unchanged and manipulated times hide nothing. Uncommitted files, staged content, unreachable
-// commits and unknown ignored files prevent the removal.
+// a separate index, so that flags like assume-unchanged and manipulated times hide nothing. Uncommitted files, staged content and ignored
+// files prevent the removal, unless they are expendable or stored elsewhere. Commits that only its reflog knows get a ref.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import { fields } from './run-git.ts'
 import { indexChanges, listed } from './tree-content.ts'
 import { allWorktrees, isOurs, type ListedWorktree, reasonOf } from './worktree.ts'
 
+/** The removal would delete the only copy of these files. */
 export class InTheWay extends Refused {
   readonly files: ReadonlyMap<string, LoneFile>
   constructor(message: string, hint: string, files: ReadonlyMap<string, LoneFile>) {
@@ -101,26 +102,27 @@ async function demandCommitted(
     const args = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignored=matching']
     return statusLines(await repository.git([...args, '--ignore-submodules=dirty'], { cwd: path, env }))
   })
-  const spared = expendable.map(each => pathBytes(each.replace(/\/+$/, '')))
-  const isSpared = (each: BytePath) =>
-    spared.some(prefix => each.replace(/\/$/, '') === prefix || each.startsWith(`${prefix}/`))
+  const ignorable = expendable.map(each => pathBytes(each.replace(/\/+$/, '')))
+  const isExpendable = (each: BytePath) =>
+    ignorable.some(prefix => each.replace(/\/$/, '') === prefix || each.startsWith(`${prefix}/`))
   // A missing file is no loss: its content is committed.
-  const open = lines.filter(({ code, path: each }) => !/^ D$/.test(code) && !(code === '!!' && isSpared(each)))
-  const files = new Map<string, LoneFile>(open.map(line => [pathText(line.path), knownOf(line)]))
+  const uncommitted = lines.filter(
+    ({ code, path: each }) => !/^ D$/.test(code) && !(code === '!!' && isExpendable(each)),
+  )
+  const files = new Map<string, LoneFile>(uncommitted.map(line => [pathText(line.path), kindOf(line)]))
   for (const each of staged) files.set(each, 'staged')
   const stored = elsewhere === undefined ? NONE : await elsewhere.has([...files.keys()])
   // The staged version may differ from the file, and only the index has it.
-  const otherwise = stored.size > 0 && staged.length > 0 ? await changedSinceStaged(repository, path) : NONE
-  for (const [each, known] of files)
-    if (stored.has(each) && !(known === 'staged' && otherwise.has(each))) files.delete(each)
+  const changedSince = stored.size > 0 && staged.length > 0 ? await changedSinceStaged(repository, path) : NONE
+  for (const [each, kind] of files)
+    if (stored.has(each) && !(kind === 'staged' && changedSince.has(each))) files.delete(each)
   if (files.size === 0) return
   const hint =
     'commit them on the branch, copy them elsewhere, or name ignored ones that can be made again as expendable'
   throw new InTheWay(`the worktree ${path} contains the only copy of ${listed([...files.keys()])}`, hint, files)
 }
 
-const knownOf = ({ code }: StatusLine): LoneFile =>
-  code === '!!' ? 'ignored' : code === '??' ? 'untracked' : 'changed'
+const kindOf = ({ code }: StatusLine): LoneFile => (code === '!!' ? 'ignored' : code === '??' ? 'untracked' : 'changed')
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -139,8 +141,8 @@ async function keepReflog(repository: Repository, request: RemovalRequest, path:
   if (commits.length === 0) return
   const stdin = commits.map(commit => `${commit}\n`).join('')
   const args = ['rev-list', '--no-walk=unsorted', '--ignore-missing', '--stdin', '--not', '--all']
-  const lonely = (await repository.line(args, { stdin })).split('\n').filter(isOid)
-  for (const commit of lonely) {
+  const unreachable = (await repository.line(args, { stdin })).split('\n').filter(isOid)
+  for (const commit of unreachable) {
     const ref = backupRef(request.name, request.at, `refs/lost/${commit}`)
     await swapRef(repository, { ref, before: null, after: commit, why: 'kept from a removed worktree' })
   }

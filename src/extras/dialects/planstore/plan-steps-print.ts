@@ -1,4 +1,4 @@
-// Prints a plan the way the plan store writes it: numbered steps, one after the other or with `depends_on`.
+// Prints a plan in the format of PlanStore: numbered steps, in sequence or with `depends_on`.
 
 import type { TaskName } from '../../../domain/id.ts'
 import { defined, type Json, type JsonObject } from '../../../domain/json.ts'
@@ -23,7 +23,7 @@ export function printPlanSteps(definition: PlanDefinition, status: StatusOf, rea
   return printed(`${JSON.stringify(plan, null, 2)}\n`, definition, status, read)
 }
 
-/** What a plan of this family says about itself. */
+/** The fields of the plan itself, without its steps. Shared with other dialects. */
 export function planWords(definition: PlanDefinition, status: StatusOf): JsonObject {
   const { name, title, goal, owner, session, labels, extra } = definition
   const { id, ...rest } = extra ?? {}
@@ -40,7 +40,7 @@ export function planWords(definition: PlanDefinition, status: StatusOf): JsonObj
   return withOthers(said, rest, ['status', 'steps', 'plan_type'])
 }
 
-/** Does every task need exactly what comes before it? A plan with groups is called parallel, whatever its order. */
+/** Does every task need exactly the tasks before it? A plan with sub-plans is always called parallel. */
 function isSequence(tasks: readonly TaskDefinition[]): boolean {
   if (tasks.some(({ action }) => action.type === 'subplan')) return false
   const needs = needsByRank(ranksOf(tasks.map(task => ({ item: task.id, mark: groupOf(task) }))))
@@ -81,7 +81,7 @@ function steps(
   })
 }
 
-/** Numbers as they were written, or by position; a number nobody could tell from another, or from an id, is not used. */
+/** The numbers that were read, or the positions if two would be equal. */
 function numbersOf(tasks: readonly TaskDefinition[]): ReadonlyMap<TaskName, Json> {
   const given = tasks.map((task, index) => [task.id, task.extra?.step ?? index + 1] as const)
   const distinct = new Set(given.map(([, number]) => String(number))).size === tasks.length
@@ -92,13 +92,14 @@ function dependsOn(task: TaskDefinition, numbers: ReadonlyMap<TaskName, Json>): 
   if (task.needs === undefined) return undefined
   const refs = task.needs.map(need => {
     const number = numbers.get(need)
+    // As text, a number must not equal the id of a task.
     const usable = typeof number === 'number' && !numbers.has(String(number) as TaskName)
     return usable ? number : need
   })
   return refs.length === 1 ? refs[0] : refs
 }
 
-/** The words reading would make the id of; the same as in `plan-steps.ts`. */
+/** The text from which reading derives the id; must agree with `plan-steps.ts`. */
 function wordsOf(task: TaskDefinition): string {
   const group = task.extra?.parallel_group
   if (task.action.type === 'subplan' && isText(group)) return `group ${group}`

@@ -1,5 +1,5 @@
-// The ways the planning playbook says what a task leaves behind, as named outputs and back. A list of paths, a map that points at
-// `artifacts.x`, artifacts declared with type and retention, artifacts of the plan that come `from` a task.
+// Reads and prints the outputs of a task in the planning playbook, which has four forms: a list of paths, a map that refers to
+// `artifacts.x`, artifacts with type and retention, and artifacts of the plan that come `from` a task.
 
 import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
 import type { OutputSource, TaskDefinition } from '../../../domain/plan.ts'
@@ -43,7 +43,7 @@ export function readOutputs(fields: Fields, shared: readonly JsonObject[]): void
   if (Object.keys(outputs).length > 0 || isMap(written)) fields.put('outputs', outputs)
 }
 
-/** The keys `artifacts` and `outputs` for a task; what the plan's artifacts say already is not said again. */
+/** The keys `artifacts` and `outputs` of a task, without what the plan's artifacts already contain. */
 export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]): JsonObject {
   const { outputs, extra } = task
   if (outputs === undefined) return {}
@@ -68,11 +68,11 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
     }
     if (known.has(name)) continue
     const { type, retention } = source
-    const said = isMap(more[name]) ? more[name] : {}
+    const others = isMap(more[name]) ? more[name] : {}
     artifacts.push({
       name,
       ...defined({ type, retention }),
-      ...said,
+      ...others,
     })
     written[name] = `artifacts.${name}`
   }
@@ -82,7 +82,7 @@ export function printOutputs(task: TaskDefinition, shared: readonly JsonObject[]
   }
 }
 
-/** Names for paths: the file's name without its end, with it where that is taken. */
+/** Names for paths: the file name without its extension, or with it if that name is taken. */
 export function namedPaths(paths: readonly Json[]): Outputs {
   const outputs: Outputs = {}
   for (const [index, path] of paths.entries()) {
@@ -139,7 +139,7 @@ function isReport(source: OutputSource | undefined, artifact: JsonObject): boole
   return source?.from === 'report' && source.type === artifact.type && source.retention === artifact.retention
 }
 
-/** Whether a list of paths alone would be read as these outputs again: names and files. */
+/** Would a list of paths be read as the same outputs again? Only if all are files, under the names that reading gives them. */
 function readAsWritten(named: Outputs, entries: readonly (readonly [string, OutputSource])[]): boolean {
   const names = Object.keys(named)
   return (

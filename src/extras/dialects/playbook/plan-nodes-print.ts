@@ -1,4 +1,5 @@
-// A task as a node of the planning playbook. What it has no word for is left out; what was left out is found by reading the text again.
+// Prints a task as a node of the planning playbook. Fields that the playbook does not have are left out; `export-loss.ts` finds them by
+// reading the text again.
 
 import type { TaskName } from '../../../domain/id.ts'
 import { defined, isMap, type Json, type JsonObject } from '../../../domain/json.ts'
@@ -25,11 +26,11 @@ export interface PrintAround {
   readonly status: StatusOf
   /** Artifacts of the plan, by the name of the task they come from. */
   readonly artifacts: ReadonlyMap<string, readonly JsonObject[]>
-  /** The list a task with a `*` in its id goes over without saying so. */
+  /** The `for_each` list of a task whose id ends with `*`: reading derives it, so it is not printed. */
   readonly implied?: (task: TaskDefinition) => string | null
 }
 
-/** The surroundings of a plan that has nothing but its tasks. */
+/** For tasks without an outer plan and without artifacts of the plan. */
 export function around(ids: ReadonlyMap<TaskName, Json>): Omit<PrintAround, 'status'> {
   return { ids, taken: new Set([...ids.values()].map(String)), prefix: '', artifacts: new Map() }
 }
@@ -82,7 +83,7 @@ function statusWord({ id, extra }: TaskDefinition, { prefix, status }: PrintArou
   const now = status(`${prefix}${id}` as TaskName)
   const remembered = typeof extra?.status === 'string' ? extra.status : undefined
   if (now !== 'pending') return NODE_STATUS.print(now, remembered) ?? now
-  // Nothing has happened since it was read: a word that did not say an end is given back.
+  // The task has not started, so the status that was read is printed again, unless it was final.
   if (remembered === undefined || alternatives(remembered) !== null) return remembered
   const read = NODE_STATUS.read(remembered)
   return read.ok && endedStatus(read.status) === null ? remembered : undefined
@@ -120,7 +121,7 @@ function printFailureMode(
   here: PrintAround,
   known: ReturnType<typeof knownOf>,
 ): JsonObject {
-  // Advice that reads like the name of a task would be taken for one.
+  // Advice that equals the id of a task would be read as that task.
   const alone = recover === undefined && advice !== undefined && !here.taken.has(advice)
   const targets = recover?.map(idOf)
   return defined({

@@ -69,12 +69,12 @@ function taskOf(
     action: actionOf(task),
     ...(how === 'work' ? { instruction: instructionOf(task, questions) } : {}),
     ...(how !== 'work' || (task.reports ?? []).length === 0 ? {} : { outputs: reported(task.reports ?? []) }),
-    ...(how === 'work' && LOOKING.has(kind) ? { write } : {}),
+    ...(how === 'work' && READING_KINDS.has(kind) ? { write } : {}),
     ...(how === 'approval' || write.length === 0 ? {} : { write: [...new Set(write)] }),
-    ...(how === 'command' && isFound(task.command ?? [], ground) ? { effect: 'idempotent' as const } : {}),
+    ...(how === 'command' && isRepositoryCommand(task.command ?? [], ground) ? { effect: 'idempotent' as const } : {}),
     ...(how === 'approval' || accept.length === 0
       ? {}
-      : { accept: accept.map(one => criterion(guarded(id, one, today))) }),
+      : { accept: accept.map(one => criterion(marked(id, one, today))) }),
     ...(risks.length === 0 ? {} : { risks: risks.map(risk => oneLine(risk, LINE_MAX)) }),
     ...(how === 'approval' ? {} : undo),
     ...(minutes === undefined || !(minutes > 0)
@@ -83,10 +83,10 @@ function taskOf(
   }
 }
 
-/** Tasks that write only what they name: without a scope they could write everything. */
-const LOOKING: ReadonlySet<DraftTask['kind']> = new Set(['research', 'design', 'validate'])
+/** Kinds of tasks that mainly read. They always get a write scope, if need be an empty one: without one they could write everything. */
+const READING_KINDS: ReadonlySet<DraftTask['kind']> = new Set(['research', 'design', 'validate'])
 
-/** Includes the person's answers from the start of the plan. */
+/** With the open questions, which the person answers at the start of the plan (task `clarify`). */
 const instructionOf = ({ instruction, title }: DraftTask, questions: readonly string[]): string =>
   [
     live(instruction ?? title),
@@ -102,7 +102,8 @@ function actionOf({ how, command = [] }: DraftTask): Action {
   return how === 'work' ? { type: 'external' } : { type: 'gate', gate: 'approval', show: ['diff'] }
 }
 
-const isFound = (argv: readonly string[], { commands }: Ground): boolean =>
+/** Is it a command that the repository names for its tests, lint, types or build? These are safe to repeat. */
+const isRepositoryCommand = (argv: readonly string[], { commands }: Ground): boolean =>
   [commands.test, commands.lint, commands.types, commands.build].some(
     found => found !== null && found.run.join('\0') === argv.join('\0'),
   )
@@ -126,8 +127,8 @@ function undoOf({ how, undo, write = [] }: DraftTask): Pick<TaskDefinition, 'com
 const reported = (names: readonly string[]): TaskDefinition['outputs'] =>
   Object.fromEntries(names.map(name => [name, { from: 'report' as const, type: 'text' }]))
 
-/** A check that passes today proves nothing about the work, but stays as a regression check. */
-function guarded(task: string, check: Check, today: readonly TodayResult[]): Check {
+/** A check that passes already proves nothing about the work. It stays as a regression check, and says so. */
+function marked(task: string, check: Check, today: readonly TodayResult[]): Check {
   const script = shellLine(check.command ?? [])
   const passes = today.some(one => one.task === task && one.script === script && one.result === 'passes')
   return passes ? { ...check, text: `${check.text} (passes today, too)` } : check

@@ -4,13 +4,13 @@ import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { Int, Loose, PlanNamed, Time } from './fields.ts'
 
 export interface PlanState extends PlanNamed {
-  /** How many entries of the journal are in it. */
+  /** The number of journal entries that this state includes. */
   readonly version: Int
-  /** Of the last of them: events and entries behind it are new. */
+  /** The position of the last of these entries: events after it are new. */
   readonly position: Int
-  /** The state as Planfold keeps it between runs: of each task only what differs from one that has not begun. Opened by `unpackFold`. */
+  /** The state as stored between runs: for each task only what differs from a task that has not started. Unpacked by `unpackFold`. */
   readonly fold: JsonObject
-  /** As it stands in the journal. */
+  /** The plan's definition, as in the journal. */
   readonly definition: JsonObject
 }
 
@@ -20,9 +20,9 @@ interface Used {
   readonly tokens: number | null
   readonly input_tokens: number | null
   readonly output_tokens: number | null
-  /** In dollars, or as an agent said. */
+  /** In dollars, or as the agent reported it. */
   readonly cost: number | null
-  /** Whoever did it says so; nobody counted. */
+  /** The agent's own numbers, not measured by Planfold. */
   readonly reported: boolean
 }
 
@@ -33,23 +33,23 @@ interface AttemptShown {
   readonly started_at: Time
   readonly ended_at: Time | null
   readonly duration_ms: number | null
-  /** Who had claimed it; null when the engine carried it out. */
+  /** Who had claimed it; null when the engine ran it. */
   readonly by: string | null
   readonly exit: Int | null
   readonly outcome: string | null
   readonly failure: { readonly message: string; readonly [key: string]: unknown } | null
-  /** Why nobody knows how it ended. */
+  /** Why its result is unknown. */
   readonly lost: string | null
   readonly verdicts: readonly Verdict[]
   readonly outputs: JsonObject | null
   readonly log: { readonly sha256: string; readonly bytes: Int } | null
   readonly changes: string | null
-  /** How many paths it wrote; null when nobody looked. */
+  /** How many paths it wrote; null when files were not compared. */
   readonly paths: Int | null
-  /** What appeared or changed beside its write scope while it ran, in sentences; nobody can tell by whom. */
+  /** Sentences about files that changed outside its write scope while it ran, perhaps not by it, and about files that were not stored. */
   readonly beside: readonly string[]
   readonly used: Used | null
-  /** What its commands asked the network for, and what the proxy answered. */
+  /** The connections that its commands requested, and the decisions of the proxy. */
   readonly network: readonly {
     readonly host: string
     readonly port: Int
@@ -58,7 +58,7 @@ interface AttemptShown {
     readonly count: Int
     readonly [key: string]: unknown
   }[]
-  /** Of the journal: where it ended, or began while it has not. */
+  /** The journal entry in which it ended, or started if it has not ended. */
   readonly entry: Int
 }
 
@@ -77,7 +77,7 @@ interface FileChange {
   /** Bytes; null where there was no file. */
   readonly before: Int | null
   readonly after: Int | null
-  /** The lines that differ, in the unified form. */
+  /** The difference as a unified diff. */
   readonly patch: readonly string[] | null
   /** Why there is no patch. */
   readonly why: string | null
@@ -94,23 +94,23 @@ export interface TaskPageAnswer {
     readonly status: string
     readonly [key: string]: unknown
   }
-  /** As a plan file would say it; a task of a group as it was expanded. */
+  /** As in a plan file; a task of a group after expansion. */
   readonly definition: JsonObject
   readonly needed_by: readonly string[]
-  /** Why it stands where it stands. */
+  /** Why it has its status. */
   readonly why: string
   readonly attempts: readonly AttemptShown[]
   readonly decisions: readonly DecisionShown[]
-  /** Each criterion, and how it was judged last. */
+  /** Each criterion and its last result. */
   readonly criteria: readonly {
     readonly part: string
     readonly criterion: string
     readonly holds: boolean | null
     readonly [key: string]: unknown
   }[]
-  /** Of all attempts; null for what none of them tells. */
+  /** Sums over all attempts; null for values that no attempt reports. */
   readonly used: Used
-  /** What would run; null for what has ended. */
+  /** What would run; null when the task has ended. */
   readonly preview: string | null
   readonly log: {
     readonly items: readonly {
@@ -120,7 +120,7 @@ export interface TaskPageAnswer {
       readonly text: string
       readonly [key: string]: unknown
     }[]
-    /** More was printed before that: GET …/logs?before=… */
+    /** There are earlier lines: GET …/logs?before=… */
     readonly cut: boolean
   }
   /** Null when no attempt changed files, and for viewers. */
@@ -128,7 +128,7 @@ export interface TaskPageAnswer {
     readonly visit: Int
     readonly attempt: Int
     readonly files: readonly FileChange[]
-    /** So many more files it changed. */
+    /** The number of changed files that are not listed. */
     readonly more: Int
   } | null
 }
@@ -142,35 +142,35 @@ export interface GatePage extends Loose {
   /** Of the plan. */
   readonly name: string
   readonly title: string | null
-  /** It waits for an answer. What is asked is told only then. */
+  /** It waits for an answer. `question`, `asks`, `asked`, `answers` and `agree` are present only then. */
   readonly open: boolean
   readonly state: string
-  /** In a sentence. */
+  /** What is asked, as a sentence. */
   readonly question?: string
   readonly asks?: string
   readonly asked?: Json
   readonly answers?: readonly string[]
   readonly agree?: {
-    /** Who may answer; null for anybody who decides. */
+    /** The role that may answer; null for everyone with the right to decide. */
     readonly role: string | null
-    /** So many must approve. */
+    /** How many approvals are needed. */
     readonly count: Int
     readonly given: readonly { readonly by: string; readonly rationale: string }[]
     readonly told: string | null
   }
   readonly definition: JsonObject
-  /** What was decided there so far, oldest first. */
+  /** The decisions so far, oldest first. */
   readonly decisions: readonly DecisionShown[]
   readonly consent: {
-    /** Of what is shown; an approval can be bound to it. */
+    /** The hash of what is shown; an approval can be bound to it. */
     readonly hash: string
-    /** All of it, as every face says it. */
+    /** The whole text, the same in the CLI, the web UI and for agents. */
     readonly text: string
-    /** The same, with what is set apart. */
+    /** The same text with emphasis. */
     readonly lines: readonly (readonly Span[])[]
-    /** What it is made from. */
+    /** The data that the text is made from. */
     readonly shown: { readonly type: 'task' | 'gate'; readonly [key: string]: unknown }
-    /** The files that the commands name, as they would be run. */
+    /** The files that the commands name, with the content that would be run. */
     readonly files: readonly {
       readonly sha256: string
       readonly lines: readonly string[] | null
