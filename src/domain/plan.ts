@@ -403,8 +403,11 @@ export interface Budget {
   readonly tokens?: number
   readonly calls?: number
   readonly attempts?: number
+  /** Of what commands print, as far as it is stored. */
   readonly outputBytes?: number
+  /** When it is used up: a person is asked for more (the default), or the task fails. */
   readonly exceeded?: 'ask' | 'fail'
+  /** A person is asked before a single model call that may cost more. */
   readonly large?: Money
 }
 

@@ -10,13 +10,16 @@ export interface Amounts {
   readonly attempts?: number
   readonly calls?: number
   readonly tokens?: number
+  /** US dollars. */
   readonly cost?: number
   readonly timeMs?: number
+  /** Of what commands print, as far as it is stored. */
   readonly outputBytes?: number
 }
 
 export type BudgetKey = keyof Amounts
 
+/** In display order. */
 export const BUDGET_KEYS: readonly BudgetKey[] = ['cost', 'tokens', 'calls', 'attempts', 'timeMs', 'outputBytes']
 
 /** Model prices are in this currency, so only caps in it can be compared with them. */
@@ -51,7 +54,7 @@ function combine(a: Amounts, b: Amounts, how: (one: number, other: number) => nu
   return sum
 }
 
-/** Without a cap in another currency, which cannot be counted; see `isForeign`. */
+/** The caps of a budget, except one in another currency, which cannot be counted; see `isForeign`. */
 export function capsOf({ cost, timeMs, attempts, tokens, calls, outputBytes }: Budget): Amounts {
   const money = cost?.currency === PRICE_CURRENCY ? cost.amount : undefined
   const caps = { cost: money, tokens, calls, attempts, timeMs, outputBytes }
@@ -60,22 +63,24 @@ export function capsOf({ cost, timeMs, attempts, tokens, calls, outputBytes }: B
 
 export const isForeign = ({ cost }: Budget): boolean => cost !== undefined && cost.currency !== PRICE_CURRENCY
 
-/** Default for the price of a single call above which a person is asked. */
+/** In US dollars: the default price of a single call above which a person is asked. */
 export const LARGE_COST_DEFAULT = 5
 
+/** What a call may use. `cost` is null for an unknown price; if `tokens` and `calls` are absent too, the use is not counted at all. */
 export interface Spend {
   readonly cost?: number | null
   readonly tokens?: number
   readonly calls?: number
 }
 
-/** The user's settings for one visit of a task. Passed with each call, so that changes apply at once. */
+/** The caps in the user's settings for one visit of a task. Passed with each call, so that changes apply at once. */
 export interface SettingsCaps {
   readonly caps: Pick<Amounts, 'calls' | 'tokens' | 'cost'>
   readonly file: string
 }
 
 export interface Shortfall {
+  /** The group or task whose cap it is; absent for the plan. */
   readonly task?: TaskName
   readonly key: BudgetKey
   /** The cap comes from a policy layer around the plan, so an answer cannot raise it. */

@@ -55,7 +55,7 @@ function judgeStart(state: PlanState, { definition }: TaskState, now: number): J
   return need === NO_AMOUNTS ? null : judgeAmounts(state, state.budget, definition.id, need, now)
 }
 
-/** The rest is reserved by other attempts; the task is skipped until they settle. */
+/** The rest is reserved by other attempts; the queue passes the task over until they settle. */
 export const waitsForBudget = (state: PlanState, task: TaskState, now: number): boolean =>
   judgeStart(state, task, now)?.type === 'wait'
 
@@ -94,8 +94,8 @@ const overBudget = (plan: string, reason: BudgetReason): Failure => ({
 })
 
 /**
- * Reserves the most that a call can use. Without an event, the rest is reserved by others or a question is open: try again after the next
- * change.
+ * Reserves the most that a call can use. If a call that is counted (`isCounted`) gets no reservation, the rest is reserved by others, or
+ * the plan is paused for an answer or a higher cap: try again after the next change.
  */
 export function reserve(draft: DecisionDraft, command: CommandOf<'reserve'>): Refusal | undefined {
   const { state } = draft
@@ -141,7 +141,7 @@ export function settleSpend(draft: DecisionDraft, { id, actual }: CommandOf<'set
   if (held === undefined) return undefined
   const { cost, ...rest } = actual
   const { task, visit, attempt } = held
-  // With an unknown price the whole reservation is spent.
+  // With an unknown price, all of the reserved cost is spent.
   const known = cost === null ? held.amount.cost : cost
   emit(draft, {
     type: 'budget.settled',
@@ -220,6 +220,7 @@ function offerText(reason: BudgetReason): string {
   }
 }
 
+/** What a plain yes adds: what is lacking, but at least half of the cap. */
 function offerOf({ key, cap, spent, needed }: Shortfall): number {
   const lacking = spent + needed - cap
   const half = cap / 2

@@ -4,6 +4,7 @@ import type { EventOf } from '../event.ts'
 import { numberOf, spoken } from '../phrases.ts'
 import { type Amounts, BUDGET_KEYS, type BudgetKey, type BudgetReason, type Shortfall } from './amounts.ts'
 
+/** The start of the reason of a pause because of a cap. This text and the next are in journals and are recognised there: do not change. */
 export const USED_UP = 'the budget is used up'
 export const OUT_OF_TIME = 'its time budget is used up'
 
@@ -50,7 +51,7 @@ const SIZES = [
 
 const grouped = (amount: number): string => String(amount).replace(/\B(?=(\d{3})+$)/g, ',')
 
-/** "the plan may use 2 USD; 1.9 USD are spent, 0.05 USD reserved, 0.3 USD needed". */
+/** "the plan may use 2 USD: 1.9 USD spent, 0.05 USD reserved, 0.3 USD needed". */
 export function shortfallText(short: Shortfall): string {
   const { key, cap, spent, reserved, needed } = short
   const owner = whoseCap(short)

@@ -9,6 +9,7 @@ import { accountOf, budgetAt, EMPTY_ACCOUNT, type Level, timeSpent } from './led
 
 export interface BudgetLine {
   readonly key: BudgetKey
+  /** `added` included. */
   readonly cap: number
   readonly added: number
   readonly spent: number
@@ -21,6 +22,7 @@ export interface BudgetBlock {
   readonly task: TaskName | null
   readonly exceeded: 'ask' | 'fail'
   readonly lines: readonly BudgetLine[]
+  /** A cost limit in a currency in which no price is known. */
   readonly foreign: string | null
 }
 
@@ -35,6 +37,7 @@ export interface BudgetView {
   /** The part of `used` for calls whose end is unknown, at the full reservation; absent when there are none. */
   readonly assumed?: Amounts
   readonly unpricedCalls: number
+  /** US dollars: a person is asked before a single call that may cost more. */
   readonly largeAbove: number
   readonly asked: { readonly id: string; readonly text: string; readonly short: readonly Shortfall[] } | null
 }

@@ -11,6 +11,7 @@ import { ENDED } from '../status.ts'
 import { type Amounts, addAmounts, BUDGET_KEYS, NO_AMOUNTS } from './amounts.ts'
 import { isFree } from './ledger.ts'
 
+/** What one task used until it completed, with all of its attempts. */
 export interface Sample {
   readonly definition: TaskDefinition
   readonly used: Amounts
@@ -18,12 +19,14 @@ export interface Sample {
 
 export interface Forecast {
   readonly tasks: number
+  /** How many of them are similar to no sample; these are not in `rest`. */
   readonly unknown: number
   readonly samples: number
-  /** Null without samples. Time is the sum over all tasks. */
+  /** Null when all are unknown. Time is the sum over all tasks, as if they ran one after another. */
   readonly rest: Amounts | null
 }
 
+/** Reads samples from the events of a journal, which must come in order. */
 export class SampleReader {
   readonly samples: Sample[] = []
   readonly #definitions = new Map<TaskName, TaskDefinition>()
@@ -109,6 +112,7 @@ export function forecast(state: PlanState, samples: readonly Sample[]): Forecast
   }
 }
 
+/** The closest similarity first. */
 function similarityKeys({ id, title, kind, action }: TaskDefinition): readonly string[] {
   const runner = action.type
   return [

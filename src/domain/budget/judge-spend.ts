@@ -40,6 +40,7 @@ const WAIT: Judged = { type: 'wait' }
 
 type Judging = Budgeted & { readonly budget: Ledger | null }
 
+/** The levels around a task that have a budget, innermost first. */
 export function budgetsOf(
   state: Judging,
   task: TaskName,
@@ -179,6 +180,7 @@ export function largeAbove(state: Budgeted, task: TaskName): number {
   return LARGE_COST_DEFAULT
 }
 
+/** The time left for an attempt that begins now, by the smallest cap, and what follows when it is over; null without a cap. */
 export function timeLimitOf(
   state: Judging,
   task: TaskName,
@@ -197,6 +199,7 @@ export function timeLimitOf(
   return least
 }
 
+/** What is left for a task by the smallest cap around it, never negative; null without a cap. Not for time, see `timeLimitOf`. */
 export function amountLeft(
   state: Judging,
   ledger: Ledger,

@@ -2,8 +2,7 @@
 // state, so it is a fold of the journal. Before anything is used, the event that begins it reserves the maximum; the event that ends
 // it replaces the reservation by the real use. So for every account and every key, at every event: spent + held <= cap.
 //
-//   attempt.started ─► attempts, output held ──────────────► attempt.succeeded
-// failed ─► spent as measured
+//   attempt.started ─► attempts, output held ──────────────► attempt.succeeded / failed ─► spent as measured
 //                                                 └────────► attempt.lost ──────────────► spent as far as known, at most as held
 //   budget.reserved ─► money, tokens, calls held ──────────► budget.settled ────────────► spent as counted
 //                                                 └────────► the attempt ended first ───► the whole reservation is spent
@@ -28,7 +27,9 @@ export type Level = TaskName | ''
 export interface Account {
   readonly spent: Amounts
   readonly held: Amounts
+  /** What people added to the caps. */
   readonly raised: Amounts
+  /** Calls of unknown price. */
   readonly unpriced: number
   /** Running tasks, since when at least one runs, and the total time of those that ended meanwhile. */
   readonly running: number
@@ -41,7 +42,9 @@ export interface Hold {
   readonly visit: number
   readonly attempt: number
   readonly amount: Amounts
+  /** The start of an attempt that uses time; absent for calls and claims. */
   readonly since?: Millis
+  /** A call of unknown price. */
   readonly unpriced?: true
 }
 
@@ -53,7 +56,7 @@ export interface Ledger {
   unpriced: boolean
   readonly large: Map<TaskName, number>
   readonly denied: Set<string>
-  /** The latest visit of each revisited task, and what had been spent and granted when it began. */
+  /** The latest visit of each revisited task, and what had been spent and added to its caps when that visit began. */
   readonly visits: Map<TaskName, { readonly visit: number; readonly spent: Amounts; readonly raised: Amounts }>
 }
 
@@ -105,6 +108,7 @@ export function budgetAt(state: Budgeted, level: Level): Budget | null {
   return policyOf(state).budget
 }
 
+/** The most that the policy layers allow the plan, whatever people add to its caps; null for no limit. */
 export const ceilingOf = ({ layers }: Pick<Budgeted, 'layers'>, level: Level): Budget | null =>
   level === '' && hasLayerBudget(layers) ? effectivePolicy(layers).budget : null
 
@@ -117,7 +121,7 @@ export const hasBudget = ({ policy, tasks }: PlanDefinition): boolean =>
 export const hasOwnBudget = (task: TaskDefinition): boolean =>
   ownBudget(task) !== undefined || (task.action.type === 'subplan' && task.action.tasks.some(hasOwnBudget))
 
-/** The budget of a task: the lower of its `budget` and, for a model task, its `caps`. */
+/** The budget of a task: for a model task, of each amount the lower in its `budget` and its `caps`. */
 export function ownBudget(task: TaskDefinition): Budget | undefined {
   if (actionFacts(task.action).sends !== 'models') return task.budget
   if (!owned.has(task)) owned.set(task, withCaps(task))
@@ -150,12 +154,14 @@ function withCaps({ budget, action }: TaskDefinition): Budget | undefined {
 
 export const isFree = ({ action }: TaskDefinition): boolean => actionFacts(action).isFree === true
 
-/** Does the engine run a process for it, which takes time and prints? */
+/** Does the engine run it, so that it takes time and may have output? */
 const isRun = (definition: TaskDefinition): boolean => !isFree(definition) && definition.action.type !== 'external'
 
+/** What must be left before an attempt begins: of output and time, anything. Then the attempt and a share of the output are reserved. */
 export const startNeed = (definition: TaskDefinition): Amounts =>
   isFree(definition) ? NO_AMOUNTS : isRun(definition) ? { attempts: 1, outputBytes: 1, timeMs: 1 } : { attempts: 1 }
 
+/** How much output of an attempt is stored when `left` is left for so many at once: its share, or `OUTPUT_MIN_BYTES` if that is more. */
 export const outputShare = (left: number, concurrency: number): number =>
   Math.min(TASK_OUTPUT_MAX_BYTES, Math.max(Math.ceil(left / concurrency), Math.min(left, OUTPUT_MIN_BYTES)))
 
@@ -196,6 +202,7 @@ function visitBegan({ accounts, visits }: Ledger, { task, visit }: EventOf<'atte
   visits.set(task, { visit, spent: account.spent, raised: account.raised })
 }
 
+/** `outputBytes` and `ms` are null when nobody measured them; `isIdle`: it certainly did nothing. */
 interface AttemptEnd {
   readonly outputBytes: number | null
   readonly ms: number | null

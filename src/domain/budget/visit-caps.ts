@@ -24,7 +24,7 @@ export interface VisitCap {
 type VisitKey = 'calls' | 'tokens' | 'cost'
 const KEYS: readonly VisitKey[] = ['cost', 'tokens', 'calls']
 
-/** The default for one visit of a model task, or one planner run. */
+/** The default for one visit of a model task, or one planner run; `cost` in US dollars. */
 export const CALLS_DEFAULT: Required<Pick<Amounts, VisitKey>> = { calls: 20, tokens: 400_000, cost: 2 }
 
 /** The default is for single questions; an agent asks many. */

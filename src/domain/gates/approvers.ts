@@ -9,12 +9,13 @@ import { approversAt, approversOf, needsConsent } from './consent-rules.ts'
 export const hasRole = (state: PlanState, by: string, role: string): boolean =>
   peopleOf(state, role).some(name => nameKey(name) === nameKey(by))
 
+/** A role that the plan does not list is the name of one person. */
 function peopleOf({ definition }: PlanState, role: string): readonly string[] {
   const { roles } = definition.policy ?? {}
   return roles !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [role]
 }
 
-/** The role or name that an answer to the gate needs. `by` is absent in older journals. */
+/** The refusal of an answer by somebody without the role or name that the gate needs. `by` is absent in older journals. */
 export function lacksRole(state: PlanState, task: TaskState, gate: OpenGate, by: string | undefined): Refusal | null {
   if ('approvers' in gate.asks) return lacks(state, task, gate.asks.approvers?.role, by ?? '')
   return by === undefined ? null : lacks(state, task, roleAt(state, task, gate), by)
@@ -54,7 +55,7 @@ function lacks(state: PlanState, task: TaskState, role: string | undefined, by: 
   )
 }
 
-/** The message names the plan, because its roles are independent of those of access tokens. */
+/** The message names the people of a role, because the roles of a plan are independent of those of access tokens. */
 export function notAmong(state: PlanState, by: string, role: string, about: string): string {
   const { roles } = state.definition.policy ?? {}
   if (roles === undefined || !Object.hasOwn(roles, role))

@@ -29,7 +29,7 @@ export const isShownWhole = (state: PlanState, task: TaskState): boolean =>
 
 export const impactIn = (state: PlanState, task: TaskState): Impact | null => gatedIn(state, task.definition)
 
-/** The gates directly before it at which a person approved it. A skipped gate approves nothing. */
+/** The gates directly before it, by `needs` or an outcome edge, at which a person approved it. A skipped gate approves nothing. */
 export function gatesBefore(state: PlanState, task: TaskState): readonly TaskState[] {
   const needed = hasGates(state, task) ? (task.definition.needs ?? NONE) : NONE
   if (needed.length === 0 && task.routedBy.length === 0) return NONE
@@ -80,9 +80,11 @@ export function chosenBinds(
   return chosen.length === 0 ? undefined : Object.fromEntries(chosen)
 }
 
+/** Does a person see there what would happen, before it does? */
 export const isApproval = ({ action }: TaskDefinition): boolean =>
   action.type === 'gate' && (action.gate === 'approval' || action.gate === 'diff')
 
+/** Does it show what the plan has written so far? */
 export const isReview = ({ action }: TaskDefinition): boolean =>
   action.type === 'gate' && isApproval({ action } as TaskDefinition) && showsDiff(action)
 

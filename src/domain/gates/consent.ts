@@ -32,6 +32,7 @@ export interface ShownTask {
   /** Variables that the plan sets, with hashes of their values, which may be secret. */
   readonly env: { readonly [name: string]: Sha256 }
   readonly feedback: string | null
+  /** Relative to the folder the plan works in. */
   readonly cwd: string
   /** The program that the first word resolves to; null for an edit, or when there is none. */
   readonly program: string | null
@@ -45,9 +46,11 @@ export interface ShownTask {
   readonly besides: readonly string[]
   /** It runs in a sandbox, which enforces what it may write and reach. Absent: its author is trusted. */
   readonly sandbox?: true
+  /** Patterns of what it may write; null when it declares nothing. */
   readonly write: readonly string[] | null
+  /** Addresses that it declares; null when it declares nothing. */
   readonly network: readonly string[] | null
-  /** Undeclared, and written by others: only the user's own rules apply. */
+  /** No address declared, and written by others: it reaches only what the user's own rules allow. */
   readonly rules?: 'own'
   /** A person is asked about any other address at run time. */
   readonly unknown?: 'ask'
@@ -64,7 +67,7 @@ export type ShownAction =
   | { readonly type: 'git'; readonly git: GitAction }
   /** A request, e.g. to a server or a database, as lines; `to` is the kind of the action. */
   | { readonly type: 'request'; readonly to: string; readonly lines: readonly string[] }
-  /** Starts an agent. It is not bound to the words, but the sandbox enforces what it may write and reach. */
+  /** Starts an agent. It is not bound to the words, but what it may write and reach is enforced. */
   | { readonly type: 'agent'; readonly agent: Json; readonly instruction: string | null }
   /** Done by an agent or a person after a claim, who are not bound to the words. */
   | { readonly type: 'external'; readonly instruction: string | null }
@@ -85,8 +88,9 @@ export interface ShownPush {
 
 export interface ShownChange {
   readonly path: string
+  /** Before the plan; null for no file. */
   readonly before: Sha256 | null
-  /** Now: the hash of a file, else its type. */
+  /** Now: the hash of a file, else its type; null for nothing. */
   readonly now: string | null
 }
 
@@ -110,6 +114,7 @@ export interface ShownGate {
   readonly visit: number
   readonly show: readonly string[]
   readonly tasks: readonly ShownTask[]
+  /** For a decision: the tasks behind each option. */
   readonly leads?: readonly { readonly outcome: string; readonly to: readonly TaskName[] }[]
   /** Also behind the gate, but unknown so far and asked about later. */
   readonly later: readonly TaskName[]

@@ -76,6 +76,7 @@ const passedIn =
   (id: TaskName): boolean =>
     SATISFIES.has(statuses.get(id) ?? 'pending')
 
+/** A rejected gate is not passed either. */
 const closedIn = ({ order }: Graph, plan: GatedPlan): readonly TaskDefinition[] => {
   const isPassed = passedIn(plan)
   return order.filter(({ id, action }) => action.type === 'gate' && !isPassed(id))

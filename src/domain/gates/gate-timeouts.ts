@@ -23,6 +23,7 @@ export function escalate(draft: DecisionDraft, task: TaskState, why: EventOf<'ta
   emit(draft, { type: 'task.escalated', task: task.definition.id, why, to })
 }
 
+/** Does it still ask when its time is over? */
 export function asksOn({ definition: { action } }: TaskState): boolean {
   return action.type === 'gate' && action.expired === 'escalate'
 }
@@ -41,11 +42,13 @@ function expire(draft: DecisionDraft, task: TaskState): void {
   afterFailure(draft, task, ['expired', 'rejected', 'failure'])
 }
 
+/** The start of the reason of an expired gate, by which readers of old journals recognise one: do not change. */
 export const UNANSWERED = 'nobody answered within'
 
+/** The actor of decisions by rule, without a person. */
 export const ENGINE = 'engine'
 
-/** The person the plan names for this, else the owner of the task, else of the plan. */
+/** The person the plan names for this, else the owner or assignee of the task, else the owner of the plan. */
 function calledFor(state: PlanState, task: TaskState): string | undefined {
   const { owner, assignee } = task.definition
   return escalationOf(state, task)?.to ?? owner ?? assignee ?? state.definition.owner

@@ -114,7 +114,7 @@ function refusalOf(draft: DecisionDraft, command: Decide): Refusal | undefined {
   )
 }
 
-/** Does the person have the required role, without having decided before? */
+/** Refuses a person without the required role, and a second approval by the same person. */
 function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, verdict }: Decide): Refusal | undefined {
   const lacking = lacksRole(state, task, gate, by)
   if (lacking !== null) return lacking
@@ -125,12 +125,13 @@ function notAllowed(state: PlanState, task: TaskState, gate: OpenGate, { by, ver
 
 const isSame = (one: string, other = ''): boolean => nameKey(one) === nameKey(other)
 
+/** How many must still approve, this one included. */
 function approvalsLeft({ asks, votes = [] }: OpenGate, by: string): number {
   const wanted = 'approvers' in asks ? (asks.approvers?.count ?? 1) : 1
   return wanted - votes.filter(vote => !isSame(vote.by, by)).length
 }
 
-/** Is the task that this answer leads to missing, or at the end of its loop bound? */
+/** Refuses an answer that leads back to no earlier task, or to one without visits left. */
 function leadsNowhere(draft: DecisionDraft, task: TaskState, gate: OpenGate, command: Decide): Refusal | undefined {
   const { verdict, to } = command
   const { id } = task.definition
@@ -198,6 +199,7 @@ function unfit(gate: OpenGate, { verdict, edits, by = '' }: Decide): Refusal | u
   )
 }
 
+/** The named task, else the target of `on.rejected`, else the last work before the gate; null unless the gate depends on it. */
 function targetOf(state: PlanState, task: TaskState, named?: TaskName): TaskState | null {
   const { on } = task.definition
   const name = named ?? on?.rejected?.[0] ?? lastWork(state, task)
@@ -206,7 +208,7 @@ function targetOf(state: PlanState, task: TaskState, named?: TaskName): TaskStat
   return transitiveDependants([target]).includes(task) ? target : null
 }
 
-/** The default task to send a gate back to; null when there is none. */
+/** The default task to send a gate back to; null when it cannot be sent back. */
 export function backFrom(state: PlanState, task: TaskState): TaskName | null {
   if (task.gate === null || !ANSWERS[task.gate.asks.type].includes('pushed-back')) return null
   const target = targetOf(state, task)
@@ -259,10 +261,11 @@ function validMs(state: PlanState): number {
   return hasLayers(state) ? Math.min(own, policyOf(state).gates.validMs ?? own) : own
 }
 
+/** In order; when one of them is refused at first sight, none is decided. */
 export function review(draft: DecisionDraft, command: CommandOf<'review'>): Refusal | undefined {
   const refused = command.decisions.map(decision => refusalOf(draft, decision)).find(refusal => refusal !== undefined)
   if (refused !== undefined) return refused
-  // A gate that an earlier decision reopened asks again later.
+  // A gate that an earlier decision reopened is not decided: it asks again later.
   for (const decision of command.decisions) decideGate(draft, decision)
   return undefined
 }
@@ -273,6 +276,7 @@ function tryAgain(draft: DecisionDraft, task: TaskState): void {
   else emit(draft, { type: 'task.readied', tasks: [task.definition.id] })
 }
 
+/** The end of a sentence that begins with the task. */
 const ASKS_WORDS: Record<GateAsks['type'], string> = {
   approval: 'waits for approval',
   consent: 'waits for approval before it starts',

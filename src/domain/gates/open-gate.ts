@@ -12,10 +12,11 @@ import { ENGINE } from './gate-timeouts.ts'
 /** What the engine prepared for a gate, or for a task that needs an approval. */
 export interface Asking {
   readonly question: GateQuestion
+  /** Why an earlier approval is void. */
   readonly voids?: string
 }
 
-/** Opens a gate with its question, or decides it at once by its checks. */
+/** Opens a gate with its question; one that its checks decide is decided at once. */
 export function openPrepared(draft: DecisionDraft, task: TaskState, { question, voids }: Asking): void {
   const { id, action } = task.definition
   if (voids !== undefined) emit(draft, { type: 'consent.voided', task: id, reason: voids })
@@ -29,6 +30,7 @@ export function openPrepared(draft: DecisionDraft, task: TaskState, { question, 
   if (action.type === 'gate') decideByChecks(draft, task, action, question.evidence ?? [])
 }
 
+/** For a question without a form. */
 const ANSWER: readonly Field[] = [{ name: 'answer', type: 'text' }]
 
 export function asksOf(action: GateAction): GateAsks {

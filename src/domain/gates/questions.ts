@@ -35,6 +35,7 @@ export function answer(draft: DecisionDraft, command: CommandOf<'answer'>): Refu
   if (!filled.ok) return filled.refusal
   emit(draft, { type: 'question.answered', id: command.id, answers: filled.answers, by: command.by })
   if (question.budget !== undefined) answerBudget(draft, question, filled.answers.more === 'yes', command.by)
+  // The plan was paused only for this question.
   if (question.sandbox === true && filled.answers.run === 'yes') return resume(draft, { type: 'resume' })
   return undefined
 }

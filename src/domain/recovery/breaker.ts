@@ -7,8 +7,8 @@ import { hasLayers, policyOf } from '../policy/policy-in-state.ts'
 import type { FailureClass } from '../result.ts'
 import type { PlanState, TaskState } from '../state/state.ts'
 
-// Circuit breakers, one for each capability that tasks name. After so many consecutive transient failures, no task that needs the
-// capability begins for a while; then one may try, and its result decides.
+// Circuit breakers, one for each capability that tasks name. After so many consecutive transient or resource failures, no task that needs
+// the capability begins for a while; then one may try, and its result decides.
 //
 //   closed ── failures in a row ──► open until a time ── it passes ──► half open: one may try ── success ──► closed
 //                                     ▲                                      │
@@ -19,7 +19,7 @@ import type { PlanState, TaskState } from '../state/state.ts'
 export const breakerOf = ({ policy }: PlanDefinition): { readonly failures: number; readonly cooldownMs: number } =>
   policy?.breaker ?? BREAKER_DEFAULT
 
-/** Does the failure concern the capability itself? */
+/** Does the failure concern the capability itself, not what it was asked? */
 export const countsForBreaker = (kind: FailureClass): boolean => kind === 'transient' || kind === 'resource'
 
 /** The breakers after one more attempt. Returns the same object when nothing changed. */
@@ -71,6 +71,7 @@ export const tasksMax = ({ policy }: PlanDefinition): number => Math.min(policy?
 export const tasksHint = ({ policy }: PlanDefinition): string =>
   policy?.limits?.tasks === undefined ? 'split it into several plans' : 'raise policy.limits.tasks, or do less'
 
+/** Why no further attempt may begin; null when one may. */
 export function attemptsUsedUp(state: PlanState): string | null {
   const { attempts, definition } = state
   const max = Math.min(attemptsMax(definition), around(state, 'attempts'))
@@ -78,6 +79,7 @@ export function attemptsUsedUp(state: PlanState): string | null {
   return `the plan has used all of its ${max} attempts (policy.limits.attempts)`
 }
 
+/** Why no task may be reopened automatically; null when one may. */
 export function loopsUsedUp(state: PlanState): string | null {
   const { loops, definition } = state
   const max = Math.min(loopsMax(definition), around(state, 'loops'))
@@ -85,5 +87,6 @@ export function loopsUsedUp(state: PlanState): string | null {
   return `the plan has used all of its ${max} loops (policy.limits.loops)`
 }
 
+/** The limit of the policy layers around the plan. */
 const around = (state: PlanState, key: 'attempts' | 'loops'): number =>
   hasLayers(state) ? (policyOf(state).limits[key] ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY

@@ -17,8 +17,11 @@ export interface Failing {
   readonly mode?: string | undefined
   readonly retry: Retry
   readonly seed: string
+  /** What is left of the timebox; null without one. */
   readonly leftMs: number | null
+  /** Did an attempt fail? A rejection, for one, is never retried automatically. */
   readonly attempted: boolean
+  /** The result of the rule that was followed before. */
   readonly since?: string | undefined
   /** Why this is impossible now; null when it is possible. Called only for matching rules. */
   readonly obstacle: (recovery: Recovery) => string | null
@@ -46,6 +49,7 @@ export interface NothingLeft {
   readonly choice: null
   /** Why no rule applies, if there is more to say than that there is none. */
   readonly passed: string
+  /** The same as a sentence, which is never empty. */
   readonly reason: string
   readonly timebox: boolean
 }
@@ -108,7 +112,7 @@ export function choose(failing: Failing): Chosen {
   return { choice: null, timebox, passed: bounded(left.filter(why => why !== USELESS).join('; ')), reason }
 }
 
-/** The rules that may still apply in this visit, with their indexes: those after the last one that was followed. */
+/** The rules that may still apply, with their indexes: those after the rule being followed; all of them if there is none or it retries. */
 export function rulesFrom(
   task: Pick<TaskState, 'definition' | 'recovering'>,
 ): readonly (readonly [number, RecoveryRule])[] {
@@ -117,7 +121,7 @@ export function rulesFrom(
   return recovering === null || isSeries(task, recovering.rule) ? rules : rules.slice(recovering.rule + 1)
 }
 
-/** The rule that would follow if the current one fails, for display; ignores how often it was used. */
+/** The rule that would follow if the current one fails, for display: the first that is not used up, whatever failures it is for. */
 export function nextRule(task: Pick<TaskState, 'definition' | 'recovering' | 'recoveries'>): string | null {
   const found = rulesFrom(task).find(([rule, { times = 1 }]) => (task.recoveries[rule] ?? 0) < times)
   if (found === undefined) return null

@@ -37,7 +37,7 @@ export function classify(ending: Ending, now: Millis): Kind {
   return known('logic', `exit:${exit}`)
 }
 
-/** Null for a success status. */
+/** Null for any status that is not 4xx or 5xx. */
 export function classOfHttp(status: number): FailureClass | null {
   if (status < 400 || status > 599) return null
   if (HTTP_TRANSIENT.has(status)) return 'transient'
@@ -146,6 +146,7 @@ const HTTP_SHAPES: readonly RegExp[] = [
   /^(?:< )?HTTP\/[\d.]+ (\d{3})\b/,
 ]
 
+/** Lines that can mean only one thing. */
 const SHAPES: readonly (readonly [RegExp, FailureClass, string])[] = [
   [/\bJavaScript heap out of memory$/, 'resource', 'out-of-memory'],
   [/^(?:java\.lang\.|Caused by: java\.lang\.)?OutOfMemoryError\b/, 'resource', 'out-of-memory'],

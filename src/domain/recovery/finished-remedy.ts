@@ -15,7 +15,7 @@ import { abort, brokenOf } from './follow-recovery.ts'
 /** Continues every task whose remedy ended in this command. Each round uses up a rule or ends a recovery, so this terminates. */
 export function continueRecoveries(draft: DecisionDraft): void {
   const { state, events } = draft
-  // Fast path: most plans have no failed task.
+  // Fast path: only a failed task has a remedy, and most plans have no failed task.
   if (state.counts.failed === 0) return
   for (let at = 0; at < events.length; at++) {
     if (state.compensating !== null || state.rollback !== null || PLAN_ENDED.has(state.status)) return
@@ -109,7 +109,7 @@ function tryNext(draft: DecisionDraft, task: TaskState, why: string): void {
 
 const TEXT_MAX = 4_000
 
-/** The explanation of the repairing task: its `feedback`, else all outputs. */
+/** The explanation of the repairing task: its output `feedback`, `text` or `summary`, else all outputs, else its outcome. */
 function explanationOf(result: Result | null): string {
   const outputs = result?.outputs ?? {}
   const explanation = ['feedback', 'text', 'summary']

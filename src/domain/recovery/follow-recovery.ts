@@ -14,7 +14,7 @@ import { attemptsUsedUp, breakerOf, loopsUsedUp } from './breaker.ts'
 import { type Chosen, choose, type NothingLeft, notRetried } from './choose-recovery.ts'
 import { retryOf } from './retry.ts'
 
-/** Retries or follows a rule. `null`: done, or the plan is ending. `why`: no rule is left, with the result of the last one. */
+/** Retries or follows a rule, and returns null; or returns why nothing is left to do. `why`: the result of the last rule. */
 export function beginRecovery(
   draft: DecisionDraft,
   task: TaskState,
@@ -110,7 +110,7 @@ function obstacleOf(draft: DecisionDraft, task: TaskState, recovery: Recovery): 
   const target = state.tasks.get(name)
   if (target === undefined) return `'${name}' is not in the plan`
   if (target === task) return `'${name}' is the failed task itself`
-  // A task that waits for its group cannot be its remedy.
+  // A group around the failed task cannot be its remedy, because the group waits for that task.
   for (let at = groupOf(state, task); at !== null; at = groupOf(state, at))
     if (at === target) return `'${task.definition.id}' is part of '${name}'`
   if (target.recovering?.by === task.definition.id) return `'${name}' itself waits for '${task.definition.id}'`
@@ -120,7 +120,7 @@ function obstacleOf(draft: DecisionDraft, task: TaskState, recovery: Recovery): 
   return to.some(wouldReopen) || recovery.type === 'repair' ? loopsUsedUp(state) : null
 }
 
-/** For a group, its first tasks are activated, and the group itself stands for them. */
+/** For a group, its first tasks are activated, and the group itself, by whose `routedBy` the end of the remedy is noticed (`touchedBy`). */
 function ledTo(state: PlanState, target: TaskState): readonly TaskState[] {
   const first = beginningsOf(state, target)
   return first.length === 1 && first[0] === target ? first : [...first, target]
@@ -148,13 +148,13 @@ export function endRecovery(
   emit(draft, { ...choice, choice: 'route', reason: `${passed}${next} (${edge})`, to })
 }
 
-/** The parts of a failed task that must run again: itself, or the failed tasks of a group. */
+/** The parts of a failed task that must run again: itself, or those tasks of a group that failed or were given up. */
 export function brokenOf(state: PlanState, task: TaskState): readonly TaskState[] {
   const broken = worksOf(state, task).filter(({ status }) => ['failed', 'abandoned', 'cancelled'].includes(status))
   return broken.length === 0 ? [task] : broken
 }
 
-/** The plan ends as failed: pending tasks are cancelled, running ones are ended by the driver. */
+/** The plan ends as failed: tasks that do not run are cancelled, claimed ones abandoned; other running ones are ended by the driver. */
 export function abort(
   draft: DecisionDraft,
   reason: string,

@@ -1,4 +1,4 @@
-// Tasks appended one by one, to a draft or a running plan.
+// What clients add to a plan: tasks, one by one, to a draft; annotations and evaluations.
 
 import { actionFacts } from '../actions/actions.ts'
 import { mergedBy } from '../actions/git-action.ts'
@@ -71,7 +71,7 @@ function tooLarge(value: JsonObject, what: string, max: number): Refusal | undef
   return refuse('limit', `${what} has ${bytes} bytes, more than ${max}`, 'keep it as an output of a task')
 }
 
-// Appending to a draft at constant cost for each task: only plain tasks, which no other task refers to and which do not affect others.
+// Appending to a draft at constant cost for each task: only plain tasks, to which no outcome leads and which change nothing about others.
 // Everything else is a revision.
 
 export function add(draft: DecisionDraft, { tasks, writer }: CommandOf<'add'>): Refusal | undefined {
@@ -98,11 +98,12 @@ export function add(draft: DecisionDraft, { tasks, writer }: CommandOf<'add'>): 
   return undefined
 }
 
-/** Can they be appended without checking the rest of the plan? */
+/** Can they be appended without checking the rest of the plan? Only to a draft without groups and without `done`. */
 export function isOpenTo({ status, order, definition }: PlanState, tasks: readonly TaskDefinition[]): boolean {
   return status === 'draft' && order.length === definition.tasks.length && tasks.every(isPlain)
 }
 
+/** It is not expanded, and refers to other tasks only by `needs`. */
 function isPlain(task: TaskDefinition): boolean {
   if (task.forEach !== undefined || task.matrix !== undefined || task.on !== undefined || task.recover !== undefined)
     return false

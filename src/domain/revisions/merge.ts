@@ -178,6 +178,7 @@ function matchTasks(
   return matches
 }
 
+/** By key; without tasks that share one. */
 function unique(
   tasks: readonly TaskDefinition[],
   keyOf: (task: TaskDefinition) => string | null,
@@ -207,12 +208,13 @@ interface Rewrite {
   readonly written: PlanDefinition
   readonly mode: MergeMode
   readonly standings: Standings
-  /** `id`: match by id only, not by title. */
+  /** `id`: match by the exact id only, not by case or title. */
   readonly by?: 'id' | undefined
   /** Tasks that have ended according to the text, by their names there. */
   readonly claimed?: ReadonlyMap<TaskName, TaskStatus>
 }
 
+/** Renames tasks everywhere, also in expressions; the format knows how. */
 type Rename = (plan: PlanDefinition, renames: ReadonlyMap<TaskName, TaskName>) => PlanDefinition
 
 interface Merged {
@@ -260,7 +262,7 @@ function mergeTask(
 ): TaskDefinition {
   if (was === undefined) return written
   const merged = mode === 'merge' ? overlay(was, written, notes) : written
-  // Returns the same object for a change of wording only, so that nothing is reset.
+  // An equal definition that is only written otherwise is the very same object, so that nothing is reset.
   return same(was, merged) ? was : merged
 }
 
@@ -280,6 +282,7 @@ function overlay(was: TaskDefinition, written: TaskDefinition, notes: MergeNote[
   return { ...kept, ...written, action: saysHow ? mergeAction(was, written, notes) : was.action }
 }
 
+/** The steps of a subplan are merged like the tasks of a plan, but match by id only. */
 function mergeAction(was: TaskDefinition, written: TaskDefinition, notes: MergeNote[]): TaskDefinition['action'] {
   if (was.action.type !== 'subplan' || written.action.type !== 'subplan') return written.action
   const known = new Map(was.action.tasks.map(task => [task.id, task]))
@@ -353,7 +356,7 @@ export type TaskChanges = {
   readonly [K in Exclude<WrittenField, 'id'>]?: TaskDefinition[K] | null
 }
 
-/** Null for an unknown task; an expanded task is changed where its list or matrix is written. */
+/** Null for a task that is not written. That includes expanded ones: they can only be changed where their list or matrix is written. */
 export function changedIn(
   tasks: readonly TaskDefinition[],
   name: string,
@@ -390,6 +393,7 @@ export function outlinedBy(
   return withExtra(changed({ ...definition }, set), extra) as unknown as PlanDefinition
 }
 
+/** Keeps the order of the keys; new ones go to the end. */
 function changed(before: object, set: object): { readonly [key: string]: unknown } {
   const fields = new Map<string, unknown>(Object.entries(before))
   for (const [key, value] of Object.entries(set)) {

@@ -36,6 +36,7 @@ export function propose(draft: DecisionDraft, command: CommandOf<'propose'>): Re
 }
 
 function refuseProposal({ state }: DecisionDraft, { definition, base, hash }: Proposal): Refusal | undefined {
+  // A failed plan can continue with an accepted proposal.
   if ((PLAN_ENDED.has(state.status) && state.status !== 'failed') || state.compensating !== null)
     return illegal(state, 'propose', 'the plan has ended')
   if (state.definition.policy?.replan === 'never')
@@ -72,7 +73,7 @@ export function proposeByRule(draft: DecisionDraft, proposed: Proposal | NoPropo
   if (isAuto(state) && refused === undefined) takeEffect(draft, proposed)
 }
 
-/** A rule asks for a revision, and none was proposed for the current definition. */
+/** A rule asks for a revision and says which, and none was proposed for the current definition. */
 export function awaitsProposal(state: PlanState, { gate, definition, recoveries }: TaskState): boolean {
   if (gate?.asks.type !== 'replan' || gate.proposed === state.hash || state.definition.policy?.replan === 'never')
     return false

@@ -143,9 +143,11 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
     stamp,
   })
   if (state.status === 'draft') return undefined
+  // What people are asked to approve may have changed, so these gates ask again, for this revision.
   const anew = state.order.filter(task => task !== keep && isBound(task))
   if (anew.length > 0) emit(draft, { type: 'task.readied', tasks: anew.map(task => task.definition.id) })
   if (onward === null) reopen(draft, isTakenUp ? withCompensated(draft, changed) : changed, 'its definition changed')
+  // Tasks whose items were found before and are not written in this revision.
   const unbound = state.order.filter(task => isUnbound(before, definition, task) && ENDED.has(task.status))
   reopen(draft, unbound, 'its items are looked up again')
   reopen(
@@ -168,6 +170,7 @@ export function revise(draft: DecisionDraft, command: CommandOf<'revise'>, optio
 export const hasFailed = ({ status, gate }: TaskState): boolean =>
   status === 'failed' || gate?.asks.type === 'replan' || gate?.asks.type === 'recovery'
 
+/** Is a person asked about exactly what the definition said? */
 const isBound = ({ gate }: TaskState): boolean => ['approval', 'consent'].includes(gate?.asks.type ?? '')
 
 /** Does the revision omit the items that this task had found? */

@@ -11,6 +11,7 @@ import { fieldOf } from '../plan-rules/task-fields.ts'
 
 // Kinds of changes, and one-line summaries.
 
+/** In the order in which changes are listed, the most important first. */
 const CHANGE_KINDS = [
   'action',
   'scope',
@@ -98,6 +99,7 @@ export interface SemanticDiff {
   readonly plan: readonly KeyChange[]
   readonly removed: readonly NamedTask[]
   readonly added: readonly NamedTask[]
+  /** The same content under another id, which for the run is another task. */
   readonly renamed: readonly { readonly from: TaskName; readonly to: TaskName }[]
   /** By their new names; a task of a sub-plan is `<task>/<child>`. */
   readonly changed: readonly TaskChange[]
@@ -116,6 +118,7 @@ interface TaskChange {
   readonly changes: readonly KeyChange[]
 }
 
+/** `before` is absent for a new key, `after` for a removed one. */
 export interface KeyChange {
   readonly kind: ChangeKind
   readonly key: string

@@ -1,5 +1,5 @@
-// Named checkpoints: by hand, by a checkpoint task, and by policy before a task. The position after each task needs none, see
-// views/checkpoints.ts.
+// Named checkpoints: by hand, by a checkpoint task, and by policy before a task. The position after each task needs none: the journal has
+// it, see views/checkpoints.ts.
 
 import { actionFacts } from '../actions/actions.ts'
 import type { CommandOf } from '../command.ts'
@@ -22,6 +22,7 @@ export function takeCheckpoint(draft: DecisionDraft, command: CommandOf<'checkpo
   return undefined
 }
 
+/** Why policy takes a checkpoint before this visit; null when it does not. */
 export function dueBefore(state: PlanState, task: TaskState): 'every' | 'risky' | null {
   if (state.files !== 'seen' || task.attempt > 0 || !isWork(task)) return null
   const { every, before = 'risky' } = state.definition.policy?.checkpoints ?? {}
@@ -45,7 +46,7 @@ export function takenBy(draft: DecisionDraft, { definition }: TaskState, stamp: 
   emit(draft, { type: 'checkpoint.taken', name, why: 'task', task: definition.id, standing: stamp })
 }
 
-/** A task without effects needs no checkpoint. */
+/** A task that neither changes files nor runs a command needs no checkpoint before it. */
 function isWork({ definition }: TaskState): boolean {
   const { changesFiles, command } = actionFacts(definition.action)
   return changesFiles === true || command !== undefined

@@ -47,7 +47,7 @@ function compensator(state: PlanState, name: TaskName) {
   return action?.type === 'task' ? state.tasks.get(action.task)?.definition : undefined
 }
 
-/** An action as compensation declares no effect: a command may have reached anything. */
+/** An action as compensation declares no effect class, so a command counts as unsafe: it may have reached anything. */
 export function compensationEffect(state: PlanState, name: TaskName): EffectClass {
   const by = compensator(state, name)
   if (by !== undefined) return effectOf(state.definition, by)

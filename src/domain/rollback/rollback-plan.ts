@@ -39,7 +39,7 @@ export function meaningOf(entries: Iterable<Entry>, now: PlanState, to: number):
   }
 }
 
-/** Reopens only these tasks and those after them, whenever they completed. */
+/** Reopens only these tasks and those after them, as far as they have begun, however long ago; and the definition of done. */
 export function meaningFor(entries: Iterable<Entry>, now: PlanState, names: readonly TaskName[]): Meaning {
   const { effects } = lookBack(entries, 0)
   const roots = names.flatMap(name => {
@@ -59,6 +59,7 @@ export function meaningFor(entries: Iterable<Entry>, now: PlanState, names: read
   return { resets, compensate: effects.effective.filter(name => isReset.has(name) && isUndoable(now, name)) }
 }
 
+/** `completed`, `compensated`: since the entry. */
 interface Effects {
   readonly completed: ReadonlySet<TaskName>
   readonly compensated: ReadonlySet<TaskName>

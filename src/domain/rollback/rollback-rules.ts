@@ -147,7 +147,7 @@ function settleReset(draft: DecisionDraft, under: ResetPlan): void {
   blockHeld(draft, state.order)
 }
 
-/** It had begun and a dependency is open again, or its next attempt would restore outdated files. */
+/** It was ready or waiting and a dependency is open again, or its next attempt would restore outdated files. */
 function isStray(state: PlanState, task: TaskState, { filesOnly }: Pick<ResetPlan, 'filesOnly'>): boolean {
   if (filesOnly === true && task.status === 'ready' && task.prepared?.preimage !== undefined) return true
   if (openNeeds(state, task).unmet === 0 || isAskedAbout(state, task)) return false
@@ -167,7 +167,7 @@ function isAskedAbout(state: PlanState, task: TaskState): boolean {
 
 const isOpen = (task: TaskState): boolean => !ENDED.has(task.status) && task.status !== 'blocked'
 
-/** Running tasks have ended and compensations are done. */
+/** Have running tasks ended, and are compensations done? Before that, a rollback touches no file. */
 export const isReadyForRollback = ({ running, compensation, compensating }: PlanState): boolean =>
   running.size === 0 && compensation === null && (compensating ?? []).length === 0
 

@@ -18,7 +18,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
     // Declaring the plan complete gives up open recoveries.
     if (by === undefined) continueRecoveries(draft)
     if (state.status !== 'active' || !isQuiet(state)) return
-    // Open commits come first; a rollback ends the plan itself.
+    // Open commits come first; while a rollback runs, `finishRollback` decides what follows.
     if (state.rollback !== null || state.uncommitted.length > 0) return
     if (state.compensating !== null) {
       if (state.compensating.length > 0 || state.compensation !== null) return
@@ -49,7 +49,7 @@ export function conclude(draft: DecisionDraft, { by }: { readonly by?: string } 
   }
 }
 
-/** With `back`, a failed plan is rolled back first: in the same entry, so that no crash can come between. That rollback ends the plan. */
+/** With `back`, a rollback of all files begins in this entry, so that no crash comes between; when it is over it ends the failed plan. */
 function finish(draft: DecisionDraft, status: 'failed' | 'cancelled', reason: string, back: boolean): void {
   const { state } = draft
   if (status !== 'failed' || !back || state.startedEntry === 0) {
@@ -76,7 +76,7 @@ function compensates({ definition, completedOrder, tasks }: PlanState): boolean 
   return completedOrder.some(name => tasks.get(name)?.definition.compensate !== undefined)
 }
 
-/** While the plan is cancelled or compensates, only running tasks matter. */
+/** While the plan is cancelled, compensates or rolls back, only running tasks matter. */
 function isQuiet({ counts, compensating }: PlanState): boolean {
   return counts.running === 0 && (compensating !== null || (counts.ready === 0 && counts.waiting === 0))
 }
@@ -104,7 +104,7 @@ export function blockingTask(state: PlanState): TaskState | null {
   return blocked
 }
 
-/** Its failure, or that of an enclosing group, was handled; or it is a remedy that is no longer needed. */
+/** It or a group around it was handled or is a remedy no longer needed, or a group around it was completed or skipped all the same. */
 export function isHandled(state: PlanState, task: TaskState): boolean {
   for (let at: TaskState | null = task; at !== null; at = groupOf(state, at)) {
     if (at.handled) return true

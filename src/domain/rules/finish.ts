@@ -1,5 +1,5 @@
-// A person or an agent declares the whole plan done or failed: open tasks are skipped in their name, failures remain, and nothing that
-// needs an approval is approved by it.
+// A person or an agent declares the whole plan done or failed. Done: open tasks are skipped in their name, but what has failed stays so,
+// and nothing that needs an approval is approved by it. Failed: the plan is aborted.
 
 import type { CommandOf } from '../command.ts'
 import { mayNotSkip } from '../gates/approvers.ts'
@@ -76,7 +76,7 @@ function refuseFinish(state: PlanState, { as, by, start }: CommandOf<'finish'>):
 
 const isJudging = ({ tasks }: PlanState): boolean => tasks.get(DONE_TASK)?.definition.action.type === 'verify'
 
-/** Dormant tasks are skipped as usual, and the definition of done is judged as usual. */
+/** Tasks that have not ended. Not dormant ones, which are skipped as usual, and not the definition of done, which is judged as usual. */
 const openIn = (state: PlanState): readonly TaskState[] =>
   state.order.filter(
     ({ status, dormant, definition }) =>

@@ -64,7 +64,7 @@ export function create(draft: DecisionDraft, command: CommandOf<'create'>): Refu
   return undefined
 }
 
-/** The imported tasks, with the children of groups that have no entries of their own. */
+/** The imported tasks. A group that has ended gives its status to those of its children that are not listed themselves. */
 function importedTasks(
   definition: PlanDefinition,
   imported: readonly ImportedTask[],
@@ -106,6 +106,7 @@ export function start(draft: DecisionDraft, command: CommandOf<'start'>): Refusa
   const isOff = state.definition.policy?.sandbox === 'off' && said.sandbox !== undefined && !isShutIn
   emit(draft, { type: 'plan.started', ...said, ...(isOff ? { sandboxOff: true } : {}) })
   markReady(draft, state.order)
+  // Imported tasks may have failed or been abandoned.
   blockHeld(draft, state.order)
   conclude(draft)
   if (asks !== undefined) askWithoutSandbox(draft, asks)
@@ -159,7 +160,7 @@ export function pause(draft: DecisionDraft, command: CommandOf<'pause'>): Refusa
   return undefined
 }
 
-/** The engine lacks a resource. A rollback, and a plan that has ended, are left alone. */
+/** The engine lacks a resource. Compensations, a rollback, and a plan that is not active are left alone. */
 export function pauseForShortage(draft: DecisionDraft, cause: Shortage): void {
   const { status, compensating, rollback } = draft.state
   if (status === 'active' && compensating === null && rollback === null)
@@ -188,7 +189,7 @@ export function resume(draft: DecisionDraft, command: CommandOf<'resume'>): Refu
   return undefined
 }
 
-/** A running plan keeps all its layers; new ones are added, and layers only narrow. */
+/** A running plan takes new layers up only beside all that it has, so its policy only narrows; a set that lacks one of them is ignored. */
 function takeUpStricter(draft: DecisionDraft, command: CommandOf<'resume'>): Refusal | undefined {
   const { state } = draft
   const { policy } = command
@@ -247,6 +248,7 @@ export function archive(draft: DecisionDraft): Refusal | undefined {
   return undefined
 }
 
+/** Verbs whose command is called otherwise. */
 const VERBS: { readonly [verb: string]: string } = { decide: 'answer' }
 
 export function illegal(state: PlanState, verb: string, message: string): Refusal {
@@ -284,7 +286,7 @@ export function refuseGraph(definition: PlanDefinition): Refusal | undefined {
   return refuse(codes[fault.code], fault.message, fault.hint)
 }
 
-/** Actions that this release cannot run are refused at the start, never skipped silently. */
+/** What the format allows and this release cannot run is refused before it runs, never skipped silently. */
 export function refuseUnsupported(definition: PlanDefinition): Refusal | undefined {
   const apart = usesTaskWorktrees(definition)
   const claimed = apart ? externalIn(definition.tasks) : undefined

@@ -23,7 +23,7 @@ export function loseByUs(draft: DecisionDraft, task: TaskState, { reason, begun,
   })
 }
 
-/** The effect class decides whether the attempt is repeated. */
+/** The outcome is unknown: the effect class decides whether the attempt is repeated, and after `LOST_MAX` losses a person does. */
 export function lose(
   draft: DecisionDraft,
   task: TaskState,
@@ -33,7 +33,7 @@ export function lose(
 ): void {
   const startedAt = task.startedAt ?? draft.now
   const isLookedAt = task.prepared?.preimage !== undefined || task.prepared?.before !== undefined
-  // It used time until then, which a budget counts.
+  // Later changes to compared files are not the attempt's work, and a budget counts the time until then.
   const isKnown = lastSign !== undefined && (isLookedAt || draft.state.budget !== null)
   const sign = isKnown ? { lastSign } : {}
   const found = wrote === undefined ? {} : { wrote }

@@ -28,6 +28,7 @@ function outsideFailure({ definition: plan }: PlanState, task: TaskState, paths:
   }
 }
 
+/** Refuses the report. Asks a person, but only once about the same paths. */
 export function refuseOutside(draft: DecisionDraft, task: TaskState, paths: readonly string[]): void {
   const { state } = draft
   const { id } = task.definition

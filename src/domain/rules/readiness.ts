@@ -114,7 +114,7 @@ function passOverIn(draft: DecisionDraft, task: TaskState): void {
   if (dormant.length > 0) skipUnreached(draft, dormant)
 }
 
-/** Cached: most groups have no dormant tasks, and the definition does not change. */
+/** Cached: most groups have no dormant tasks, and then the end of a child costs nothing. None is added without a new definition. */
 const sleepers = new WeakMap<TaskDefinition, boolean>()
 
 function hasSleepers(state: PlanState, { definition }: TaskState): boolean {

@@ -18,16 +18,16 @@ import { blockHeld, refresh } from './readiness.ts'
 import { reopen } from './routing.ts'
 import { namedTasks, REPEAT, repeatsUnsafely } from './unsafe-repeat.ts'
 
-/** Adds tasks that were compensated when the plan failed, when work after them is reopened. */
+/** Adds what must run again too: completed tasks whose effect was compensated or whose files were reverted, and cancelled tasks. */
 export function withCompensated(
   { state }: Pick<DecisionDraft, 'state'>,
   works: readonly TaskState[],
 ): readonly TaskState[] {
-  // A task that an outcome activated is activated again then.
+  // Not a task that an outcome activated: that outcome activates it again, or does not.
   const isGone = ({ result, routedBy }: TaskState) => (result?.wrote?.changes ?? null) !== null && routedBy.length === 0
   const wrote = state.setBack ? state.order.filter(isGone) : []
   const undone = [...new Set([...state.compensated.flatMap(name => state.tasks.get(name) ?? []), ...wrote])]
-  // These were only cancelled with the plan.
+  // They did not fail: they were cancelled when the plan was aborted.
   const cancelled = state.order.filter(({ status }) => status === 'cancelled')
   const taken = [...undone.filter(({ status }) => status === 'completed'), ...cancelled]
   return [...works, ...taken.filter(task => !works.includes(task))]
@@ -44,6 +44,7 @@ export const goesOn = (state: PlanState, { goOn: wanted }: CommandOf<'revise'>):
   wanted !== undefined && state.status === 'failed'
 
 interface Onward {
+  /** These begin a new visit, with all that depend on them. */
   readonly roots: readonly TaskName[]
   /** These stay although a dependency runs again, because they are unsafe to repeat. */
   readonly stays: ReadonlySet<TaskName>
@@ -132,9 +133,9 @@ export function goOn(draft: DecisionDraft, { roots, stays }: Onward): void {
 }
 
 /**
- * Declared outputs of completed tasks are missing or changed when a plan is resumed. Reported once. By policy the tasks run again, unless
- * one of them would overwrite another file that a person edited, or is unsafe to repeat. A task whose files are still to be restored
- * keeps its visit, because only that visit knows their earlier state; it runs again after that.
+ * A plan has a new owner, and declared outputs of completed tasks are missing or changed. Recorded once. By policy a task with a missing
+ * output runs again with its dependants, unless one of them has a changed output, which it would overwrite, or is unsafe to repeat, or has
+ * files still to be restored: only the visit it is in knows their earlier state, so the check waits for a later recovery.
  */
 export function checkOutputs(draft: DecisionDraft, lost: readonly LostOutput[]): void {
   const { state } = draft

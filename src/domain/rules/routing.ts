@@ -1,5 +1,5 @@
 // Outcome edges: which tasks an outcome activates. They may point backwards; then the target and everything after it open their next visit.
-// Loops are bounded by the visit limit of the target.
+// Loops are bounded by the visit limit of the source, or else of the target.
 
 import type { Feedback } from '../event.ts'
 import type { TaskName } from '../id.ts'
@@ -37,7 +37,7 @@ export function recovery(draft: DecisionDraft, task: TaskState, mode: string | u
   return to.length === 0 ? null : { outcome: mode, to }
 }
 
-/** The reason of a task that was spared by a reopening and begins its next visit later. */
+/** The reason of a later visit of a task that was left alone when its needs were reopened. */
 export const NEEDS_OPEN = 'a task that it needs runs again'
 
 /** The start of the reason of an attempt that was stopped because its task was reopened. */

@@ -32,12 +32,14 @@ import { settle } from './settle.ts'
 /** How far to look past tasks that wait for an overlapping scope. */
 const LOOK_PAST_MAX = 64
 
-/** How far to look past tasks that a breaker or another plan delays: there may be many, and others must not wait. */
+/** The same for tasks that a breaker, another plan, a permission or the budget delays: there may be many, and others must not wait. */
 const LOOK_PAST_HELD_MAX = 1_024
 
+/** The next tasks for the free slots, in order. Reads only: what it takes from the heap it puts back. */
 export const inLine = (state: PlanState, now: Millis, held: Held = NOBODY_HELD): readonly TaskState[] =>
   lineOf(state, now, held).line
 
+/** Tasks whose files another plan has reserved. */
 type Held = { has(task: TaskName): boolean }
 const NOBODY_HELD: Held = new Set()
 
@@ -105,12 +107,12 @@ export const wantsAttempt = (state: PlanState, now: Millis): boolean =>
     // External tasks that need an approval before a claim.
     [...state.asking].some(({ definition }) => definition.action.type !== 'gate'))
 
-/** At least one, or nothing would ever start. */
+/** How many tasks the engine runs at once; at least one, or nothing would ever start. */
 export function concurrencyOf({ concurrency }: PlanDefinition): number {
   return concurrency !== undefined && concurrency >= 1 ? Math.min(concurrency, CONCURRENCY_MAX) : CONCURRENCY_DEFAULT
 }
 
-/** A task with a condition, preconditions, items to compute, or a scope to capture or restore is prepared before each attempt. */
+/** Must something be found out or captured before its next attempt? */
 export function needsPreparing(state: PlanState, task: TaskState): boolean {
   const { preconditions, action } = task.definition
   return (
@@ -130,14 +132,14 @@ export function capturesScope(state: PlanState, task: TaskState): boolean {
   return capturesFiles(state.definition, task.definition)
 }
 
-/** Does this visit need a snapshot of all files first? For an external task, the claim takes it. */
+/** Does the next attempt need a snapshot of all files first? For an external task, the claim takes it. */
 function needsLook(state: PlanState, task: TaskState): boolean {
   if (task.definition.action.type === 'external' || !isWatched(state, task.definition)) return false
   // Before a retry: changes since the previous attempt are not its work.
   return task.attempt === 0 ? task.prepared?.before === undefined : task.prepared?.ended !== undefined
 }
 
-/** Starts the prepared tasks at the head of the queue. Called only by the owner of the plan's lease. */
+/** Opens prepared gates and starts the prepared tasks at the head of the queue. Called only by the owner of the plan's lease. */
 export function startInLine(
   draft: DecisionDraft,
   prepared: ReadonlyMap<TaskState, Prepared>,
@@ -148,7 +150,7 @@ export function startInLine(
   startEach(draft, inLine(draft.state, draft.now, held), prepared, asking)
 }
 
-/** Opens gates whose questions are prepared. This runs nothing, so it also happens while the engine is stopping. */
+/** Opens gates, also those before a claim, with prepared questions. This runs nothing, so it also happens while the engine is stopping. */
 export function openAsked(
   draft: DecisionDraft,
   prepared: ReadonlyMap<TaskState, Prepared>,
@@ -175,8 +177,9 @@ function startEach(
     // A task before it in the queue may have failed and reopened its dependencies.
     const mayBegin = isStartable(task) || draft.state.asking.has(task) || isApproved(draft.state, task)
     if (!mayBegin || task.visit !== visit || draft.state.compensating !== null) continue
-    // A task before it in the queue used up the budget.
+    // A task before it in the queue found the budget used up.
     if (draft.state.status === 'paused') return
+    // The next turn ends the plan.
     if (attemptsUsedUp(draft.state) !== null && task.definition.action.type !== 'gate') continue
     const made = prepared.get(task) ?? null
     const question = asking.get(task) ?? null
@@ -185,6 +188,7 @@ function startEach(
   }
 }
 
+/** How many gates are prepared at once. */
 const ASKING_MAX = 64
 
 export function askable(state: PlanState): readonly TaskState[] {
@@ -201,9 +205,10 @@ function isEnough(state: PlanState, task: TaskState, made: Prepared, asking: Ask
   if (task.definition.action.type === 'items') return false
   if ((task.definition.preconditions?.length ?? 0) > 0 && made.preconditions === undefined) return false
   if (asking !== null) return true
+  // A gate opens only with its own question, except for text preconditions.
   if (task.definition.action.type === 'gate') return proseOf(task, made).length > 0
   if (proseOf(task, made).length > 0) return true
-  // Its approval was checked under this definition; while a person is asked, its files are not reserved.
+  // What it would do was examined under this definition. While a person is asked about that, its files are neither captured nor reserved.
   if (needsConsent(state, task)) return made.consent?.from === state.hash
   return isCaptured(state, task, made)
 }

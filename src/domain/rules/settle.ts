@@ -67,7 +67,7 @@ function isLoopTooMany(draft: DecisionDraft, task: TaskState, to: readonly TaskS
   return cap !== null
 }
 
-/** Why the result of a remedy does not complete this task; null when it does. */
+/** Why the result of an alternate does not complete this task; null when it does. */
 export function whyNotDone(draft: DecisionDraft, task: TaskState, result: Result | null): Failed | null {
   const outcomes = outcomesOf(task, result)
   const taken = edges(draft, task, outcomes)
@@ -129,7 +129,7 @@ function giveUp(
   if (!task.handled) failGroup(draft, task)
 }
 
-/** A group that routes failures fails with its first failed child. Any other group is only blocked. */
+/** A group with a failure edge or recovery rules fails with its first failed child. Any other group is only blocked. */
 function failGroup(draft: DecisionDraft, task: TaskState): void {
   const group = groupOf(draft.state, task)
   if (group === null || draft.state.compensating !== null) return
@@ -141,6 +141,7 @@ function failGroup(draft: DecisionDraft, task: TaskState): void {
   afterFailure(draft, group, ['failure'])
 }
 
+/** The names under which an outcome may have an edge, most specific first. */
 function outcomesOf(task: TaskState, result: Result | null): readonly string[] {
   const picked = result?.status === 'succeeded' ? (result.outcome ?? 'success') : 'success'
   switch (task.definition.action.type) {

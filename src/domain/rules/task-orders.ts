@@ -109,6 +109,7 @@ export function claim(draft: DecisionDraft, command: CommandOf<'claim'>): Refusa
   return undefined
 }
 
+/** Why it must be approved first; null when no approval stands in the way of a claim. */
 function mayNotClaim({ state, now }: DecisionDraft, task: TaskState, found: Found | undefined): Refusal | null {
   if (task.status === 'waiting' && task.gate?.asks.type === 'consent')
     return unapproved(state, task, task.gate.asks.why)
@@ -129,7 +130,7 @@ function unapproved({ definition: { name } }: PlanState, task: TaskState, why: s
   )
 }
 
-/** No task can be claimed until someone approves it. */
+/** When nothing can be claimed: the first task that could be if a person approved it. */
 function unapprovedTask(state: PlanState): Refusal | null {
   const task = state.order.find(
     one => one.definition.action.type === 'external' && one.status === 'waiting' && one.gate?.asks.type === 'consent',
@@ -200,7 +201,7 @@ export function report(draft: DecisionDraft, command: CommandOf<'report'>): Refu
   return undefined
 }
 
-/** A premature report may be corrected in the same attempt, unless the plan declares a recovery. */
+/** A premature report may be corrected in the same attempt, while reports and time are left, unless an edge says what follows a failure. */
 function mayGoOn({ now }: DecisionDraft, { definition, refused, startedAt, visitAt }: TaskState): boolean {
   const { timeoutMs, timeboxMs, on = {} } = definition
   if (Object.hasOwn(on, 'failure')) return false
@@ -337,7 +338,7 @@ function blockerOf(state: PlanState, task: TaskState): TaskState | undefined {
   return undefined
 }
 
-/** In a cancelled plan, a branch that no outcome activated is no reason for its end, so retrying it repairs nothing. */
+/** In an aborted plan, a branch that no outcome activated has nothing to do with the failure: a retry or a skip of it repairs nothing. */
 function nothingLedTo({ status }: PlanState, task: TaskState): Refusal | null {
   if (status !== 'failed' || task.status !== 'cancelled' || !task.dormant) return null
   return refuse(

@@ -133,6 +133,7 @@ function endWornOut(draft: DecisionDraft): void {
   if (cap !== null && wantsAttempt(draft.state, draft.now)) abort(draft, cap, undefined)
 }
 
+/** An external task is ready without budget for it: a person is asked, or an attempt that did not begin fails, with the usual recovery. */
 function askForClaims(draft: DecisionDraft): void {
   const task = shortForClaim(draft.state, draft.now)
   const begin = task === null ? 'later' : beginWithin(draft, task, 1)

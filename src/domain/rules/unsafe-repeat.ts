@@ -34,7 +34,7 @@ export function namedTasks(tasks: readonly TaskName[]): string {
   return `${names.join(', ')}${tasks.length > NAMED_MAX ? ` and ${tasks.length - NAMED_MAX} more` : ''}`
 }
 
-/** It completed, its effect is unsafe, and no gate would ask before the repetition. */
+/** It completed and was not compensated, its effect is unsafe, and nobody would be asked before it is repeated. */
 export function repeatsUnsafely(state: PlanState, task: TaskState): boolean {
   const { status, definition } = task
   if (status !== 'completed' || effectOf(state.definition, definition) !== 'unsafe') return false

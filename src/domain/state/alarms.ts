@@ -12,7 +12,7 @@ export function indexAlarms(state: PlanState, task: TaskState): void {
   for (const alarm of alarmsOf(state, task)) state.alarms.push(alarm)
 }
 
-/** The first alarm that still applies in an active plan. */
+/** The first alarm that still applies; none unless the plan is active and neither compensates nor rolls back. */
 export function nextAlarm(state: PlanState): Alarm | undefined {
   if (state.status !== 'active' || state.compensating !== null || state.rollback !== null) return undefined
   return state.alarms.peek(alarm =>

@@ -194,7 +194,7 @@ export function evolveAttempt(state: PlanState, task: TaskState, event: AttemptE
       setStatus(state, task, 'waiting')
       return
     case 'report.refused':
-      // The checks did not run, so the report does not count against its limit.
+      // With changes outside the scope the checks did not run, so that report does not count against the limit.
       if (event.failure.code !== 'outside-scope') task.refused++
       task.reason = event.failure.message
       return
@@ -262,7 +262,7 @@ function tellBreakers(state: PlanState, { definition }: TaskState, kind: Failure
     state.breakers = breakersAfter(state.breakers, definition, countsForBreaker(kind))
 }
 
-/** The rollback decides about the tasks first. */
+/** Remembered, because its consequences follow only when the rollback is over: the rollback decides about the tasks first. */
 function endedMeanwhile(state: PlanState, task: TaskName): void {
   if (state.rollback !== null) state.rollback = { ...state.rollback, ended: [...state.rollback.ended, task] }
 }

@@ -18,10 +18,11 @@ export function evolveJudgement(state: PlanState, event: JudgementEvent, now: Mi
       const task = find(state, event.task)
       const { rule, to, choice } = event
       if (rule === undefined) {
-        // An approval before the start is no failure.
+        // Asked for an approval before an attempt, nothing failed, so a recovery goes on.
         if (choice !== 'ask') task.recovering = null
         return
       }
+      // Several retries by one rule are one use of it.
       if (choice !== 'retry' || task.recovering?.rule !== rule)
         task.recoveries = Array.from(
           { length: Math.max(rule + 1, task.recoveries.length) },
@@ -201,6 +202,7 @@ export function closeGate(
   }
 }
 
+/** Does the gate ask before an attempt begins? */
 export const isBefore = (gate: OpenGate | null): boolean =>
   gate?.asks.type === 'consent' ||
   gate?.asks.type === 'edits' ||

@@ -104,6 +104,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.revision = event.revision
       state.hash = event.hash
       if (event.source !== undefined) state.dialect = event.source.dialect
+      // Proposals were made for the definition before this one.
       if (state.proposals.length > 0) state.proposals = []
       state.stampedEntry = state.version + 1
       state.authors = authorsAfter(state.authors, state.definition, event.definition, event.writer, event.others)
@@ -111,7 +112,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       if (state.startedAt !== null && hasBudget(event.definition)) state.budget ??= newLedger()
       return
     case 'task.imported':
-      // Completed elsewhere, so there is nothing to compensate.
+      // Ended elsewhere, so there is nothing of ours to compensate.
       for (const { task, status, result, handled, routedBy } of event.tasks) {
         const imported = taskOf(state, task)
         if (result !== undefined) imported.result = result
@@ -170,7 +171,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.ending = null
       state.rollsBack = false
       state.uncommitted = []
-      // A task that was running is lost and will not be retried.
+      // An attempt that was lost while the plan was ending left its task `ready`; it will not be retried.
       for (const task of state.order) {
         task.recovering = null
         if (event.status === 'failed' && task.status === 'ready') end(state, task, 'cancelled', now, event.reason)
@@ -190,7 +191,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
       state.status = 'active'
       state.reason = null
       state.endedAt = null
-      // Reopening the plan resets its limits.
+      // A reopened plan has its full limits again.
       state.attempts = 0
       state.loops = 0
       for (const task of state.order) task.recoveries = NOTHING
@@ -245,7 +246,7 @@ export function evolve(state: PlanState, event: Event, now: Millis): void {
         sentBack.feedback = [...sentBack.feedback, event.feedback]
       }
       if (state.compensated.length > 0) state.compensated = without(state.compensated, ...event.tasks)
-      // The outcome of a reopened task no longer counts as an activation.
+      // A dependant that the outcome of a reopened task had activated waits for that task again.
       for (const name of event.tasks) {
         for (const dependant of taskOf(state, name).dependants) {
           if (!dependant.routedBy.includes(name)) continue
@@ -401,6 +402,7 @@ export function taskOf(state: PlanState, name: TaskName): TaskState {
   return task
 }
 
+/** Tasks that stay keep what happened to them; new ones are pending. */
 function define(state: PlanState, definition: PlanDefinition, now: Millis): void {
   state.definition = definition
   const order: TaskState[] = []
@@ -427,6 +429,7 @@ function define(state: PlanState, definition: PlanDefinition, now: Millis): void
 const toCompensate = (state: PlanState): TaskName[] =>
   state.completedOrder.filter(name => taskOf(state, name).definition.compensate !== undefined)
 
+/** Ends compensations too: nothing is being undone any more. */
 function leaveRollback(state: PlanState): void {
   state.rollback = null
   state.compensating = null
@@ -435,6 +438,7 @@ function leaveRollback(state: PlanState): void {
   state.compensationAt = null
 }
 
+/** A budget in a layer counts from now on. */
 function takeUpPolicy(state: PlanState, layers: PlanState['layers'] = state.layers): void {
   state.layers = layers
   if (hasLayerBudget(layers)) state.budget ??= newLedger()

@@ -103,6 +103,7 @@ const PLAN_KEYS = [
   'rules',
 ] as const satisfies readonly (keyof PlanState)[]
 
+/** Packed only where they differ from a new plan. */
 const LATER_KEYS = [
   'dialect',
   'compensationFailures',

@@ -45,11 +45,13 @@ export interface PlanState {
   definition: PlanDefinition
   /** Counts definitions, from 1. */
   revision: number
+  /** The content hash of the definition; '' while the definition of a draft is unsealed. */
   hash: Sha256
   origin: PlanId | null
   session: string | null
   goal: string | null
   agent: string | null
+  /** Data of clients, as in tasks; nothing here depends on it. */
   annotations: JsonObject
   /** The dialect of the current definition; null for the canonical format. The journal has its text. */
   dialect: string | null
@@ -63,22 +65,24 @@ export interface PlanState {
   archived: boolean
 
   readonly tasks: Map<TaskName, TaskState>
-  /** In display order; index 0 has ordinal 1. A removed task leaves a gap in the ordinals only. */
+  /** In display order. Ordinals begin with 1 and are never reused, so a removed task leaves a gap in them. */
   order: TaskState[]
   nextOrdinal: number
   /** Completed tasks with a `compensate`, in order of completion. */
   completedOrder: TaskName[]
+  /** Still to be compensated, taken from the end; null when the plan is neither ending nor rolling back. */
   compensating: TaskName[] | null
   compensation: TaskName | null
   compensationFailures: number
   compensationAt: Millis | null
-  /** What follows the compensations: the end of a cancelled or failed plan, or a rollback. */
+  /** What follows the compensations: the end of a cancelled or failed plan; null for a rollback. */
   ending: 'cancelled' | 'failed' | null
   /** Compensated since they completed; reopening the plan repeats them. */
   compensated: TaskName[]
   /** Their compensation has an unknown outcome and is never repeated automatically. */
   unsureCompensated: TaskName[]
   rollback: RollbackUnderWay | null
+  /** Completed visits whose changes are still to be committed on the plan's branch. */
   uncommitted: { readonly task: TaskName; readonly visit: number; readonly changes: Sha256 }[]
   /** Completed tasks since the last checkpoint of all files. */
   sinceCheckpoint: number
@@ -89,12 +93,13 @@ export interface PlanState {
   /** The sandbox mode recorded at the start; null for none. */
   sandbox: SandboxMode | 'by-task' | null
   authors: Authors
-  /** The policy layers at the start, or as narrowed since. */
+  /** The policy layers around the plan, as read when it was started, or last resumed or reopened. */
   layers: readonly PolicyLayer[]
   place: string | null
-  /** Attempts and reopened visits of the whole plan, for its limits. */
+  /** Attempts begun, and how often tasks were reopened, all tasks of one event counting once; both since the plan was last reopened. */
   attempts: number
   loops: number
+  /** Failures in a row of tasks that need a capability; until `until`, no such task may begin. */
   breakers: readonly { readonly capability: string; readonly failures: number; readonly until: Millis | null }[]
   questions: readonly (Question & { readonly since: Millis })[]
   permits: readonly NetworkPermit[]
@@ -106,15 +111,19 @@ export interface PlanState {
   shortage: Shortage | null
   budget: Ledger | null
   overBudget: boolean
+  /** How often `converge` has judged the definition of done. */
   rounds: number
-  /** Aborted, with a rollback of all files to come. */
+  /** It fails, and all its files are reverted when its compensations have ended. */
   rollsBack: boolean
   /** Its files were reverted when it failed, so reopening it begins with the tasks that wrote them. */
   setBack: boolean
-  /** Files reverted before retries; the last twenty times, ten paths each. */
+  /** Files reverted before retries, and edits overwritten; the last twenty times, ten paths each. */
   restored: readonly SetBack[]
+  /** Declared outputs found missing or changed when the plan was last taken over. */
   lostOutputs: readonly LostOutput[]
+  /** The entry in which it was started; before it, none of its tasks had begun. */
   startedEntry: number
+  /** The entry in which its definition took effect. */
   stampedEntry: number
 
   /** Indexes: derived from the tasks, rebuilt when a stored fold is opened. */
@@ -122,10 +131,10 @@ export interface PlanState {
   readonly ready: Heap<TaskState>
   readonly claimable: Heap<TaskState>
   readonly running: Set<TaskState>
-  /** Tasks between two attempts of a visit: the next attempt restores their files, so no other task may write these. */
+  /** Tasks whose next attempt in the same visit restores their files, and claimed tasks: no other task may write in their scopes. */
   readonly holding: Set<TaskState>
   readonly timers: Heap<Timer>
-  /** Gates to prepare before they can ask; they occupy no slot. */
+  /** Gates, and external tasks that need an approval, to prepare before they can ask; they occupy no slot. */
   readonly asking: Set<TaskState>
   /** Timeouts of gates and deadlines, soonest first. */
   readonly alarms: Heap<Alarm>
@@ -142,6 +151,7 @@ export interface SetBack {
   readonly more: number
 }
 
+/** The command, and `was`: the state of the plan before it. */
 export type RollbackUnderWay = Omit<Rollback, 'type'> & {
   readonly was: { readonly status: PlanState['status']; readonly reason: string | null }
   /** Attempts that ended meanwhile; their consequences follow after the rollback. */
@@ -175,14 +185,18 @@ export interface TaskState {
   visit: number
   /** A snapshot of all files before the first claim with unexplained changes outside the scope; absent for none. */
   around?: Sha256 | undefined
+  /** Attempts started in this visit, lost ones included. */
   attempt: number
   /** Failed attempts of this visit, which a retry policy counts. */
   failures: number
+  /** Attempts of this visit whose outcome is unknown, without those that we stopped. */
   lost: number
+  /** Reports of this attempt that its checks refused. */
   refused: number
   readiedAt: Millis | null
   startedAt: Millis | null
   endedAt: Millis | null
+  /** Not to be started before; null when it may start now. */
   retryAt: Millis | null
   claim: Claim | null
   prepared: Prepared | null
@@ -199,12 +213,14 @@ export interface TaskState {
   goneBack: number
   consent: Consent | null
   feedback: readonly Feedback[]
-  /** The recovery rule being followed, and its remedy. */
+  /** The recovery rule being followed, and the task that follows it: a remedy, or the task itself. */
   recovering: { readonly rule: number; readonly by: TaskName } | null
   recoveries: readonly number[]
   /** For a task that waits or was postponed: the start of its first unsettled attempt. */
   waitsSince: Millis | null
+  /** The start of the first attempt of this visit; kept only for a timebox. */
   visitAt: Millis | null
+  /** The reasons for which people were notified in this visit, each once. */
   escalated: readonly string[]
   annotations: JsonObject
   evaluations: readonly Evaluation[]

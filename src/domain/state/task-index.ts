@@ -15,7 +15,7 @@ import type { PlanState, TaskState, Timer } from './state.ts'
 export const newCounts = (): Record<TaskStatus, number> =>
   Object.fromEntries(TASK_STATUSES.map(status => [status, 0])) as Record<TaskStatus, number>
 
-/** Higher priority first, then document order. */
+/** Higher priority first, then by ordinal. */
 export const newReadyHeap = (): Heap<TaskState> =>
   new Heap((a, b) => {
     const left = a.definition.priority ?? 0
@@ -23,7 +23,7 @@ export const newReadyHeap = (): Heap<TaskState> =>
     return left !== right ? left > right : a.ordinal < b.ordinal
   })
 
-/** Soonest first, then plan order, so that every fold agrees. */
+/** Soonest first, then by ordinal, so that every fold agrees. */
 export const newTimerHeap = <T extends Timer>(): Heap<T> =>
   new Heap<T>((a, b) => (a.at !== b.at ? a.at < b.at : a.task.ordinal < b.task.ordinal))
 
@@ -116,7 +116,7 @@ export function relink(state: PlanState): void {
   }
 }
 
-/** Adds a dependant. Most tasks have none or one, so a mutable list is created only for the second. */
+/** Counts a need and adds the dependant to it. Tasks without dependants share one list, so the first dependant brings a list of its own. */
 export function linkNeed(state: Pick<PlanState, 'tasks'>, task: TaskState, name: TaskName): void {
   const need = state.tasks.get(name)
   if (need === undefined) return
@@ -199,7 +199,7 @@ export function perVersion<T>(find: (state: PlanState) => T): (state: PlanState)
   }
 }
 
-/** Caches a function that depends only on the definitions of the tasks. */
+/** The same for a function that depends only on the definitions of the tasks. */
 export function perDefinition<T>(find: (state: PlanState) => T): (state: PlanState) => T {
   const found = new WeakMap<PlanDefinition, { readonly tasks: number; readonly value: T }>()
   return state => {
@@ -223,7 +223,7 @@ function isEngines(task: TaskState): boolean {
   return task.definition.action.type !== 'external' || isUnjudged(task) || hasUncheckedPreconditions(task)
 }
 
-/** The condition is evaluated once per visit, even after a failed preparation. */
+/** The condition is evaluated once per visit, and a preparation that failed has not evaluated it. */
 export const isUnjudged = (task: TaskState): boolean =>
   task.definition.when !== undefined && task.prepared?.when === undefined
 
@@ -274,7 +274,7 @@ function isHolding(task: TaskState): boolean {
   )
 }
 
-/** In plan order, which is the same in every fold. */
+/** The engine's attempts, by ordinal, which is the same in every fold. */
 export const runningInOrder = (state: PlanState): readonly TaskState[] =>
   [...state.running].sort((a, b) => a.ordinal - b.ordinal)
 
