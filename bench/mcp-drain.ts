@@ -1,6 +1,7 @@
 // `npm run bench:mcp`: many agents on one store, each the official MCP client with a `planfold mcp` process of its own. They claim and
 // report until nothing is left; every claim is timed, and every task must have been claimed exactly once. Then one agent asks for the
 // next task in a store with many tasks, over stdio and within one process. `BENCH_AGENTS`, `BENCH_TASKS` and `BENCH_STORED` say how many.
+// Needs the extras: planners
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,7 @@ import { compose } from '../src/compose.ts'
 import type { Actor } from '../src/domain/id.ts'
 import { trusted } from '../src/engine/roles.ts'
 import { proposedPlan } from '../src/extras/planners/goals/plan-goal.ts'
+import { planningIn } from '../src/extras/planners/open-planners.ts'
 import { mcpFactory } from '../src/mcp/server.ts'
 
 export interface Drained {
@@ -133,13 +135,13 @@ async function inProcess(folder: string): Promise<Agent> {
   const composed = await compose({ cwd: folder, environment: { HOME: folder }, caller: trusted('bench' as Actor) })
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const { engine, now } = composed
+  const { planners, repository } = planningIn(composed, {})
   const factory = mcpFactory({
     open: async () => ({
       engine,
       now,
       templates: folder,
-      propose: goal =>
-        proposedPlan({ planner: composed.planners.get('heuristic')!, repository: composed.repository }, goal),
+      propose: goal => proposedPlan({ planner: planners.get('heuristic')!, repository }, goal),
     }),
     version: '0',
     environment: {},

@@ -1,6 +1,7 @@
 // Real goals with known answers, from the history of any repository: a commit that changed one or two source files and a test. The goal
 // is the first line its author wrote, the state is its parent. Whatever is read here is read at the parent, so nothing of the answer
 // is known; of commits with the same first line only the oldest is taken, because the others have the answer in their past.
+// Needs the extras: planners
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

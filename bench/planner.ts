@@ -2,6 +2,7 @@
 // `npm run bench:planner -- <git-dir>… [cases.jsonl] [--goals 25] [--test-command 'X'] [--misses]`, for any repository. Without cases they are
 // mined from the history of each repository (`planner-cases.ts`); each line of a cases file is JSON with `parent`, `goal` and `files`.
 // Reads the repository at the parent commit; nothing is checked out.
+// Needs the extras: planners
 
 import { basename, dirname } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -17,6 +17,7 @@ const TRIES = {
   dialects: ['validate', 'steps.md'],
   models: ['models'],
   pictures: ['graph', 'plan.yaml', '--svg'],
+  planners: ['plan', 'fix it'],
   publishers: ['run', 'plan.yaml'],
 }
 

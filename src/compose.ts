@@ -16,7 +16,6 @@ import { WorkerLocal } from './engine/loop/worker.ts'
 import { openFeed } from './engine/notifications/live-feed.ts'
 import type { Publisher, Publishers } from './engine/notifications/publisher.ts'
 import type { Rooms } from './engine/rooms.ts'
-import { agentDrafts, openPlanners, openRepository } from './extras/planners/open-planners.ts'
 import { findExtra, hasExtra, missingFailure, openExtra, withoutExtra } from './extras.ts'
 import type { Models, ModelsPlace } from './runners/models.ts'
 import { processTree } from './runners/run/process-tree.ts'
@@ -34,7 +33,6 @@ import type { OnProgress, Snapshots } from './workspace/workspace.ts'
 
 export type { Composed, ComposeOptions } from './composition/composition.ts'
 export { BadConfiguration, locate, NoState } from './composition/state-folder.ts'
-export { agentDrafts, openPlanners, openRepository } from './extras/planners/open-planners.ts'
 
 export async function compose(options: ComposeOptions): Promise<Composed> {
   const { environment } = options
@@ -119,12 +117,6 @@ export async function compose(options: ComposeOptions): Promise<Composed> {
     git: rooms.git as Git,
     runners,
     models,
-    planners: openPlanners({
-      models,
-      stateDir,
-      draftWith: agentDrafts({ models, environment, root, stateDir }),
-    }),
-    repository: openRepository({ root, stateDir, environment }),
     sandbox: rooms.sandbox!,
     warnings: fault === null ? [] : [fault],
     onProgress: told => {

@@ -28,6 +28,11 @@ const EXTRAS: Extras = {
     commands: () => import('./extras/models/commands/models-commands.ts'),
   },
   pictures: { open: () => import('./extras/pictures/pictures.ts') },
+  planners: {
+    open: () => import('./extras/planners/planners.ts'),
+    commands: () => import('./extras/planners/commands/goals-commands.ts'),
+    routes: () => import('./extras/planners/service/planner-routes.ts'),
+  },
   publishers: { open: () => import('./extras/publishers/publishers.ts') },
 }
 

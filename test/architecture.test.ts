@@ -54,7 +54,6 @@ const OUTSIDE = ['compose.ts', 'composition', 'index.ts', 'testing', 'extras', '
  */
 const ENTERED_MAX: Readonly<Record<string, number>> = {
   compat: 3,
-  planners: 15,
   templates: 2,
 }
 /** How many files of the rooms without a door other rooms import, the extras included. A number may only fall. */

@@ -1,5 +1,6 @@
 // Plans drafted by a model: a scripted one behind the real protocols. What it says is checked, repaired, refused or gated; it is counted,
 // capped and recorded, and a replay gives the same plan without a request.
+// Needs the extras: models, planners
 
 import { execFileSync } from 'node:child_process'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -7,13 +8,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { hintText } from '../src/cli/text/hint-text.ts'
-import { modelsAt, openPlanners, openRepository } from '../src/compose.ts'
+import { modelsAt } from '../src/compose.ts'
 import { roundUsd } from '../src/domain/model-use.ts'
 import type { PlanDefinition, TaskDefinition } from '../src/domain/plan.ts'
 import { dangerOf, impactOf } from '../src/domain/plan-rules/impact.ts'
 import { readScript } from '../src/domain/plan-rules/shell-words.ts'
 import { type CheckedProposal, type PlanningChoices, proposePlan } from '../src/extras/planners/goals/plan-goal.ts'
 import { commandFault } from '../src/extras/planners/model/irreversible.ts'
+import { openPlanners, openRepository } from '../src/extras/planners/open-planners.ts'
 import { type LookedCommand, PlanningFailure } from '../src/extras/planners/planner.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
 import type { ModelRecording, Models, OpenRequest } from '../src/runners/models.ts'

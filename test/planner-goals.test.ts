@@ -1,15 +1,17 @@
 // Fifteen goals of different kinds on three small repositories and an empty one, planned without a model. Where a goal has an end that
 // can be checked, the baseline and the definition of done are run for real, before and after a correct change.
+// Needs the extras: planners
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { modelsAt, openPlanners, openRepository } from '../src/compose.ts'
+import { modelsAt } from '../src/compose.ts'
 import type { CommandLine, Criterion, TaskDefinition } from '../src/domain/plan.ts'
 import { impactOf, isGated } from '../src/domain/plan-rules/impact.ts'
 import { type CheckedProposal, proposePlan } from '../src/extras/planners/goals/plan-goal.ts'
+import { openPlanners, openRepository } from '../src/extras/planners/open-planners.ts'
 import type { PlanComment } from '../src/extras/planners/planner.ts'
 import { analyzed } from '../src/operations/analyze-plan.ts'
 import { inScope } from '../src/safety/scope.ts'

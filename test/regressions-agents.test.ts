@@ -1,10 +1,12 @@
 // Regressions 1 to 10 as agents meet them: each over MCP and over HTTP, on one service with a real store. The number is in the name.
+// Needs the extras: planners
 
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PLAN_STATUSES } from '../src/domain/status.ts'
 import { proposedPlan } from '../src/extras/planners/goals/plan-goal.ts'
+import { planningIn } from '../src/extras/planners/open-planners.ts'
 import { raisePlan } from '../src/format/plan/definition-to-document.ts'
 import { mcpFactory } from '../src/mcp/server.ts'
 import { listen } from '../src/server/listening.fixture.ts'
@@ -34,8 +36,9 @@ async function agentOf(
   as = 'agent',
   compat = false,
 ): Promise<{ read: Call; write: Call; manage: Call }> {
-  const { engine, now, repository } = composed
-  const planner = composed.planners.get('heuristic')!
+  const { engine, now } = composed
+  const { planners, repository } = planningIn(composed, {})
+  const planner = planners.get('heuristic')!
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const open = async () => ({
     engine,

@@ -2,7 +2,6 @@
 // a context.
 
 import { Command, type ParseOptions } from 'commander'
-import { addGoals } from '../extras/planners/commands/goals-commands.ts'
 import type { extraCommands } from '../extras.ts'
 import { addTemplates } from './commands/formats/formats-commands.ts'
 import { addRepository } from './commands/git/git-commands.ts'
@@ -54,7 +53,6 @@ export function buildProgram(version: string, extras: Awaited<ReturnType<typeof 
         return await (await load())(context, ...(typed.slice(0, -1) as unknown as typeof typed))
       })
   addHelp(program)
-  addGoals(program, act)
   addDriving(program, act)
   addTemplates(program, act)
   addLooking(program, act)

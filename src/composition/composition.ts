@@ -5,7 +5,6 @@ import type { ActionType } from '../domain/plan.ts'
 import type { EngineInProcess, Feed, Worker } from '../engine/engine.ts'
 import type { Caller } from '../engine/roles.ts'
 import type { Rooms } from '../engine/rooms.ts'
-import type { Planner, RepositoryView } from '../extras/planners/planner.ts'
 import type { CustomRunner } from '../runners/custom/custom-runner.ts'
 import type { Models } from '../runners/models.ts'
 import type { Runner } from '../runners/runner.ts'
@@ -43,10 +42,6 @@ export interface Composed {
   readonly runners: ReadonlyMap<ActionType, Runner>
   /** Language models, for what is no part of a plan: drafting one, listing and testing. */
   readonly models: Models
-  /** By their names; what a person may choose with `--planner`. */
-  readonly planners: ReadonlyMap<string, Planner>
-  /** The workspace as planners see it. */
-  readonly repository: RepositoryView
   /** Tells whether commands can be held here. */
   readonly sandbox: Pick<NonNullable<Rooms['sandbox']>, 'check'>
   /** What in the environment is not followed, though it was meant to be: a sentence each. */

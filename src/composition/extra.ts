@@ -13,6 +13,7 @@ export interface Doors {
   readonly dialects: Dialects
   readonly models: ModelsExtra
   readonly pictures: Pictures
+  readonly planners: Planning & ServicePlanning & ToolPlanning & GoalList
   readonly publishers: Publishers
 }
 
@@ -23,6 +24,10 @@ type Act = import('../cli/context.ts').Act
 type Command = import('commander').Command
 type ListedRoute = import('../server/route.ts').ListedRoute
 type CodingAgents = import('../operations/agents/coding-agents.ts').CodingAgents
+type GoalList = import('../cli/commands/plans/list.ts').GoalList
+type Planning = import('../operations/agents/plan-drafts.ts').Planning
+type ServicePlanning = import('../server/plans/draft-request.ts').ServicePlanning
+type ToolPlanning = import('../cli/commands/service/mcp.ts').ToolPlanning
 type WorkerChoice = import('../cli/worker-choice.ts').WorkerChoice
 
 /** Every part is loaded when it is first needed. */
@@ -42,6 +47,7 @@ const WITHOUT: { readonly [Name in ExtraName]: { readonly what: string; readonly
   dialects: { what: 'formats of other tools', commands: ['import'] },
   models: { what: 'language models', commands: ['models'] },
   pictures: { what: 'pictures' },
+  planners: { what: 'planners and goals', commands: ['do', 'plan'] },
   publishers: { what: 'notifications by command or webhook, and traces,' },
 }
 

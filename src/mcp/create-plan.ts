@@ -5,13 +5,13 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { haltedBy } from '../domain/phrases.ts'
 import type { PlanDefinition } from '../domain/plan.ts'
 import type { Order, SubmitOptions } from '../engine/engine.ts'
-import { refuseBudget, refuseLook } from '../extras/planners/goals/allow-budget.ts'
-import { replanGoal } from '../extras/planners/goals/replan-goal.ts'
+import { openExtra } from '../extras.ts'
 import { slug } from '../format/text/slug.ts'
 import { type PlanWriteInput, taskInOurWords } from '../format/wire/agent-tools.ts'
 import { draftingBudget } from '../format/wire/budget.ts'
 import { readDefinition } from '../format/wire/definition.ts'
 import { type AgentWorker, assignWorker, withWorker, workerOf } from '../operations/agents/agent-worker.ts'
+import { refuseBudget, refuseLook } from '../operations/agents/plan-drafts.ts'
 import { findWorker } from '../operations/agents/worker-request.ts'
 import { checkPlan } from '../operations/check-plan.ts'
 import { createPlan } from '../operations/create-plan.ts'
@@ -208,6 +208,7 @@ async function draftFor(room: Room, ...asked: Parameters<Room['propose']>) {
 /** Drafts the remaining work of a running plan again. A person accepts the result, unless the policy does. */
 export async function replan(room: Room, plan: PlanId, input: PlanWriteInput, submit: SubmitOptions): Promise<Written> {
   const { budget, look, ...named } = { budget: undefined, look: undefined, ...choiceOf(room, input) }
+  const { replanGoal } = await openExtra('planners')
   const found = await replanGoal(room.engine, { plan, why: input.text ?? '', choice: named }, async request => {
     const { goal, choice, ...earlier } = request
     const asked = { ...(budget === undefined ? {} : { budget }), ...(look === undefined ? {} : { look }) }

@@ -7,9 +7,8 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { onTestFinished } from 'vitest'
 import { type Script, setup } from '../engine/rooms.fixture.ts'
-import { proposedPlan } from '../extras/planners/goals/plan-goal.ts'
-import { heuristicPlanner } from '../extras/planners/heuristic-planner.ts'
-import { openRepositoryView } from '../extras/planners/repository/repository-view.ts'
+import { openExtra } from '../extras.ts'
+import type { DraftedPlan } from '../operations/agents/plan-drafts.ts'
 import { surroundingFaults } from '../operations/policy/plan-surroundings.ts'
 import type { Around, Propose } from './room.ts'
 import { type McpOptions, mcpFactory } from './server.ts'
@@ -40,8 +39,9 @@ export const propose: Propose = async (goal, _, earlier) => {
   const root = mkdtempSync(join(tmpdir(), 'planfold-goal-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   writeFileSync(join(root, 'sum.js'), 'export const sum = (a, b) => a - b\n')
-  const repository = openRepositoryView({ root, scratch: join(root, 'scratch'), environment: {} })
-  return await proposedPlan({ planner: heuristicPlanner(), repository }, goal, earlier)
+  const { proposeHere } = await openExtra('planners')
+  const place = { root, scratch: join(root, 'scratch'), environment: {} }
+  return (await proposeHere({ goal, past: [], comments: earlier?.comments, ...place })) as DraftedPlan
 }
 
 /** One store; as many agents on it as are asked for. */

@@ -2,10 +2,10 @@
 
 import type { PlanId, TaskName } from '../domain/id.ts'
 import { latestTicked, tickedIn } from '../domain/views/ticked-checks.ts'
-import { proposalMade } from '../extras/planners/goals/replan-goal.ts'
 import type { PlanWriteInput } from '../format/wire/agent-tools.ts'
 import { criteriaOf } from '../operations/agents/tick-criteria.ts'
 import { keepClaim } from '../operations/report-task.ts'
+import { proposalMade } from '../operations/revise-plan.ts'
 import {
   askedLines,
   claimedLines,

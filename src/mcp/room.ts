@@ -7,10 +7,8 @@ import type { Field, PlanDefinition } from '../domain/plan.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Summary } from '../domain/views/summary.ts'
 import type { EngineInProcess, Submitted } from '../engine/engine.ts'
-import type { PlannerChoice } from '../extras/planners/goals/choose-planner.ts'
-import type { ProposedPlan } from '../extras/planners/goals/plan-goal.ts'
-import type { DraftingBudget, PlanRequest } from '../extras/planners/planner.ts'
 import { claimedTasks } from '../operations/agents/claimed-tasks.ts'
+import type { DraftChoice, DraftedPlan, EarlierDraft } from '../operations/agents/plan-drafts.ts'
 import type { StartableAgent } from '../operations/agents/worker-request.ts'
 import {
   type Lookup,
@@ -28,9 +26,9 @@ import { clean } from './plan-text.ts'
 /** Proposes a plan for a goal, or says why there is none. */
 export type Propose = (
   goal: string,
-  choice?: PlannerChoice & { readonly budget?: DraftingBudget; readonly look?: boolean },
-  earlier?: Pick<PlanRequest, 'comments' | 'draft' | 'progress'>,
-) => Promise<ProposedPlan | { readonly problem: { readonly detail: string; readonly hint?: string } }>
+  choice?: DraftChoice,
+  earlier?: EarlierDraft,
+) => Promise<DraftedPlan | { readonly problem: { readonly detail: string; readonly hint?: string } }>
 
 export type Around = (
   definition: PlanDefinition,

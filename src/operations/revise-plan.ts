@@ -21,7 +21,7 @@ import { type SemanticDiff, semanticDiff, summarise } from '../domain/revisions/
 import { allTasks } from '../domain/state/task-index.ts'
 import type { PlanStatus, TaskStatus } from '../domain/status.ts'
 import type { Card } from '../domain/views/board.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, Submitted } from '../engine/engine.ts'
 import { definitionHash } from '../format/plan/hash.ts'
 import { type DefinitionFault, parsePlan } from '../format/plan/parse.ts'
 import { printJson } from '../format/plan/print.ts'
@@ -170,3 +170,18 @@ const NO_DRAFT = refuse(
   'ids can only be generated for a draft: in a started plan, another id means another task',
   'keep the ids, or make a new plan with generated ones',
 )
+
+/** The proposal or revision that an order made, for a repeated request. */
+export async function proposalMade(
+  engine: Pick<Engine, 'ask'>,
+  { plan, events }: Pick<Extract<Submitted, { readonly ok: true }>, 'plan' | 'events'>,
+): Promise<(Pick<PreparedRevision, 'definition' | 'diff' | 'summary'> & { readonly rationale: string }) | null> {
+  const made = events.find(event => event.type === 'revision.proposed' || event.type === 'plan.revised')
+  if (made === undefined) return null
+  const cards = made.type === 'plan.revised' ? [] : ((await engine.ask({ type: 'proposals', plan })) ?? [])
+  const revision = made.type === 'plan.revised' ? made.revision - 1 : cards.find(({ id }) => id === made.id)?.on
+  const before = await engine.ask({ type: 'definition', plan, revision })
+  if (before === null) return null
+  const diff = semanticDiff(before.definition, made.definition)
+  return { definition: made.definition, diff, summary: summarise(diff), rationale: made.rationale }
+}

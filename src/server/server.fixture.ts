@@ -4,11 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Composed, compose, openPlanners, openRepository } from '../compose.ts'
+import { type Composed, compose } from '../compose.ts'
 import type { Feed } from '../engine/engine.ts'
 import { trusted } from '../engine/roles.ts'
-import { canCommit } from '../extras/planners/goals/finish-draft.ts'
-import { threadLook } from '../extras/planners/service/propose-plan.ts'
 import { openExtra } from '../extras.ts'
 import { documentOf, validateAnswer } from './answers.fixture.ts'
 import type { AppOptions } from './app.ts'
@@ -104,11 +102,7 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
       monotonic: () => performance.now(),
     }),
     documents,
-    planners: openPlanners({
-      models: composed.models,
-      stateDir: composed.stateDir,
-      look: threadLook(documents, { root: composed.root, stateDir: composed.stateDir, environment }),
-    }),
+    models: composed.models,
     agents:
       options.agents ??
       (async () =>
@@ -117,10 +111,9 @@ export async function served(options: ServedOptions = {}): Promise<Served> {
           root: composed.root,
           stateDir: composed.stateDir,
         })),
-    mayCommit: () =>
-      canCommit({
-        git: composed.git,
-        repository: openRepository({ root: composed.root, stateDir: composed.stateDir, environment }),
+    mayCommit: async () =>
+      (await openExtra('planners')).mayCommit({
+        ...{ git: composed.git, root: composed.root, stateDir: composed.stateDir, environment },
       }),
     limits,
     routes: options.routes ?? (await listRoutes()),

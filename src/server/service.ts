@@ -2,8 +2,8 @@
 
 import type { Actor } from '../domain/id.ts'
 import type { EngineInProcess } from '../engine/engine.ts'
-import type { Planner } from '../extras/planners/planner.ts'
 import type { StartableAgent } from '../operations/agents/worker-request.ts'
+import type { Models } from '../runners/models.ts'
 import type { Guard } from './auth/guard.ts'
 import type { DocumentPool } from './documents/document-pool.ts'
 import type { ServerLimits } from './limits.ts'
@@ -25,8 +25,8 @@ export interface RouteRooms {
   readonly meter: Meter
   readonly live: Live
   readonly documents: DocumentPool
-  /** By name. Models use the keys of the user who started the service. */
-  readonly planners: ReadonlyMap<string, Planner>
+  /** For drafts. They use the keys of the user who started the service. */
+  readonly models: Models
   readonly agents: () => Promise<readonly StartableAgent[]>
   readonly mayCommit: () => Promise<boolean>
   readonly limits: ServerLimits

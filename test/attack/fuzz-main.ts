@@ -1,4 +1,5 @@
 // `npm run fuzz -- [--inputs 200000] [--seed 1]`: the long run. Ends with 1 when anything was found, and says how to see it again.
+// Needs the extras: dialects
 
 import { parseArgs } from 'node:util'
 import { fuzz } from './fuzz.ts'

@@ -1,3 +1,5 @@
+// Needs the extras: dialects
+
 import { expect, test } from 'vitest'
 import { fuzz } from './fuzz.ts'
 

@@ -58,8 +58,20 @@ const noAgents: DraftWithAgent = async () => ({
   },
 })
 
+/** For a person or agent who works in this folder. */
+export function planningIn(
+  { models, root, stateDir }: { readonly models: Models; readonly root: string; readonly stateDir: string },
+  environment: Environment,
+) {
+  const place = { root, stateDir, environment }
+  return {
+    planners: openPlanners({ models, stateDir, draftWith: agentDrafts({ ...place, models }) }),
+    repository: openRepository(place),
+  }
+}
+
 /** Drafting by an agent of the person. */
-export function agentDrafts(place: ModelsPlace & { readonly models: Models }): DraftWithAgent {
+function agentDrafts(place: ModelsPlace & { readonly models: Models }): DraftWithAgent {
   return async request => await (await openExtra('agents')).openDrafting(place)(request)
 }
 

@@ -1,13 +1,14 @@
 // The interface of planners: a planner turns a goal into a proposed plan. The embedded one (`heuristic`) analyses goal and
 // repository without a model. The others (model, template, agent) take the same request and give the same result.
 
-import type { NotePlace } from '../../domain/event.ts'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { ModelCost, ModelUsage } from '../../domain/model-use.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Failure } from '../../domain/result.ts'
+import type { DraftingBudget, DraftProposal, EarlierDraft } from '../../operations/agents/plan-drafts.ts'
 import type { Looked } from './look-result.ts'
 
+export type { DraftingBudget, PlanComment, PlanProgress } from '../../operations/agents/plan-drafts.ts'
 export { failingToday, type Looked, type LookedCommand, lookedLine, lookedLines, lookedText } from './look-result.ts'
 
 export interface Planner {
@@ -42,14 +43,9 @@ export class PlanningFailure extends Error {
   }
 }
 
-export interface PlanRequest {
+export interface PlanRequest extends EarlierDraft {
   readonly goal: string
   readonly repository: RepositoryView
-  /** Comments on an earlier draft. The planner follows them where it can and reports the others. */
-  readonly comments?: readonly PlanComment[]
-  readonly draft?: PlanDefinition
-  /** Set when the rest of a running plan is drafted again. */
-  readonly progress?: PlanProgress | undefined
   readonly past?: readonly PastPlan[]
   /** `provider/name`; by default the user's default model. */
   readonly model?: string
@@ -73,27 +69,10 @@ export interface PlanRequest {
   readonly signal?: AbortSignal
 }
 
-export interface PlanProgress {
-  /** Finished or in progress: unchanged. */
-  readonly kept: readonly {
-    readonly task: string
-    readonly title: string
-    readonly status: string
-    readonly outputs: Json
-  }[]
-  readonly failed: readonly { readonly task: string; readonly title: string; readonly reason: string }[]
-}
-
 /** `unknown`: it could not run, or timed out. */
 export type CheckedToday = 'passes' | 'fails' | 'unknown'
 /** A line for `sh`. */
 export type RunCheck = (script: string) => Promise<CheckedToday>
-
-export interface DraftingBudget {
-  readonly calls?: number
-  readonly tokens?: number
-  readonly usd?: number
-}
 
 export interface PlanningModels {
   /** Opens a drafting with one model without sending anything. */
@@ -154,12 +133,6 @@ export interface ModelSpent {
   readonly cost: ModelCost
 }
 
-export interface PlanComment {
-  readonly task: string | null
-  readonly text: string
-  readonly place?: NotePlace
-}
-
 export interface PastPlan {
   readonly name: string
   readonly goal: string
@@ -206,9 +179,7 @@ export interface PastChange {
 }
 
 /** A proposed plan with its reasons. Nothing has happened yet. */
-export interface PlanProposal {
-  readonly planner: string
-  readonly definition: PlanDefinition
+export interface PlanProposal extends DraftProposal {
   /** The kind of goal, in a word or two. */
   readonly kind: string
   /** The reason for the plan. Each task has a `rationale` of its own. */
@@ -223,8 +194,6 @@ export interface PlanProposal {
   readonly analysis: GoalAnalysis
   /** For the frame around another planner's draft. */
   readonly framing?: Framing
-  /** Comments that could not be followed, with the reason. */
-  readonly unfollowed: readonly { readonly comment: PlanComment; readonly why: string }[]
   /** The model that drafted and its usage; absent without a model. */
   readonly model?: ModelSpent & { readonly name: string; readonly repairs: number }
 }

@@ -1,3 +1,5 @@
+// Needs the extras: planners
+
 import { describe, expect, test } from 'vitest'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import { finishDraft, sameFinish } from '../../extras/planners/goals/finish-draft.ts'

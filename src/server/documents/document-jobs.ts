@@ -5,9 +5,7 @@ import type { TaskName } from '../../domain/id.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { MergeMode, RunStatus } from '../../domain/revisions/merge.ts'
 import type { PlanStatus, TaskStatus } from '../../domain/status.ts'
-import { type ProposedPlan, proposedPlan } from '../../extras/planners/goals/plan-goal.ts'
-import type { Looked, PastPlan, PlanComment } from '../../extras/planners/planner.ts'
-import { findExtra } from '../../extras.ts'
+import { findExtra, openExtra } from '../../extras.ts'
 import { tree } from '../../format/plan/tree.ts'
 import { analyzed } from '../../operations/analyze-plan.ts'
 import { checkPlan } from '../../operations/check-plan.ts'
@@ -59,18 +57,6 @@ export interface AnalyzeInput extends AroundInput {
   readonly now: number
 }
 
-export interface ProposeInput {
-  readonly goal: string
-  readonly past: readonly PastPlan[]
-  readonly comments?: readonly PlanComment[]
-  readonly looked?: Looked | undefined
-  /** The workspace. */
-  readonly root: string
-  /** Where git may write its temporary files. */
-  readonly scratch: string
-  readonly environment: { readonly [name: string]: string | undefined }
-}
-
 export interface CheckInput {
   readonly definition: PlanDefinition
 }
@@ -79,6 +65,9 @@ export interface Printed {
   readonly type: string
   readonly text: string
 }
+
+/** Input and output are those of the extra, which sends its drafting here. */
+const propose = async (input: object): Promise<unknown> => await (await openExtra('planners')).proposeHere(input)
 
 export const JOBS = {
   'read-plan': readPlan,
@@ -90,13 +79,6 @@ export const JOBS = {
   check: ({ definition }: CheckInput) => checkPlan(definition),
   propose,
 } as const
-
-async function propose({ goal, past, comments = [], looked, ...place }: ProposeInput): Promise<ProposedPlan> {
-  const { heuristicPlanner } = await import('../../extras/planners/heuristic-planner.ts')
-  const { openRepositoryView } = await import('../../extras/planners/repository/repository-view.ts')
-  const rooms = { planner: heuristicPlanner(), repository: openRepositoryView(place), past }
-  return await proposedPlan(rooms, goal, { comments, looked })
-}
 
 /** Returns the analysis as JSON text, ready to send: up to ten megabytes for a plan of maximum size. */
 async function analyze(input: AnalyzeInput): Promise<Printed | Problem> {

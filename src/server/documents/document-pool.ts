@@ -84,8 +84,8 @@ export class DocumentPool {
   }
 
   /** Always in a thread, since inspecting a repository takes a while. */
-  async propose(input: JobInput<'propose'>): Promise<JobOutput<'propose'> | Problem> {
-    return (await this.#send({ job: 'propose', input: JSON.stringify(input) })) as JobOutput<'propose'> | Problem
+  async propose(input: object): Promise<unknown> {
+    return await this.#send({ job: 'propose', input: JSON.stringify(input) })
   }
 
   async readBody(input: BodyInput): Promise<BodyOutput> {

@@ -1,14 +1,12 @@
 // The inbox over HTTP: list what waits for a person, answer it; proposals and reviews.
 
 import type { PlanId, Sha256, TaskName } from '../../domain/id.ts'
-import { defined, type Json, type JsonObject } from '../../domain/json.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 import { type InboxItem, isFor } from '../../domain/views/inbox.ts'
 import { fateWords, type ProposalCard } from '../../domain/views/proposals.ts'
 import { sentence, visibleEvents } from '../../domain/views/timeline.ts'
 import type { AskedQuestion, InboxEntry, InboxFate } from '../../engine/engine.ts'
-import { proposalMade, replanGoal } from '../../extras/planners/goals/replan-goal.ts'
-import { proposeFor } from '../../extras/planners/service/propose-plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import type { InboxAnswerBody } from '../../format/wire/people.ts'
 import * as wire from '../../format/wire/people.ts'
@@ -27,7 +25,7 @@ import { LIMITS } from '../limits.ts'
 import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
 import { options as optionsOf } from '../request.ts'
 import { type Answer, type AnyRoute, created, ok, route } from '../route.ts'
-import { type Accepted, type Asking, answerOf, engineOf, gone, order, withNewer, withPlan } from '../submit-order.ts'
+import { type Accepted, type Asking, answerOf, engineOf, gone, order, withPlan } from '../submit-order.ts'
 import { iso, onWire } from '../wire-names.ts'
 import { orderRevised } from './revisions.ts'
 
@@ -320,38 +318,6 @@ export const proposalRoutes: readonly AnyRoute[] = [
   }),
   route({
     method: 'POST',
-    path: '/plans/:plan/replan',
-    right: 'operate',
-    about:
-      'Drafts again what is left of a plan under way, after a failure or on request, and proposes it. What was done stays; nothing changes before somebody accepts it.',
-    body: wire.replanBody,
-    answers: { 201: { about: 'it is proposed', body: 'Replanned', tag: true } },
-    handle: async call =>
-      await withPlan(call, async ({ plan }) => {
-        const { reason: why = '', budget, look, ...named } = call.body
-        const asked = { plan, replan: call.body } as Json
-        const before = call.once === undefined ? null : await call.engine.answered(call.once, asked)
-        if (before !== null && !before.ok) return refused(before.refusal, { plan })
-        if (before !== null) return await replannedAgain(call, before)
-        const wanted = { plan, why, choice: defined(named) }
-        const found = await replanGoal<Problem>(call.engine, wanted, async ({ goal, choice, ...earlier }) => {
-          const proposed = await proposeFor(call, goal, { ...choice, budget, look }, earlier)
-          return isProblem(proposed) ? { problem: proposed } : proposed.proposal
-        })
-        if (found.status === 'failed') return found.problem
-        if (found.status === 'refused') return refused(inTokenWords(call.who, found.refusal), { plan })
-        const { current, revision, rationale, unfollowed } = found.replanned
-        const { definition } = revision
-        const what = { type: 'propose', definition, rationale, expectedRevision: current.revision } as const
-        const done = await order(call, plan, what, asked)
-        if (isProblem(done)) return await withNewer(call, plan, done)
-        const { body, at } = await proposedBody(call, done, revision)
-        const left = unfollowed.map(({ comment: { task, text }, why }) => ({ task, text, why }))
-        return created({ ...body, rationale, unfollowed: left }, at, body.version)
-      }),
-  }),
-  route({
-    method: 'POST',
     path: '/plans/:plan/proposals/:proposal/accept',
     right: 'decide',
     about: 'The proposal becomes the plan. With the `hash` of what was shown, or `unseen: true`.',
@@ -472,7 +438,7 @@ async function judge(
 const late = ({ problem: refusal }: Problem, card: ProposalCard): Problem =>
   problem(409, 'not-ready', fateWords(card), { hint: refusal.hint })
 
-async function proposedBody(
+export async function proposedBody(
   call: Asking,
   done: Accepted,
   { definition, diff, summary }: Pick<PreparedRevision, 'definition' | 'diff' | 'summary'>,
@@ -490,14 +456,6 @@ async function proposedBody(
     ...(await answerOf(call, done)),
   }
   return { body, at: `/plans/${plan}/proposals${id === null ? '' : `/${id}`}` }
-}
-
-/** A repeated idempotency key does not draft again. */
-async function replannedAgain(call: Asking, done: Accepted): Promise<Answer> {
-  const again = await proposalMade(call.engine, done)
-  if (again === null) return gone()
-  const { body, at } = await proposedBody(call, done, again)
-  return created({ ...body, rationale: again.rationale, unfollowed: [] }, at, body.version)
 }
 
 async function sameProposal({ engine }: Asking, plan: string, definition: object): Promise<string | undefined> {

@@ -4,9 +4,10 @@
 import { join } from 'node:path'
 import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/server'
 import type { PlanDefinition } from '../../domain/plan.ts'
-import { proposeFor } from '../../extras/planners/service/propose-plan.ts'
+import { findExtra } from '../../extras.ts'
+import type { Propose } from '../../mcp/room.ts'
 import { mcpFactory } from '../../mcp/server.ts'
-import { isProblem } from '../problem.ts'
+import { isProblem, notInBuild } from '../problem.ts'
 import { type AnyRoute, type RawRoute, rawRoute } from '../route.ts'
 import { troubleOf } from '../trouble.ts'
 
@@ -41,8 +42,12 @@ export const mcpRoutes = [
       now: rooms.now,
       templates: join(rooms.stateDir, 'templates'),
       agents: rooms.agents,
-      propose: (goal: string, choice = {}, earlier = {}) =>
-        proposeFor({ engine, rooms, signal }, goal, choice, earlier),
+      propose: async (...asked: Parameters<Propose>) => {
+        const planners = await findExtra('planners')
+        return planners === null
+          ? notInBuild('planners')
+          : await planners.proposeFor({ engine, rooms, signal }, ...asked)
+      },
       around: async (definition: PlanDefinition) => {
         const { root, stateDir, environment } = rooms
         const found = await rooms.documents.runOn('surroundings', { definition, root, stateDir, environment })

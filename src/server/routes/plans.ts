@@ -8,7 +8,7 @@ import type { Card } from '../../domain/views/board.ts'
 import { reportedByPlan } from '../../domain/views/reported-work.ts'
 import { successRate } from '../../domain/views/summary.ts'
 import { isSessionInScope } from '../../engine/roles.ts'
-import { CHOICE_KEYS, proposeOnce, readChoice } from '../../extras/planners/service/propose-plan.ts'
+import { findExtra } from '../../extras.ts'
 import type { Diagnostic } from '../../format/text/diagnostic.ts'
 import { slug } from '../../format/text/slug.ts'
 import type { PlanOfStore } from '../../format/wire/plans.ts'
@@ -23,12 +23,13 @@ import type { MetricRow } from '../../stores/store.ts'
 import { formatCalled, type ReadDocument } from '../documents/read-document.ts'
 import { findPlan } from '../find-plan.ts'
 import { LIMITS } from '../limits.ts'
+import { CHOICE_KEYS, readChoice } from '../plans/draft-request.ts'
 import { changedFields, clientSaid, type News, removedKeys, stale, unsaid, withoutEcho } from '../plans/patch.ts'
 import { becomes, checker, notStarted, refuseStatus } from '../plans/set-plan-status.ts'
 import { showDraft, withoutSeverity } from '../plans/show-draft.ts'
 import { overviewItem, showPlan, showProgress } from '../plans/show-plan.ts'
 import { markOf } from '../plans/show-task.ts'
-import { invalidRequest, isProblem, notFound, type Problem, problem, refused } from '../problem.ts'
+import { invalidRequest, isProblem, notFound, notInBuild, type Problem, problem, refused } from '../problem.ts'
 import { type Call, options } from '../request.ts'
 import { type Answer, asText, created, nothing, ok, route } from '../route.ts'
 import { type Asking, clientSignal, engineOf, gone, order, planRoute, submit } from '../submit-order.ts'
@@ -421,7 +422,9 @@ async function asked(call: MakeCall): Promise<Wanted | Problem> {
     const choice = readChoice(body)
     if (isProblem(choice)) return choice
     const asked: Json = { ...said, goal, ...choice }
-    const proposed = await proposeOnce(call, asked, goal, choice)
+    const planners = await findExtra('planners')
+    if (planners === null) return notInBuild('planners')
+    const proposed = await planners.proposeOnce(call, asked, goal, choice)
     if (isProblem(proposed)) return proposed
     const { definition, source } = proposed
     const document = source === undefined ? undefined : { source, imported: undefined }

@@ -2,14 +2,12 @@
 
 import type { Event } from '../../domain/event.ts'
 import type { PlanId } from '../../domain/id.ts'
-import { defined, isMap, type Json } from '../../domain/json.ts'
+import { isMap, type Json } from '../../domain/json.ts'
 import type { PlanDefinition } from '../../domain/plan.ts'
 import type { Fate, MergeMode } from '../../domain/revisions/merge.ts'
-import { isEmpty, semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
+import { semanticDiff, summarise } from '../../domain/revisions/semantic-diff.ts'
 
 import type { Order } from '../../engine/engine.ts'
-import { redraftPlan } from '../../extras/planners/goals/redraft-plan.ts'
-import { proposeFor } from '../../extras/planners/service/propose-plan.ts'
 import { raisePlan } from '../../format/plan/definition-to-document.ts'
 import { explainDiff } from '../../format/plan/diff-text.ts'
 import type { Revision } from '../../format/plan/revisions.ts'
@@ -202,50 +200,6 @@ export const revisionRoutes: readonly AnyRoute[] = [
     bodyMaxBytes: LIMITS.planBytes,
     answers: { 200: { about: 'the plan as it is now', body: 'Plan', tag: true } },
     handle: async (call, { plan }) => await replaceDocument(call, plan, call.body as Json),
-  }),
-  planRoute({
-    method: 'POST',
-    path: '/plans/:plan/redraft',
-    right: 'operate',
-    about:
-      'Drafts a draft again, by what people say about it, and tells what would be different. Nothing is written: keep its document as the next revision.',
-    body: wire.redraftBody,
-    answers: { 200: { about: 'the next draft, and how it differs', body: 'Redraft' } },
-    handle: async (call, { plan, name }) => {
-      const { comments, budget, ...choice } = call.body
-      const remarks = comments.map(({ task = null, text, field, line }) => ({
-        task,
-        text,
-        ...(field === undefined && line === undefined ? {} : { place: defined({ field, line }) }),
-      }))
-      const asked = { plan, newComments: remarks, choice: defined(choice) }
-      const drafted = await redraftPlan(call.engine, asked, async ({ goal, choice, ...earlier }) => {
-        const proposed = await proposeFor(call, goal, { ...choice, budget }, earlier)
-        return isProblem(proposed) ? { problem: proposed } : proposed.proposal
-      })
-      switch (drafted.status) {
-        case 'failed':
-          return drafted.problem
-        case 'refused':
-          return refused(drafted.refusal, { plan })
-        case 'drafted': {
-          const { revision, text, diff, summary, rationale, unfollowed } = drafted.redraft
-          return ok({
-            plan_id: plan,
-            name,
-            revision,
-            changed: !isEmpty(diff),
-            summary,
-            diff: onWire(diff),
-            document: text,
-            rationale,
-            unfollowed: unfollowed.map(({ comment: { task, text }, why }) => ({ task, text, why })),
-          })
-        }
-        default:
-          return drafted satisfies never
-      }
-    },
   }),
 ]
 

@@ -12,7 +12,6 @@ import { engineDoorRoutes } from './engine.ts'
 import { eventRoutes } from './events.ts'
 import { forkRoutes } from './forks.ts'
 import { budgetRoutes, gateRoutes } from './gates.ts'
-import { goalRoutes } from './goals.ts'
 import { haltRoutes, healthRoutes, memoryRoutes, observingRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { inboxRoutes, proposalRoutes } from './inbox.ts'
@@ -50,7 +49,6 @@ const OWN: readonly ListedRoute[] = [
   ...under('going back', goingBackRoutes),
   ...under('forks', forkRoutes),
   ...under('plans', lookingRoutes),
-  ...under('goals', goalRoutes),
   ...under('templates', templateRoutes),
   ...under('people', inboxRoutes, proposalRoutes),
   ...under('revisions', revisionRoutes),

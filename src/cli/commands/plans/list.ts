@@ -3,6 +3,7 @@
 import { suggest } from '../../../domain/phrases.ts'
 import { isPlanStatus, PLAN_STATUSES } from '../../../domain/status.ts'
 import type { AnswerOf } from '../../../engine/engine.ts'
+import { openExtra } from '../../../extras.ts'
 import { shellWord } from '../../../safety/text/terminal.ts'
 import { answer, type Context, EXIT, printNote, usage, withState } from '../../command.ts'
 import { ago } from '../../terminal/elapsed-time.ts'
@@ -35,10 +36,15 @@ export interface ListOptions {
   readonly goals?: true | string
 }
 
+export interface GoalList {
+  /** Goals, or one of them. */
+  listGoals(context: Context, goal: string | undefined, options: Omit<ListOptions, 'goals'>): Promise<number>
+}
+
 export async function list(context: Context, { goals, ...options }: ListOptions): Promise<number> {
   if (goals !== undefined) {
-    const shown = await import('../../../extras/planners/commands/goals.ts')
-    return await shown.goals(context, goals === true ? undefined : goals, options)
+    const { listGoals } = await openExtra('planners')
+    return await listGoals(context, goals === true ? undefined : goals, options)
   }
   const { status: word, all, archived = all === true ? undefined : false, ...rest } = options
   if (all === true && options.archived === true)

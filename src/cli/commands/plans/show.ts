@@ -15,13 +15,12 @@ import { allTasks } from '../../../domain/state/task-index.ts'
 import { ENDED } from '../../../domain/status.ts'
 import type { Briefing, Card, Removed } from '../../../domain/views/board.ts'
 import { formOf, gateAnswers } from '../../../domain/views/gate-answers.ts'
-import { type AgentSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
+import { type AgentSpend, lastSpend, spendWords } from '../../../domain/views/pages/agent-lines.ts'
 import { spelled } from '../../../domain/views/pages/foreign-text.ts'
 import type { Summary, Waiting } from '../../../domain/views/summary.ts'
 import { testLines } from '../../../domain/views/test-changes.ts'
 import type { Engine } from '../../../engine/engine.ts'
 import { printMoney } from '../../../format/text/units.ts'
-import { spentSoFar } from '../../../operations/agents/agent-spend.ts'
 import { escapeForTerminal, indentedLines, shellWord } from '../../../safety/text/terminal.ts'
 import type { AttemptRow } from '../../../stores/store.ts'
 import { answer, type Context, EXIT, usage, withState } from '../../command.ts'
@@ -402,4 +401,17 @@ function commandOf(definition: TaskDefinition | null): string {
   const command = definition === null ? null : sandboxedCommand(definition.action)
   if (command === null) return ''
   return 'argv' in command ? command.argv.map(shellWord).join(' ') : command.script.trimEnd()
+}
+
+/** How many chunks of the log to search; an agent calls its model far more often than that. */
+const PIECES = 200
+
+/** The spending of a task's agent in its last attempt, while it works and afterwards: from the last line of its log that reports it. */
+async function spentSoFar(engine: Engine, plan: string, task: string): Promise<AgentSpend | null> {
+  const pieces = (await engine.ask({ type: 'logs', plan, task, before: Number.MAX_SAFE_INTEGER, limit: PIECES })) ?? []
+  const last = pieces.at(-1)
+  const lines = pieces.flatMap(({ stream, visit, attempt, text }) =>
+    stream === 'engine' && visit === last?.visit && attempt === last.attempt ? [text] : [],
+  )
+  return lastSpend(lines.join(''))
 }

@@ -10,6 +10,14 @@ import { type Context, EXIT } from '../../command.ts'
 import { partText } from '../../text/hint-text.ts'
 import { VERSION } from '../../version.ts'
 
+export interface ToolPlanning {
+  proposeForTools(
+    composed: Composed,
+    environment: Context['environment'],
+    ...asked: Parameters<Propose>
+  ): ReturnType<Propose>
+}
+
 export interface McpCommandOptions {
   readonly compat?: boolean
   readonly run?: boolean
@@ -78,7 +86,10 @@ class State {
             const { startableAgents } = await openExtra('agents')
             return await startableAgents({ environment: this.#context.environment, root: composed.root, stateDir })
           },
-          propose: (...asked) => propose(composed, this.#context.environment, ...asked),
+          propose: async (...asked) => {
+            const { proposeForTools } = await openExtra('planners')
+            return await proposeForTools(composed, this.#context.environment, ...asked)
+          },
           around: async definition => {
             const { surroundingFaults } = await import('../../../operations/policy/plan-surroundings.ts')
             const { environment } = this.#context
@@ -105,34 +116,5 @@ class State {
     await this.#running
     const composed = await this.#opening?.catch(() => null)
     await composed?.close()
-  }
-}
-
-async function propose(
-  { engine, planners, root, stateDir, now }: Composed,
-  environment: Context['environment'],
-  ...[goal, { look, ...choice } = {}, { comments = [], ...earlier } = {}]: Parameters<Propose>
-): ReturnType<Propose> {
-  const { openRepository } = await import('../../../compose.ts')
-  const { choosePlanner } = await import('../../../extras/planners/goals/choose-planner.ts')
-  const { checksOnCopy, LOOK_MS, lookFirst } = await import('../../../extras/planners/goals/look-first.ts')
-  const { pastPlans, proposedPlan } = await import('../../../extras/planners/goals/plan-goal.ts')
-  const { PlanningFailure } = await import('../../../extras/planners/planner.ts')
-  const chosen = choosePlanner(planners, choice)
-  if (chosen.status !== 'chosen') return { problem: { detail: 'no planner drafts this here', hint: 'name a `model`' } }
-  // Looked at afresh for each goal: files change while an agent works.
-  const repository = openRepository({ root, stateDir, environment })
-  try {
-    const place = { root, stateDir, environment, now, repository }
-    const maxMs = LOOK_MS.plan
-    const looked = look === true ? await lookFirst(place, { maxMs }) : undefined
-    const runCheck = look === true && choice.model !== undefined ? await checksOnCopy(place, { maxMs }) : undefined
-    const rooms = { planner: chosen.planner, repository, past: await pastPlans(engine) }
-    return await proposedPlan(rooms, goal, { ...choice, ...earlier, comments, looked, runCheck })
-  } catch (error) {
-    if (!(error instanceof PlanningFailure)) throw error
-    const { message, hint } = error.failure
-    const { hintText } = await import('../../../mcp/hint-text.ts')
-    return { problem: { detail: message, ...(hint === undefined ? {} : { hint: hintText(hint) }) } }
   }
 }

@@ -4,10 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { type Composed, openPlanners, openRepository } from '../../../compose.ts'
-import { canCommit } from '../../../extras/planners/goals/finish-draft.ts'
-import { threadLook } from '../../../extras/planners/service/propose-plan.ts'
-import { openExtra } from '../../../extras.ts'
+import type { Composed } from '../../../compose.ts'
+import { findExtra, openExtra } from '../../../extras.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import type { Answered } from '../../../server/app.ts'
 import { openBrowsers, type SessionFiles, sessionFiles, takeCode } from '../../../server/auth/browser-sign-in.ts'
@@ -96,26 +94,23 @@ function roomsOf(
 ): ServerRooms {
   const { engine, feed, git, now, root, stateDir, models } = composed
   const { guard, log, stopping, environment, routes } = asked
-  const documents = new DocumentPool()
-  const look = threadLook(documents, { root, stateDir, environment })
+  const place = { root, stateDir, environment }
   return {
     engine,
     guard,
     log,
     meter: openMeter(VERSION),
     live: new Live({ feed, log, limits: LIMITS, now, monotonic: () => performance.now() }),
-    documents,
-    planners: openPlanners({ models, stateDir, look }),
-    agents: async () => await (await openExtra('agents')).startableAgents({ environment, root, stateDir }),
-    mayCommit: () => canCommit({ git, repository: openRepository({ root, stateDir, environment }) }),
+    documents: new DocumentPool(),
+    models,
+    agents: async () => await (await openExtra('agents')).startableAgents(place),
+    mayCommit: async () => (await (await findExtra('planners'))?.mayCommit({ ...place, git })) ?? false,
     limits: LIMITS,
     routes,
     owner: engine.caller.actor,
     now,
     random: randomBytes,
-    root,
-    stateDir,
-    environment,
+    ...place,
     version: VERSION,
     page: openPageFiles(),
     stopping,

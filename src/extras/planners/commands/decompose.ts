@@ -8,6 +8,7 @@ import type { Refusal } from '../../../domain/refusal.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { type GoalPart, goalParts, keepPart, setGoal } from '../goals/decompose-goal.ts'
 import { type PlanningChoices, type PlanningRooms, pastPlans, proposedPlan } from '../goals/plan-goal.ts'
+import { planningIn } from '../open-planners.ts'
 import type { PlanProposal, Wish } from '../planner.ts'
 import { type PlanOptions, plannerFor, roomsWithoutState, whileDrafting } from './plan.ts'
 
@@ -32,7 +33,9 @@ export async function decompose(context: Context, text: string, options: PlanOpt
       'leave out --yes, look at each draft, then planfold run NAME',
     )
   if (options.dryRun === true) return await preview(context, text, options)
-  return await withState(context, { create: options.goal === undefined }, async ({ engine, repository, planners }) => {
+  return await withState(context, { create: options.goal === undefined }, async composed => {
+    const { engine } = composed
+    const { planners, repository } = planningIn(composed, context.environment)
     const planner = plannerFor(planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
     const goal = options.goal ?? (await setGoalFor(engine, text))

@@ -21,6 +21,7 @@ import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { canCommit, finishDraft, lastOpenGoal, REVIEW, withCommit } from '../goals/finish-draft.ts'
 import { pastPlans, rememberedProposal, saveDraft } from '../goals/plan-goal.ts'
 import { timeRange } from '../goals/time-range.ts'
+import { planningIn } from '../open-planners.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
 import {
   approve,
@@ -67,15 +68,16 @@ export async function doGoal(context: Context, words: readonly string[], options
         `no sandbox here: you are asked before ${worker.agent} starts, and what it may write is not enforced (planfold doctor)`,
       )
     const goal = await clearGoal(context, roomsWithoutState(context, {}), said)
-    const commits = await canCommit(composed)
+    const { planners, repository } = planningIn(composed, context.environment)
+    const commits = await canCommit({ git: composed.git, repository })
     const drafting = {
       yes: options.yes === true,
       ...(options.look === true ? { look: true, isLongLook: true as const } : {}),
       finish: (definition: Parameters<typeof finishDraft>[0]) => finishDraft(definition, { worker, commits, budget }),
     }
-    const { engine, repository, planners } = composed
+    const { engine } = composed
     const rooms = { planner: planners.get('heuristic')!, repository, past: await pastPlans(engine) }
-    await tellEarlier(context, composed, goal)
+    await tellEarlier(context, { engine, repository }, goal)
     const first = await proposed(context, rooms, { goal, comments: [], options: drafting })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
@@ -140,7 +142,14 @@ async function goOn(
     const assigned =
       worker === null
         ? null
-        : await assignWorker(engine, plan, worker, (await canCommit(composed)) ? { finish: withCommit } : {})
+        : await assignWorker(
+            engine,
+            plan,
+            worker,
+            (await canCommit({ git: composed.git, repository: planningIn(composed, context.environment).repository }))
+              ? { finish: withCommit }
+              : {},
+          )
     if (assigned?.ok === false) printNote(context, `nothing changes for ${name}: ${assigned.refusal.message}`)
   }
   const moved = { plan, name, since: version }

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { count } from '../../../cli/commands/option-values.ts'
 import type { Act } from '../../../cli/context.ts'
 
-export function addGoals(program: Command, act: Act): void {
+export function addCommands(program: Command, act: Act): void {
   program
     .command('do')
     .description('draft a plan for a goal, let your coding agent do it, and review the change')

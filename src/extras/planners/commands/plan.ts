@@ -14,7 +14,8 @@ import { parsePlanText } from '../../../cli/plan-file.ts'
 import { dateAndTime } from '../../../cli/terminal/elapsed-time.ts'
 import { askKey, askLine } from '../../../cli/terminal/line-input.ts'
 import { printDiagnostics } from '../../../cli/text/diagnostics.ts'
-import { agentDrafts, type Composed, locate, modelsAt, openPlanners, openRepository } from '../../../compose.ts'
+import { shownCommands } from '../../../cli/text/shown-commands.ts'
+import { type Composed, locate, modelsAt } from '../../../compose.ts'
 import type { PlanId } from '../../../domain/id.ts'
 import { mapOf, same } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
@@ -45,9 +46,10 @@ import {
 } from '../goals/plan-goal.ts'
 import { keepRedraft, redraftPlan } from '../goals/redraft-plan.ts'
 import { type TimeRange, timeRange } from '../goals/time-range.ts'
+import { planningIn } from '../open-planners.ts'
 import { DRAFTS_MAX, type PlanComment, type Planner, PlanningFailure, type PlanProposal } from '../planner.ts'
 import { readDraftingBudget } from './drafting-budget.ts'
-import { commandSection, moreLines, proposalScreen, shownCommands } from './proposal-text.ts'
+import { commandSection, moreLines, proposalScreen } from './proposal-text.ts'
 
 export interface PlanOptions {
   readonly planner?: string
@@ -100,11 +102,12 @@ export async function plan(context: Context, words: readonly string[], given: Pl
     return EXIT.done
   }
   return await withState(context, { create: true }, async composed => {
-    const { engine, repository } = composed
-    const planner = plannerFor(composed.planners, options)
+    const { engine } = composed
+    const { planners, repository } = planningIn(composed, context.environment)
+    const planner = plannerFor(planners, options)
     const rooms = { planner, repository, past: await pastPlans(engine) }
     if (options.worker !== undefined) options = await finished(context, engine, options)
-    await tellEarlier(context, composed, goal)
+    await tellEarlier(context, { engine, repository }, goal)
     const first = await proposed(context, rooms, { goal, comments: [], options })
     const made = await saveDraft(engine, first)
     if (made.status === 'refused') throw refused(made.refusal)
@@ -168,9 +171,8 @@ export function roomsWithoutState(context: Context, options: PlanOptions): Plann
   const { cwd, environment, settings } = context
   const place = locate({ cwd, environment, dir: settings.dir })
   const models = modelsAt({ environment, ...place })
-  const draftWith = agentDrafts({ models, environment, ...place })
-  const planner = plannerFor(openPlanners({ models, stateDir: place.stateDir, draftWith }), options)
-  return { planner, repository: openRepository({ ...place, environment }) }
+  const { planners, repository } = planningIn({ ...place, models }, environment)
+  return { planner: plannerFor(planners, options), repository }
 }
 
 export function plannerFor(planners: ReadonlyMap<string, Planner>, options: PlanOptions): Planner {
@@ -269,7 +271,7 @@ export async function whileDrafting<T>(
 /** The same goal was drafted before: the person may want that plan, and gets a new draft all the same. */
 export async function tellEarlier(
   context: Context,
-  { engine, repository }: Pick<Composed, 'engine' | 'repository'>,
+  { engine, repository }: Pick<Composed, 'engine'> & Pick<PlanningRooms, 'repository'>,
   goal: string,
 ): Promise<void> {
   const earlier = await draftedBefore(engine, repository, goal)
@@ -476,7 +478,8 @@ async function openEditor({ cwd, environment }: Context, editor: string, file: s
 /** Comments on single tasks or on all of it, until an empty line; then the next draft, as a difference. */
 async function comment(context: Context, composed: Composed, draft: Draft): Promise<void> {
   const { plan, name, options } = draft
-  const { engine, repository, planners } = composed
+  const { engine } = composed
+  const { planners, repository } = planningIn(composed, context.environment)
   const tasks = new Set((await currentDraft(engine, plan)).tasks.map(({ id }) => id as string))
   printNote(
     context,

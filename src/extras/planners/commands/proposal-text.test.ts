@@ -4,10 +4,11 @@ import { expect, test } from 'vitest'
 import { paint } from '../../../cli/terminal/paint.ts'
 import { width } from '../../../cli/terminal/table.ts'
 import { typing } from '../../../cli/terminal/typing.fixture.ts'
+import { shownCommands } from '../../../cli/text/shown-commands.ts'
 import type { Budget } from '../../../domain/plan.ts'
 import { plan, task } from '../../../testing/index.ts'
 import type { PlanProposal } from '../planner.ts'
-import { proposalScreen, rangeText, shownCommands } from './proposal-text.ts'
+import { proposalScreen, rangeText } from './proposal-text.ts'
 
 const run = (id: string, script: string) => task(id, { action: { type: 'run', command: { script } } })
 

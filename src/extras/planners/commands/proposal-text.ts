@@ -2,19 +2,15 @@
 
 import type { Context } from '../../../cli/context.ts'
 import { cut, width, wrap } from '../../../cli/terminal/table.ts'
+import { shownCommands } from '../../../cli/text/shown-commands.ts'
 import { capsOf } from '../../../domain/budget/amounts.ts'
 import { amountsText } from '../../../domain/budget/budget-text.ts'
-import type { TaskName } from '../../../domain/id.ts'
 import { numberOf } from '../../../domain/phrases.ts'
-import type { Criterion, PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
-import { isTask, NOTIFY, POLICY } from '../../../domain/plan-rules/authors.ts'
+import type { Criterion, PlanDefinition } from '../../../domain/plan.ts'
+import { isTask } from '../../../domain/plan-rules/authors.ts'
 import { criterionText } from '../../../domain/plan-rules/criterion-text.ts'
-import { DONE_TASK } from '../../../domain/plan-rules/graph-rules.ts'
-import { commandsOf } from '../../../domain/policy/policy-in-state.ts'
-import { allTasks } from '../../../domain/state/task-index.ts'
-import { commandLines, spelled } from '../../../domain/views/pages/foreign-text.ts'
+import { commandLines } from '../../../domain/views/pages/foreign-text.ts'
 import { irreversibleTasks, questionsIn, taskFacts, type Worker } from '../../../domain/views/pages/task-facts.ts'
-import { printYaml } from '../../../format/plan/print.ts'
 import { tree } from '../../../format/plan/tree.ts'
 import { analyzed } from '../../../operations/analyze-plan.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
@@ -202,45 +198,6 @@ export function rangeText({ fromMs, toMs, runs }: TimeRange): string {
   const [unit, ms] = UNITS.find(([, length]) => toMs >= 2 * length) ?? UNITS[2]
   const [from, to] = [Math.max(1, Math.round(fromMs / ms)), Math.max(1, Math.ceil(toMs / ms))]
   return `about ${from >= to ? '' : `${from}–`}${to} ${unit} (from ${numberOf(runs, 'earlier run')})`
-}
-
-const LINE_MAX = 500
-const LINES_MAX = 200
-
-/** What others wrote and would run, as it is written, and what of it is shown whole; the rest stays in the sandbox. */
-export function shownCommands(
-  definition: PlanDefinition,
-  of: (name: TaskName) => boolean = () => true,
-): { readonly lines: readonly string[]; readonly tasks: readonly TaskName[] } {
-  const lines: string[] = []
-  const shown: TaskName[] = []
-  const show = (name: TaskName, part: Partial<PlanDefinition>): void => {
-    const [, , ...text] = spelled(printYaml({ name: definition.name, tasks: [], ...part }).trimEnd()).split('\n')
-    const said = text.filter(line => line !== '' && line !== 'tasks: []' && line !== 'tasks:')
-    const whole = said.map(line => line.length).reduce((sum, length) => sum + length, 0)
-    const printed = said.slice(0, Math.max(0, LINES_MAX - lines.length)).map(line => line.slice(0, LINE_MAX))
-    const cut = whole - printed.reduce((sum, line) => sum + line.length, 0)
-    lines.push(...printed)
-    if (cut > 0 || printed.length < said.length)
-      lines.push(`${name}: ${cut} of ${whole} characters are not shown; it runs in the sandbox`)
-    else shown.push(name)
-  }
-  const runs = (task: TaskDefinition): boolean =>
-    allTasks({ ...definition, done: [], tasks: [{ ...task, needs: [] }] }).some(
-      one => one.action.type === 'agent' || commandsOf(one).length > 0 || one.preconditions !== undefined,
-    )
-  for (const task of definition.tasks.filter(({ id }) => of(id))) {
-    if (runs(task)) show(task.id, { tasks: [task] })
-    else shown.push(task.id)
-  }
-  const { done, notify, policy } = definition
-  for (const [name, part] of [
-    [DONE_TASK, { done }],
-    [NOTIFY, { notify }],
-    [POLICY, { policy }],
-  ] as const)
-    if (of(name)) show(name, part)
-  return { lines, tasks: shown }
 }
 
 const doneText = (criterion: Criterion): string =>

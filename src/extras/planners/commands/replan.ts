@@ -6,6 +6,7 @@ import { findPlan } from '../../../cli/find-target.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { pastPlans } from '../goals/plan-goal.ts'
 import { replanGoal } from '../goals/replan-goal.ts'
+import { planningIn } from '../open-planners.ts'
 import { type PlanOptions, plannerFor, proposed } from './plan.ts'
 
 export interface ReplanOptions extends Pick<PlanOptions, 'planner' | 'model' | 'budget' | 'with' | 'look'> {
@@ -14,7 +15,8 @@ export interface ReplanOptions extends Pick<PlanOptions, 'planner' | 'model' | '
 
 export async function replan(context: Context, word: string, options: ReplanOptions): Promise<number> {
   return await withState(context, { create: false }, async composed => {
-    const { engine, repository, planners } = composed
+    const { engine } = composed
+    const { planners, repository } = planningIn(composed, context.environment)
     const plan = await findPlan(engine, word)
     const { message: why = '', planner, model, with: agent } = options
     const named = { planner, model, agent }

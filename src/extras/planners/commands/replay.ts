@@ -3,11 +3,11 @@
 
 import { answer, CliError, type Context, EXIT, withState } from '../../../cli/command.ts'
 import { findPlan } from '../../../cli/find-target.ts'
-import { openPlanners, openRepository } from '../../../compose.ts'
 import { numberOf } from '../../../domain/phrases.ts'
 import { explainDiff } from '../../../format/plan/diff-text.ts'
 import { escapeForTerminal } from '../../../safety/text/terminal.ts'
 import { recordedDraft, replayDraft } from '../goals/replay-draft.ts'
+import { openPlanners, openRepository } from '../open-planners.ts'
 import { PlanningFailure } from '../planner.ts'
 
 export async function replay(context: Context, word: string): Promise<number> {

@@ -1,14 +1,8 @@
 // Chooses the planner: naming a model or a template selects the planner that uses it, and is consent to call it. Without either, no model
 // is called.
 
+import type { PlannerChoice } from '../../../operations/agents/plan-drafts.ts'
 import type { Planner } from '../planner.ts'
-
-export interface PlannerChoice {
-  readonly planner?: string | undefined
-  readonly model?: string | undefined
-  readonly template?: string | undefined
-  readonly agent?: string | undefined
-}
 
 export type ChosenPlanner =
   | { readonly status: 'chosen'; readonly planner: Planner }

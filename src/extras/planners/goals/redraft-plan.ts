@@ -6,20 +6,12 @@ import type { PlanDefinition } from '../../../domain/plan.ts'
 import { type Refusal, refuse } from '../../../domain/refusal.ts'
 import { type SemanticDiff, semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
 import { printYaml } from '../../../format/plan/print.ts'
+import type { PlanComment, PlannerChoice, RedraftRequest } from '../../../operations/agents/plan-drafts.ts'
 import { readOwn } from '../../../operations/read-document.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
-import type { PlanComment, PlanProposal } from '../planner.ts'
-import type { PlannerChoice } from './choose-planner.ts'
+import type { PlanProposal } from '../planner.ts'
 import { sameFinish } from './finish-draft.ts'
 import { changeDraft, type DraftChanged, withoutPlanning, writtenBy } from './plan-goal.ts'
-
-export interface RedraftRequest {
-  readonly goal: string
-  /** All comments so far, because the draft is made from the start. */
-  readonly comments: readonly PlanComment[]
-  readonly draft: PlanDefinition
-  readonly choice: PlannerChoice
-}
 
 export interface Redraft {
   readonly revision: number

@@ -4,37 +4,22 @@
 import type { PlanId } from '../../../domain/id.ts'
 import { mapOf } from '../../../domain/json.ts'
 import type { PlanDefinition, TaskDefinition } from '../../../domain/plan.ts'
-import { type Refusal, refuse } from '../../../domain/refusal.ts'
-import { isEmpty, semanticDiff, summarise } from '../../../domain/revisions/semantic-diff.ts'
-import type { Submitted } from '../../../engine/engine.ts'
-import {
-  type CurrentPlan,
-  type PreparedRevision,
-  prepareRevision,
-  readCurrentPlan,
-} from '../../../operations/revise-plan.ts'
+import { refuse } from '../../../domain/refusal.ts'
+import { isEmpty, semanticDiff } from '../../../domain/revisions/semantic-diff.ts'
+import type {
+  DraftProposal,
+  PlanComment,
+  PlannerChoice,
+  PlanProgress,
+  Replanning,
+  ReplanRequest,
+} from '../../../operations/agents/plan-drafts.ts'
+import { prepareRevision, readCurrentPlan } from '../../../operations/revise-plan.ts'
 import type { CallerEngine } from '../../../operations/run-plan.ts'
-import type { PlanComment, PlanProgress, PlanProposal } from '../planner.ts'
-import { HEURISTIC, type PlannerChoice } from './choose-planner.ts'
+import { HEURISTIC } from './choose-planner.ts'
 import { sameFinish } from './finish-draft.ts'
 import { withoutPlanning } from './plan-goal.ts'
-import { commentsOn, plannerOf, type RedraftRequest } from './redraft-plan.ts'
-
-export interface ReplanRequest extends RedraftRequest {
-  readonly progress: PlanProgress
-}
-
-export interface Replanned {
-  readonly current: CurrentPlan
-  readonly revision: PreparedRevision
-  readonly rationale: string
-  readonly unfollowed: PlanProposal['unfollowed']
-}
-
-export type Replanning<Problem = never> =
-  | { readonly status: 'drafted'; readonly replanned: Replanned }
-  | { readonly status: 'refused'; readonly refusal: Refusal }
-  | { readonly status: 'failed'; readonly problem: Problem }
+import { commentsOn, plannerOf } from './redraft-plan.ts'
 
 const RATIONALE_MAX = 2_000
 const STAYS: ReadonlySet<string> = new Set(['completed', 'skipped', 'running', 'waiting'])
@@ -42,9 +27,7 @@ const STAYS: ReadonlySet<string> = new Set(['completed', 'skipped', 'running', '
 export async function replanGoal<Problem = never>(
   engine: Pick<CallerEngine, 'ask'>,
   { plan, why, choice }: { readonly plan: PlanId; readonly why: string; readonly choice: PlannerChoice },
-  propose: (
-    request: ReplanRequest,
-  ) => Promise<Pick<PlanProposal, 'definition' | 'unfollowed' | 'planner'> | { readonly problem: Problem }>,
+  propose: (request: ReplanRequest) => Promise<DraftProposal | { readonly problem: Problem }>,
 ): Promise<Replanning<Problem>> {
   const current = await readCurrentPlan(engine, plan)
   const board = await engine.ask({ type: 'board', plan })
@@ -118,21 +101,6 @@ export async function replanGoal<Problem = never>(
 }
 
 const no = (...words: Parameters<typeof refuse>): Replanning => ({ status: 'refused', refusal: refuse(...words) })
-
-/** The proposal or revision that an order made, for a repeated request. */
-export async function proposalMade(
-  engine: Pick<CallerEngine, 'ask'>,
-  { plan, events }: Pick<Extract<Submitted, { readonly ok: true }>, 'plan' | 'events'>,
-): Promise<(Pick<PreparedRevision, 'definition' | 'diff' | 'summary'> & { readonly rationale: string }) | null> {
-  const made = events.find(event => event.type === 'revision.proposed' || event.type === 'plan.revised')
-  if (made === undefined) return null
-  const cards = made.type === 'plan.revised' ? [] : ((await engine.ask({ type: 'proposals', plan })) ?? [])
-  const revision = made.type === 'plan.revised' ? made.revision - 1 : cards.find(({ id }) => id === made.id)?.on
-  const before = await engine.ask({ type: 'definition', plan, revision })
-  if (before === null) return null
-  const diff = semanticDiff(before.definition, made.definition)
-  return { definition: made.definition, diff, summary: summarise(diff), rationale: made.rationale }
-}
 
 /** The tasks that stay, then the drafted ones. Name, policy and settings are those of the plan. */
 function withRest(current: PlanDefinition, drafted: PlanDefinition, stays: ReadonlySet<string>): PlanDefinition {

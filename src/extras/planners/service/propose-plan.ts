@@ -5,19 +5,24 @@
 import { join } from 'node:path'
 import type { Json, JsonObject } from '../../../domain/json.ts'
 import type { PlanDefinition } from '../../../domain/plan.ts'
-import type { EngineInProcess } from '../../../engine/engine.ts'
-import { draftingBudget } from '../../../format/wire/budget.ts'
 import { withWorker } from '../../../operations/agents/agent-worker.ts'
+import {
+  type DraftChoice,
+  type EarlierDraft,
+  refuseBudget,
+  refuseLook,
+} from '../../../operations/agents/plan-drafts.ts'
 import { findWorker } from '../../../operations/agents/worker-request.ts'
-import type { DocumentPool } from '../../../server/documents/document-pool.ts'
+import type { Drafting, DraftingOnce } from '../../../server/plans/draft-request.ts'
 import { invalidRequest, isProblem, type Problem, problem, refused } from '../../../server/problem.ts'
 import type { RouteRooms } from '../../../server/service.ts'
-import { refuseBudget, refuseLook } from '../goals/allow-budget.ts'
-import { choosePlanner, HEURISTIC, type PlannerChoice } from '../goals/choose-planner.ts'
-import { type PlanningChoices, type ProposedPlan, pastPlans, proposedPlan } from '../goals/plan-goal.ts'
+import { choosePlanner, HEURISTIC } from '../goals/choose-planner.ts'
+import { type ProposedPlan, pastPlans, proposedPlan } from '../goals/plan-goal.ts'
+import { heuristicPlanner } from '../heuristic-planner.ts'
+import { openPlanners } from '../open-planners.ts'
 import {
-  type DraftingBudget,
   type GoalAnalysis,
+  type PastPlan,
   type Planner,
   PlanningFailure,
   type PlanRequest,
@@ -25,27 +30,11 @@ import {
 } from '../planner.ts'
 import { openRepositoryView } from '../repository/repository-view.ts'
 
-export interface Drafting {
-  readonly engine: Pick<EngineInProcess, 'ask' | 'caller'>
-  readonly rooms: Pick<
-    RouteRooms,
-    'now' | 'documents' | 'planners' | 'agents' | 'root' | 'stateDir' | 'environment' | 'stopping'
-  >
-  /** Aborts when the request is cancelled; then no further request goes to a model. */
-  readonly signal?: () => AbortSignal
-}
-
-export type DraftChoice = PlannerChoice & {
-  readonly budget?: DraftingBudget | undefined
-  /** Run the project's commands in the sandbox first, to see what fails today. */
-  readonly look?: boolean | undefined
-}
-
 export async function proposeFor(
   call: Drafting,
   goal: string,
   choice: DraftChoice = {},
-  earlier: Pick<PlanningChoices, 'draft' | 'progress'> & Pick<PlanRequest, 'comments'> = {},
+  earlier: EarlierDraft = {},
 ): Promise<ProposedPlan | Problem> {
   const planner = plannerFor(call, choice)
   if (isProblem(planner)) return planner
@@ -58,8 +47,7 @@ export async function proposeFor(
   if (isProblem(seen)) return seen
   const past = await pastPlans(call.engine)
   const { comments = [] } = earlier
-  if (planner.name === HEURISTIC)
-    return await call.rooms.documents.propose({ goal, past, comments, looked: seen.looked, ...placeOf(call) })
+  if (planner.name === HEURISTIC) return await proposeInThread(call, { goal, past, comments, looked: seen.looked })
   const rooms = { planner, repository: openRepositoryView(placeOf(call)), past }
   const choices = { ...using(call, choice), ...earlier, ...seen }
   return await unlessFailed(async () => await proposedPlan(rooms, goal, choices))
@@ -107,10 +95,7 @@ export interface Drafted extends Pick<ProposedPlan, 'definition' | 'source'> {
 
 /** Like `proposeFor`, but a repeated idempotency key returns the first plan without another model call. */
 export async function proposeOnce(
-  call: Drafting & {
-    readonly engine: Pick<EngineInProcess, 'ask' | 'answered' | 'caller'>
-    readonly once: string | undefined
-  },
+  call: DraftingOnce,
   asked: Json,
   goal: string,
   { worker: agent, ...choice }: DraftChoice & { readonly worker?: string },
@@ -141,31 +126,6 @@ function toldBy({ extra = {} }: PlanDefinition): Pick<Drafted, 'planner' | 'rati
   }
 }
 
-export const CHOICE_KEYS: readonly string[] = ['planner', 'model', 'template', 'budget', 'worker', 'look']
-
-export function readChoice(body: unknown): ReadChoice | Problem {
-  const { budget, look, ...rest } = body as JsonObject
-  if (look !== undefined && typeof look !== 'boolean')
-    return invalidRequest('body', [
-      { path: 'look', message: 'is not true or false', hint: 'write true, or leave it out' },
-    ])
-  const named = Object.entries(rest).filter(([key]) => CHOICE_KEYS.includes(key))
-  const faults = named
-    .filter(([, value]) => typeof value !== 'string' || value === '' || value.length > NAME_MAX)
-    .map(([path]) => ({ path, message: 'is not a name', hint: `write a name of at most ${NAME_MAX} characters` }))
-  if (faults.length > 0) return invalidRequest('body', faults)
-  const names = { ...(Object.fromEntries(named) as { [key: string]: string }), ...(look === undefined ? {} : { look }) }
-  if (budget === undefined) return names as ReadChoice
-  const read = draftingBudget.read({ budget })
-  return read.ok ? ({ ...names, ...read.value } as ReadChoice) : invalidRequest('body', read.faults)
-}
-
-type ReadChoice =
-  | Readonly<Record<string, string>>
-  | (JsonObject & ({ readonly budget: Record<string, number> } | { readonly look: boolean }))
-
-const NAME_MAX = 200
-
 export async function splitFor(
   call: Drafting,
   goal: string,
@@ -177,12 +137,11 @@ export async function splitFor(
   return await unlessFailed(async () => await planner.split({ goal, repository, ...using(call, choice) }))
 }
 
-export function threadLook(
-  documents: DocumentPool,
-  place: Pick<RouteRooms, 'root' | 'stateDir' | 'environment'>,
-): Planner['propose'] {
-  return async ({ goal, looked }) => {
-    const proposed = await documents.propose({ goal, past: [], looked, ...placeOf({ rooms: place }) })
+/** The first look of a model planner at goal and repository. */
+const threadLook =
+  ({ rooms }: Drafting): Planner['propose'] =>
+  async ({ goal, looked }) => {
+    const proposed = await proposeInThread({ rooms }, { goal, past: [], looked })
     if (!isProblem(proposed)) return proposed.proposal
     const { detail, hint, status } = proposed.problem
     throw new PlanningFailure({
@@ -193,6 +152,20 @@ export function threadLook(
       ...(hint === undefined ? {} : { hint }),
     })
   }
+
+type ThreadRequest = Pick<PlanRequest, 'goal' | 'comments' | 'looked'> & { readonly past: readonly PastPlan[] }
+
+const proposeInThread = async (
+  call: Pick<Drafting, 'rooms'>,
+  request: ThreadRequest,
+): Promise<ProposedPlan | Problem> =>
+  (await call.rooms.documents.propose({ ...request, ...placeOf(call) })) as ProposedPlan | Problem
+
+/** What `proposeInThread` sent, in its thread. */
+export async function proposeHere(input: object): Promise<ProposedPlan> {
+  const { goal, past, comments = [], looked, ...place } = input as ThreadRequest & ReturnType<typeof placeOf>
+  const rooms = { planner: heuristicPlanner(), repository: openRepositoryView(place), past }
+  return await proposedPlan(rooms, goal, { comments, looked })
 }
 
 const placeOf = ({ rooms }: { readonly rooms: Pick<RouteRooms, 'root' | 'stateDir' | 'environment'> }) => ({
@@ -211,10 +184,11 @@ function using({ signal, rooms }: Drafting, { model, template, budget }: DraftCh
   }
 }
 
-function plannerFor({ rooms, engine }: Drafting, choice: DraftChoice): Planner | Problem {
-  const refusal = choice.budget === undefined ? null : refuseBudget(engine.caller, choice.budget)
+function plannerFor(call: Drafting, choice: DraftChoice): Planner | Problem {
+  const refusal = choice.budget === undefined ? null : refuseBudget(call.engine.caller, choice.budget)
   if (refusal !== null) return refused(refusal)
-  const chosen = choosePlanner(rooms.planners, choice)
+  const { models, stateDir } = call.rooms
+  const chosen = choosePlanner(openPlanners({ models, stateDir, look: threadLook(call) }), choice)
   switch (chosen.status) {
     case 'chosen':
       return chosen.planner

@@ -1,7 +1,7 @@
 // Goals over HTTP: under other goals, with plans, and how far all that has come.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Asked, type Served, served } from '../server.fixture.ts'
+import { type Asked, type Served, served } from '../../../server/server.fixture.ts'
 
 let service: Served
 beforeAll(async () => {
