@@ -88,7 +88,7 @@ export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskSta
   return { reserves: { ...rest, seen, within } }
 }
 
-/** Tasks that could start if other plans had not reserved their files; at most as many as may run at once. */
+/** Tasks that could start if other plans had not reserved their files; no more are looked for after `SHOWN_MAX`. */
 export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readonly ScopeWait[]> {
   if (state.status !== 'active') return []
   const waits: ScopeWait[] = []
@@ -142,6 +142,7 @@ export async function enclosingPlans(rooms: Pick<Rooms, 'environment' | 'store'>
   return found === null ? [] : [found.state.id, ...(found.task.prepared?.reserves?.within ?? [])]
 }
 
+/** The running task whose command this process is, by PLANFOLD_KEY; null if there is none. */
 export async function enclosingTask({
   environment,
   store,
