@@ -1,4 +1,5 @@
-// Network access of our own requests (`http` tasks): the same rules, decisions and journal as for commands behind the proxy.
+// Network access of requests that a runner makes itself (`http`, `wait`): the same rules, decisions and journal as for commands behind the
+// proxy.
 
 import { networkOf } from '../../domain/plan-rules/network.ts'
 import { networkAround } from '../../domain/policy/policy-in-state.ts'

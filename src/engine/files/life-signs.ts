@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Millis, PlanId } from '../../domain/id.ts'
 
 export interface LifeSigns {
+  /** Touches the file until the returned function is called. */
   watch(plan: PlanId): () => void
   touch(plan: PlanId): void
   /** The last heartbeat; null if it is unknown. */

@@ -62,7 +62,7 @@ export async function outsideClaim(
   }
 }
 
-/** `disclaimed`: the reporter said that it is not the task's work. */
+/** `disclaimed`: the reporter, or a person who was asked, said that it is not the task's work. */
 export function besideClaim(changes: readonly Change[], disclaimed: boolean): { readonly beside?: OutsideChanges } {
   if (changes.length === 0) return {}
   const paths = (isNew: boolean) =>
