@@ -126,7 +126,7 @@ const placeOf = ({ parentPath, name }: { readonly parentPath: string; readonly n
 const byPlace = (a: Parameters<typeof placeOf>[0], b: Parameters<typeof placeOf>[0]): number =>
   placeOf(a) < placeOf(b) ? -1 : 1
 
-/** The program found for the first word; another program of the same name has another path and hash. */
+/** The path of the program that the first word starts. Another program of the same name has another path. */
 export function programOf(root: string, cwd: string, word: string, environment: Variables): string | null {
   const base = realOf(root) ?? root
   const inside = (path: string): string => (isWithin(base, path) ? relative(base, path) : path)

@@ -120,7 +120,7 @@ export function isCovered(task: TaskState, found: Found, now: number): boolean {
   return task.consent !== null && faultIn(task.consent, found, now) === null
 }
 
-/** As above, for exactly the resolved attempt. */
+/** Why the task must not run; null if it may. Asked right before the runner is called, of exactly the resolved attempt. */
 export async function objection(
   rooms: Rooms,
   { id }: PlanState,
@@ -337,7 +337,10 @@ async function reviewedFor(
   return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
 }
 
-/** Was the path written by a task approved at the same gate, or is one writing it now? Only declared files count. */
+/**
+ * Was the path left as it is by a task approved at the same gate, or is one writing it now? `declared`: without what was found by comparing
+ * all files, since only declared files are certainly a task's work.
+ */
 async function leftByApproved(
   rooms: Rooms,
   state: PlanState,

@@ -12,6 +12,7 @@ export type SentNotice = NonNullable<Turn['notices']>[number]
 const PAGE = 200
 
 export class SentNotices {
+  /** Read up to here; -1 before the first time. */
   version = -1
   readonly digests = new Map<string, Millis>()
   readonly #keys = new Set<string>()
