@@ -194,6 +194,7 @@ export interface Replay {
 
 export type ReplayFault = {
   readonly version: number
+  /** Null if there is no such entry. */
   readonly position: Position | null
   readonly message: string
 } & (
@@ -520,6 +521,7 @@ export interface ScopeWait {
 }
 
 export interface ScopeBlocker extends ScopeHolder {
+  /** A living process drives that plan. */
   readonly driven: boolean
   /** Orders that would end the wait if no process drives that plan. */
   readonly orders: readonly ('resume' | 'cancel')[]

@@ -300,6 +300,7 @@ async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Cha
   return { ...wrote, changes: await keepChanges(rooms, all), paths: all.length }
 }
 
+/** Zero, negative and invalid values give the default. */
 function leaseOf(ms: number | undefined): number {
   return ms === undefined || !(ms > 0) ? CLAIM_LEASE_DEFAULT_MS : Math.min(ms, CLAIM_LEASE_MAX_MS)
 }

@@ -34,6 +34,7 @@ export interface Preparation {
   readonly prepared: Prepared
   readonly expanded?: Expanded
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
+  /** Other plans have reserved its files: nothing of this is recorded, and the task waits. */
   readonly waits?: ScopeWait
   /** This machine ran short of something: nothing was prepared, and nothing is recorded about the task. */
   readonly shortage?: Shortage

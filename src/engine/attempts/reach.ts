@@ -12,6 +12,7 @@ import type { Rooms } from '../rooms.ts'
 import { letThrough, networkRules, networkUser, type SandboxUser } from './attempt-sandbox.ts'
 import { DecisionJournal } from './network-access.ts'
 
+/** As in the decisions of the proxy (safety/network/decision-list.ts). */
 const PATH_MAX = 200
 
 /**

@@ -205,6 +205,7 @@ function writerOf(state: PlanState, path: string): TaskName | null {
   return null
 }
 
+/** Completes and records an interrupted operation first; refuses if another plan must do that, or it fails. */
 async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
   const begun = await rooms.snapshots?.resume()
   if (begun == null) return null

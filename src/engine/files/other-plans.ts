@@ -125,6 +125,7 @@ export interface OthersChange extends Change {
 
 interface OthersVisit {
   readonly plan: string
+  /** Null if all files were compared. */
   readonly scope: readonly string[] | null
   /** Its reservation, also if all files were compared. */
   readonly reserves: readonly string[]

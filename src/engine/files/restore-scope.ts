@@ -228,6 +228,7 @@ interface Decided {
   readonly write: ReadonlyMap<string, TreeEntry>
   readonly settled: readonly Shown[]
   readonly undecided: readonly Change[]
+  /** Undecided because they were to be merged and cannot be. */
   readonly unmerged: readonly string[]
 }
 

@@ -18,7 +18,8 @@ import type { Rooms } from '../rooms.ts'
 const LINKS_MAX = 40
 
 /**
- * The patterns as declared, and with symbolic links resolved where that differs. Only the part before the first wildcard can be resolved.
+ * The patterns as declared, and with symbolic links resolved where that differs, so that a folder and a link to it count as the same files.
+ * Only the part before the first wildcard can be resolved.
  */
 export function realScope(
   { root, stateDir }: { readonly root: string; readonly stateDir: string },

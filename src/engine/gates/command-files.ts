@@ -19,6 +19,7 @@ export const KEPT_MAX = 1024 * 1024
 const CHUNK = 1024 * 1024
 
 export interface Named extends ShownFile {
+  /** The content of a small file in the workspace; else null. */
   readonly bytesThere: Buffer | null
 }
 

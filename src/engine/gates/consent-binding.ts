@@ -141,6 +141,7 @@ export async function bindTask(
   return { ...sealed(shown), contents }
 }
 
+/** A task that is declared to only read writes nothing, whatever the policy allows; nor does a request whose answer goes into no file. */
 function writesNothing(task: TaskDefinition, effect: EffectClass): boolean {
   const { files } = actionFacts(task.action)
   return task.write === undefined && (effect === 'pure' || (files !== undefined && files(task) === null))
@@ -314,7 +315,7 @@ const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly 
 /** Expanded items are not written by the author; they appear in the inputs of each task. */
 export const writtenHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).written
 
-/** Covers the surrounding policy layers too, if there are any. They change only when somebody resumes or reopens the plan. */
+/** Covers the surrounding policy layers too, if there are any. */
 export function policyHash({ definition, layers }: Pick<PlanState, 'definition' | 'layers'>): Sha256 {
   if (layers.length === 0) return hashesOf(definition).policy
   const { policy = {} } = definition

@@ -239,6 +239,7 @@ export function choiceFor(
   return own ?? every ?? (force === true ? 'take' : undefined)
 }
 
+/** Chosen by name to stay, even if only the plan has changed it. */
 const isKept = ({ choices }: Pick<RollbackUnderWay, 'choices'>, path: string): boolean =>
   choices !== undefined && Object.hasOwn(choices, path) && choices[path] === 'keep'
 

@@ -323,6 +323,7 @@ interface Visit {
   /** Was unsure, and no snapshot was taken before the next attempt. */
   isDoubtful: boolean
   readonly began: Millis
+  /** When it ended; infinite while it has not. */
   over: Millis
   /** Paths that changed between two of its attempts, and so are another's work. */
   readonly edited: Set<string>
