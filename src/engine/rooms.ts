@@ -27,7 +27,7 @@ export interface Rooms {
   /** The same with another folder as workspace, for plans that work elsewhere. */
   readonly at?: (place: string) => Rooms
   readonly runners: ReadonlyMap<ActionType, Runner>
-  /** Absent if this machine runs commands without a sandbox. */
+  /** Runs commands in a sandbox; absent if none is used. */
   readonly sandbox?: Sandbox
   /** Policy layers of organisation, user and project; absent if there are none. */
   readonly policy?: () => Promise<Answer<readonly PolicyLayer[]>>

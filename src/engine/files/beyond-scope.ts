@@ -81,7 +81,7 @@ export function besideOf(appeared: readonly string[], changed: readonly string[]
   }
 }
 
-/** Records the names, however the attempt ended. */
+/** Adds the names to the result, whether the attempt succeeded or failed; an interruption has no result. */
 export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
   strayed?.is !== 'reported' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
