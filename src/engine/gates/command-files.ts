@@ -1,5 +1,5 @@
 // The files that a command names, and their contents: `sh x.sh` does what x.sh says, so an approval of the command includes x.sh as it is.
-// Read synchronously, so that nothing changes between two reads. Only files covered by an approval are read.
+// Read synchronously, so that nothing of ours runs between two reads. Only files covered by an approval are read.
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs'
