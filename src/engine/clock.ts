@@ -1,7 +1,9 @@
 // Time as a dependency. The wall clock dates entries and retries; the monotonic clock measures durations; `after` is the only timer.
 
 export interface Clock {
+  /** Milliseconds since the epoch. */
   now(): number
+  /** Milliseconds that never go backwards. */
   monotonic(): number
   /** Calls back once, not before `ms` have passed; returns a function that cancels. */
   after(ms: number, callback: () => void): () => void

@@ -124,13 +124,13 @@ export interface Worker {
 }
 
 export interface AttendOptions {
-  /** Graceful: starts nothing new, and lets running attempts come to an end. */
+  /** Graceful: starts nothing new, stops what is safe to repeat, waits for the rest. */
   readonly stop: AbortSignal
   /** At once: also kills attempts that are unsafe to repeat, and parks their tasks. */
   readonly force?: AbortSignal
   /** How many plans are driven at once; others wait. */
   readonly max?: number
-  /** How long a plan that another process started is left to that process; one second by default. */
+  /** How long a plan is left to another process that gave it an order; one second by default. */
   readonly graceMs?: number
   /** How often to look for expired claims and dead owners. */
   readonly everyMs?: number
@@ -179,5 +179,5 @@ export type Driven =
   /** Our lease is lost; its new owner continues. */
   | { readonly status: 'lost' }
   | { readonly status: 'stopped' }
-  /** A shortage, and the plan could not be paused, or is being rolled back: `resume` continues. */
+  /** A shortage, and the plan could not be paused, or is being rolled back or compensated: `resume` continues. */
   | { readonly status: 'short'; readonly shortage: Shortage }

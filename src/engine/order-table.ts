@@ -188,7 +188,7 @@ export const ORDERS: { readonly [T in OrderType]: Row<T> } = {
   }),
 }
 
-/** An order type unknown to this version, sent by an untyped program, needs every right. */
+/** An order type unknown to this version, sent by an untyped program, needs the right to administer. */
 const UNKNOWN = { right: 'administer', run: asItIs } satisfies Row<'note'>
 
 export const rowOf = (type: OrderType): Row<OrderType> => (ORDERS[type] ?? UNKNOWN) as Row<OrderType>

@@ -10,7 +10,7 @@ import type { TaskChanges } from '../domain/revisions/merge.ts'
 import type { WireOrders } from '../format/wire/declarations.ts'
 import type { LeftOut } from '../workspace/workspace.ts'
 
-/** The author, if that is not the caller: a planner without a model, or another person. */
+/** The author, if that is not the caller, who only passes it on: a planner without a model, or anybody else. */
 export type WrittenBy = 'planner' | 'others'
 
 /** Options of orders in this process that cannot be sent over HTTP, or are sent as documents. */

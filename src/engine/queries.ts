@@ -70,7 +70,7 @@ export interface KeptFile {
   readonly instead: TreeEntry | null
 }
 
-/** A question that an agent asked while it worked; with its answer, if there is one. */
+/** A question asked in the middle of work, by an agent or by Planfold; with its answer, if there is one. */
 export type AskedQuestion = Question & {
   readonly since: Millis
   readonly answer: { readonly answers: JsonObject; readonly by: string; readonly at: Millis } | null
@@ -194,6 +194,7 @@ export interface Replay {
 
 export type ReplayFault = {
   readonly version: number
+  /** Null if there is no such entry. */
   readonly position: Position | null
   readonly message: string
 } & (
@@ -291,7 +292,7 @@ export type RollbackPreview =
       readonly files: readonly FilePreview[]
       readonly resets: readonly Reset[]
       readonly compensate: readonly TaskName[]
-      /** Side effects outside the workspace, which stay. */
+      /** Side effects outside the workspace, files that were not captured, and changes beside a write scope: these stay. */
       readonly stays: readonly { readonly task: TaskName; readonly why: string; readonly declared: boolean }[]
       /** Decisions of people since then about tasks that will run again: they are asked again. */
       readonly decisionsLost: readonly Pick<EventOf<'gate.decided'>, 'task' | 'verdict' | 'by'>[]
@@ -449,7 +450,7 @@ export interface Answers {
   contract: Contract | null
   /** Everything in all plans that waits for a person, oldest first, each with the answers that the caller may give. */
   inbox: Inbox
-  /** Questions of agents: the open ones, or the requested one with its answer. */
+  /** Questions asked in the middle of work: the open ones, or the requested one with its answer. */
   questions: readonly AskedQuestion[] | null
   /** Approvals that are reviewed together, oldest first. */
   reviews: readonly OpenReview[] | null
@@ -520,6 +521,7 @@ export interface ScopeWait {
 }
 
 export interface ScopeBlocker extends ScopeHolder {
+  /** A living process drives that plan. */
   readonly driven: boolean
   /** Orders that would end the wait if no process drives that plan. */
   readonly orders: readonly ('resume' | 'cancel')[]

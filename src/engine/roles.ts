@@ -10,7 +10,7 @@ import { type Refusal, refuse } from '../domain/refusal.ts'
 export type Right = 'read' | 'inspect' | 'operate' | 'decide' | 'administer'
 export type Role = 'viewer' | 'operator' | 'approver' | 'admin'
 
-/** The role that runs plans does not approve them; only `administer` includes both. */
+/** The role that runs plans does not approve them; only `admin` may do both. */
 export const RIGHTS: { readonly [role in Role]: ReadonlySet<Right> } = {
   viewer: new Set(['read']),
   operator: new Set(['read', 'inspect', 'operate']),
@@ -47,7 +47,7 @@ export function agentCaller(caller: Caller, actor: Actor): Caller {
   return { actor, rights, scope: caller.scope }
 }
 
-/** The agent behind a token. The owner of a person's token acts through it, and is not that person. */
+/** The actor for an agent that shows a token. Whoever shows a person's token acts through that person, and is not that person. */
 export function tokenAgent({ actor, rights }: Caller): Actor {
   const name = `${actor} via mcp`
   return rights.has('administer') && isActor(name) ? name : actor

@@ -22,12 +22,12 @@ export interface Rooms {
   readonly snapshots?: Snapshots
   /** Heartbeat files of running plans; absent if they are off. */
   readonly signs?: LifeSigns
-  /** The repository around the workspace; it fails if there is none. Absent if git is off. */
+  /** The repository around the workspace; it answers with a failure if there is none. Absent if git is off. */
   readonly git?: Git
   /** The same with another folder as workspace, for plans that work elsewhere. */
   readonly at?: (place: string) => Rooms
   readonly runners: ReadonlyMap<ActionType, Runner>
-  /** Absent if this machine runs commands without a sandbox. */
+  /** Runs commands in a sandbox; absent if none is used. */
   readonly sandbox?: Sandbox
   /** Policy layers of organisation, user and project; absent if there are none. */
   readonly policy?: () => Promise<Answer<readonly PolicyLayer[]>>

@@ -32,7 +32,7 @@ export class Logbook {
   #pendingBytes = 0
   #bytes = 0
   #cancelTimer: (() => void) | null = null
-  /** Chunks that the store refused because the disk is full. */
+  /** Chunks that could not be stored for a shortage; tried again at most `TRIES_MAX` times, then dropped. */
   #unstored: readonly LogChunk[] = []
   #tries = 0
 

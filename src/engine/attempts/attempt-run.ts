@@ -81,6 +81,7 @@ const probesFirst = ({ task, options }: AttemptRun): boolean =>
   task.attempt > task.failures + 1 &&
   task.definition.probe !== undefined
 
+/** The result if the probe says that the effect happened before the interruption; null if the attempt is to be run. */
 async function probe(
   { rooms, options: { stop } }: AttemptRun,
   attempt: Attempt,

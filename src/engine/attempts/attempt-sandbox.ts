@@ -31,7 +31,7 @@ import type { DecisionJournal, NetworkUser } from './network-access.ts'
 const MODES: ReadonlySet<string> = new Set<SandboxMode>(['required', 'preferred', 'off'])
 const FORKS_MAX = 50
 
-/** The sandbox mode of a plan, recorded when it starts: PLANFOLD_SANDBOX, else decided for each task by its author. */
+/** The sandbox mode, recorded when a plan starts: PLANFOLD_SANDBOX, else required for a foreign plan, else by the author of each task. */
 export async function sandboxAtStart(
   rooms: Rooms,
   plan: PlanId,
@@ -94,8 +94,8 @@ export interface SandboxUser extends Pick<Attempt, 'definition' | 'visit' | 'att
 }
 
 /**
- * Sandbox and network for the command runner. `user` is null for a hook of the plan. `also`: addresses for an agent's login, allowed in any
- * case.
+ * Sandbox and network for the command runner. `user` is null for a hook of the plan. `also`: addresses for an agent's login, allowed
+ * whatever the plan says; the policy layers still limit them.
  */
 export function sandboxFor(
   rooms: Rooms,

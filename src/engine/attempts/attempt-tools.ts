@@ -66,6 +66,7 @@ export function deniedBy({ rooms, state }: AttemptRun, { definition, action }: A
   return refused ?? deniedCommand(state, { ...definition, action }) ?? deniedWrite(state, { ...definition, action })
 }
 
+/** Fetched anew for each attempt, and kept nowhere else. */
 async function withSecrets(
   { environment, root, stateDir }: Rooms,
   names: readonly string[],

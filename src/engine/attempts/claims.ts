@@ -28,6 +28,7 @@ import { sweepClaims } from './lapsed-claims.ts'
 import { checkTools } from './preconditions.ts'
 import { resolveAttempt } from './resolve.ts'
 
+/** A report is judged like an attempt of ours: its criteria are checked before it counts. */
 async function judgeReport(rooms: Rooms, state: PlanState, order: Extract<Order, { type: 'report' }>): Promise<Result> {
   const { result } = order
   const task = state.tasks.get(order.task)
@@ -249,6 +250,7 @@ export async function report(
     : done
 }
 
+/** A report counts as a heartbeat: the claim that stays is renewed. */
 async function stillClaimed(
   rooms: Rooms,
   { task }: OrderOf<'report'>,
@@ -298,6 +300,7 @@ async function changesWith(rooms: Rooms, wrote: Wrote | null, also: readonly Cha
   return { ...wrote, changes: await keepChanges(rooms, all), paths: all.length }
 }
 
+/** Zero, negative and invalid values give the default. */
 function leaseOf(ms: number | undefined): number {
   return ms === undefined || !(ms > 0) ? CLAIM_LEASE_DEFAULT_MS : Math.min(ms, CLAIM_LEASE_MAX_MS)
 }

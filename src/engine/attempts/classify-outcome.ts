@@ -119,6 +119,7 @@ async function judged(
   }
   const run = rooms.runners.get('run')
   const { blobs } = rooms.store
+  // Checks get no secrets: they only look at what was done.
   const judging = {
     state,
     attempt,
@@ -174,8 +175,8 @@ function messageOf({ exit, signal, timedOut, stderr, stdout }: Exited, timeoutMs
 export const failed = (failure: Failure): Failed => ({ status: 'failed', failure })
 
 /**
- * The agent was stopped in the middle of its turn, because a person must answer first. If its criteria hold already, the task is done.
- * Otherwise we interrupted it, which costs no retry.
+ * The agent was stopped in the middle of its turn, because a person must answer first. If its criteria all hold already, the task is done.
+ * Otherwise we interrupted it, which costs no retry, unless the runner reports a failure.
  */
 async function endParked(
   ended: EndedAttempt,
@@ -189,6 +190,6 @@ async function endParked(
   return failure === undefined ? { status: 'interrupted', reason } : { status: 'failed', failure }
 }
 
-/** Criteria that only a person can judge are left open for unfinished work. */
+/** All hold. A criterion that only a person can judge does not: nobody is asked about unfinished work. */
 const isProven = ({ verdicts = [] }: Result): boolean =>
   verdicts.length > 0 && verdicts.every(({ holds }) => holds === true)

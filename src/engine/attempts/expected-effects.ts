@@ -73,6 +73,7 @@ export async function checkEffects(
 const isFolderFor = (declared: readonly string[], change: Change): boolean =>
   isFolder(change) && declared.some(pattern => pattern.startsWith(`${change.path}/`))
 
+/** Planfold makes it while a command runs, this one or a concurrent one. */
 const isScratchFolder = (change: Change): boolean => isFolder(change) && isScratch(change.path)
 
 const isFolder = ({ before, after }: Change): boolean =>

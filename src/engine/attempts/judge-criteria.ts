@@ -108,6 +108,7 @@ const VALUE_MAX = 60
 const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text)
 
 export interface CommandRun {
+  /** By the exit code alone. */
   readonly verdict: Verdict
   readonly exited: Extract<Outcome, { readonly type: 'exited' }> | null
 }

@@ -62,7 +62,7 @@ type Ran = (CommandRun & { readonly outcome: null }) | { readonly verdict: Verdi
 
 async function runTests({ command }: TestsCriterion, judging: JudgeContext): Promise<Ran> {
   const { verdict, exited } = await runCommand(command, judging)
-  // A run that hit a time or output limit proves nothing about its tests.
+  // A run that was ended by its time limit or a limit of the sandbox proves nothing about its tests.
   if (exited === null || exited.timedOut || exited.excess !== undefined) return { verdict, exited, outcome: null }
   return { verdict, outcome: outcomeIn(exited, judging.tools.root) }
 }

@@ -53,6 +53,7 @@ export class DecisionJournal {
     this.#user = user
   }
 
+  /** True for the first of its kind, up to `KINDS_MAX` kinds. */
   note(decision: NetworkDecision): boolean {
     const { host, port, allowed, rule, why } = decision
     const key = JSON.stringify([host, port, allowed, rule ?? why])
@@ -128,7 +129,7 @@ export async function askForAddress(
 
 type AskingStore = Pick<Store, 'state' | 'update' | 'onChange'>
 
-/** Adds the question to the inbox unless it is open or answered. `over`: the plan no longer takes answers. */
+/** Adds the question to the inbox unless it is open or answered. `over`: the command is no longer wanted, or `signal` fired. */
 export async function askForPermit(
   store: AskingStore,
   user: NetworkUser,

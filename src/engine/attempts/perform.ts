@@ -1,5 +1,6 @@
 // Performs one attempt whose start is in the journal: time limit, worktree, comparison of files before and after, and shortages of the
-// machine. The result is a value. A runner that throws has a bug, reported as a failure that is never retried.
+// machine. The result is a value. Anything thrown, except a shortage or a fail-stop, is a bug of ours, reported as a failure that is never
+// retried.
 
 import { actionFacts } from '../../domain/actions/actions.ts'
 import { BUDGET_CODE } from '../../domain/budget/budget-rules.ts'

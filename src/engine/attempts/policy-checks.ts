@@ -43,7 +43,7 @@ export function commandsFor(
   }
 }
 
-/** `git push` and `git fetch` of the engine bypass the sandbox's proxy, so the policy layers are checked here. */
+/** `git push` and `git fetch` run outside the sandbox and its proxy, so the policy layers are checked here. */
 function remoteBeyond(root: string, state: PlanState, argv: readonly string[], isAgreed: boolean): Failure | null {
   const limits = networkAround({ ...state, definition: {} as PlanState['definition'] }, {})
   if (limits.length === 0) return null
@@ -83,7 +83,7 @@ function targetOf(url: string): readonly NetworkTarget[] {
   return [{ host: plain, port: port === undefined ? (GIT_PORTS[scheme!] ?? 443) : Number(port), request: null }]
 }
 
-/** A task with a denied check must not start. */
+/** A task must not start if any of its commands is denied, also a later one such as a check. */
 export function deniedCommand(state: PlanState, definition: TaskDefinition): Failure | null {
   if (state.layers.length === 0 && state.definition.policy?.commands === undefined) return null
   for (const command of commandsOf(definition)) {

@@ -1,5 +1,6 @@
 // Prepares an attempt: judges its condition and preconditions, expands `for_each`, and captures the files that it may write (first attempt
-// of a visit) or restores them (later attempts), so that every attempt begins with the same files. Recorded before the start.
+// of a visit) or restores them (later attempts), so that every attempt begins with the same files; an agent may continue its own work instead.
+// Recorded before the start.
 
 import type { Expanded, Turn } from '../../domain/command.ts'
 import { needsConsent } from '../../domain/gates/consent-rules.ts'
@@ -33,6 +34,7 @@ export interface Preparation {
   readonly prepared: Prepared
   readonly expanded?: Expanded
   readonly gate?: Omit<NonNullable<Turn['gates']>[number], 'task' | 'visit'>
+  /** Other plans have reserved its files: nothing of this is recorded, and the task waits. */
   readonly waits?: ScopeWait
   /** This machine ran short of something: nothing was prepared, and nothing is recorded about the task. */
   readonly shortage?: Shortage
@@ -73,7 +75,7 @@ export async function prepare(
 
 const NEVER = new AbortController().signal
 
-/** With task worktrees, preconditions look at the plan's branch instead of the workspace. */
+/** With task worktrees, preconditions that run commands look at what the plan has done so far, not at the workspace. */
 async function seeing(rooms: Rooms, state: PlanState, task: TaskState, signal: AbortSignal): Promise<Judged> {
   const { preconditions = [], id } = task.definition
   if (!usesTaskWorktrees(state.definition) || !preconditions.some(one => commandOf(one) !== null))

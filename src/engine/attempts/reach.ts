@@ -1,4 +1,5 @@
-// Network access of our own requests (`http` tasks): the same rules, decisions and journal as for commands behind the proxy.
+// Network access of requests that a runner makes itself (`http`, `wait`): the same rules, decisions and journal as for commands behind the
+// proxy.
 
 import { networkOf } from '../../domain/plan-rules/network.ts'
 import { networkAround } from '../../domain/policy/policy-in-state.ts'
@@ -11,6 +12,7 @@ import type { Rooms } from '../rooms.ts'
 import { letThrough, networkRules, networkUser, type SandboxUser } from './attempt-sandbox.ts'
 import { DecisionJournal } from './network-access.ts'
 
+/** As in the decisions of the proxy (safety/network/decision-list.ts). */
 const PATH_MAX = 200
 
 /**

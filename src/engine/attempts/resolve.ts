@@ -1,5 +1,5 @@
-// Turns a task definition into an attempt: resolves every `${{ … }}` against recorded outputs. Definitions without expressions are
-// remembered, so they cost one look-up.
+// Turns a task definition into an attempt: resolves every `${{ … }}` against recorded outputs. Whether a definition has any is remembered,
+// so one without costs one look-up.
 
 import { hash } from 'node:crypto'
 import type { FieldContent } from '../../domain/actions/action-facts.ts'

@@ -134,7 +134,7 @@ async function reserve(
   }
 }
 
-/** Shrinks a single expensive call to what is left, before a person is asked about it. */
+/** As much of a call as is left now, and no more than may be spent without asking a person; at least `least`. */
 function shrunkToBudget(spend: Spend, least: Spend, state: PlanState, visit: Visit): Spend {
   const { task } = visit
   const budget = state.budget ?? newLedger()

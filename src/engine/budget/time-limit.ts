@@ -10,6 +10,7 @@ import type { Rooms } from '../rooms.ts'
 
 /** Time for a command to clean up before it is killed; two seconds after the limit nothing may be alive. */
 const GRACE_MS = 500
+/** The longest time that a timer can wait. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 export interface TimeLimit {
@@ -32,6 +33,7 @@ export function timeLimit(rooms: Rooms, state: PlanState, task: TaskState, stop:
   const arm = (leftMs: number): void => {
     if (!isCleared) cancel = clock.after(Math.min(Math.max(0, leftMs), TIMER_MAX_MS), look)
   }
+  // Reads the state again: a person may have added time.
   const look = (): void => {
     store.state(state.id).then(
       now => {

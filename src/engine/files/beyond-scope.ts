@@ -1,5 +1,6 @@
 // Changes outside the write scope of a sandboxed command: new names, and protected names that changed because a person or another process
-// replaced them outside the sandbox. Changes in the scope of another running task, here or in another plan, belong to that task.
+// replaced them outside the sandbox. Changes in the scope of another task that has started, here or in another plan meanwhile, belong to
+// that task.
 //
 // If the user wrote the command, the rest is reported and left in place. Otherwise the attempt fails, and new files are moved away, not
 // deleted.
@@ -80,7 +81,7 @@ export function besideOf(appeared: readonly string[], changed: readonly string[]
   }
 }
 
-/** Records the names, however the attempt ended. */
+/** Adds the names to the result, whether the attempt succeeded or failed; an interruption has no result. */
 export const withBeside = (result: Result | Interrupted, strayed: BeyondScope | null): Result | Interrupted =>
   strayed?.is !== 'reported' || result.status === 'interrupted' ? result : { ...result, beside: strayed.beside }
 
@@ -98,6 +99,7 @@ async function othersScopes(
   return path => all.some(scope => holds(scope, path) && !isClosed(scope, path))
 }
 
+/** A new folder that leads to the scope belongs to it. */
 const holds = (scope: readonly string[], path: string): boolean =>
   inScope(scope, path) || scope.some(pattern => pattern.startsWith(`${path}/`))
 
@@ -123,6 +125,7 @@ export async function pruneMoved(
       if ((statSync(at, { throwIfNoEntry: false })?.mtimeMs ?? before) >= before) continue
       attempts++
       files.push(...filesBelow(at))
+      // A person sees the names before they confirm, so files that were not named stay.
       if (remove && files.length <= FILES_NAMED_MAX) await removeTree(at)
     }
     if (remove && namesIn(join(folder, plan)).length === 0) rmdirSync(join(folder, plan))

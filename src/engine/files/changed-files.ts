@@ -1,4 +1,4 @@
-// Files that a plan has changed in total, read from its whole journal.
+// Files that a plan left different from how it found them, read from its whole journal.
 
 import { isAttemptEnd } from '../../domain/event.ts'
 import type { PlanId, Sha256 } from '../../domain/id.ts'
@@ -31,6 +31,7 @@ function changeSetsIn(entries: readonly Entry[]): readonly Sha256[] {
   )
 }
 
+/** The last change of a path counts; one that was created and deleted again is not listed. */
 async function addChanges(rooms: Rooms, sha256: Sha256, files: Map<string, ChangedFile['change']>): Promise<void> {
   for (const { path, before, after } of (await readOthersChanges(rooms, sha256)) ?? []) {
     const known = files.get(path)

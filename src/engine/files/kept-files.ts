@@ -1,5 +1,5 @@
 // Backups: versions of files that a retry, rollback, adoption or restore replaced. Listed from the journal, and restored with the same
-// steps as a rollback, which never overwrite a person's changes.
+// steps as a rollback, which overwrite a person's later changes only if the caller chose that.
 
 import type { Event } from '../../domain/event.ts'
 import { advise, type Hint, next } from '../../domain/hint.ts'
@@ -62,6 +62,7 @@ async function recordRestore(rooms: Rooms, plan: PlanId, { changed, saved }: Fin
   return submitted
 }
 
+/** Oldest first: a restore takes the last version of a path. */
 export async function keptFiles(rooms: Rooms, state: PlanState): Promise<readonly KeptFile[]> {
   const kept: KeptFile[] = []
   for (const { now, events } of await entriesAfter(rooms.store, state.id, 0))
@@ -147,7 +148,7 @@ export async function restoreFiles(
         `'${busy}' is running and may write '${path}'`,
         'wait until it has ended, or pause the plan',
       )
-    // The version that an earlier restore replaced is skipped: otherwise asking twice would take the work away again.
+    // What an earlier restore replaced must be named by its hash: otherwise asking twice would take the work away again.
     const found = versions.findLast(
       one => one.path === path && (ask.hash === undefined ? one.by !== 'restore' : hasHash(one, ask.hash)),
     )
@@ -204,6 +205,7 @@ function writerOf(state: PlanState, path: string): TaskName | null {
   return null
 }
 
+/** Completes and records an interrupted operation first; refuses if another plan must do that, or it fails. */
 async function refuseUnfinished(rooms: Rooms): Promise<Submitted | null> {
   const begun = await rooms.snapshots?.resume()
   if (begun == null) return null

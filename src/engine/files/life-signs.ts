@@ -1,14 +1,16 @@
-// Heartbeat files of the processes that work on a plan's files: one empty file per plan, touched twice a second while an attempt with a
-// write scope runs. After a crash its time tells until when those processes can have written; a clearly later change is a person's work. A
-// lost or late heartbeat is harmless: the person is then asked, or the file is kept.
+// Heartbeat files of the processes that work on a plan's files: one empty file per plan, touched twice a second while an attempt runs whose
+// files are compared, or that a budget limits. After a crash its time tells until when those processes can have written; a clearly later
+// change is a person's work. A lost or late heartbeat is harmless: the person is then asked, or the file is kept.
 
 import { closeSync, futimesSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Millis, PlanId } from '../../domain/id.ts'
 
 export interface LifeSigns {
+  /** Touches the file until the returned function is called. */
   watch(plan: PlanId): () => void
   touch(plan: PlanId): void
+  /** The last heartbeat; null if it is unknown. */
   last(plan: PlanId): Millis | null
   forget(plan: PlanId): void
 }
@@ -56,7 +58,7 @@ export class LifeSignFiles implements LifeSigns {
         closeSync(file)
       }
     } catch {
-      // A missed heartbeat costs at most one question after a crash.
+      // A missed heartbeat costs a question after a crash, nothing else.
     }
   }
 

@@ -16,6 +16,7 @@ import { readOthersChanges } from '../rollback/attempt-changes.ts'
 import type { Rooms } from '../rooms.ts'
 import { changesOf, entriesAfter } from './other-plans.ts'
 
+/** Larger files are never collected as outputs (attempts/outputs.ts). */
 const FILE_MAX_BYTES = 64 * 1024 * 1024
 
 export async function lostOutputs(house: Rooms, state: PlanState): Promise<readonly LostOutput[]> {
@@ -73,6 +74,7 @@ const hasBegun = ({ attempt, status, gate }: TaskState): boolean =>
   attempt > 0 &&
   (status === 'running' || status === 'ready' || gate?.asks.type === 'unknown-outcome' || gate?.asks.type === 'edits')
 
+/** A loss that was recorded stays recorded: the file is not read while an open attempt may be writing it. */
 function lostBefore(
   { lostOutputs: known }: PlanState,
   { task, visit, output }: Found['about'],
@@ -102,6 +104,7 @@ function isAsRecorded(recorded: Json, bytes: Buffer, sha256: Sha256): boolean {
   }
 }
 
+/** What the plan's own tasks left there last, as far as it was recorded, is no loss. */
 async function withoutOwn(rooms: Rooms, state: PlanState, lost: readonly Found[]): Promise<readonly LostOutput[]> {
   const left = new Map<string, Sha256 | null>()
   const paths = new Set(lost.map(({ about }) => about.file))

@@ -1,7 +1,7 @@
 // Changes by others in the same files: by other plans of the workspace, and by other tasks of the plan.
 //
-//   writtenByOthers   for each path, what the last successful visit of another task left there since this task's files were
-//                     captured: restoring before a retry must not touch it
+//   writtenByOthers   for each path, what others left there last since this task's files were captured (attempts that succeeded,
+//                     compensations, rollbacks of other plans): restoring before a retry must not touch it
 //   otherPlans        all changes recorded by other plans since a time, and when their tasks worked in which scopes. A task
 //                     without a scope is credited with every change around it, so changes of others must be removed. A path in
 //                     the declared scope of another plan's task belongs to that plan; if neither declared it, nobody can tell
@@ -94,6 +94,7 @@ const isReadied = ({ events }: Entry, { definition: { id } }: TaskState): boolea
 const isBegun = ({ events }: Entry, { definition: { id }, visit }: TaskState): boolean =>
   events.some(event => event.type === 'attempt.started' && event.task === id && event.visit === visit)
 
+/** Does the plan work in the same folder? In another folder the same path is another file. */
 function sharesFolder({ store }: Rooms, { place }: PlanState): (plan: PlanId) => Promise<boolean> {
   const known = new Map<PlanId, boolean>()
   return async plan => {
@@ -124,6 +125,7 @@ export interface OthersChange extends Change {
 
 interface OthersVisit {
   readonly plan: string
+  /** Null if all files were compared. */
   readonly scope: readonly string[] | null
   /** Its reservation, also if all files were compared. */
   readonly reserves: readonly string[]

@@ -17,17 +17,17 @@ import { besideOf } from './beyond-scope.ts'
 import { changesOf, entriesAfter, otherPlans } from './other-plans.ts'
 
 export interface OutsideClaim {
-  /** Belongs to the task, because a revision widened its scope or the reporter said so. Includes folders created for it. */
+  /** Belongs to the task, because a revision widened its scope or a person said so. Includes folders created for it. */
   readonly own: readonly Change[]
   /** Belongs to the task too, but could not be stored, so a rollback leaves it. */
   readonly unstored: readonly UncoveredPath[]
-  /** The reporter says that it is not the task's work. */
+  /** The reporter, or a person who was asked, said that it is not the task's work. */
   readonly others: readonly Change[]
-  /** Unexplained: the report is refused. */
+  /** Nobody has said whose it is: a report of success is refused. */
   readonly unexplained: readonly Change[]
 }
 
-/** `notMine`: patterns of paths that the reporter disclaims. Null if no snapshot was taken at the claim. */
+/** `notMine`: patterns of paths that the reporter disclaims. Null if there is no snapshot of the claim, or files cannot be compared now. */
 export async function outsideClaim(
   rooms: Rooms,
   state: PlanState,
@@ -42,7 +42,7 @@ export async function outsideClaim(
   const found = taken.ok ? await rooms.snapshots.diff(around, taken.manifest) : taken
   if (!found.ok) return null
   const { since, isOthers } = await workedMeanwhile(rooms, state, task)
-  // Large and newly ignored files have no stored version to compare, so a later modification time counts as a change.
+  // Large and newly ignored files have no stored version to compare, so a later change time (ctime) counts as a change.
   const unstored = changedUnstored(rooms, found.left, since)
   const isNewFolder = new Set(found.changes.filter(one => isFolder(one) && one.before === null).map(({ path }) => path))
   const files = [...found.changes, ...unstored.map(({ path }) => ({ path, before: null, after: null }))]
@@ -62,7 +62,7 @@ export async function outsideClaim(
   }
 }
 
-/** `disclaimed`: the reporter said that it is not the task's work. */
+/** `disclaimed`: the reporter, or a person who was asked, said that it is not the task's work. */
 export function besideClaim(changes: readonly Change[], disclaimed: boolean): { readonly beside?: OutsideChanges } {
   if (changes.length === 0) return {}
   const paths = (isNew: boolean) =>

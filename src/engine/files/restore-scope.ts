@@ -142,7 +142,7 @@ async function tryRestore(
     write: decided.write,
     after: judge.endedAt,
     judged: found.changes,
-    // Recorded before the first file changes, so that nothing is lost in a crash.
+    // Noted in the store before the first file changes, so that nothing is lost if we crash before the journal names it.
     onSaved: (saved, made) => {
       if (found.changes.length === 0) return
       const note: Note = { saved, to: preimage, made, visit: task.visit, attempt: task.attempt + 1 }
@@ -228,6 +228,7 @@ interface Decided {
   readonly write: ReadonlyMap<string, TreeEntry>
   readonly settled: readonly Shown[]
   readonly undecided: readonly Change[]
+  /** Undecided because they were to be merged and cannot be. */
   readonly unmerged: readonly string[]
 }
 

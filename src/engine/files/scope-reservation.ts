@@ -18,7 +18,8 @@ import type { Rooms } from '../rooms.ts'
 const LINKS_MAX = 40
 
 /**
- * The patterns as declared, and with symbolic links resolved where that differs. Only the part before the first wildcard can be resolved.
+ * The patterns as declared, and with symbolic links resolved where that differs, so that a folder and a link to it count as the same files.
+ * Only the part before the first wildcard can be resolved.
  */
 export function realScope(
   { root, stateDir }: { readonly root: string; readonly stateDir: string },
@@ -88,7 +89,7 @@ export async function reserveScope(rooms: Rooms, state: PlanState, task: TaskSta
   return { reserves: { ...rest, seen, within } }
 }
 
-/** Tasks that could start if other plans had not reserved their files; at most as many as may run at once. */
+/** Tasks that could start if other plans had not reserved their files; no more are looked for after `SHOWN_MAX`. */
 export async function scopeWaits(rooms: Rooms, state: PlanState): Promise<readonly ScopeWait[]> {
   if (state.status !== 'active') return []
   const waits: ScopeWait[] = []
@@ -142,6 +143,7 @@ export async function enclosingPlans(rooms: Pick<Rooms, 'environment' | 'store'>
   return found === null ? [] : [found.state.id, ...(found.task.prepared?.reserves?.within ?? [])]
 }
 
+/** The running task whose command this process is, by PLANFOLD_KEY; null if there is none. */
 export async function enclosingTask({
   environment,
   store,

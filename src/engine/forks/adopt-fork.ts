@@ -35,7 +35,9 @@ interface Worked {
   readonly files: ForkFiles
   readonly changes: readonly Change[]
   readonly preview: readonly FilePreview[]
+  /** The adoption of this fork that is in force. */
   readonly earlier: Earlier | null
+  /** It was ordered and has not ended. */
   readonly isUnderWay: boolean
 }
 
@@ -169,6 +171,7 @@ function refuseFork(fork: PlanState, entries: readonly Entry[]): Refusal | null 
   )
 }
 
+/** The plan that takes the changes: the named one, else the nearest ancestor whose folder exists. */
 async function intoPlan(rooms: Rooms, fork: PlanState, named: string | undefined): Promise<PlanState | Refusal> {
   const way = 'name another plan that works in this workspace: --into PLAN'
   if (named !== undefined) {
@@ -276,7 +279,7 @@ function objection({ preview }: Worked, ask: AdoptAsk, name: string): Refusal | 
   )
 }
 
-/** Everything is adopted: removes the folder, and records in the fork where its work is. */
+/** Nothing is left to adopt: removes the folder if it may go, and records in the fork where its work is. */
 async function settle(
   rooms: Rooms,
   fork: PlanState,

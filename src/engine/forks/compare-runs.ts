@@ -51,6 +51,7 @@ async function entriesOf(rooms: Rooms, plan: PlanId): Promise<readonly Entry[]> 
   return all
 }
 
+/** A pruned change set is unknown, not a failure. */
 async function changed(rooms: Rooms, changes: Parameters<typeof readChanges>[1]) {
   try {
     return await readChanges(rooms, changes)

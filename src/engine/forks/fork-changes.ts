@@ -59,6 +59,7 @@ export async function forkFiles(
   return { ok: true, files: { seen: 'journal', left: [], ...known } }
 }
 
+/** The snapshot of its end, unless the fork has continued since. */
 function endedFiles(entries: readonly Entry[]): Sha256 | null {
   let found: Sha256 | null = null
   for (const event of eventsOf(entries)) {
@@ -94,7 +95,7 @@ export async function storeForkEnd(rooms: Rooms, plan: PlanId): Promise<void> {
   await takeEnd(rooms, state, standing, state.version)
 }
 
-/** Stores later work as the fork's end, so that an adoption can be repeated. False if `files` do not come from its folder. */
+/** Stores later work as the fork's end, so that an adoption can be repeated. False if its files or its journal have changed meanwhile. */
 export async function storeForkFiles(rooms: Rooms, state: PlanState, files: ForkFiles): Promise<boolean> {
   const { seen, snapshot, entries } = files
   if (seen !== 'folder' || snapshot === undefined || endedFiles(entries) === snapshot) return true
@@ -115,6 +116,7 @@ async function takeEnd(
   return (await rooms.store.update(id, command, { actor: ENGINE, expectedVersion })).ok
 }
 
+/** Since it last ended. */
 function isStored(entries: readonly Entry[]): boolean {
   let stored = false
   for (const event of eventsOf(entries)) {

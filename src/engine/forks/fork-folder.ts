@@ -205,6 +205,7 @@ async function removeWorktree(removing: Removing & { readonly path: string }): P
   return endWords(again, await unstoredIn(removing, again))
 }
 
+/** The files for which git refused; null if it succeeded or refused for another reason. */
 async function unstoredIn(
   { whyUnstored }: Removing,
   answer: GitAnswer<unknown>,

@@ -313,6 +313,7 @@ export async function fork(rooms: Rooms, now: PlanState, ask: ForkAsk, writing: 
   const definition: PlanDefinition = { ...defined, name: named }
   const imported = importedFrom(point.then, definition, ask)
   const place = settled?.settled.place
+  // All files at the start, so that changes are known whoever makes them.
   const start =
     place === undefined
       ? undefined

@@ -20,7 +20,7 @@ export interface ForkPoint {
   readonly then: PlanState
 }
 
-/** `from` as `resolveEntry` reads it: a task means the end of its last visit. */
+/** `from` as `resolveEntry` reads it: a task means where it last ended. */
 export function forkPoint(entries: readonly Entry[], from: string): ForkPoint | Refusal {
   const found = resolveEntry(entries, from)
   if ('code' in found) return found
@@ -34,7 +34,10 @@ export function forkPoint(entries: readonly Entry[], from: string): ForkPoint | 
   return { version, then }
 }
 
-/** Tasks that had completed stay completed, with their outputs. Tasks that had failed, or were cancelled or undone, are open again. */
+/**
+ * Tasks that had ended stay ended, with their outputs: completed, skipped, or failed where the plan goes on without them. Tasks that had
+ * failed for good, were cancelled or undone are open again.
+ */
 export function importedFrom(
   then: PlanState,
   definition: PlanDefinition,

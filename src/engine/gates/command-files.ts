@@ -1,5 +1,5 @@
 // The files that a command names, and their contents: `sh x.sh` does what x.sh says, so an approval of the command includes x.sh as it is.
-// Read synchronously, so that nothing changes between two reads. Only files covered by an approval are read.
+// Read synchronously, so that nothing of ours runs between two reads. Only files covered by an approval are read.
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs'
@@ -19,6 +19,7 @@ export const KEPT_MAX = 1024 * 1024
 const CHUNK = 1024 * 1024
 
 export interface Named extends ShownFile {
+  /** The content of a small file in the workspace; else null. */
   readonly bytesThere: Buffer | null
 }
 
@@ -126,7 +127,7 @@ const placeOf = ({ parentPath, name }: { readonly parentPath: string; readonly n
 const byPlace = (a: Parameters<typeof placeOf>[0], b: Parameters<typeof placeOf>[0]): number =>
   placeOf(a) < placeOf(b) ? -1 : 1
 
-/** The program found for the first word; another program of the same name has another path and hash. */
+/** The path of the program that the first word starts. Another program of the same name has another path. */
 export function programOf(root: string, cwd: string, word: string, environment: Variables): string | null {
   const base = realOf(root) ?? root
   const inside = (path: string): string => (isWithin(base, path) ? relative(base, path) : path)

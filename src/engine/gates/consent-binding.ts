@@ -52,11 +52,12 @@ export interface Binding<T> {
 }
 
 export interface BindOptions {
-  /** Who must approve, when the policy decides that rather than the task. */
+  /** Who must approve, when the gate, the policy or an earlier approval decides that rather than the task. */
   readonly approvers?: Approvers | null
   readonly reviewed: readonly ShownChange[] | null
 }
 
+/** The resolved attempt; or none, `open` says why not yet; or the task as written. */
 export type Resolution =
   | { readonly attempt: Attempt; readonly open: null }
   | { readonly attempt: null; readonly open: string }
@@ -140,6 +141,7 @@ export async function bindTask(
   return { ...sealed(shown), contents }
 }
 
+/** A task that is declared to only read writes nothing, whatever the policy allows; nor does a request whose answer goes into no file. */
 function writesNothing(task: TaskDefinition, effect: EffectClass): boolean {
   const { files } = actionFacts(task.action)
   return task.write === undefined && (effect === 'pure' || (files !== undefined && files(task) === null))
@@ -157,7 +159,7 @@ async function isSandboxed(
   return sandbox !== undefined && (sandbox.isRequired || (await sandbox.room.check()).ok)
 }
 
-/** Edits, git and database work done by the engine itself need no network rules. */
+/** What the engine itself does to files, repositories and databases reaches no network. */
 function reachedBy(state: PlanState, task: TaskDefinition): NetworkUse | null {
   const { network } = actionFacts(task.action)
   const declared =
@@ -280,7 +282,7 @@ function namesOf(action: Action, words: readonly string[], cwd: string, root: st
   return named === 'words' ? namedFiles(root, cwd, words) : namedFiles(root, '.', named)
 }
 
-/** Probe, checks and preconditions. The definition hash covers their words, but not the files they name. */
+/** Probe, checks, preconditions and undo. The definition hash covers their words, but not the files they name. */
 function besidesOf(definition: TaskDefinition): readonly string[] {
   const { accept = [], preconditions = [], postconditions = [], probe, compensate } = definition
   const checks = (label: string, criteria: typeof accept): readonly string[] =>
@@ -313,7 +315,7 @@ const hashes = new WeakMap<PlanDefinition, { readonly written: Sha256; readonly 
 /** Expanded items are not written by the author; they appear in the inputs of each task. */
 export const writtenHash = (plan: PlanDefinition): Sha256 => hashesOf(plan).written
 
-/** Covers the surrounding policy layers too. They are fixed once the plan has started. */
+/** Covers the surrounding policy layers too, if there are any. */
 export function policyHash({ definition, layers }: Pick<PlanState, 'definition' | 'layers'>): Sha256 {
   if (layers.length === 0) return hashesOf(definition).policy
   const { policy = {} } = definition

@@ -1,5 +1,6 @@
 // Checks approvals against the real world: what a task would do is computed when a gate asks, before the task starts, and again immediately
-// before its runner is called. No code of ours runs between the last check and the runner's first system call.
+// before its runner is called. Between that last check and the runner's first system call nothing of ours runs, except that files are
+// searched for the secrets of a task that has some.
 
 import { join } from 'node:path'
 import { actionFacts } from '../../domain/actions/actions.ts'
@@ -120,7 +121,7 @@ export function isCovered(task: TaskState, found: Found, now: number): boolean {
   return task.consent !== null && faultIn(task.consent, found, now) === null
 }
 
-/** As above, for exactly the resolved attempt. */
+/** Why the task must not run; null if it may. Asked right before the runner is called, of exactly the resolved attempt. */
 export async function objection(
   rooms: Rooms,
   { id }: PlanState,
@@ -184,11 +185,11 @@ async function boundAt(rooms: Rooms, state: PlanState, gate: TaskState): Promise
   const next = nextOf(state, gate)
   for (const task of type === 'question' ? [] : releasedBy(state, gate, next)) {
     const demanded = demandedBy(state, task)
-    // A review of steps needs exact knowledge only of irreversible tasks and of the programs that run.
+    // A review of steps needs exact knowledge only of tasks that need approval for their impact, and of the programs that run.
     const isExact = impactIn(state, task) !== null || isProgramFilledIn(task.definition)
     const isWritten = isStepReview(definition) && next.has(task) && !isExact
     const resolved = isWritten ? AS_WRITTEN : await resolution(state, task)
-    // Tasks for which the policy names other approvers ask in their own turn; so do tasks whose action is not known yet.
+    // Tasks for which the policy names other approvers ask in their own turn; so do tasks with an impact whose action is not known yet.
     const isOther = demanded !== null && JSON.stringify(demanded) !== JSON.stringify(approvers)
     // An outcome that routes back to it starts a new visit, which this approval cannot cover.
     const isBack = !needsGate(task, gate) && wouldReopen(task)
@@ -337,7 +338,10 @@ async function reviewedFor(
   return changed.every(({ path }) => excused(path)) ? reviewed : await review(rooms, state)
 }
 
-/** Was the path written by a task approved at the same gate, or is one writing it now? Only declared files count. */
+/**
+ * Was the path left as it is by a task approved at the same gate, or is one writing it now? `declared`: without what was found by comparing
+ * all files, since only declared files are certainly a task's work.
+ */
 async function leftByApproved(
   rooms: Rooms,
   state: PlanState,

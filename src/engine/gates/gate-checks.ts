@@ -59,7 +59,7 @@ async function judged(
   }
 }
 
-/** Consumption so far. An unpassed gate counts as zero. */
+/** What the plan has used so far: attempts, and time since its start. A gate that nobody has passed is no attempt. */
 function used(
   { attempts, startedAt }: PlanState,
   { attempts: attemptsMax, timeMs }: NonNullable<GateAction['within']>,

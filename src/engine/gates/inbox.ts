@@ -235,6 +235,6 @@ async function plansIn(
       cursor = page.next
     }
   }
-  // Ids sort by time: the oldest question comes first.
+  // Ids sort by time: the oldest plan comes first.
   return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
 }

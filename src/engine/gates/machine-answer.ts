@@ -1,5 +1,5 @@
 // Answers to Planfold's own questions: may a command reach an address, may more be spent, whose change is this. Some are also saved in the
-// user's settings, before the answer is journaled: after a crash in between, the question is asked again and no answer is lost.
+// user's settings, before the answer is journaled: after a crash in between, the question is asked again. No answer is journaled unsaved.
 
 import type { JsonObject } from '../../domain/json.ts'
 import { fillIn } from '../../domain/plan-rules/form.ts'
@@ -12,7 +12,7 @@ import { changeUserRules } from '../../safety/network/user-rules.ts'
 import { type Caller, deny } from '../roles.ts'
 import type { Rooms } from '../rooms.ts'
 
-/** Saves the answer if the user asked for that. Returns a refusal, or null and what changed in the settings. */
+/** Saves the answer in the user's settings if it says so. Returns why the answer is refused, or null if it may be journaled. */
 export async function keepForMachine(
   { environment, root, stateDir, clock }: Rooms,
   caller: Caller,
@@ -39,7 +39,7 @@ export async function keepForMachine(
   return kept.ok ? null : refuse('not-allowed', kept.failure.message, kept.failure.hint)
 }
 
-/** Refuses answers that only a person may give when they come from a task's command or an agent's shell. */
+/** Refuses what only a person may say if it comes from a task's command or an agent's shell. On the page, a person says it. */
 export function refuseProgram(environment: Rooms['environment'], { isPerson }: Caller, what: string): Refusal | null {
   const program = programBehind(environment)
   if (program === null || (program === 'a coding agent' && isPerson === true)) return null

@@ -27,7 +27,9 @@ export function pushTarget(from: string, words: readonly string[], environment: 
 }
 
 interface Repository {
+  /** Of the worktree: where its HEAD is. */
   readonly own: string
+  /** Of all worktrees: refs, settings and hooks. */
   readonly common: string
   readonly top: string
 }

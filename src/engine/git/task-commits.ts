@@ -158,6 +158,7 @@ export function demandGit({ git }: Rooms): Git {
   return git ?? refuse('logic', 'git is not used here', 'take `git` out of the plan, or open the engine with git')
 }
 
+/** The value of an answer of git; a failure is thrown as `CutShort`. */
 export function taken<T>(
   answer: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure },
 ): T {

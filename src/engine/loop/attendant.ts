@@ -36,7 +36,7 @@ function listenForOrders(store: Store, listener: Listener): void {
 const MAX_DEFAULT = 16
 const REST_MS = 25
 const ROUND_MS = 5_000
-/** A plan without progress for longer than this gives its slot to others, and is resumed later. */
+/** A plan with nothing running whose next step is due later than this gives its slot to others; a timer brings it back in time. */
 const PATIENCE_MS = 2_000
 const BACK_OFF_MAX_MS = 60_000
 /** A plan held by another process is checked this often, because it may be released without an entry. */
@@ -69,6 +69,7 @@ class Attendant {
   readonly #everyMs: number
   readonly #max: number
   readonly #graceMs: number
+  /** The last order given in this process, on the monotonic clock. */
   readonly #ordered = new Map<PlanId, number>()
   readonly #moved = new Set<PlanId>()
   readonly #line = new Set<PlanId>()
@@ -304,6 +305,7 @@ class Attendant {
     return Math.max(0, wait)
   }
 
+  /** An error of the store or of one plan is reported, and the other plans continue. */
   async #tried<T>(work: () => Promise<T>, plan: PlanId | null = null): Promise<T | undefined> {
     try {
       return await work()

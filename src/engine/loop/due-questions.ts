@@ -38,7 +38,7 @@ async function raiseDueOnce(rooms: Rooms, state: PlanState): Promise<boolean> {
   const isDue = (nextAlarm(state)?.at ?? Number.POSITIVE_INFINITY) <= clock.now()
   if (results.isNone && !isDue) return false
   try {
-    // If the version has moved, another process is at work on the plan.
+    // Refused if the version has moved: then somebody else is at work on the plan.
     const updated = await store.update(id, results.turn(true), { actor: ENGINE, expectedVersion: version })
     return updated.ok && updated.events.length > 0
   } catch (error) {

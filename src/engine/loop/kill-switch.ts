@@ -30,7 +30,7 @@ export function haltOf({ store }: Pick<Rooms, 'store'>): Halt | null {
   }
 }
 
-/** Refuses orders that start work. The hint for agents does not say how to lift the halt: that is a person's decision. */
+/** Refuses orders that start work. Claims, and callers who may not administer, are not told how to lift the halt: a person decides that. */
 export function refuseHalted(rooms: Rooms, { rights }: Caller, order: Order['type']): Refusal | null {
   const halt = haltOf(rooms)
   if (halt === null) return null

@@ -15,13 +15,14 @@ import type { propose } from '../revisions/propose-after-failure.ts'
 import type { rollBack } from '../rollback/perform-rollback.ts'
 import type { Rooms } from '../rooms.ts'
 
+/** A process that reserved files may die without writing an entry, so waiting tasks look again this often. */
 const LOOK_MS = 1_000
 
 interface ScopeWaits {
   readonly names: ReadonlySet<TaskName>
   /** Check again after this time even without a change; null if no task waits. */
   readonly lookMs: number | null
-  /** Does a process drive one of the plans that hold the files? Then they will be released without a person's help. */
+  /** Does a process drive one of the plans that reserved the files? Then they will be released without a person's help. */
   readonly isMoving: boolean
   readonly list: readonly ScopeWait[]
   add(wait: ScopeWait): void
@@ -29,6 +30,7 @@ interface ScopeWaits {
   look(state: PlanState): Promise<void>
 }
 
+/** Tasks that wait for files reserved by other plans. They reserve nothing meanwhile, and later tasks may pass them. */
 class ScopeWaitsLocal implements ScopeWaits {
   readonly #rooms: Rooms
   readonly #tell: ((waits: readonly ScopeWait[]) => void) | undefined

@@ -1,5 +1,5 @@
-// Results that are not in the journal yet. A turn takes all of them. If it is unknown whether the turn was written, it is sent again;
-// settled attempts stay settled.
+// Results that are not in the journal yet. A turn takes all of them. If it is unknown whether the turn was written, they are sent again,
+// which is harmless: settled attempts stay settled.
 
 import type { Settlement, Turn } from '../../domain/command.ts'
 import type { TaskName } from '../../domain/id.ts'

@@ -83,6 +83,7 @@ export class PlanLoop {
   /** By task and visit. Kept until the turn that contains the result is durable, like a flight. */
   readonly #preparing = new Set<string>()
   #results = new PendingResults()
+  /** Started, and the result is not durable yet. */
   readonly #chores = new Set<Chore>()
   #working = 0
   /** Fires when nothing new may start; a running check of a precondition is then abandoned. */
@@ -90,10 +91,11 @@ export class PlanLoop {
   #stale = false
   #unknowns = 0
   #writing = false
-  /** The lease is certainly ours until then, because of our last write. */
+  /** On the monotonic clock: until then nobody else can have taken the plan, because of our last write. */
   #heldUntil = 0
   /** A shortage of our own work: nothing new starts before the next try. */
   readonly #shortagePause: ShortagePause
+  /** A shortage that keeps us from writing the journal. */
   readonly #unwritten: ShortagePause
   /** After this error the process must not write; the loop ends with it. */
   #failStop: { readonly error: unknown } | null = null
@@ -170,7 +172,7 @@ export class PlanLoop {
     }
   }
 
-  /** The shortage lasts too long and nothing is in flight: the loop ends, and `resume` continues later. */
+  /** The shortage lasts too long, or we are stopping, and nothing is in flight: the loop ends, and `resume` continues later. */
   #givenUp(state: PlanState, stopping: boolean): Driven | null {
     for (const flight of this.#flights.values()) if (!flight.ended) return null
     if (this.#working > 0) return null
@@ -192,7 +194,7 @@ export class PlanLoop {
     this.#bell.ring()
   }
 
-  /** Stay with nothing to do? If asked to; or if files that a task waits for will soon be released and no other plan wants this slot. */
+  /** Stay with nothing to do? If asked to; or if a driven plan will release the files we wait for, and nobody wants our slot. */
   #stays(patienceMs: number): boolean {
     return this.#options.stay === true || (this.#scopes.isMoving && patienceMs === Number.POSITIVE_INFINITY)
   }
@@ -249,7 +251,7 @@ export class PlanLoop {
       const interruptible = mayRunAgain(compensationEffect(state, task.definition.id))
       const flight = this.#takeOff(COMPENSATION, task, interruptible)
       void this.#perform(state, by, flight, action).then(result => {
-        // An interrupted compensation stays open: the next owner repeats it or records that its outcome is unknown.
+        // An interrupted compensation stays open: whoever drives next repeats it or records that its outcome is unknown.
         const { shortage } = this.#shortagePause
         if (result.status === 'interrupted' && result.begun === false && shortage !== null) {
           const failed = { status: 'failed', failure: failureFor(shortage) } as const
@@ -383,9 +385,9 @@ export class PlanLoop {
     })
   }
 
-  /** Stops attempts that are no longer wanted: cancelled, superseded, or paused and safe to repeat. */
+  /** Stops attempts that are no longer wanted: cancelled, superseded, or paused and safe to repeat; by force or in a halt, all. */
   #interrupt(state: PlanState, stopping: boolean): void {
-    // In a pause for lack of space, running attempts may finish; they are not repeated for it.
+    // In a pause for a shortage or a used-up budget, running attempts may finish, so that they need not be repeated.
     const pausing = stopping || (state.status === 'paused' && state.shortage === null && !state.overBudget)
     const forced = this.#options.force?.aborted === true || state.halted
     for (const [key, flight] of this.#flights) {
@@ -424,6 +426,7 @@ export class PlanLoop {
     if (taken.proposed.length > 0) this.#chores.delete('propose')
     if (taken.rolledBack !== null) {
       this.#chores.delete('rollback')
+      // The outcome is in the journal now, so the workspace need not remember it.
       await this.#rooms.snapshots?.settled()
     }
     for (const { task, visit } of taken.prepared) this.#preparing.delete(`${task}/${visit}`)

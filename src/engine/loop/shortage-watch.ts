@@ -23,6 +23,7 @@ type WatchRooms = Pick<Rooms, 'clock' | 'store' | 'root' | 'stateDir'>
 
 interface Watched {
   waitMs: number
+  /** On the monotonic clock; null while the plan is not paused for a shortage. */
   at: number | null
   seenAt: number
 }
@@ -86,7 +87,7 @@ export function hasPassed(rooms: WatchRooms, { kind }: Shortage): boolean {
   }
 }
 
-/** Probes the state folder only: nothing is written into the workspace. */
+/** The probe is written into the state folder; of the workspace only the free space is read. */
 function hasSpace({ root, stateDir, clock }: WatchRooms): boolean {
   const { bavail, bsize } = statfsSync(root)
   if (bavail * bsize < PROBE_BYTES) return false

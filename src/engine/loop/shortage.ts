@@ -68,7 +68,7 @@ export function throwIfShort<T extends { readonly ok: boolean }>(answer: T): T {
   return answer
 }
 
-/** The shortage behind an error, or our missing folder; null for any other error. */
+/** The shortage behind an error, or a folder of ours that is missing or read-only; null for any other error, and for a fail-stop. */
 export function shortageOf(folders: Folders, error: unknown, doing = "Planfold's own work"): Shortage | null {
   if (error instanceof ShortageMet) return error.shortage
   if (isFailStop(error)) return null
@@ -107,6 +107,7 @@ function fromSqlite(code: number, doing: string): Shortage | null {
 
 const OPEN_FILES = 'no more files can be opened'
 
+/** The code with which opening a file fails for lack of handles; null if there are some. */
 function handlesShort(): string | null {
   try {
     closeSync(openSync('/dev/null', 'r'))
@@ -124,7 +125,7 @@ const made = (kind: ShortageKind, code: string, message: string): Shortage => ({
   hint: SHORTAGE_HINTS[kind],
 })
 
-/** The folder of ours that existed before and is missing now. With a state folder inside the workspace, reaching it proves both. */
+/** A folder of ours, seen before, that is gone or on another device now. A reachable state folder inside the workspace proves both. */
 export function missingFolder({ root, stateDir, store }: Folders): Shortage | null {
   const known = devices(store)
   const lost = missing('the state folder', stateDir, known)
@@ -167,7 +168,7 @@ function readOnly(what: string, path: string): Shortage | null {
   }
 }
 
-/** The device of each folder when it was first used: an unmounted file system leaves an empty folder behind. */
+/** The device of each folder when it was first looked at: an unmounted file system leaves an empty folder behind. */
 const DEVICES = new WeakMap<Store, Map<string, number>>()
 
 function devices(store: Store): Map<string, number> {
@@ -190,7 +191,6 @@ export interface HoldOptions {
 
 /** How long results are held in a process that is not a service. */
 export const HOLD_MS = 5_000
-// A loop that a shortage keeps from going on: what is lacking, when to try again, when to give up.
 
 const WAIT_FIRST_MS = 100
 const WAIT_MAX_MS = 5_000
@@ -238,6 +238,7 @@ function waited({ clock }: Rooms, ms: number, leaving: AbortSignal | undefined):
   })
 }
 
+/** A loop that a shortage keeps from going on: what is lacking, when to try again, when to give up. */
 export class ShortagePause {
   readonly #clock: Clock
   readonly #lastsMs: number

@@ -20,6 +20,7 @@ export class WorkerLocal implements Worker {
   readonly #driving = new Map<PlanId, Promise<unknown>>()
   /** True if one tracer already receives all entries, so that loops need not trace their own. */
   #tellsAll = false
+  /** The fence under which each plan was driven here last. */
   readonly #fences = new Map<PlanId, number>()
 
   constructor(rooms: Rooms) {
@@ -236,6 +237,6 @@ export class WorkerLocal implements Worker {
   }
 }
 
-/** A plan that is being compensated continues; each compensation will fail on its own. */
+/** A plan that is being compensated or rolled back continues without its folder; what then fails is recorded for each task. */
 const isMoving = ({ status, compensating, rollback }: PlanState): boolean =>
   status === 'active' && compensating === null && rollback === null

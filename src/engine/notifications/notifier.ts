@@ -43,7 +43,7 @@ function labelOf(send: Notify['send']): string {
 }
 
 export interface Notices {
-  /** Called once per turn of the loop; does not wait. True while a message is being sent. `resting`: the loop is about to end. */
+  /** Called in each round of the loop; does not wait. True while a message is being sent. `resting`: the loop is about to end. */
   look(state: PlanState, results: PendingResults, resting: boolean): boolean
 }
 
@@ -172,7 +172,7 @@ export class Notifier implements Notices {
   async #sendAll(state: PlanState, messages: readonly Message[]): Promise<void> {
     const { sandbox } = sandboxFor(this.#rooms, state, null)
     const sent: SentNotice[] = []
-    /** Events after a failed one count as unsent too, so that none is lost. */
+    /** Entry of the first event that was not sent. Later ones count as unsent too and are sent again, so that none is lost. */
     let missed = Number.POSITIVE_INFINITY
     const line = [...messages]
     const worker = async (): Promise<void> => {
@@ -227,7 +227,7 @@ function refusesNotice(state: PlanState, send: Notify['send']): string | null {
   return answer.verdict === 'allow' ? null : commandReason(answer)
 }
 
-/** Only tasks assigned to a person wait for one; anybody may claim the rest. */
+/** Only a task with an assignee waits for somebody; anybody may claim the rest. */
 const hasName = ({ tasks }: PlanState, task: TaskName | undefined): boolean =>
   task !== undefined && tasks.get(task)?.definition.assignee !== undefined
 

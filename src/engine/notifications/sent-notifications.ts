@@ -12,6 +12,7 @@ export type SentNotice = NonNullable<Turn['notices']>[number]
 const PAGE = 200
 
 export class SentNotices {
+  /** Read up to here; -1 before the first time. */
   version = -1
   readonly digests = new Map<string, Millis>()
   readonly #keys = new Set<string>()
@@ -97,6 +98,7 @@ function waitingOnly({ events }: Entry): Entry['events'] {
 
 const HAPPENED: ReadonlySet<string> = new Set(['task.escalated', 'gate.decided', 'plan.finished'])
 
+/** The version of the entry that a notice is about; null for a digest. */
 export function entryOf(id: string): number | null {
   const version = Number.parseInt(id, 10)
   return Number.isNaN(version) ? null : version

@@ -29,6 +29,7 @@ type Tree = { readonly [key: string]: unknown }
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null
 
+/** `__proto__` and the like are keys like any other. */
 const own = (tree: Tree, key: string): unknown => (Object.hasOwn(tree, key) ? tree[key] : undefined)
 
 const member = (path: string, key: string): string =>

@@ -251,6 +251,7 @@ class Replaying {
     return null
   }
 
+  /** Also moves the state on by what was decided, which is the fold with this entry if there is no difference. */
   #decide({ version, command, now, events }: Entry): Difference | null {
     const decided = this.#ask(command, now)
     if (!Array.isArray(decided))

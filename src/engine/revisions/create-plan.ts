@@ -126,7 +126,7 @@ export function keptOthers(
   return others.length === 0 ? {} : { others }
 }
 
-/** Starting a draft approves what a planner without a model wrote; of anything else only what was shown. */
+/** A person who starts a draft approves what a planner without a model wrote; of anything else only what was shown to them. */
 export async function approvedBy(
   { store }: Rooms,
   plan: PlanId,

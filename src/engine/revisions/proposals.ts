@@ -92,6 +92,7 @@ export async function proposals(rooms: Rooms, plan: PlanId): Promise<readonly Pr
   return proposalsOf(await entriesAfter(rooms.store, plan, 0))
 }
 
+/** For a proposal that does not wait any more: what became of it, instead of "not found". */
 async function whyGone(rooms: Rooms, plan: PlanId, id: string, refusal: Refusal): Promise<Refusal> {
   const card = (await proposals(rooms, plan)).findLast(one => one.id === id)
   if (refusal.code !== 'not-found' || card === undefined || card.fate.status === 'waiting') return refusal

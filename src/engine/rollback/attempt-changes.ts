@@ -19,7 +19,7 @@ export async function snapshotBefore(rooms: Rooms, state: PlanState, task: TaskS
   return taken === undefined ? await lookAtAll(rooms, state) : { before: taken }
 }
 
-/** Before work in a task worktree: the declared scope, if there is one, else all files. */
+/** Before work in a worktree: the scope of a task that keeps to it, else all files. */
 export async function snapshotWorktree(
   rooms: Rooms,
   state: PlanState,
@@ -56,7 +56,7 @@ export const scopesAround = (state: PlanState): readonly string[] => [...scopesO
 
 const IGNORE_FILES = ['.gitignore', '.planfoldignore', '*/.gitignore', '*/.planfoldignore']
 
-/** Null if nothing was captured before. Throws a shortage, so that it can be retried. */
+/** Null if nothing was captured before, or the files cannot be read now. Throws a shortage, so that it can be retried. */
 export async function changesSince(rooms: Rooms, state: PlanState, look: Look | null): Promise<Wrote | null> {
   return (await writtenSince(rooms, state, look, null)).wrote
 }

@@ -25,12 +25,12 @@ export function madeAt(root: string, path: string): Millis | null {
   return stat?.isDirectory() === true && stat.ctimeMs === stat.mtimeMs ? stat.birthtimeMs : null
 }
 
-/** More paths than this are not listed, and then the owner is unknown. */
+/** If more paths changed, none is listed, and their owner is unknown. */
 const PATHS_MAX = 1_000
 
 /**
  * With snapshots of all files: paths that changed after the last attempt ended, which are therefore another's work. Null if that time is
- * unknown.
+ * unknown, the files cannot be compared, or too many changed.
  */
 export async function editedSinceEnd(rooms: Rooms, { prepared }: TaskState): Promise<readonly string[] | null> {
   const { before, ended } = prepared ?? {}
@@ -50,6 +50,7 @@ interface Span {
   readonly task: TaskName
   readonly isScoped: boolean
   readonly from: number
+  /** Where its last attempt ended; infinite while one is open. */
   to: number
   readonly recorded: { readonly at: number; readonly changes: Sha256 }[]
 }

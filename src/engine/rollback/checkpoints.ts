@@ -80,7 +80,7 @@ function checkpointAt(
   return { name: word as CheckpointName, version, at, task: null, why: 'entry', paths: null, standing: {} }
 }
 
-/** A checkpoint name must be unique and must not look like another reference. */
+/** A checkpoint name must be unique, and must not look like the number of an entry or an automatic checkpoint. */
 export async function refuseName(rooms: Rooms, state: PlanState, name: string): Promise<Refusal | null> {
   if (!isCheckpointName(name))
     return refuse('invalid', `'${name}' is not a valid name for a checkpoint`, 'use letters, digits, dots and dashes')

@@ -1,5 +1,5 @@
 // Resolves a reference to a place in a plan's history, for rollback, fork and checkpoints: the name of a checkpoint or an unambiguous
-// prefix of it, the number of an entry, a task (the end of its last visit), or `before:TASK` (the start of its last visit).
+// prefix of it, the number of an entry, a task (where it last ended), or `before:TASK` (where the last visit that started began).
 
 import type { Event } from '../../domain/event.ts'
 import { tasksOf } from '../../domain/events/event-row.ts'

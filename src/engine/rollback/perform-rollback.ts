@@ -131,7 +131,7 @@ function withoutUnclaimed(under: RollbackUnderWay, written: Written): Written {
   const left = leftUnclaimed(written.unclaimed, under)
   if (left.size === 0) return written
   const folders = foldersOf(left)
-  // Files that an earlier rollback has reverted do not stay.
+  // Files that an earlier rollback has reverted already are not reported.
   const differs = new Set(written.seen.map(({ path }) => path))
   const remaining = [...left].filter(path => differs.has(path))
   const stay = remaining.map(path => ({ path, reason: unclaimedWords(written.unclaimed.get(path)!) }))
@@ -239,6 +239,7 @@ export function choiceFor(
   return own ?? every ?? (force === true ? 'take' : undefined)
 }
 
+/** Chosen by name to stay, even if only the plan has changed it. */
 const isKept = ({ choices }: Pick<RollbackUnderWay, 'choices'>, path: string): boolean =>
   choices !== undefined && Object.hasOwn(choices, path) && choices[path] === 'keep'
 

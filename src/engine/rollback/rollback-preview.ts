@@ -303,7 +303,7 @@ async function previewRefs(
   return previewed.ok ? previewed.value : refuse('conflict', previewed.failure.message, previewed.failure.hint)
 }
 
-/** Tasks with side effects outside the workspace, and new files outside their scopes. */
+/** What stays after a rollback: effects outside the workspace, files that were not captured, and changes beside the write scopes. */
 function staying(
   state: PlanState,
   resets: readonly Reset[],
@@ -343,7 +343,7 @@ function staying(
 
 const BESIDE_NAMED_MAX = 5
 
-/** When single tasks are reset: is there a decision to lose? A gate that has not been reached, or is still asking, has none. */
+/** Decisions about single tasks are searched in the whole journal. A gate that is not reached, or asks again, has none to lose. */
 const isStanding =
   ({ tasks }: PlanState) =>
   ({ task }: Reset): boolean => {

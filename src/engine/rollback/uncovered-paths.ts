@@ -18,7 +18,7 @@ export function uncoveredOf(all: readonly UncoveredPath[]): { readonly uncovered
   return all.length === 0 ? {} : { uncovered: { paths, ...(more > 0 ? { more } : {}) } }
 }
 
-/** Unstored files that were changed since then, or are gone. */
+/** Unstored files that were changed since then, are gone, or cannot be read. */
 export function changedUnstored({ root }: Rooms, left: readonly LeftOut[], since: Millis): readonly UncoveredPath[] {
   return left.flatMap(({ path, reason }): readonly UncoveredPath[] => {
     const stat = statOf(root, path)

@@ -1,5 +1,5 @@
 // The write set of a plan since an entry of its journal: one change for each path, from the content before the first change to what the
-// last change left. If another wrote in between, the content before that counts, so that their work appears as an edit.
+// last change left. If another wrote in between, what the plan had left before that counts, so that their work appears as an edit.
 
 import { type Event, isAttemptEnd } from '../../domain/event.ts'
 import type { Millis, Sha256, TaskName } from '../../domain/id.ts'
@@ -209,6 +209,7 @@ export async function composeSince(rooms: Rooms, entries: Iterable<Entry>, by: W
 interface IntermediateChange {
   readonly change: Change
   readonly left: TreeEntry | null
+  /** The snapshot before the task that recorded it. */
   readonly since: Sha256
 }
 
@@ -279,8 +280,8 @@ async function removeOthersChanges(
 const isSameChange = (a: Change, b: Change): boolean => isSame(a.before, b.before) && isSame(a.after, b.after)
 
 /**
- * Identical to what another plan's rollback did; or the final state of a declared file of another plan, of which our snapshot may show an
- * intermediate state.
+ * Identical to a change that another plan recorded there; or the final state of a declared file of another plan, of which our snapshot may
+ * show an intermediate state.
  */
 const isTheirs = (ours: Change, theirs: readonly OthersChange[]): boolean =>
   theirs.some(other => isSameChange(ours, other) || (other.isDeclared && isSame(ours.after, other.after)))
@@ -322,7 +323,9 @@ interface Visit {
   /** Was unsure, and no snapshot was taken before the next attempt. */
   isDoubtful: boolean
   readonly began: Millis
+  /** When it ended; infinite while it has not. */
   over: Millis
+  /** Paths that changed between two of its attempts, and so are another's work. */
   readonly edited: Set<string>
   /** Later changes are not its work; null while an attempt runs, or if unknown. */
   endedAt: Millis | null
@@ -448,7 +451,10 @@ function ownChanges(changes: readonly Change[], others: ReadonlyMap<string, Tree
   })
 }
 
-/** The end of the attempt is unknown: earlier changes are its work, later ones are treated as edits. Returns paths known only from here. */
+/**
+ * Nothing recorded what an open visit changed. Changes up to its last known moment are its work; later ones, or all if that is unknown, are
+ * treated as edits. Returns paths known only from here.
+ */
 async function addUnknown(
   rooms: Rooms,
   visit: Visit,
@@ -537,7 +543,7 @@ export function claimsIn(state: PlanState): NonNullable<WrittenBy['claimedBy']> 
   return task => [...scopes(task), ...(state.tasks.get(task)?.definition.effects ?? [])]
 }
 
-/** Follows files through the journal. `stands`: is the event part of it? The events end with the first that is not. */
+/** Follows files through the journal. `stands`: has the event happened at the point of interest? After one that has not, none has. */
 export async function followFiles(
   entries: Iterable<Entry>,
   read: (changes: Sha256) => Promise<readonly Change[]>,
