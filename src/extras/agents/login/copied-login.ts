@@ -108,7 +108,7 @@ const FILE_MAX_BYTES = 1024 * 1024
 /** Shorter values are words, not keys. */
 const SECRET_MIN = 20
 
-/** The text of a regular file, without following links; null for anything else. */
+/** The text of a regular file, without following links; null for anything else, and for hard links and large files. */
 function leftIn(home: string, file: string): string | null {
   const steps = file.split('/')
   for (let depth = 1; depth < steps.length; depth++)
