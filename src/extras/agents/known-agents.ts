@@ -26,6 +26,7 @@ export interface KnownAgents {
 export interface AgentsFault {
   readonly message: string
   readonly hint: string
+  /** Whose row is wrong; absent if more than a row is. */
   readonly agent?: string
 }
 

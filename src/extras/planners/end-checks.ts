@@ -21,7 +21,9 @@ export interface EndInput {
   readonly kind: GoalKind
   readonly toolchain: Toolchain
   readonly paths: readonly string[]
+  /** The files that were read. */
   readonly texts: ReadonlyMap<string, string>
+  /** Files to leave alone. */
   readonly not: readonly string[]
 }
 

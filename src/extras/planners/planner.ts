@@ -12,7 +12,7 @@ export { failingToday, type Looked, type LookedCommand, lookedLine, lookedLines,
 
 export interface Planner {
   readonly name: string
-  /** Accepts any text. Throws `PlanningFailure` if a model or agent gives no usable plan. */
+  /** Accepts any text. Throws `PlanningFailure` if it has no usable plan. */
   propose(request: PlanRequest): Promise<PlanProposal>
   /** Splits a goal into wishes that can be planned separately; a single piece of work is one wish. Fails like `propose`. */
   split(request: SplitRequest): Promise<readonly Wish[]>
@@ -47,6 +47,7 @@ export interface PlanRequest {
   readonly repository: RepositoryView
   /** Comments on an earlier draft. The planner follows them where it can and reports the others. */
   readonly comments?: readonly PlanComment[]
+  /** The draft that the comments are about. */
   readonly draft?: PlanDefinition
   /** Set when the rest of a running plan is drafted again. */
   readonly progress?: PlanProgress | undefined
@@ -157,6 +158,7 @@ export interface ModelSpent {
 export interface PlanComment {
   readonly task: string | null
   readonly text: string
+  /** The field or line it is about. */
   readonly place?: NotePlace
 }
 
@@ -179,7 +181,7 @@ export interface RepositoryView {
    * installation. Null if not installed.
    */
   findProgram(name: string, folder?: string): Promise<string | null>
-  /** Packages of the Python on the path, and `name @ .` for editable installations; null without Python. */
+  /** Packages of the Python on the path, and `name @ .` for those installed from this workspace; null without Python. */
   pythonPackages(): Promise<ReadonlySet<string> | null>
   /** Modification times in ms, also of ignored files; null if missing. */
   changedAt(paths: readonly string[]): Promise<readonly (number | null)[]>
@@ -248,6 +250,7 @@ export interface Installation {
 }
 
 export interface PlanEstimate {
+  /** With the tasks one after the other. */
   readonly workMs: number
   /** Cost of planning in words; null without a model. */
   readonly cost: string | null

@@ -18,10 +18,12 @@ export interface RedraftRequest {
   /** All comments so far, because the draft is made from the start. */
   readonly comments: readonly PlanComment[]
   readonly draft: PlanDefinition
+  /** The planner of the draft, unless another is named. */
   readonly choice: PlannerChoice
 }
 
 export interface Redraft {
+  /** The revision it was made from. */
   readonly revision: number
   readonly text: string
   readonly diff: SemanticDiff

@@ -7,6 +7,7 @@ export interface Passage {
   readonly path: string
   /** The first line, from 1. */
   readonly line: number
+  /** The line that matters, from 1. */
   readonly at: number
   readonly lines: readonly string[]
 }

@@ -18,6 +18,7 @@ export interface EntryInput {
   readonly leads?: readonly string[]
   /** Likelihood of a file that does not exist yet. */
   readonly unseen: number
+  /** How many files the entries may include. */
   readonly budget: number
   readonly entries: number
 }
@@ -72,7 +73,7 @@ const TAKEN_MAX = 12
 /** Cost of the whole budget, as a divisor of the gain. */
 const COST = 1.5
 const FIRST = 0.65
-/** Relative to the best file's co-changes. */
+/** Weight of the files that changed together with the leads. */
 const TOGETHER = 1
 const LOOKED_AT = 2
 const WIDE_CHANGE = 20
