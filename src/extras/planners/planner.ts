@@ -172,7 +172,7 @@ export interface PastPlan {
 export interface RepositoryView {
   /** Tracked files, and new ones that are not ignored. */
   files(): Promise<readonly RepositoryFile[]>
-  /** File contents in the given order; null if missing, binary, or too large. */
+  /** File contents in the given order: of large files only the beginning; null if missing or binary. */
   read(paths: readonly string[]): Promise<readonly (string | null)[]>
   /** Past changes, newest first; empty without a history. */
   history(): Promise<readonly PastChange[]>

@@ -66,7 +66,7 @@ export function scopeEntries(input: EntryInput): readonly string[] {
   return chosen
 }
 
-/** Minimum share of the total likelihood for an entry. */
+/** An entry that adds less likelihood than this is not worth a line. */
 const GAIN_MIN = 0.008
 /** Number of files before merging. */
 const TAKEN_MAX = 12
