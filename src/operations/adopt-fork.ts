@@ -95,7 +95,7 @@ const settledAs = (
   end: EventOf<'rollback.finished'> | null,
 ): ForkAdoption => ({ status: 'adopted', into, end, folder, why: why ?? null })
 
-/** An adoption only changes files. Driving the plan for it must not run the tasks of a plan that no process runs, so it is paused meanwhile. */
+/** An adoption only changes files. A plan that no process runs is paused meanwhile, so that driving it for this starts no task. */
 async function holdStill({ engine }: AdoptRoom, into: PlanId): Promise<(() => Promise<void>) | null> {
   const summary = await engine.ask({ type: 'summary', plan: into })
   const isIdle = summary?.holder?.alive !== true && (summary?.status === 'active' || summary?.status === 'blocked')

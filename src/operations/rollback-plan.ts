@@ -103,7 +103,7 @@ export function readChoices(
 
 export interface RollbackOptions {
   readonly submit?: SubmitOptions
-  /** If only files are reverted: a plan that no process runs is paused meanwhile, so that driving it starts no task, and resumed afterwards. */
+  /** For files only: a plan that no process runs is paused meanwhile, so that driving it starts no task, and resumed afterwards. */
   readonly holdStill?: boolean
 }
 

@@ -70,7 +70,7 @@ export async function copyLoginIn(place: LoginPlace, note: (text: string) => voi
   })
 }
 
-/** Copies back what the agent renewed, and removes its copy. Idempotent. If a file cannot be copied back, that is reported and does not stop the plan. */
+/** Copies back what the agent renewed, and removes its copy. Idempotent. A file that cannot be copied back is reported, no failure. */
 export async function removeLogin(place: LoginPlace, note: (text: string) => void): Promise<void> {
   const hashes = recordIn(place.record)
   if (hashes === null || place.own === undefined) return
